@@ -6,7 +6,7 @@ use crate::program::{
 use chain::Status;
 use ethereum::state::FlatStore;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use store::ChainStore;
 
@@ -104,6 +104,44 @@ fn a_raised_store_answers_as_one_that_was_executed_at_once() {
             assert_eq!(proof(&store), proof(&direct), "{with}");
         }
     }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn damaged_files_of_values_or_of_nodes_are_healed() {
+    let scratch = Scratch::new("state-on-disk-heal");
+    let store = scratch.path("store");
+    succeed(&mut import(&store, "--with state=flat+trie"));
+    // what the log has goes into files
+    succeed(blockmill("heal").arg(&store));
+    let of_state = |name: &str| name.starts_with("flat-") || name.starts_with("trie-nodes");
+    let files = fs::read_dir(&store).expect("a folder").map(|entry| entry.expect("a file").path());
+    let is_one = |path: &PathBuf| of_state(&path.file_name().unwrap_or_default().to_string_lossy());
+    let files: Vec<PathBuf> = files.filter(is_one).collect();
+    assert!(files.len() > 2, "{files:?}");
+    let mut damaged_files = 0;
+    for path in files {
+        // an earlier file of the same table replaced it
+        if !path.exists() {
+            continue;
+        }
+        damaged_files += 1;
+        let mut bytes = fs::read(&path).expect("a file");
+        let at = bytes.len() / 3;
+        bytes[at] ^= 8;
+        fs::write(&path, bytes).expect("a file");
+        assert_eq!(run(blockmill("check").arg(&store)).code, Some(4), "{}", path.display());
+        let healed = succeed_json(blockmill("heal").arg(&store));
+        assert_eq!((&healed["lost"], &healed["replaced"]), (&0.into(), &true.into()), "{healed}");
+        let damaged = healed["damaged"][0].as_str().unwrap_or_default();
+        assert!(damaged.contains(path.to_str().expect("UTF-8")), "{damaged}");
+        succeed(blockmill("check").arg(&store));
+        assert!(!path.exists(), "{} was replaced", path.display());
+    }
+    assert!(damaged_files > 2, "{damaged_files}");
+    succeed(blockmill("unwind --to 40").arg(&store));
+    succeed(&mut import(&store, "--with state=flat+trie"));
+    assert_eq!(tip_of(&store), Some(54));
 }
 
 /// Earlier programs committed what is to be said of a state on disk without the state.

@@ -238,8 +238,7 @@ pub enum Error {
         /// That of the state.
         found: Hash,
     },
-    /// The state is that of a block that the store has not any more, and the log does not lead back
-    /// to its last one.
+    /// The state is that of a later block than the last one; the log does not lead back.
     StateAhead {
         /// The block of the state.
         state: u64,
@@ -298,8 +297,7 @@ impl fmt::Display for Error {
                 write!(f, "expected root {}, found {}", Hex(expected), Hex(found))
             }
             Self::StateAhead { state, blocks } => {
-                write!(f, "the state of the store is that of block {state}, its blocks end with ")?;
-                write!(f, "block {blocks}, and the log of the state does not lead back to it")
+                write!(f, "the state is of block {state}, and no log leads back to block {blocks}")
             }
             Self::Unwind { expected, found } => {
                 write!(f, "block to go back to: expected {expected}, found {found}")
@@ -343,9 +341,8 @@ impl Error {
             | Self::Execution { .. }
             | Self::Setting { .. }
             | Self::Unwind { .. } => Status::Usage,
-            Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StateAhead { .. } => {
-                Status::Damage
-            }
+            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
+            Self::StateAhead { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,

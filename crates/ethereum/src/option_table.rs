@@ -358,6 +358,7 @@ impl Plan {
             flat_store: self.flat_store,
             rocksdb: self.rocksdb,
             threads: if self.commit_parallel { threads } else { 1 },
+            salvages: false,
         }
     }
 }

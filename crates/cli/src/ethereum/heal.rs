@@ -7,26 +7,39 @@ use crate::{data_folder, stop};
 use anyhow::{Context, Result};
 use archive::Family;
 use chain::{FaultReport, Status, grouped};
-use ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
+use ethereum::durable::{ExecutedStore, HEALED_APART, Healing};
 use ethereum::state::Healed;
 use pipeline::Cancel;
 use serde_json::json;
+
+/// Damaged places that are printed; all are in the document of `--json`.
+const PRINTED: usize = 20;
 
 /// `blockmill heal`.
 pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     stop::leaves("what was put right and committed stays; another run goes over all of it again");
     let data = &args.data;
     data_folder::expect(data, Family::Ethereum)?;
-    let (mut store, _) = ExecutedStore::open(data, &store::Options::default(), Limits::default())
+    let mut store = ExecutedStore::open_to_heal(data)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let bytes = store.blocks().bytes_to_check();
     let watch = Watch::new(bytes, json, cancel);
-    let healed = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));
+    let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));
     watch.finish();
-    let (healed, is_whole) = healed?;
+    let Healing { healed, damaged, lost: places, is_whole } = healing?;
     let Healed { values, nodes, removed, lost } = healed;
+    let is_replaced = is_whole && lost == 0;
     if !json {
         println!("store          {}", data.display());
+        for place in damaged.iter().take(PRINTED) {
+            println!("damaged        {place}");
+        }
+        if damaged.len() > PRINTED {
+            println!("               and {} more", damaged.len() - PRINTED);
+        }
+        if !damaged.is_empty() && is_replaced {
+            println!("               these files were replaced");
+        }
         println!("values         {} put right from the tries", grouped(values));
         println!("               {} removed that no trie has", grouped(removed));
         println!("nodes          {} made again from the values", grouped(nodes));
@@ -36,12 +49,16 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
         (true, 0) => Status::Verified,
         (true, _) => Status::Damage,
     };
+    let places: Vec<String> = places.iter().map(ToString::to_string).collect();
     let error = (lost > 0).then(|| {
-        let what = "nodes that neither are there nor can be made from the values";
-        let again = "`blockmill import DATA --data NEW` makes the state again from the blocks";
+        let what = "nodes are damaged with the values below them, in both copies of the state";
+        let again = "`blockmill check DATA --repair` gives up the state, and importing the archive \
+                     again executes the blocks of the store; or `blockmill import DATA --data NEW` \
+                     imports them into a new folder";
+        let first = places.first().map_or("", String::as_str);
         FaultReport {
             hint: Some(again.into()),
-            ..FaultReport::new(format!("{} {what}", grouped(lost)))
+            ..FaultReport::new(format!("{} {what}; the first: {first}", grouped(lost)))
         }
     });
     Answer { error, ..Answer::of(status) }.with(json!({
@@ -50,5 +67,8 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
         "nodes": nodes,
         "removed": removed,
         "lost": lost,
+        "lost_places": places,
+        "damaged": damaged,
+        "replaced": is_replaced && !damaged.is_empty(),
     }))
 }

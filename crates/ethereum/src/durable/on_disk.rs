@@ -6,7 +6,7 @@ use crate::Hash;
 use crate::check::tip_at;
 use crate::fault::Error;
 use crate::header::HeaderView;
-use crate::state::{DiskState, HashedChanges, Healed, NodeSet, SharedState, StateError, StateKind};
+use crate::state::{DiskState, HashedChanges, NodeSet, SharedState, StateError};
 use crypto::ManyKeccak;
 use pipeline::Cancel;
 
@@ -185,59 +185,6 @@ impl ExecutedStore {
         parts.truncate_after(blocks, &tip, &now.encode(), true)?;
         self.facts = Some(now);
         Ok(())
-    }
-}
-
-/// Pieces of a state that are healed one after the other.
-pub const HEALED_APART: u64 = 256;
-
-impl ExecutedStore {
-    /// Puts the flat values and the nodes of the tries right, each from the other, where a state is
-    /// kept in both (`state=flat+trie`); `watch` is told after each of [`HEALED_APART`] pieces.
-    /// What was put right is committed when the memory for changes is full, and at the end. A stop
-    /// loses nothing that was committed, and who begins anew finds less to do; the second value
-    /// says whether all was looked at.
-    ///
-    /// # Errors
-    /// [`Error::Unwind`] where the state is not kept twice; damage of files; those of the system.
-    pub fn heal(
-        &mut self,
-        cancel: &Cancel,
-        mut watch: impl FnMut(u64),
-    ) -> Result<(Healed, bool), Error> {
-        let disk = self.disk().filter(|disk| disk.read().kind() == StateKind::FlatTrie).cloned();
-        let Some(disk) = disk else {
-            let expected = "a store with values and nodes of its state (state=flat+trie)".into();
-            let found = format!("state={}, which keeps each value once", self.kind().name());
-            return Err(Error::Unwind { expected, found });
-        };
-        let mut healed = Healed::default();
-        if !self.redo_on_disk(&disk, cancel)? {
-            return Ok((healed, false));
-        }
-        for piece in 0..=u8::MAX {
-            if cancel.is_cancelled() {
-                break;
-            }
-            let mut state = disk.write();
-            healed.add(&state.heal(piece).map_err(of_state)?);
-            let is_full = state.wants_commit();
-            drop(state);
-            if is_full {
-                self.checkpoint_on_disk()?;
-            }
-            watch(u64::from(piece) + 1);
-        }
-        self.checkpoint_on_disk()?;
-        Ok((healed, !cancel.is_cancelled()))
-    }
-
-    /// Commits the state on disk, which is the one behind the last block.
-    fn checkpoint_on_disk(&mut self) -> Result<(), Error> {
-        match self.blocks.tip() {
-            Some(tip) => self.commit(&tip, true),
-            None => Ok(()),
-        }
     }
 }
 

@@ -23,7 +23,7 @@ pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{DiskError, DiskOptions, DiskState, Filling, HashedChanges, SharedState, StateKind};
 pub use flat::{Found, State};
 pub use flat_trie::{
-    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, ROCKSDB_PART,
+    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, LostNode, ROCKSDB_PART,
     RocksDbOptions,
 };
 pub use nodes::{NodeBytes, NodeSet};

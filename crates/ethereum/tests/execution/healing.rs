@@ -5,11 +5,12 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::option_table::Setting;
-use blockmill_ethereum::state::StateKind;
+use blockmill_ethereum::state::{Healed, StateKind};
 use pipeline::Cancel;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use store::{ChainStore, Table, TableOptions};
-use testkit::Random;
+use testkit::{Random, rounds};
 
 /// Tables of such a state, and the bytes that a prefix of their keys has.
 const TABLES: [(&str, u8); 3] = [("flat-accounts", 0), ("flat-slots", 32), ("trie-nodes", 0)];
@@ -59,6 +60,13 @@ fn lose(dir: &Path, mut loses: impl FnMut(&str, &[u8]) -> bool) -> u64 {
     lost
 }
 
+/// Heals a store: what was put right, and whether all was inspected.
+fn heal(dir: &Path) -> (Healed, bool) {
+    let healing = ExecutedStore::open_to_heal(dir).unwrap().heal(&Cancel::new(), |_| {}).unwrap();
+    assert_eq!(healing.damaged, [""; 0]);
+    (healing.healed, healing.is_whole)
+}
+
 fn open(dir: &Path) -> ExecutedStore {
     let limits = limits(StateKind::FlatTrie);
     ExecutedStore::open(dir, &store::Options::default(), limits).unwrap().0
@@ -74,7 +82,7 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
         let dir = folder.path();
         import_to(dir, StateKind::FlatTrie, Some(400));
         // all that the log has goes into the tables
-        assert_eq!(open(dir).heal(&Cancel::new(), |_| {}).unwrap(), (Default::default(), true));
+        assert_eq!(heal(dir), (Default::default(), true));
         let is_lost = |name: &str, key: &[u8]| match round {
             0 => name == "trie-nodes" && key.len() > 1,
             1 => name != "trie-nodes",
@@ -84,8 +92,11 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
         let lost = lose(dir, is_lost);
         assert!(lost > 5, "{lost} lost in round {round}");
         let mut pieces = 0;
-        let (healed, is_whole) = open(dir).heal(&Cancel::new(), |piece| pieces = piece).unwrap();
-        assert!(is_whole && pieces == HEALED_APART);
+        let mut store = ExecutedStore::open_to_heal(dir).unwrap();
+        let healing = store.heal(&Cancel::new(), |piece| pieces = piece).unwrap();
+        drop(store);
+        let healed = healing.healed;
+        assert!(healing.is_whole && pieces == HEALED_APART);
         assert_eq!((healed.lost, healed.removed), (0, 0));
         match round {
             0 => assert!(healed.nodes >= lost && healed.values == 0, "{healed:?}"),
@@ -93,7 +104,7 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
         }
         healed_values += healed.values;
         // nothing is left to do, the way back works, and so does the way on
-        assert_eq!(open(dir).heal(&Cancel::new(), |_| {}).unwrap(), (Default::default(), true));
+        assert_eq!(heal(dir), (Default::default(), true));
         open(dir).unwind(300, &Cancel::new()).unwrap().unwrap();
         assert_eq!(import_to(dir, StateKind::FlatTrie, None), 600);
     }
@@ -105,11 +116,11 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
 fn what_both_have_lost_is_told() {
     let folder = tempfile::tempdir().unwrap();
     import_to(folder.path(), StateKind::FlatTrie, Some(100));
-    open(folder.path()).heal(&Cancel::new(), |_| {}).unwrap();
+    heal(folder.path());
     lose(folder.path(), |name, key| {
         name == "flat-accounts" || name == "trie-nodes" && key.len() > 1
     });
-    let (healed, _) = open(folder.path()).heal(&Cancel::new(), |_| {}).unwrap();
+    let (healed, _) = heal(folder.path());
     assert!(healed.lost > 0, "{healed:?}");
 }
 
@@ -125,4 +136,120 @@ fn a_state_that_is_kept_once_is_not_healed() {
         assert!(matches!(error, Error::Unwind { .. }), "{error}");
         assert!(error.to_string().contains("state=flat+trie"), "{error}");
     }
+}
+
+/// A store with several files of values and of nodes, all of the log in them, and its files.
+fn in_many_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    for until in [150, 300, 450, 600] {
+        import_to(dir, StateKind::FlatTrie, Some(until));
+        assert_eq!(heal(dir), (Healed::default(), true));
+    }
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}
+
+/// Puts files back as they were.
+fn restore(dir: &Path, whole: &BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if !whole.contains_key(&path) {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    whole.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+}
+
+/// What `check` finds: damaged places; and whether the state is the one of the header.
+fn check(dir: &Path) -> (usize, bool) {
+    let (store, mut damage) = ChainStore::open_damaged(dir).unwrap();
+    damage.extend(store.check(1, &|_| true).unwrap());
+    drop(store);
+    let state = ExecutedStore::open_read_only(dir);
+    let is_right = state.is_ok_and(|store| store.check_state(&Cancel::new()).is_ok());
+    (damage.len(), is_right)
+}
+
+/// Flips a bit in a file whose name begins in one of these ways.
+fn flip(whole: &BTreeMap<PathBuf, Vec<u8>>, kinds: &[&str], random: &mut Random) -> PathBuf {
+    let is_one = |path: &&PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        kinds.iter().any(|kind| name.starts_with(kind))
+    };
+    let files: Vec<_> = whole.keys().filter(is_one).collect();
+    let path = files[random.below(files.len())].clone();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = random.below(bytes.len());
+    bytes[at] ^= 1 << random.below(8_u32);
+    std::fs::write(&path, &bytes).unwrap();
+    path
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn damaged_bytes_of_one_copy_are_made_again_from_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, mut random) = (folder.path(), Random::new(36));
+    let whole = in_many_files(dir);
+    let copies = [&["flat-"][..], &["trie-nodes"]];
+    let (mut healed, mut lost_files) = (0, 0);
+    for round in 0..rounds(60) {
+        restore(dir, &whole);
+        let copy = copies[round % 2];
+        // several places of one copy, and now and then a whole file
+        let path = flip(&whole, copy, &mut random);
+        for _ in 0..round / 2 % 4 {
+            flip(&whole, copy, &mut random);
+        }
+        if round % 7 == 0 {
+            std::fs::remove_file(&path).unwrap();
+            lost_files += 1;
+        }
+        assert!(check(dir).0 > 0, "{path:?}: the check finds it");
+        let mut store = ExecutedStore::open_to_heal(dir).unwrap();
+        let healing = store.heal(&Cancel::new(), |_| {}).unwrap();
+        drop(store);
+        assert!(!healing.damaged.is_empty() && healing.is_whole, "{healing:?}");
+        assert_eq!((healing.healed.lost, healing.lost.len()), (0, 0), "{path:?}: {healing:?}");
+        assert_eq!(check(dir), (0, true), "{path:?}: {healing:?}");
+        assert_eq!(heal(dir), (Healed::default(), true), "{path:?}");
+        healed += 1;
+        if round % 10 == 0 {
+            open(dir).unwind(550, &Cancel::new()).unwrap().unwrap();
+            assert_eq!(import_to(dir, StateKind::FlatTrie, None), 600);
+        }
+    }
+    println!("{healed} healed, {lost_files} with a lost file");
+    assert!(healed >= rounds(60) && lost_files > 0);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn damage_of_both_copies_is_healed_or_named_and_stays_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, mut random) = (folder.path(), Random::new(37));
+    let whole = in_many_files(dir);
+    let (mut healed, mut named) = (0, 0);
+    for round in 0..rounds(60) {
+        restore(dir, &whole);
+        for copy in [["flat-"], ["trie-nodes"]] {
+            (0..=round % 5).for_each(|_| _ = flip(&whole, &copy, &mut random));
+        }
+        let mut store = ExecutedStore::open_to_heal(dir).unwrap();
+        let healing = store.heal(&Cancel::new(), |_| {}).unwrap();
+        drop(store);
+        match healing.healed.lost {
+            0 => {
+                assert_eq!(check(dir), (0, true), "{healing:?}");
+                assert_eq!(heal(dir), (Healed::default(), true));
+                healed += 1;
+            }
+            _ => {
+                assert!(!healing.lost.is_empty(), "{healing:?}");
+                assert!(check(dir).0 > 0, "what is lost stays damage: {healing:?}");
+                named += 1;
+            }
+        }
+    }
+    println!("{healed} healed, {named} named");
+    assert!(healed > 0 && named > 0, "{healed} healed, {named} named");
 }

@@ -18,10 +18,10 @@ use crate::{
 };
 
 impl Opening {
-    /// Opens a table that may have damaged runs: what is whole of them is written as one run, which the
-    /// next commit names in the place of all. The second value says what is damaged, and is empty
-    /// of a table that is whole. Entries of damaged pages are absent: where an older run has the
-    /// key, that one's value counts, and what was removed may be there again.
+    /// Opens a table that may have damaged runs: what is whole of them is written as one run, which
+    /// the next commit names in the place of all. The second value says what is damaged, and is
+    /// empty of a table that is whole. Entries of damaged pages are absent: where an older run has
+    /// the key, that one's value counts, and what was removed may be there again.
     ///
     /// # Errors
     /// Those of [`Opening::table`], damage of pages apart; [`Error::ReadOnly`].

@@ -43,7 +43,7 @@ impl DiskState {
     ///
     /// # Errors
     /// Those of the system. The store must be opened again then.
-    pub(super) fn write_ahead(&mut self) -> Result<(), StateError> {
+    pub fn write_ahead(&mut self) -> Result<(), StateError> {
         let written = self.codes.write_ahead().and_then(|()| match &mut self.design {
             Design::Pages(pages) => pages.write_ahead(),
             Design::FlatTrie(state) => state.write_ahead(),

@@ -61,6 +61,9 @@ pub struct DiskOptions {
     pub rocksdb: RocksDbOptions,
     /// Threads that hash what a large block changed; of pages.
     pub threads: usize,
+    /// Whether damaged files of flat values and nodes are left out, to be healed: the state must
+    /// not be committed before.
+    pub salvages: bool,
 }
 
 impl DiskOptions {
@@ -77,5 +80,6 @@ impl DiskOptions {
         flat_store: FlatStore::Tables,
         rocksdb: RocksDbOptions::DEFAULT,
         threads: 1,
+        salvages: false,
     };
 }

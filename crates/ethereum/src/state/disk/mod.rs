@@ -8,6 +8,7 @@
 mod begin;
 mod changes;
 mod commit;
+mod heal;
 mod kind;
 mod nodes;
 mod shared;
@@ -21,8 +22,7 @@ pub use shared::{DiskError, SharedState};
 use super::nodes::NoNodes;
 use super::sparse::MadeNode;
 use super::{
-    Account, FlatOptions, FlatStore, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie,
-    StateError,
+    Account, FlatOptions, FlatStore, FlatTrie, FlatTrieError, NodeBytes, SparseTrie, StateError,
 };
 use crate::execute::Code;
 use crate::{Hash, U256};
@@ -85,7 +85,8 @@ impl DiskState {
                 let ahead = if options.trie_preload { memory / AHEAD_SHARE } else { 0 };
                 let memory_bytes = memory / 4 * 3 - ahead;
                 let (store, rocksdb) = (options.flat_store, options.rocksdb);
-                let flat = FlatOptions { memory_bytes, store, rocksdb };
+                let salvages = options.salvages;
+                let flat = FlatOptions { memory_bytes, store, rocksdb, salvages };
                 let opened = FlatTrie::open(opening, dir, &flat);
                 let state = opened.map_err(|error| of_tables(dir, error))?;
                 Design::FlatTrie(Box::new(state.preloading(ahead)))
@@ -128,22 +129,6 @@ impl DiskState {
         match &self.design {
             Design::Pages(_) => None,
             Design::FlatTrie(state) => Some(state.store()),
-        }
-    }
-
-    /// Puts a piece of values and nodes right, each from the other ([`FlatTrie::heal`]); nothing of
-    /// pages, which have each value once.
-    ///
-    /// # Errors
-    /// Damage; those of the system.
-    pub fn heal(&mut self, piece: u8) -> Result<Healed, StateError> {
-        let Self { design, dir, .. } = self;
-        match design {
-            Design::Pages(_) => Ok(Healed::default()),
-            Design::FlatTrie(state) => {
-                let healed = state.heal(piece);
-                Ok(healed.map_err(|error| DiskError::from(of_tables(dir, error)))?)
-            }
         }
     }
 

@@ -5,21 +5,22 @@
 //! one of its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
 
 use super::kept::Pairs;
-use super::{FlatTrie, FlatTrieError, Reader, malformed, node_key, slot_key, storage_root};
+use super::{FlatTrie, FlatTrieError, ROOT, Reader, malformed, slot_key, storage_root};
 use crate::Hash;
 use crate::state::StateError;
-use crate::state::nodes::NoNodes;
-use crate::state::sparse::{Nodes, SparseTrie, set_half};
+use crate::state::sparse::{Nodes, set_half};
+use chain::Hex;
 use hashbrown::HashSet;
 use rlp::Decode;
 use rlp::ethereum::{Child, TrieNode};
+use std::fmt;
 use trie::EMPTY_ROOT;
 use trie::nibbles::nibble;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
-/// Values below a node at most that is made again: they are in memory for that.
-const MOST: usize = 1 << 22;
+/// Lost nodes that are named.
+const NAMED: usize = 16;
 
 /// What was put right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,27 @@ pub struct Healed {
     pub lost: u64,
 }
 
+/// A node that cannot be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostNode {
+    /// The hashed address of the account in the trie of which storage it is; none in the trie of
+    /// accounts.
+    pub account: Option<Hash>,
+    /// The half-bytes that lead to it.
+    pub path: Vec<u8>,
+}
+
+impl fmt::Display for LostNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.account {
+            Some(account) => write!(f, "the trie of the storage of account {}", Hex(account))?,
+            None => f.write_str("the trie of accounts")?,
+        }
+        f.write_str(", path 0x")?;
+        self.path.iter().try_for_each(|half| write!(f, "{half:x}"))
+    }
+}
+
 impl Healed {
     /// Adds what else was put right.
     pub fn add(&mut self, other: &Self) {
@@ -45,56 +67,13 @@ impl Healed {
 }
 
 impl Reader<'_> {
-    /// The node that the values below a place give, if it is the one with this hash; all nodes
-    /// below are kept, to be stored again.
-    pub(super) fn made_again(
-        &self,
-        hash: &Hash,
-        key: &Hash,
-        depth: usize,
-    ) -> Result<Option<Vec<u8>>, FlatTrieError> {
-        let own = node_key(self.account.as_ref(), key, depth);
-        if let Some(node) = self.made.borrow().get(&own) {
-            return Ok(Some(node.clone()));
-        }
-        let (mut trie, none) = (SparseTrie::default(), NoNodes);
-        let (prefix, skip) = self.prefix(key, depth);
-        let mut count = 0;
-        let mut scan = self.scan(&prefix)?;
-        while let Some((found, value)) = scan.next()? {
-            let Some(found) = found[skip..].first_chunk::<32>() else { continue };
-            if depth % 2 == 1 && nibble(found, depth - 1) != nibble(key, depth - 1) {
-                continue;
-            }
-            count += 1;
-            if count > MOST {
-                return Ok(None);
-            }
-            trie.set(found, Some(value.to_vec()), &none)?;
-        }
-        let mut made = vec![];
-        let mut keep = |node: crate::state::sparse::MadeNode<'_>| {
-            made.push((node_key(self.account.as_ref(), node.key, node.depth), node.encoding));
-        };
-        let found = match depth {
-            0 => Some(trie.root_with(&mut keep)),
-            _ => trie.hash_at(depth, &mut keep),
-        };
-        if found != Some(*hash) {
-            return Ok(None);
-        }
-        let mut all = self.made.borrow_mut();
-        all.extend(made);
-        Ok(all.get(&own).cloned())
-    }
-
     /// What keys of values below a place begin with, and how many bytes come before the hash.
-    fn prefix(&self, key: &Hash, depth: usize) -> (Vec<u8>, usize) {
+    pub(super) fn prefix(&self, key: &Hash, depth: usize) -> (Vec<u8>, usize) {
         let account = self.account.as_ref().map_or(&[][..], |account| account);
         ([account, &key[..depth / 2]].concat(), account.len())
     }
 
-    fn scan(&self, prefix: &[u8]) -> Result<Pairs<'_>, FlatTrieError> {
+    pub(super) fn scan(&self, prefix: &[u8]) -> Result<Pairs<'_>, FlatTrieError> {
         let table = if self.account.is_some() { &self.state.slots } else { &self.state.accounts };
         Ok(table.scan_prefix(prefix)?)
     }
@@ -125,7 +104,7 @@ impl Reader<'_> {
 struct Differences {
     put: Vec<(Hash, Vec<u8>)>,
     remove: Vec<Hash>,
-    lost: u64,
+    lost: Vec<LostNode>,
 }
 
 /// Flat values in the order of their keys.
@@ -169,7 +148,8 @@ impl Walk<'_, '_> {
         match self.reader.finish(self.reader.node(hash, key, depth)) {
             Ok(node) => self.node(&node, key, depth),
             Err(FlatTrieError::State(StateError::MissingNode { .. })) => {
-                self.differ.lost += 1;
+                let path = (0..depth).map(|at| nibble(key, at)).collect();
+                self.differ.lost.push(LostNode { account: self.reader.account, path });
                 Ok(())
             }
             Err(error) => Err(error),
@@ -239,6 +219,32 @@ impl Walk<'_, '_> {
 }
 
 impl FlatTrie {
+    /// What is damaged of the files of tables: it was left out when they were opened, and all of it
+    /// is to be healed before a commit.
+    #[must_use]
+    pub fn damage(&self) -> &[store::Error] {
+        &self.damage
+    }
+
+    /// The first nodes that could not be made again.
+    #[must_use]
+    pub fn lost(&self) -> &[LostNode] {
+        &self.lost
+    }
+
+    /// Sets the state root to the one that a header has; whether it was another one.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn trust_root(&mut self, root: &Hash) -> Result<bool, FlatTrieError> {
+        if self.root == *root {
+            return Ok(false);
+        }
+        self.root = *root;
+        self.nodes.put(ROOT, root)?;
+        Ok(true)
+    }
+
     /// Puts right what begins with this byte: the nodes and values of these accounts, and their
     /// storage. All 256 pieces in any order are the whole state; a piece that is whole stays as it
     /// is.
@@ -280,7 +286,7 @@ impl FlatTrie {
         healed.nodes += made.len() as u64;
         self.put_again(made)?;
         healed.values += differ.put.len() as u64;
-        healed.lost += differ.lost;
+        healed.lost += differ.lost.len() as u64;
         let own = |key: &Hash| match &account {
             Some(account) => slot_key(account, key).to_vec(),
             None => key.to_vec(),
@@ -290,7 +296,10 @@ impl FlatTrie {
             table.put(&own(key), value)?;
         }
         // below a node that is lost the trie says nothing of values
-        if differ.lost == 0 {
+        let nothing_lost = differ.lost.is_empty();
+        let room = NAMED.saturating_sub(self.lost.len());
+        self.lost.extend(differ.lost.into_iter().take(room));
+        if nothing_lost {
             healed.removed += differ.remove.len() as u64;
             for key in &differ.remove {
                 table.delete(&own(key))?;

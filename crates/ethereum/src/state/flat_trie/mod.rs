@@ -8,9 +8,10 @@
 mod ahead;
 mod heal;
 mod kept;
+mod make_again;
 mod update;
 
-pub use heal::Healed;
+pub use heal::{Healed, LostNode};
 pub(super) use kept::is_part;
 pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, RocksDbOptions};
 
@@ -71,6 +72,10 @@ pub struct FlatTrie {
     healed: Healed,
     /// Nodes that a root may need.
     ahead: Ahead,
+    /// What is damaged of files that were left out.
+    damage: Vec<store::Error>,
+    /// The first nodes that cannot be made again.
+    lost: Vec<LostNode>,
 }
 
 impl FlatTrie {
@@ -85,7 +90,7 @@ impl FlatTrie {
         dir: &Path,
         options: &FlatOptions,
     ) -> Result<Self, FlatTrieError> {
-        let ([accounts, slots, nodes], commits) = kept::open(opening, dir, options)?;
+        let ([accounts, slots, nodes], commits, damage) = kept::open(opening, dir, options)?;
         let mut root = vec![];
         let root = match nodes.get(ROOT, &mut root)? {
             false => EMPTY_ROOT,
@@ -93,8 +98,8 @@ impl FlatTrie {
                 malformed("state root", "32 bytes", format!("{} bytes", other.len()))
             })?,
         };
-        let (healed, ahead) = Default::default();
-        Ok(Self { accounts, slots, nodes, commits, root, healed, ahead })
+        let (healed, ahead, lost) = Default::default();
+        Ok(Self { accounts, slots, nodes, commits, root, healed, ahead, damage, lost })
     }
 
     /// Where it is kept.

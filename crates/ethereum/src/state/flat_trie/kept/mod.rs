@@ -17,7 +17,7 @@ pub use database::HAS_ROCKSDB;
 
 use family::{Changed, Merged};
 use std::path::Path;
-use store::{CommitPart, Fetched, Opening, Result, Scan, Table, TableOptions};
+use store::{CommitPart, Error, Fetched, Opening, Result, Scan, Table, TableOptions};
 
 /// Names of the tables.
 const ACCOUNTS: &str = "flat-accounts";
@@ -92,13 +92,16 @@ pub struct FlatOptions {
     pub store: FlatStore,
     /// What RocksDB does, where it is in it.
     pub rocksdb: RocksDbOptions,
+    /// Whether damaged files of tables are left out, to be healed.
+    pub salvages: bool,
 }
 
 impl FlatOptions {
     /// In tables, within so many bytes.
     #[must_use]
     pub const fn new(memory_bytes: usize) -> Self {
-        Self { memory_bytes, store: FlatStore::Tables, rocksdb: RocksDbOptions::DEFAULT }
+        let (store, rocksdb) = (FlatStore::Tables, RocksDbOptions::DEFAULT);
+        Self { memory_bytes, store, rocksdb, salvages: false }
     }
 }
 
@@ -109,22 +112,29 @@ pub(super) enum Kept {
     Family(Changed),
 }
 
-/// All three, and what makes those of RocksDB true with the commits of the store.
-pub(super) type Opened = ([Kept; 3], Option<Commits>);
+/// All three, what makes those of RocksDB true with the commits of the store, and what is damaged
+/// of their files.
+pub(super) type Opened = ([Kept; 3], Option<Commits>, Vec<Error>);
 
 /// Opens them among the parts of a store in `dir`, or creates empty ones.
 pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> Result<Opened> {
     if FlatStore::of_parts(|name| opening.has(name)).unwrap_or(options.store) == FlatStore::RocksDb
     {
         let (families, commits) = Commits::open(opening, dir, options)?;
-        return Ok((families.map(Kept::Family), Some(commits)));
+        return Ok((families.map(Kept::Family), Some(commits), vec![]));
     }
-    let options = || TableOptions::new(options.memory_bytes / 3);
-    let accounts = opening.table(ACCOUNTS, &options())?;
-    let prefix_bytes = 32;
-    let slots = opening.table(SLOTS, &TableOptions { prefix_bytes, ..options() })?;
-    let nodes = opening.table(NODES, &options())?;
-    Ok(([accounts, slots, nodes].map(|table| Kept::Table(Box::new(table))), None))
+    let mut damage = vec![];
+    let mut table = |name, prefix_bytes| {
+        let own = TableOptions { prefix_bytes, ..TableOptions::new(options.memory_bytes / 3) };
+        if !options.salvages {
+            return opening.table(name, &own);
+        }
+        let (table, damaged) = opening.salvage_table(name, &own)?;
+        damage.extend(damaged);
+        Ok(table)
+    };
+    let tables = [table(ACCOUNTS, 0)?, table(SLOTS, 32)?, table(NODES, 0)?];
+    Ok((tables.map(|table| Kept::Table(Box::new(table))), None, damage))
 }
 
 impl Kept {
