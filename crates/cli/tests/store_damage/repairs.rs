@@ -57,7 +57,11 @@ fn proof(store: &Path, kind: &str) -> Option<serde_json::Value> {
 
 /// Imports again, which must lead to the store that was never damaged.
 fn come_again(base: &Path, store: &Path, kind: &str) -> Result<(), String> {
-    let ended = run(&mut import(store, kind));
+    import_again(base, store, kind, &mut import(store, kind))
+}
+
+fn import_again(base: &Path, store: &Path, kind: &str, import: &mut Command) -> Result<(), String> {
+    let ended = run(import);
     if ended.code != Some(0) {
         return Err(format!("the import: {}{}", ended.stdout, ended.stderr));
     }
@@ -84,6 +88,11 @@ fn follow_advice(base: &Path, store: &Path, kind: &str) -> Result<Outcome, Strin
         let done = come_again(base, store, kind).map_err(|error| format!("{advice}: {error}"));
         let is_rebuilt = advice.contains("rebuilt");
         return done.map(|()| if is_rebuilt { Outcome::Harmless } else { Outcome::Repaired });
+    }
+    if advice.contains("import again with --chain genesis.json") {
+        let genesis = fixtures().join("chains/hive-sync/genesis.json");
+        let done = import_again(base, store, kind, import(store, kind).arg("--chain").arg(genesis));
+        return done.map(|()| Outcome::Repaired).map_err(|error| format!("{advice}: {error}"));
     }
     if !advice.contains("into a new folder") || advice.contains("--repair") {
         return Err(format!("{ended:?}"));
