@@ -21,14 +21,18 @@ const AFTER: &str = "after";
 /// In the place of the paths of a command that is given documents instead.
 const IN_MEMORY: &str = "-";
 
-/// What `blockmill ARGS --json` prints, where `args` begin with `import`, `verify`, `export` or
-/// `inspect`.
+/// What `blockmill ARGS --json` prints, where `args` begin with a command that reads archives or
+/// works on a store: all but those that serve, measure, generate or report.
 pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
     document(args, |cli| match &cli.command {
         Command::Import(_) | Command::Verify(_) | Command::Export(_) | Command::Inspect(_) => {
             run(cli, cancel.clone())
         }
-        _ => bail!("expected import, verify, export or inspect: other commands need a process"),
+        Command::Check(_) | Command::Unwind(_) | Command::Heal(_) | Command::Prove(_) => {
+            run(cli, cancel.clone())
+        }
+        Command::Convert(_) | Command::Witness(_) => run(cli, cancel.clone()),
+        _ => bail!("expected a command for archives or stores: other commands need a process"),
     })
 }
 

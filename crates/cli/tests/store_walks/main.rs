@@ -1,0 +1,69 @@
+//! Random walks over the operations of a store, each held to a model.
+//!
+//! A walk begins with an empty folder. Its steps are the commands of the program, in random order
+//! by seed: import of a part of the chain, resume, raise of the level, unwind, an import that is
+//! stopped or killed, `heal`, a snapshot out and in, `prove`, `witness`, `convert` back. After
+//! each step the exit code is the one that the model expects, `check` finds nothing, and last
+//! block, level, state roots and proofs are those of the model: the blocks of the chain, and a
+//! reference store that one import with its state in memory wrote ([`chain_model`]).
+//!
+//! A long run:
+//!
+//! ```text
+//! BLOCKMILL_WALKS=2000 cargo test -p blockmill-cli --test store_walks -- --nocapture
+//! ```
+//!
+//! `BLOCKMILL_TEST_SEED` chooses other walks, `BLOCKMILL_WALK` runs one of them again and keeps
+//! its folder.
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod chain_model;
+mod command;
+mod ethereum_steps;
+mod ethereum_walk;
+mod walks;
+
+use chain_model::Chain;
+use ethereum_walk::{Kind, Walk};
+use walks::walk_all;
+
+/// Walks of each kind of store, unless `BLOCKMILL_WALKS` says how many.
+const WALKS: u64 = 6;
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_with_its_state_in_memory() {
+    walk_ethereum("memory", Kind::Memory);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_with_its_state_in_pages() {
+    walk_ethereum("pages", Kind::Pages);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_with_its_state_and_references_in_a_small_cache() {
+    walk_ethereum("cached", Kind::PagesCached);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_with_its_state_in_values_and_nodes() {
+    walk_ethereum("flat-trie", Kind::FlatTrie);
+}
+
+fn walk_ethereum(name: &str, kind: Kind) {
+    let scratch = program::Scratch::new(&format!("walks-{name}"));
+    let chain = Chain::published(&scratch);
+    walk_all(name, WALKS, |random, folder, steps| {
+        let mut walk = Walk::new(&chain, kind, folder, random);
+        for _ in 0..steps {
+            walk.step();
+        }
+        std::mem::take(&mut walk.seen)
+    });
+}
