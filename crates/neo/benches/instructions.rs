@@ -41,9 +41,9 @@ fn int256(digits: &str) -> Vec<u8> {
     [&[PUSHINT256], &bytes[..]].concat()
 }
 
-/// A call of a method of StdLib with one argument on the stack; the result is dropped.
-fn standard(method: &str) -> Vec<u8> {
-    let mut script = vec![PUSH1, PACK, PUSH0 + 15];
+/// A call of a method of StdLib with the `arguments` on the stack; the result is dropped.
+fn standard(method: &str, arguments: u8) -> Vec<u8> {
+    let mut script = vec![PUSH0 + arguments, PACK, PUSH0 + 15];
     script.extend(data(method.as_bytes()));
     script.extend(data(&native_hash("StdLib")));
     script.push(SYSCALL);
@@ -114,8 +114,8 @@ fn scripts() -> Vec<(&'static str, Vec<u8>)> {
         let body = [&int256(base)[..], &[PUSHM1], &int256(modulus), &[MODPOW, DROP]].concat();
         looped(&[], &body)
     };
-    let text = |length| [data(&vec![b'z'; length]), standard("base58Decode")].concat();
-    let bytes = |length| [data(&vec![0xa5; length]), standard("base58Encode")].concat();
+    let text = |length| [data(&vec![b'z'; length]), standard("base58Decode", 1)].concat();
+    let bytes = |length| [data(&vec![0xa5; length]), standard("base58Encode", 1)].concat();
     vec![
         ("memcpy-32", memory_copy(32)),
         ("memcpy-65536", memory_copy(65_536)),
@@ -128,6 +128,77 @@ fn scripts() -> Vec<(&'static str, Vec<u8>)> {
         ("values-array-1000", values(&[int32(1_000), vec![NEWARRAY]].concat())),
         ("values-map-500", values(&map(500))),
         ("values-structs-200", values(&structs(200))),
+    ]
+    .into_iter()
+    .chain(lists())
+    .chain(numbers(prime, base))
+    .chain(texts())
+    .collect()
+}
+
+/// Arrays, maps and structs.
+fn lists() -> Vec<(&'static str, Vec<u8>)> {
+    let array = [int32(1_000), vec![NEWARRAY]].concat();
+    let fields = |make: &[u8], body: &[u8]| looped(&[make, &[STSFLD0]].concat(), body);
+    let item =
+        |make: &[u8], method: &str| fields(make, &[&[LDSFLD0][..], &standard(method, 1)].concat());
+    let twins = [&structs(200)[..], &[STSFLD0], &structs(200), &[STSFLD0 + 1]].concat();
+    let pick = |field: u8| [vec![field], int32(7), vec![PICKITEM]].concat();
+    let equal = [pick(LDSFLD0), pick(LDSFLD0 + 1), vec![EQUAL, DROP]].concat();
+    vec![
+        ("keys-map-500", fields(&map(500), &[LDSFLD0, KEYS, DROP])),
+        ("unpack-pack-1000", fields(&array, &[LDSFLD0, UNPACK, PACK, DROP])),
+        ("reverse-1000", fields(&array, &[LDSFLD0, REVERSEITEMS])),
+        ("new-array-1000", looped(&[], &[&array[..], &[DROP]].concat())),
+        (
+            "has-key-500",
+            fields(&map(500), &[&[LDSFLD0][..], &int32(499), &[HASKEY, DROP]].concat()),
+        ),
+        ("equal-structs", looped(&twins, &equal)),
+        ("serialize-1000", item(&array, "serialize")),
+        ("serialize-map-500", item(&map(500), "serialize")),
+        ("json-serialize-1000", item(&array, "jsonSerialize")),
+    ]
+}
+
+/// Arithmetic with numbers of 256 bits.
+fn numbers(prime: &str, base: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let (prime, base) = (int256(prime), int256(base));
+    let two = |op: u8| looped(&[], &[&base[..], &prime, &[op, DROP]].concat());
+    let three = |op: u8| looped(&[], &[&base[..], &base, &prime, &[op, DROP]].concat());
+    let one = |op: u8| looped(&[], &[&prime[..], &[op, DROP]].concat());
+    vec![
+        ("add-256", two(ADD)),
+        ("mod-256", two(MOD)),
+        ("div-256", two(DIV)),
+        ("modmul-256", three(MODMUL)),
+        ("modpow-256", three(MODPOW)),
+        ("sqrt-256", one(SQRT)),
+        ("pow-16-60", looped(&[], &[PUSH16, PUSHINT8, 60, POW, DROP])),
+    ]
+}
+
+/// Byte strings and texts.
+fn texts() -> Vec<(&'static str, Vec<u8>)> {
+    let long = data(&b"a".repeat(60_000));
+    let call = |method: &str, arguments: &[Vec<u8>]| {
+        let count = arguments.len() as u8;
+        looped(&[], &[arguments.concat(), standard(method, count)].concat())
+    };
+    let late = [&b"a".repeat(511)[..], b"b"].concat();
+    let words = b"ab ".repeat(341);
+    let json = format!("[{}1]", "1,".repeat(500));
+    vec![
+        ("cat-120000", looped(&[], &[&long[..], &[DUP, CAT, DROP]].concat())),
+        ("left-50000", looped(&[], &[&long[..], &int32(50_000), &[LEFT, DROP]].concat())),
+        ("memory-search-1024", call("memorySearch", &[data(&late), data(&[b'a'; 1_024])])),
+        ("string-split-1024", call("stringSplit", &[data(b" "), data(&words)])),
+        ("str-len-1024", call("strLen", &[data(&words)])),
+        ("base64-encode-1024", call("base64Encode", &[data(&words)])),
+        ("base64-decode-1024", call("base64Decode", &[data(&b"z".repeat(1_024))])),
+        ("json-deserialize-500", call("jsonDeserialize", &[data(json.as_bytes())])),
+        ("atoi-70", call("atoi", &[data(&[b'1'; 70])])),
+        ("itoa-256", call("itoa", &[int256(&"7".repeat(64))])),
     ]
 }
 
