@@ -24,8 +24,12 @@ fn split(name: String, block: &[u8]) -> RealBlock {
 
 /// The blocks of a chain in `chains`.
 pub fn chain(name: &str) -> Vec<RealBlock> {
-    let file = testkit::read(format!("ethereum/chains/{name}/chain.rlp"));
-    let mut reader = rlp::Reader::new(&file);
+    export(name, &testkit::read(format!("ethereum/chains/{name}/chain.rlp")))
+}
+
+/// The blocks of an RLP export.
+pub fn export(name: &str, file: &[u8]) -> Vec<RealBlock> {
+    let mut reader = rlp::Reader::new(file);
     let mut blocks = vec![];
     while !reader.is_empty() {
         let item = reader.item().unwrap();

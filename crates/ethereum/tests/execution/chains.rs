@@ -9,7 +9,7 @@ use blockmill_ethereum::state::Tries;
 use std::collections::BTreeMap;
 
 /// Executes blocks from genesis on; how many transactions they have, by fork.
-fn execute(spec: &ChainSpec, blocks: &[RealBlock]) -> BTreeMap<String, usize> {
+pub fn execute(spec: &ChainSpec, blocks: &[RealBlock]) -> BTreeMap<String, usize> {
     // the plain tries are the oracle of those in arenas
     let plain = Replay::from_genesis(spec, Tries::pointers()).unwrap();
     let fast = Replay::from_genesis(spec, Tries::arena().unwrap()).unwrap();

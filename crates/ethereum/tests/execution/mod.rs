@@ -2,6 +2,7 @@
 
 mod chains;
 pub mod durable;
+mod geth_chains;
 mod healing;
 pub mod imports;
 mod proofs;
