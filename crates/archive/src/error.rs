@@ -137,6 +137,19 @@ pub enum Error {
         /// The location of the block that does not follow.
         location: Location,
     },
+    /// A block of a number that was read before is another one.
+    Repeated {
+        /// Its number.
+        number: u64,
+        /// The hash of the block that was read before.
+        expected: [u8; 32],
+        /// Its own; the same where only the bodies differ.
+        found: [u8; 32],
+        /// The location of the block that was read before.
+        before: Location,
+        /// Its own location.
+        location: Location,
+    },
     /// Something is not there that other parts of the archive speak of.
     Missing {
         /// The location that speaks of it, or where it should be.
@@ -203,7 +216,8 @@ impl Error {
             | Self::Crc { location, .. }
             | Self::Rlp { location, .. }
             | Self::TooLarge { location, .. }
-            | Self::Gap { location, .. } => location,
+            | Self::Gap { location, .. }
+            | Self::Repeated { location, .. } => location,
             _ => return self,
         };
         location.unpacked |= compression.is_some();
@@ -217,6 +231,7 @@ impl Error {
             Self::Store(error) => error.status(),
             // a block that comes again lacks nothing, and does not follow
             Self::Gap { expected, found, .. } if found < expected => Status::Fault,
+            Self::Repeated { .. } => Status::Fault,
             Self::Gap { .. }
             | Self::Missing { .. }
             | Self::Truncated { .. }
@@ -256,6 +271,7 @@ impl Error {
             | Self::Rlp { location, .. }
             | Self::TooLarge { location, .. }
             | Self::Gap { location, .. }
+            | Self::Repeated { location, .. }
             | Self::Missing { location, .. } => Some(location),
             Self::Io { .. }
             | Self::Store(_)
@@ -309,6 +325,12 @@ impl fmt::Display for Error {
             Self::Gap { expected, found, before, location } => {
                 write!(f, "{location}: expected block {expected} ")?;
                 write!(f, "after the last one of {}, found block {found}", before.display())
+            }
+            Self::Repeated { number, expected, found, before, location } => {
+                let body =
+                    if expected == found { " with the same header, another body" } else { "" };
+                write!(f, "{location}: block {number} comes again and is another one: expected ")?;
+                write!(f, "{} as at {before}, found {}{body}", Hex(expected), Hex(found))
             }
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {

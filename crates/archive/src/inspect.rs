@@ -9,7 +9,9 @@ use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
 use crate::open::disk_bytes;
-use crate::{Error, Format, LeftOut, Location, foreign};
+use crate::{
+    Archive, ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, foreign,
+};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -172,14 +174,41 @@ pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
             left_out.add(path.clone())?;
         }
     }
-    let files: Vec<_> = files.iter().map(|(meant, path)| inspect_one(path, *meant, deep)).collect();
+    let mut files: Vec<_> =
+        files.iter().map(|(meant, path)| inspect_one(path, *meant, deep)).collect();
     let read = files.iter().filter(|file| file.format.is_some());
     left_out.forget_sources_of(read.map(|file| &*file.path));
     if files.iter().all(|file| file.format.is_none() && !claims_to_be_archive(&file.path)) {
         return Err(nothing_in(paths));
     }
-    let gaps = gaps(&files);
+    let mut gaps = gaps(&files);
+    gaps.retain(|gap| !overlaps(gap, &mut files));
     Ok(Inspection { files, gaps, left_out })
+}
+
+/// Whether files overlap instead of leaving a gap: then the blocks of both are compared, and the
+/// report of the second file says what was found.
+fn overlaps(gap: &Gap, files: &mut [FileReport]) -> bool {
+    if gap.found >= gap.expected {
+        return false;
+    }
+    let Some(after) = files.iter_mut().find(|file| file.path == gap.after) else { return false };
+    match compared(&[gap.before.clone(), gap.after.clone()]) {
+        Ok(Some(note)) => after.notes.push(note),
+        Err(error @ Error::Repeated { .. }) => after.damaged(&error),
+        Ok(None) | Err(_) => return false,
+    }
+    true
+}
+
+/// What a reader says of files that overlap.
+fn compared(files: &[PathBuf]) -> Result<Option<String>, Error> {
+    let archive = Archive::open(files)?;
+    let want = Want { bodies: archive.has_bodies(), receipts: false };
+    let mut reader = archive.reader(want, ChunkLimit::default(), 0..=u64::MAX)?;
+    let mut packed = Packed::new();
+    while reader.read(&mut packed)? {}
+    Ok(reader.note())
 }
 
 /// Where files do not join those before them.
@@ -231,7 +260,7 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
 /// Does a file join the one before it of the same format and network? Unknown ranges say nothing.
 fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
     let same = |b: &&FileReport| b.format == after.format && b.network == after.network;
-    let before = before.iter().rev().find(same)?;
+    let before = before.iter().filter(same).max_by_key(|file| file.last)?;
     let (last, found) = (before.last?, after.first?);
     let expected = last.saturating_add(1);
     (expected != found).then(|| Gap {

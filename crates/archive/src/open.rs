@@ -202,6 +202,11 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
 pub(crate) trait ReadBlocks: fmt::Debug + Send {
     /// Reads the next chunk. False at the end.
     fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error>;
+
+    /// What a user should know of the blocks that were read so far.
+    fn note(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Reads an archive from its first to its last chunk.
@@ -215,6 +220,11 @@ impl Reader {
     /// Reads the next chunk into `into`, whose buffers are reused. Returns false at the end.
     pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
         self.source.read(self.limit, into)
+    }
+
+    /// What a user should know of the blocks that were read so far: that some came again.
+    pub fn note(&self) -> Option<String> {
+        self.source.note()
     }
 
     /// Changes how many blocks a chunk has at most, from the next one on.

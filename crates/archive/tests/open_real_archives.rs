@@ -57,3 +57,33 @@ fn a_folder_of_era1_files_of_two_networks_has_no_gaps() {
     ];
     assert_eq!(found, expected);
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_copy_of_an_era1_file_is_skipped_with_a_note() {
+    let file = testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("mainnet-00000-5ec1ffb8 (copy).era1");
+    std::fs::copy(&file, &copy).unwrap();
+    let paths = [file, copy.clone()];
+    let read = || {
+        let archive = Archive::open(&paths).unwrap();
+        let limit = ChunkLimit::default();
+        let mut reader = archive.reader(Want::default(), limit, 0..=u64::MAX).unwrap();
+        let (mut packed, mut blocks) = (Packed::new(), 0);
+        while reader.read(&mut packed)? {
+            blocks += packed.blocks();
+        }
+        Ok::<_, Error>((blocks, reader.note()))
+    };
+    let (blocks, note) = read().unwrap();
+    assert_eq!(blocks, 8_192);
+    assert!(note.unwrap().contains("came again"));
+    assert!(inspect(&paths, false).unwrap().is_sound());
+    // one that differs is no copy
+    let mut bytes = std::fs::read(&copy).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last / 2] ^= 1;
+    std::fs::write(&copy, bytes).unwrap();
+    assert!(matches!(read(), Err(Error::Gap { .. })));
+}

@@ -196,3 +196,98 @@ fn inspect_says_that_access_lists_are_passed_over() {
     assert!(report.notes[0].starts_with("1 blocks carry"), "{:?}", report.notes);
     assert_eq!(read(&[path], ALL).unwrap(), columns(2..=2));
 }
+
+/// What a reader says at the end.
+fn note(paths: &[std::path::PathBuf], limit: ChunkLimit) -> Option<String> {
+    let mut reader = Archive::open(paths).unwrap().reader(BODIES, limit, ALL).unwrap();
+    let mut packed = Packed::new();
+    while reader.read(&mut packed).unwrap() {}
+    reader.note()
+}
+
+#[test]
+fn equal_blocks_that_come_again_are_skipped_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&str, &[Vec<u8>], u64, usize); 5] = [
+        ("first block twice", &[[blocks(0..=0), blocks(0..=9)].concat()], 1, 1),
+        ("all twice", &[[blocks(0..=9), blocks(0..=9)].concat()], 10, 1),
+        ("in the middle", &[[blocks(0..=7), blocks(5..=6), blocks(7..=9)].concat()], 3, 1),
+        ("files that overlap", &[blocks(0..=6), blocks(3..=9), blocks(9..=9)], 5, 3),
+        ("some of some", &[blocks(0..=9), blocks(2..=4)], 3, 2),
+    ];
+    for (name, files, again, count) in cases {
+        for packed in [false, true] {
+            let paths: Vec<_> = files
+                .iter()
+                .enumerate()
+                .map(|(i, bytes)| {
+                    let bytes = if packed { gzip(bytes) } else { bytes.clone() };
+                    write(folder.path(), &format!("x-{i}"), &bytes)
+                })
+                .collect();
+            assert_eq!(paths.len(), count);
+            assert_eq!(read(&paths, ALL).unwrap(), columns(0..=9), "{name}");
+            assert_eq!(read(&paths, 4..=8).unwrap(), columns(4..=8), "{name}");
+            for blocks in [1, 2, 2048] {
+                let text = note(&paths, ChunkLimit { blocks, bytes: 1 << 20 }).unwrap();
+                let counted = format!("{again} block");
+                assert!(text.starts_with(&counted) && text.contains("x-"), "{name}: {text}");
+            }
+            let inspection = inspect(&paths, true).unwrap();
+            assert!(inspection.is_sound(), "{name}: {inspection:?}");
+            let noted = |file: &blockmill_archive::FileReport| {
+                file.notes.iter().any(|note| note.contains("came again"))
+            };
+            assert!(inspection.files.iter().any(noted), "{name}: {inspection:?}");
+        }
+    }
+    let once = [write(folder.path(), "x-0", &blocks(0..=9))];
+    assert_eq!(note(&once, ChunkLimit::default()), None);
+}
+
+#[test]
+fn another_block_of_a_known_number_is_named_with_both_hashes() {
+    let folder = tempfile::tempdir().unwrap();
+    // another header, another body
+    for (name, at) in [("header", 40), ("body", block(4).len() - 10)] {
+        let mut other = block(4);
+        other[at] ^= 1;
+        for (files, inspects) in [
+            (vec![[blocks(0..=5), other.clone(), blocks(5..=6)].concat()], 1),
+            (vec![blocks(0..=5), [other.clone(), blocks(5..=6)].concat()], 2),
+        ] {
+            let paths: Vec<_> = (0..files.len())
+                .map(|i| write(folder.path(), &format!("{name}-{i}"), &files[i]))
+                .collect();
+            assert_eq!(paths.len(), inspects);
+            let error = read(&paths, ALL).unwrap_err();
+            let Error::Repeated { number: 4, expected, found, before, location } = &error else {
+                panic!("{name}: {error}")
+            };
+            let known = crypto::keccak256(&header(4));
+            assert_eq!((*expected == known, expected == found), (true, name == "body"));
+            assert_eq!(before.offset, blocks(0..=3).len() as u64);
+            let start = if inspects == 1 { blocks(0..=5).len() as u64 } else { 0 };
+            assert_eq!(location.offset, start);
+            assert_eq!(error.status(), ::chain::Status::Fault);
+            assert!(error.to_string().contains("comes again and is another one"), "{error}");
+            let inspection = inspect(&paths, false).unwrap();
+            let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.damage).collect();
+            let named = damage.iter().any(|damage| damage.text == error.to_string());
+            assert!(named, "{name}: {damage:?}");
+        }
+    }
+}
+
+#[test]
+fn a_block_with_a_wrong_number_is_left_to_whoever_verifies_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // it follows block 5 and says that it is block 2
+    let parent = crypto::keccak256(&header(5));
+    let mut child = block(2);
+    let at = child.windows(33).position(|bytes| bytes == [&[0xa0][..], &[2; 32]].concat()).unwrap();
+    child[at + 1..at + 33].copy_from_slice(&parent);
+    let path = write(folder.path(), "x", &[blocks(0..=5), child, blocks(7..=7)].concat());
+    let (headers, _) = read(&[path], ALL).unwrap();
+    assert_eq!(headers.len(), 8);
+}

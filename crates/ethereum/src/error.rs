@@ -62,8 +62,10 @@ pub enum Rule {
     OmmerIsAncestor,
     /// The parent of an ommer is one of the block's ancestors 2 to 7.
     OmmerParent,
-    /// A header decodes.
+    /// A header has the fields of a header, each of its size.
     HeaderEncoding,
+    /// A body has the lists of a body, and their items the fields that they should.
+    BodyEncoding,
     /// The mix hash of the seal is that of ethash.
     SealMixHash,
     /// The seal's hash is at most 2^256 divided by the difficulty.
@@ -76,6 +78,8 @@ pub enum Rule {
     StatedHash,
     /// A block met again is the block that is stored.
     KnownBlock,
+    /// A block that comes again in an archive is equal to the one read before.
+    RepeatedBlock,
     /// The total difficulty that an archive states is the sum of the difficulties.
     TotalDifficulty,
     /// The accumulator at the end of an era1 file is that of its headers.
@@ -102,6 +106,14 @@ pub enum Rule {
     LogsBloom,
     /// The gas used is the last receipt's cumulative gas.
     ReceiptsGas,
+    /// A transaction has the fields of its type, each of its size.
+    TransactionEncoding,
+    /// A transaction with blobs or code delegations has a receiver.
+    Receiver,
+    /// A blob transaction has blobs, whose hashes are of a known version.
+    BlobHashes,
+    /// A set-code transaction has authorizations.
+    Authorizations,
     /// `v` of a signature has a value that the fork allows.
     SignatureV,
     /// A transaction is signed for this chain, if for one only.
@@ -200,12 +212,14 @@ impl Rule {
             Self::OmmerIsAncestor => ("ommer is not an ancestor", OMMERS),
             Self::OmmerParent => ("ommer's parent is a recent ancestor", OMMERS),
             Self::HeaderEncoding => ("header encoding", "Yellow Paper 4.3.3"),
+            Self::BodyEncoding => ("body encoding", "Yellow Paper 4.3, EIP-4895"),
             Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
             Self::SealBoundary => ("seal: proof of work", "Yellow Paper 11.5"),
             Self::SealEpoch => ("seal: block number", "go-ethereum, ethash"),
             Self::BodyMissing => ("body present", "level bodies"),
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),
+            Self::RepeatedBlock => ("one block of each number", "this archive"),
             Self::TotalDifficulty => ("total difficulty stated by the archive", "era1"),
             Self::Accumulator => ("accumulator", "era1"),
             Self::TransactionType => ("type of a transaction", "EIP-2718"),
@@ -219,6 +233,12 @@ impl Rule {
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),
             Self::ReceiptsGas => ("gas used by the receipts", BODY),
+            Self::TransactionEncoding => {
+                ("encoding of the transaction", "Yellow Paper 4.2, EIP-2718")
+            }
+            Self::Receiver => ("receiver of the transaction", "EIP-4844, EIP-7702"),
+            Self::BlobHashes => ("blob hashes of the transaction", "EIP-4844"),
+            Self::Authorizations => ("authorization list", "EIP-7702"),
             Self::SignatureV => ("v of the signature", "Yellow Paper, appendix F, EIP-155"),
             Self::SignatureChainId => ("chain of the signature", "EIP-155, EIP-2718"),
             Self::SignatureR => ("r of the signature", "Yellow Paper, appendix F"),

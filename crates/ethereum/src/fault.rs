@@ -1,5 +1,6 @@
 //! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
+mod read;
 mod told;
 
 use crate::Hash;
@@ -17,9 +18,9 @@ pub use told::{Told, ToldKind};
 pub enum Cause {
     /// The archive cannot be read here.
     Archive(archive::Error),
-    /// The header is no canonical RLP of a header.
+    /// The header is no canonical RLP: its bytes are damaged.
     Header(rlp::Error),
-    /// The body is no canonical RLP of a body.
+    /// The body is no canonical RLP: its bytes are damaged.
     Body(BodyError),
     /// The block, or one of its transactions, breaks a rule of the chain.
     Rule(Violation),
@@ -43,8 +44,12 @@ impl Cause {
     pub(crate) fn is_header_encoding(&self) -> bool {
         match self {
             Self::Header(_) => true,
-            Self::Told(told) => told.kind == ToldKind::Header,
-            Self::Archive(_) | Self::Body(_) | Self::Rule(_) | Self::State(_) => false,
+            Self::Rule(violation) => violation.rule == Rule::HeaderEncoding,
+            Self::Told(told) => {
+                told.kind == ToldKind::Header
+                    || told.rule.as_deref() == Some(Rule::HeaderEncoding.name())
+            }
+            Self::Archive(_) | Self::Body(_) | Self::State(_) => false,
         }
     }
 }
@@ -63,12 +68,6 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The archive cannot be read where `block` should stand.
-    pub(crate) fn of_archive(block: u64, error: archive::Error) -> Self {
-        let location = error.location().cloned();
-        Self { block, hash: None, location, cause: Cause::Archive(error) }
-    }
-
     /// Does the block name another parent than the block before it?
     pub(crate) fn is_broken_link(&self) -> bool {
         matches!(&self.cause, Cause::Rule(violation) if violation.rule == Rule::ParentHash)
@@ -80,8 +79,12 @@ impl Fault {
         match &self.cause {
             Cause::Archive(error) => error.status(),
             Cause::Header(_) | Cause::Body(_) => Status::Damage,
-            Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
-            Cause::Rule(_) => Status::Fault,
+            Cause::Rule(violation) => match violation.rule {
+                Rule::BodyMissing => Status::Incomplete,
+                // what this program cannot judge is not invalid
+                Rule::ExecutionRules | Rule::SealEpoch => Status::Unknown,
+                _ => Status::Fault,
+            },
             Cause::State(error) => error.store().status(),
             Cause::Told(told) => told.status,
         }

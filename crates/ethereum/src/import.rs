@@ -162,6 +162,7 @@ fn stages(
     let made = Making::stages(making, Execution::stages(&mut execution, checked, connect));
     let ended = made.write("write", write).run(batches, threads);
     run.times = ended.times;
+    run.notes.extend(reader.note());
     link.tip = tip;
     run.close(link, ended.outcome, options)
 }

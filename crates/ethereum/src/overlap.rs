@@ -80,7 +80,13 @@ pub(crate) fn compare(
             .run(batches, threads);
         run.times = ended.times;
         run.accumulators = link.accumulators;
-        ended.outcome?;
+        run.notes.extend(reader.note());
+        ended.outcome.map_err(|error| match error {
+            Error::Archive(error @ archive::Error::Repeated { .. }) => {
+                Fault::of_archive(0, error).into()
+            }
+            error => error,
+        })?;
     }
     if blocks == 0 && !run.stopped {
         return Err(Error::Before { first, last: tip.number });

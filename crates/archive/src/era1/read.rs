@@ -14,7 +14,7 @@ use crate::chunk::PackedBlocks;
 use crate::open::{ReadBlocks, expect_next};
 use crate::{
     Chunk, ChunkLimit, Column, Compression, EraEnd, Error, Location, MAX_BODY, MAX_HEADER,
-    MAX_RECEIPTS, Part, Want,
+    MAX_RECEIPTS, Part, Want, input,
 };
 
 /// Bytes of the total difficulty record, the last one of a block.
@@ -36,6 +36,8 @@ pub(crate) struct Reader {
     range: RangeInclusive<u64>,
     /// Number that the next file must begin with, and the file before it.
     follows: Option<(u64, Arc<Path>)>,
+    /// The files that were skipped, and the last of them: equal to those before them.
+    skipped: Option<(usize, PathBuf)>,
 }
 
 /// The open file and its blocks still to be read.
@@ -50,7 +52,7 @@ impl Reader {
     /// Reads `files`, which are in the order of their blocks.
     pub fn new(files: Vec<PathBuf>, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let files = files.into_iter();
-        Ok(Self { files, current: None, want, range, follows: None })
+        Ok(Self { files, current: None, want, range, follows: None, skipped: None })
     }
 
     /// Reads the next chunk, which never spans two files. False at the end.
@@ -75,6 +77,9 @@ impl Reader {
         let after = layout.first + layout.blocks() as u64;
         let from = (*self.range.start()).clamp(layout.first, after);
         let to = self.range.end().saturating_add(1).clamp(from, after);
+        if from < to && self.is_again(path, after)? {
+            return Ok(());
+        }
         if from < to {
             if let Some((expected, before)) = self.follows.take() {
                 let location = Location::new(path, layout.starts[0]);
@@ -86,6 +91,21 @@ impl Reader {
         let (next, end) = ((from - layout.first) as usize, (to - layout.first) as usize);
         self.current = Some(Current { layout, next, end });
         Ok(())
+    }
+}
+
+impl Reader {
+    /// Whether a file, which ends before block `after`, has the bytes of the one before it.
+    fn is_again(&mut self, path: &Path, after: u64) -> Result<bool, Error> {
+        let before = self.follows.as_ref().filter(|(expected, _)| *expected == after);
+        let Some((_, before)) = before else { return Ok(false) };
+        let is_again = input::is_same(before, path)?;
+        if is_again {
+            let count = self.skipped.as_ref().map_or(0, |(count, _)| *count);
+            self.skipped = Some((count + 1, path.to_path_buf()));
+            self.current = None;
+        }
+        Ok(is_again)
     }
 }
 
@@ -142,6 +162,13 @@ impl PackedBlocks for Packed {
 impl ReadBlocks for Reader {
     fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
         into.fill(|packed| self.read(limit, packed))
+    }
+
+    fn note(&self) -> Option<String> {
+        let (count, path) = self.skipped.as_ref()?;
+        let files = if *count == 1 { "1 file".into() } else { format!("{count} files") };
+        let path = path.display();
+        Some(format!("{files} came again and were skipped, equal to those before: {path} is one"))
     }
 }
 

@@ -23,6 +23,9 @@ use raw::{Raw, Stopped, check_stopped};
 
 use crate::{Error, Location};
 
+/// Bytes that are compared at once.
+const COMPARED: usize = 1 << 20;
+
 /// Bytes that tell how a file is compressed.
 const MAGIC: usize = 6;
 
@@ -63,6 +66,20 @@ pub fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
             return Err(Error::io("cannot read", path)(too_long));
         }
         bytes.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// Whether two files have the same bytes, unpacked.
+pub(crate) fn is_same(first: &Path, second: &Path) -> Result<bool, Error> {
+    let (mut first, mut second) = (Input::open(first)?, Input::open(second)?);
+    loop {
+        let ((a, fault), (b, other)) = (first.head(COMPARED), second.head(COMPARED));
+        if let Some(error) = fault.or(other) {
+            return Err(error);
+        }
+        if a != b || a.is_empty() {
+            return Ok(a == b);
+        }
     }
 }
 
@@ -139,8 +156,26 @@ impl Input {
         }
     }
 
-    /// Reads up to `length` bytes, fewer only at the end or before an error, and what stopped it
-    /// short of the end.
+    /// Passes over the next `count` bytes of a file that nothing was read of; fewer at its end.
+    pub fn skip(&mut self, count: u64) -> Result<(), Error> {
+        if let Decoder::Plain(source) = &mut self.decoder {
+            source.raw.skip(count);
+            return Ok(());
+        }
+        let mut piece = vec![0; 1 << 16];
+        let mut left = count;
+        while left > 0 {
+            let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            match self.read(&mut piece[..most], count - left)? {
+                0 => break,
+                read => left -= read as u64,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads up to `length` more bytes, fewer only at the end or before an error, and what stopped
+    /// it short of the end.
     pub fn head(&mut self, length: usize) -> (Vec<u8>, Option<Error>) {
         let mut head = vec![0; length];
         let mut filled = 0;

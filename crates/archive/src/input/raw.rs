@@ -93,6 +93,11 @@ impl Raw {
         self.at
     }
 
+    /// Passes over the next `count` bytes.
+    pub fn skip(&mut self, count: u64) {
+        self.at = self.at.saturating_add(count);
+    }
+
     /// Up to `length` bytes of the beginning, read once more by the next read.
     pub fn peek(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut head = vec![];

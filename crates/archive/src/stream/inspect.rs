@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::known::Known;
 use super::{Items, Packed, number_of};
 use crate::chunk::PackedBlocks;
 use crate::inspect::FileReport;
@@ -18,21 +19,35 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
         report.compression = compression.name();
         report.notes.push("offsets count the unpacked bytes".into());
     }
-    let mut packed = Packed::default();
+    let (mut packed, mut rest) = (Packed::default(), None);
+    let mut known = Known::new(format);
     let mut access_lists = 0u64;
     loop {
-        match items.read(ChunkLimit::default(), &mut packed) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                report.damaged(&error);
-                break;
-            }
+        match rest.take() {
+            Some(rest) => packed = rest,
+            None => match items.read(ChunkLimit::default(), &mut packed) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    report.damaged(&error);
+                    break;
+                }
+            },
         }
+        let (again, outcome) = known.skip(&packed);
+        let other = outcome.is_err();
+        outcome.unwrap_or_else(|error| report.damaged(&error));
+        packed.keep(again + usize::from(other), packed.blocks());
+        if packed.blocks() == 0 {
+            continue;
+        }
+        let end = known.record(&packed);
+        rest = (end < packed.blocks()).then(|| packed.split_off(end));
         for i in 0..packed.blocks() {
             access_lists += u64::from(list(format, &packed, i, deep, report));
         }
     }
+    report.notes.extend(known.note());
     if access_lists > 0 {
         report.notes.push(format!(
             "{access_lists} blocks carry a block access list (EIP-7928), which `verify` checks"

@@ -51,6 +51,14 @@ impl Items {
         })
     }
 
+    /// The same from the list at `offset` on.
+    pub fn open_at(format: Format, path: &Path, offset: u64) -> Result<Self, Error> {
+        let mut items = Self::open(format, path)?;
+        items.input.skip(offset)?;
+        items.offset = offset;
+        Ok(items)
+    }
+
     /// How the file is compressed.
     pub fn compression(&self) -> Option<Compression> {
         self.input.compression()

@@ -3,6 +3,7 @@
 
 mod inspect;
 mod items;
+mod known;
 mod reader;
 mod sink;
 
@@ -77,6 +78,18 @@ impl Packed {
         Location { file: file.to_path_buf(), offset, unpacked: self.unpacked }
     }
 
+    /// Takes the lists from `first` on away.
+    fn split_off(&mut self, first: usize) -> Self {
+        let start = self.start(first);
+        let ends = self.ends.drain(first..).map(|end| end - start as u32).collect();
+        let bytes = self.bytes[start..].to_vec();
+        self.bytes.truncate(start);
+        let Self { file, unpacked, bodies, bare, .. } = self;
+        let offset = self.offset + start as u64;
+        let (file, unpacked, bodies, bare) = (file.clone(), *unpacked, *bodies, *bare);
+        Self { file, unpacked, offset, bytes, ends, disk_bytes: 0, bodies, bare }
+    }
+
     /// Keeps the lists from `first` to before `end` only.
     fn keep(&mut self, first: usize, end: usize) {
         let start = self.start(first);
@@ -97,16 +110,28 @@ fn item_kind(format: Format) -> (&'static str, usize) {
     }
 }
 
+/// Bytes of a header's fields before the difficulty, and where each of these begins with what.
+const HEAD: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
+const HEAD_PREFIXES: [(usize, u8); 7] =
+    [(0, 0xa0), (33, 0xa0), (66, 0x94), (87, 0xa0), (120, 0xa0), (153, 0xa0), (186, 0xb9)];
+
 /// The block number in one list; nothing else of it is decoded.
 fn number_of(format: Format, item: &[u8]) -> Result<u64, rlp::Error> {
     let mut header = rlp::Reader::new(item).list()?;
     if format == Format::RlpExport {
         header = header.list()?;
     }
-    // parent, ommers, beneficiary, three roots, bloom, difficulty
-    for _ in 0..8 {
-        header.item()?;
+    // parent, ommers, beneficiary, three roots, bloom: of one size in every header
+    let fields = header.rest();
+    if fields.len() > HEAD && HEAD_PREFIXES.iter().all(|(at, prefix)| fields[*at] == *prefix) {
+        header = rlp::Reader::with_base(&fields[HEAD..], header.offset() + HEAD);
+    } else {
+        for _ in 0..7 {
+            header.item()?;
+        }
     }
+    // difficulty
+    header.item()?;
     header.u64()
 }
 

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use super::known::Known;
 use super::{Items, Packed, number_of};
 use crate::chunk::PackedBlocks;
 use crate::open::{ReadBlocks, expect_next};
@@ -16,8 +17,10 @@ pub(crate) struct Reader {
     current: Option<Items>,
     want: Want,
     range: RangeInclusive<u64>,
-    /// Number and file of the last block that was read.
-    last: Option<(u64, PathBuf)>,
+    /// The blocks that were read.
+    known: Known,
+    /// The rest of a chunk, from a block of a number that was read before on.
+    rest: Option<Packed>,
     /// True until the first chunk of a file has been read.
     at_start: bool,
 }
@@ -31,7 +34,8 @@ impl Reader {
         range: RangeInclusive<u64>,
     ) -> Self {
         let files = files.into_iter();
-        Self { format, files, current: None, want, range, last: None, at_start: true }
+        let known = Known::new(format);
+        Self { format, files, current: None, want, range, known, rest: None, at_start: true }
     }
 
     /// Reads the next chunk; false at the end.
@@ -49,19 +53,30 @@ impl Reader {
                 self.at_start = true;
                 continue;
             };
-            if !items.read(limit, into)? {
+            if let Some(rest) = self.rest.take() {
+                *into = rest;
+            } else if !items.read(limit, into)? {
                 self.current = None;
                 continue;
             }
             into.bodies = self.want.bodies;
             into.bare = self.format == Format::HeaderStream;
+            let (again, outcome) = self.known.skip(into);
+            outcome?;
+            into.keep(again, into.blocks());
+            if into.blocks() == 0 {
+                continue;
+            }
             if self.at_start {
                 self.check_join(into)?;
             }
+            let end = self.known.record(into);
+            if end < into.blocks() {
+                self.rest = Some(into.split_off(end));
+            }
             let past_end = self.range != (0..=u64::MAX) && self.cut_to_range(into)?;
-            self.remember_last(into);
             if past_end {
-                self.current = None;
+                (self.current, self.rest) = (None, None);
                 self.files = vec![].into_iter();
             }
             if into.blocks() > 0 {
@@ -74,9 +89,10 @@ impl Reader {
     fn check_join(&mut self, packed: &Packed) -> Result<(), Error> {
         self.at_start = false;
         // a header without a number is for the verifier to report
-        match &self.last {
+        let last = self.known.last().map(|last| (last.number, last.file.to_path_buf()));
+        match last {
             Some(last) if self.number(packed, 0).is_ok() => {
-                self.check_follows(packed, 0, last.clone()).map(|_| ())
+                self.check_follows(packed, 0, last).map(|_| ())
             }
             _ => Ok(()),
         }
@@ -128,18 +144,14 @@ impl Reader {
         packed.keep(first, packed.blocks());
         Ok(previous == *self.range.end())
     }
-
-    /// Keeps the last number for the join with the next file. A header without a number is for the
-    /// verifier to report.
-    fn remember_last(&mut self, packed: &Packed) {
-        let Some(i) = packed.blocks().checked_sub(1) else { return };
-        self.last =
-            number_of(self.format, packed.item(i)).ok().map(|n| (n, packed.location(i).file));
-    }
 }
 
 impl ReadBlocks for Reader {
     fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
         into.fill(|packed| self.read(limit, packed))
+    }
+
+    fn note(&self) -> Option<String> {
+        self.known.note()
     }
 }
