@@ -4,6 +4,7 @@
 mod bodies;
 
 use crate::body::BodyView;
+use crate::encoding::header_cause;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
 use crate::execute::evm::{Ahead, Foresight};
@@ -240,7 +241,7 @@ impl Checks<'_> {
             match HeaderView::decode(column.get(i)) {
                 Ok(header) => decoded.push(header),
                 Err(error) => {
-                    failure = Some((i, Cause::Header(error)));
+                    failure = Some((i, header_cause(column.get(i), error)));
                     break;
                 }
             }

@@ -11,6 +11,7 @@ pub use error::ConvertError;
 use crate::U256;
 use crate::body::BodyView;
 use crate::body::receipts;
+use crate::encoding::{body_cause, header_cause};
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
@@ -43,12 +44,14 @@ pub struct Conversion<'a> {
 }
 
 /// What was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// First and last block.
     pub range: (u64, u64),
     /// Block access lists (EIP-7928) that these blocks had: they are left out of every format.
     pub access_lists: u64,
+    /// Blocks that came again and were skipped, if any did.
+    pub note: Option<String>,
 }
 
 /// Writes the blocks of `archive` to `out`. Encodings are checked, the rules of the chain are not.
@@ -85,7 +88,8 @@ pub fn convert(
     writer.finish()?;
     match (state.first, state.next) {
         (Some(first), Some(next)) => {
-            Ok(Converted { range: (first, next - 1), access_lists: state.access_lists })
+            let (range, access_lists) = ((first, next - 1), state.access_lists);
+            Ok(Converted { range, access_lists, note: reader.note() })
         }
         _ => Err(ConvertError::Empty),
     }
@@ -220,8 +224,9 @@ impl<'a> State<'a> {
     /// Header `i`, which must follow the one before.
     fn decoded<'c>(&self, chunk: &'c Chunk, i: usize) -> Result<HeaderView<'c>, ConvertError> {
         let block = self.next.unwrap_or(0);
-        let header = HeaderView::decode(chunk.headers.get(i))
-            .map_err(|e| fault(chunk, Part::Header, i, block, Cause::Header(e)))?;
+        let raw = chunk.headers.get(i);
+        let header = HeaderView::decode(raw)
+            .map_err(|error| fault(chunk, Part::Header, i, block, header_cause(raw, error)))?;
         match self.next {
             Some(next) if next != header.number => {
                 let cause = match self.gap(chunk, i, next, &header) {
@@ -288,8 +293,10 @@ impl<'a> State<'a> {
         chunk: &'c Chunk,
         i: usize,
     ) -> Result<HeaderView<'c>, ConvertError> {
-        let cause = |e| fault(chunk, Part::Header, i, self.next.unwrap_or(0), Cause::Header(e));
-        HeaderView::decode(chunk.headers.get(i)).map_err(cause)
+        let raw = chunk.headers.get(i);
+        let block = self.next.unwrap_or(0);
+        HeaderView::decode(raw)
+            .map_err(|error| fault(chunk, Part::Header, i, block, header_cause(raw, error)))
     }
 }
 
@@ -309,8 +316,9 @@ fn put_receipts(
         }
         (_, ReceiptEncoding::Storage) => receipts::consensus_to_storage(list, out),
         (_, ReceiptEncoding::Consensus) => {
-            let body = BodyView::decode(chunk.bodies.get(i))
-                .map_err(|e| fault(chunk, Part::Body, i, block, Cause::Body(e)))?;
+            let raw = chunk.bodies.get(i);
+            let body = BodyView::decode(raw)
+                .map_err(|error| fault(chunk, Part::Body, i, block, body_cause(raw, error)))?;
             receipts::storage_to_consensus(list, body.transaction_types(), out)
         }
     };

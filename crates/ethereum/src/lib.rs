@@ -27,6 +27,7 @@ pub mod unit;
 
 mod batch;
 mod block_times;
+mod encoding;
 mod execution;
 mod link;
 mod options;

@@ -212,7 +212,7 @@ impl Link {
         }
         let Some(tip) = &self.tip else {
             if header.number == 0 {
-                rules::verify_genesis(checks.spec, &hash)?;
+                rules::verify_first(checks.spec, &header, &hash)?;
             } else {
                 rules::verify_alone(checks.spec, &header)?;
                 self.anchor = Some(BlockId { number: header.number, hash });

@@ -16,6 +16,7 @@ mod execution;
 mod flat_trie;
 mod flipped_fields;
 mod genesis_dialects;
+mod negative_blocks;
 mod pow_tests;
 mod public_suite;
 mod real_blocks;

@@ -47,6 +47,7 @@ pub fn run(
     let survey = archive.survey(Want { bodies: true, receipts: true }, args.until.is_some())?;
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let mut answer = answer(survey.shortfalls, args.partial);
+    answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.access_lists, "no format that is written"));
     written(args, answer, done.range, "encodings, not the chain", json)
 }

@@ -6,6 +6,7 @@ use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
+use crate::encoding::{body_cause, header_cause};
 use crate::error::{Rule, Violation};
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
@@ -101,8 +102,11 @@ impl Checks<'_> {
             let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
             return Err(in_body(Cause::Rule(violation)));
         }
-        let header = batch.header(i).map_err(|e| Box::new((i, Part::Header, Cause::Header(e))))?;
-        let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
+        let raw = chunk.headers.get(i);
+        let in_header = |error| Box::new((i, Part::Header, header_cause(raw, error)));
+        let header = batch.header(i).map_err(in_header)?;
+        let raw = chunk.bodies.get(i);
+        let body = BodyView::decode(raw).map_err(|error| in_body(body_cause(raw, error)))?;
         let fork = self.spec.fork_of(&header);
         verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
         if i < chunk.receipts.len() {

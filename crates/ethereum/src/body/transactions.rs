@@ -52,6 +52,20 @@ fn check(transaction: &Transaction<'_>, end: usize) -> Result<(), BodyError> {
     }
 }
 
+/// Whether the typed transaction of this canonical form has no receiver, although its type creates
+/// no contract (EIP-4844, EIP-7702).
+pub(crate) fn creates_contract(canonical: &[u8]) -> bool {
+    let receiver = || {
+        let (kind, list) = canonical.split_first()?;
+        TransactionType::from_byte(*kind).filter(|kind| *kind >= TransactionType::Blob)?;
+        let mut fields = Reader::new(list).list().ok()?;
+        // chain id, nonce, both fees, gas limit
+        (0..5).try_for_each(|_| fields.item().map(drop)).ok()?;
+        fields.item().ok()
+    };
+    receiver().is_some_and(|to| to.raw == [0x80])
+}
+
 fn not_empty<T>(list: &List<'_, T>) -> Result<(), BodyError> {
     if list.is_empty() {
         return Err(BodyError::EmptyList { offset: list.offset().unwrap_or_default() });

@@ -98,6 +98,9 @@ impl std::error::Error for ConvertError {}
 
 impl From<archive::Error> for ConvertError {
     fn from(error: archive::Error) -> Self {
+        if let archive::Error::Repeated { number, .. } = error {
+            return Self::Fault(Box::new(Fault::of_archive(number, error)));
+        }
         Self::Archive(error)
     }
 }

@@ -163,6 +163,22 @@ pub fn verify_genesis(spec: &ChainSpec, header_hash: &Hash) -> Verdict {
     Ok(())
 }
 
+/// Block 0 is the chain's genesis block, and a block that names a parent is not block 0.
+pub(crate) fn verify_first(
+    spec: &ChainSpec,
+    header: &HeaderView<'_>,
+    header_hash: &Hash,
+) -> Verdict {
+    if *header.parent_hash == spec.genesis.header.parent_hash {
+        return verify_genesis(spec, header_hash);
+    }
+    let expected = match *header.parent_hash == spec.genesis.hash {
+        true => "1, as the parent is the genesis block",
+        false => "1 or more, as the block has a parent",
+    };
+    Err(Violation::new(Rule::Number, expected, header.number))
+}
+
 /// A hash, and of which network it is the genesis block.
 #[cold]
 fn named(hash: &Hash) -> String {

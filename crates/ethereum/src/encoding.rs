@@ -1,0 +1,78 @@
+//! Headers and bodies that cannot be decoded: does the block break a rule, or are its bytes damaged?
+//!
+//! Bytes that are RLP in its one canonical form, at every depth, were written as they are: then a
+//! field of the wrong size, a number too large, an unknown type or a forbidden value breaks a rule of
+//! the chain. Bytes that are not canonical RLP were written by no client: they are damaged.
+
+use crate::body::BodyError;
+use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
+use crate::error::{Rule, Violation};
+use crate::fault::Cause;
+use rlp::{Item, Reader};
+
+/// Why the header `raw` is refused, which does not decode.
+pub(crate) fn header_cause(raw: &[u8], error: rlp::Error) -> Cause {
+    match rlp::validate(raw) {
+        Ok(()) => Cause::Rule(Violation::new(Rule::HeaderEncoding, "a header", error)),
+        Err(_) => Cause::Header(error),
+    }
+}
+
+/// Why the body `raw` is refused, which does not decode.
+pub(crate) fn body_cause(raw: &[u8], error: BodyError) -> Cause {
+    body_violation(raw, error).map_or(Cause::Body(error), Cause::Rule)
+}
+
+/// The rule that a body breaks which does not decode; none where its bytes are damaged.
+fn body_violation(raw: &[u8], error: BodyError) -> Option<Violation> {
+    rlp::validate(raw).ok()?;
+    let Some((index, item)) = first_broken(raw) else {
+        return Some(Violation::new(Rule::BodyEncoding, "a body", error));
+    };
+    transaction_violation(&item, error).map(|violation| violation.in_transaction(index))
+}
+
+/// The first transaction that does not decode, and its index.
+fn first_broken(body: &[u8]) -> Option<(usize, Item<'_>)> {
+    let mut transactions = Reader::new(body).list().ok()?.list().ok()?;
+    let items = std::iter::from_fn(|| transactions.item().ok());
+    items.enumerate().find(|(_, item)| {
+        transactions::read(&mut Reader::with_base(item.raw, item.offset)).is_err()
+    })
+}
+
+/// The rule that a transaction breaks; none where its bytes are damaged.
+fn transaction_violation(item: &Item<'_>, error: BodyError) -> Option<Violation> {
+    let kind = match (item.is_list, item.payload.split_first()) {
+        (true, _) => TransactionType::Legacy,
+        (false, None) => return Some(unknown_type("none")),
+        (false, Some((byte, list))) => {
+            let Some(kind) = TransactionType::from_byte(*byte) else {
+                return Some(unknown_type(byte));
+            };
+            rlp::validate(list).ok()?;
+            kind
+        }
+    };
+    let of = |rule, expected: &str, found: &dyn std::fmt::Display| {
+        Some(Violation::new(rule, expected, found))
+    };
+    match error {
+        BodyError::Parity { found, .. } => of(Rule::SignatureV, "0 or 1", &found),
+        BodyError::EmptyList { .. } if kind == TransactionType::SetCode => {
+            of(Rule::Authorizations, "at least one", &"none")
+        }
+        BodyError::EmptyList { .. } => of(Rule::BlobHashes, "at least one", &"none"),
+        BodyError::BlobVersion { found, .. } => {
+            of(Rule::BlobHashes, &format!("hashes of version {KZG_VERSION}"), &found)
+        }
+        BodyError::Rlp(_) if creates_contract(item.payload) => {
+            of(Rule::Receiver, "an address, as this type creates no contract", &"none")
+        }
+        BodyError::Rlp(error) => of(Rule::TransactionEncoding, "a transaction", &error),
+    }
+}
+
+fn unknown_type(found: impl std::fmt::Display) -> Violation {
+    Violation::new(Rule::TransactionType, "a known type", found)
+}
