@@ -4,6 +4,7 @@ use ethereum::durable::BlockChanges;
 use ethereum::execute::witness::Witness;
 use ethereum::params::ChainSpec;
 use ethereum::suite::{self, Verdict};
+use ethereum::transaction_rules::{TransactionRules, verify_transaction};
 use ethereum::{Address, U256};
 use rlp::ethereum::{Transaction, TransactionType};
 use std::sync::OnceLock;
@@ -41,7 +42,8 @@ pub(crate) fn call(gas_price: u64) -> (Transaction<'static>, Address) {
     for r in 1u64.. {
         tx.r = U256::from(r);
         let fork = ethereum::params::Fork::Shanghai;
-        let sender = ethereum::transaction_rules::verify_transaction(&tx, fork, CHAIN_ID);
+        let rules = TransactionRules::new(fork, U256::from(CHAIN_ID));
+        let sender = verify_transaction(&tx, &rules);
         if let Ok(sender) = sender {
             return (tx, sender);
         }

@@ -139,7 +139,7 @@ fn transaction(kind: TransactionType) -> Vec<u8> {
         Authorization { chain_id: U256::ONE, address, nonce: 1, y_parity: 1, r: gwei, s: gwei };
     let transaction = Transaction {
         kind,
-        chain_id: 1,
+        chain_id: U256::ONE,
         nonce: 1,
         max_priority_fee: gwei,
         max_fee: gwei,

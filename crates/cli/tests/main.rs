@@ -14,6 +14,7 @@ mod bitcoin_units;
 mod block_files;
 mod broken_stdout;
 mod disk_full;
+mod ethereum_rules;
 mod execution;
 mod exports;
 mod foreign_and_compressed_input;

@@ -282,6 +282,17 @@ impl Cells {
         self.maybe_int(name, row)?.ok_or_else(|| self.wrong(row, name, "no value"))
     }
 
+    /// A whole number of up to 256 bits.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn wide_int(&self, name: &str, row: usize) -> Result<U256, Error> {
+        if self.column(name, row)?.is_some() {
+            return self.int(name, row).map(U256::from);
+        }
+        self.large(name, row)?.ok_or_else(|| self.wrong(row, name, "no value"))
+    }
+
     /// A number of many digits; none where there is no value.
     ///
     /// # Errors

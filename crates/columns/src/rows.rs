@@ -132,6 +132,14 @@ impl Rows {
         }
     }
 
+    /// A whole number of up to 256 bits. One of 2^63 or more is null, and goes into [`LARGE`].
+    pub fn wide_int(&mut self, value: U256) {
+        match i64::try_from(value) {
+            Ok(number) => self.int(number),
+            Err(_) => self.large(&value.to_be_bytes::<32>()),
+        }
+    }
+
     /// A whole number as [`Rows::int`] takes it, or none.
     pub fn maybe_int(&mut self, value: Option<u64>) {
         match value {

@@ -1,5 +1,6 @@
 //! What can be wrong: a rule that a header breaks, or a chain description that makes no sense.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
 /// The rules of this crate, one for each way in which a block can be refused.
@@ -345,6 +346,14 @@ pub enum SpecError {
     #[error("not supported: {feature}")]
     Unsupported {
         /// The setting and what it stands for.
-        feature: &'static str,
+        feature: Cow<'static, str>,
+    },
+    /// A setting that this program does not know, and that may be a rule of the chain.
+    #[error("not supported: {setting} in {place}: an unknown setting, which may be a rule")]
+    UnknownSetting {
+        /// Its name.
+        setting: String,
+        /// The object of the file.
+        place: &'static str,
     },
 }

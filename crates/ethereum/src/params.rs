@@ -3,12 +3,14 @@
 //! A [`ChainSpec`] is made once, from a built-in network or from a genesis.json, and answers for
 //! any header which rules apply ([`ChainSpec::rules_at`]).
 
+mod code_size;
 mod config;
 pub mod genesis;
 mod kept;
 mod networks;
 mod schedule;
 
+pub use code_size::{CodeLimits, CodeSize, MAX_INITCODE_SIZE};
 pub use config::Config;
 pub(crate) use config::SWITCHES;
 pub use kept::{KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in};
@@ -113,13 +115,15 @@ pub struct ChainSpec {
     /// What people call it, e.g. "mainnet".
     pub name: String,
     /// The number that transactions sign (EIP-155).
-    pub chain_id: u64,
+    pub chain_id: U256,
     /// The DAO fork, where the chain has a side in it.
     pub dao: Option<DaoFork>,
     /// The merge, where there is one.
     pub merge: Option<Merge>,
     /// Where deposits to the beacon chain are made (EIP-6110).
     pub deposit_contract: Address,
+    /// Most bytes of code.
+    pub code_size: CodeSize,
     /// Block 0 and the state that it begins with.
     pub genesis: Genesis,
     schedule: Schedule,
@@ -186,6 +190,7 @@ impl ChainSpec {
             dao: config.dao(),
             merge: config.merge(),
             deposit_contract: config.deposit_contract,
+            code_size: config.code_size,
             genesis: Genesis::new(genesis, alloc, london, fork),
             schedule,
         }

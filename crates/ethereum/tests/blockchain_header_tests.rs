@@ -12,6 +12,7 @@ use blockmill_ethereum::header::rules::{
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
+use blockmill_ethereum::transaction_rules::TransactionRules;
 use blockmill_ethereum::transaction_rules::block::BlockTerms;
 use blockmill_ethereum::{Hash, U256};
 use crypto::{ManyKeccak, Signatures};
@@ -120,7 +121,8 @@ impl Chain {
         let mut senders = Senders::new(Signatures::detect(), ManyKeccak::detect(), &mut keys);
         let blobs = self.spec.rules_at(header.number, header.timestamp).blobs;
         let terms = BlockTerms::new(header, blobs);
-        senders.add(0, body.transactions(), (fork, self.spec.chain_id), &terms)?;
+        let rules = TransactionRules::new(fork, self.spec.chain_id);
+        senders.add(0, body.transactions(), &rules, &terms)?;
         senders.recover()
     }
 }

@@ -3,6 +3,7 @@
 
 use blockmill_ethereum::U256;
 use blockmill_ethereum::params::{ChainSpec, Fork};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The forks of a network by number, then by time, as geth names them.
@@ -214,6 +215,11 @@ fn nethermind(network: &Network) -> String {
     let dao = network
         .dao
         .map_or(String::new(), |at| format!("\"daoHardforkTransition\": \"0x{at:x}\", "));
+    let ether = [("", 5), ("byzantiumBlock", 3), ("constantinopleBlock", 2)];
+    let rewards: BTreeMap<u64, u64> =
+        ether.map(|(fork, ether)| (at(fork).unwrap_or(0), ether)).into_iter().collect();
+    let wei = |(at, ether): (&u64, &u64)| format!("\"{at}\": \"{ether}000000000000000000\"");
+    let rewards: Vec<_> = rewards.iter().map(wei).collect();
     let total: U256 = network.total_difficulty.parse().unwrap();
     let builtin = "\"0x0000000000000000000000000000000000000009\": {\"builtin\": {\"name\": \
                    \"blake2_f\", \"activate_at\": \"0x0\"}}";
@@ -222,19 +228,22 @@ fn nethermind(network: &Network) -> String {
     format!(
         "{{\"name\": \"a chain\", \"engine\": {{\"Ethash\": {{\"params\": {{\
          \"minimumDifficulty\": \"0x20000\", \"difficultyBoundDivisor\": \"0x0800\", \
-         \"durationLimit\": \"0x0d\", \"blockReward\": {{\"0x0\": \"0x4563918244F40000\"}}, \
+         \"durationLimit\": \"0x0d\", \"blockReward\": {{{}}}, \
          \"homesteadTransition\": \"0x{:x}\", {dao}\"eip100bTransition\": \"0x{:x}\", \
          \"difficultyBombDelays\": {{{}}}}}}}}}, \"params\": {{{params}\
          \"terminalTotalDifficulty\": \"0x{total:x}\", \"networkID\": \"0x{:x}\", \
          \"minGasLimit\": \"0x1388\", \"gasLimitBoundDivisor\": \"0x400\", \
+         \"maxCodeSize\": \"0x6000\", \"maxCodeSizeTransition\": \"0x{:x}\", \
          \"blobSchedule\": [{}]}}, \"genesis\": {{\"seal\": {{\"ethereum\": \
          {{\"nonce\": \"{}\", \"mixHash\": \"0x{}\"}}}}, \"difficulty\": \"0x{:x}\", \
          \"author\": \"0x{}\", \"timestamp\": \"0x{:x}\", \"extraData\": \"{}\", \
          \"gasLimit\": \"0x{:x}\"}}, \"nodes\": [], \"accounts\": {{{}{own}}}}}",
+        rewards.join(", "),
         at("homesteadBlock").unwrap(),
         at("byzantiumBlock").unwrap(),
         delays.join(", "),
         spec.chain_id,
+        at("eip158Block").unwrap(),
         schedule.join(", "),
         hex(&header.nonce),
         "0".repeat(64),
@@ -307,7 +316,9 @@ fn chains_of_other_seals_and_rules_are_refused_by_name() {
         ("\"durationLimit\": \"0x0d\"", "\"durationLimit\": \"0x0e\"", "formula of the difficulty"),
         ("\"eip211Transition\": \"0x42ae50\"", "\"eip211Transition\": \"0x1\"", "at once"),
         ("\"minGasLimit\": \"0x1388\"", "\"minGasLimit\": \"0x1\"", "bounds of the gas limit"),
-        ("\"networkID\"", "\"networkOf\"", "chainID is missing"),
+        ("\"networkID\"", "\"comment\"", "chainID is missing"),
+        ("\"networkID\"", "\"networkOf\"", "networkOf in params"),
+        ("\"3000000000000000000\"", "\"3000000000000000001\"", "another reward of mining"),
     ] {
         assert!(text.contains(before), "{before}");
         let found = refusal(&text.replace(before, after));

@@ -3,16 +3,16 @@
 //! real clients executed.
 
 use crate::{networks, vectors};
-use blockmill_ethereum::Address;
 use blockmill_ethereum::body::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::senders::{BATCH, KeyBatch, Signed};
 use blockmill_ethereum::signing::{SignatureError, address_of, recover_sender};
 use blockmill_ethereum::transaction_rules::{
-    TransactionError, gas, verify_form, verify_transaction,
+    TransactionError, TransactionRules, gas, verify_form, verify_transaction,
 };
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType, newest_type};
+use blockmill_ethereum::{Address, U256};
 use crypto::{ManyKeccak, Signatures, Variant};
 use rlp::{Encode, Error, ErrorKind, Item, Reader};
 use serde_json::Value;
@@ -216,10 +216,10 @@ impl Tally {
         let decoded = decode(raw);
         let gas = decoded.as_ref().map(|tx| gas::intrinsic_gas(tx, fork));
         let published = number(&result["intrinsicGas"]);
-        let verified = decoded
-            .as_ref()
-            .map_err(String::clone)
-            .and_then(|tx| verify_transaction(tx, fork, 1).map_err(|error| reason(&error)));
+        let verified = decoded.as_ref().map_err(String::clone).and_then(|tx| {
+            verify_transaction(tx, &TransactionRules::new(fork, U256::ONE))
+                .map_err(|error| reason(&error))
+        });
         let Some(exception) = result["exception"].as_str() else {
             let tx = decoded.as_ref().unwrap();
             assert_eq!(verified, Ok(address(&result["sender"])), "{name}, {fork:?}: sender");
@@ -304,13 +304,13 @@ fn senders(spec: &ChainSpec, block: &[u8]) -> Vec<(Address, u64, TransactionType
     let header = HeaderView::decode(header).unwrap();
     let fork = spec.fork_of(&header);
     let verify = |tx: Transaction<'_>| {
-        let sender = verify_transaction(&tx, fork, spec.chain_id);
+        let sender = verify_transaction(&tx, &TransactionRules::new(fork, spec.chain_id));
         let sender = sender.unwrap_or_else(|error| panic!("block {}: {error}", header.number));
         (sender, tx.nonce, tx.kind)
     };
     let one_by_one: Vec<_> = body.transactions().map(verify).collect();
     let signed = body.transactions().map(|transaction| {
-        let form = verify_form(&transaction, fork, spec.chain_id).unwrap();
+        let form = verify_form(&transaction, &TransactionRules::new(fork, spec.chain_id)).unwrap();
         Signed { transaction, form }
     });
     let senders = one_by_one.iter().map(|(sender, ..)| Some(*sender));
@@ -348,7 +348,8 @@ fn batches_of_published_transactions_have_the_senders_of_each_alone() {
     let (mut signed, mut alone) = (vec![], vec![]);
     for (raw, fork) in &cases {
         let Ok(transaction) = decode(raw) else { continue };
-        let Ok(form) = verify_form(&transaction, *fork, 1) else { continue };
+        let rules = TransactionRules::new(*fork, U256::ONE);
+        let Ok(form) = verify_form(&transaction, &rules) else { continue };
         let nobody = |error| assert!(matches!(error, SignatureError::NoSigner(_)), "{error}");
         alone.push(recover_sender(&transaction, form).map_err(nobody).ok());
         signed.push(Signed { transaction, form });

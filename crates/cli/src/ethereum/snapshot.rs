@@ -42,8 +42,10 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     let encoded = source.header(number)?;
     let header =
         HeaderView::decode(&encoded).with_context(|| format!("header of block {number}"))?;
+    let chain_id = u64::try_from(spec.chain_id)
+        .with_context(|| format!("chain {}: a snapshot has chain ids of 64 bits", spec.chain_id))?;
     let head = Head {
-        chain_id: spec.chain_id,
+        chain_id,
         genesis: spec.genesis.hash,
         number,
         hash: crypto::keccak256(&encoded),

@@ -148,7 +148,7 @@ fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
         bail!("the file does not say which chain this is: name it with --chain");
     };
     let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
-    match known.find(|spec| spec.chain_id == chain_id) {
+    match known.find(|spec| spec.chain_id == ethereum::U256::from(chain_id)) {
         Some(spec) => Ok(spec),
         None => bail!("chain {chain_id}: name it with --chain genesis.json"),
     }

@@ -138,8 +138,8 @@ pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     let delegations: Vec<_> = delegations.iter().map(Delegation::authorization).collect();
     let transaction = Transaction {
         chain_id: match kind {
-            TransactionType::Legacy => 0,
-            _ => cells.int("chain_id", row)?,
+            TransactionType::Legacy => U256::ZERO,
+            _ => cells.wide_int("chain_id", row)?,
         },
         nonce: cells.int("nonce", row)?,
         max_priority_fee: wei("max_priority_fee_per_gas")?,

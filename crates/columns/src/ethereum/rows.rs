@@ -201,9 +201,8 @@ fn block_len(header: &[u8], body: &[u8]) -> Option<u64> {
 }
 
 /// The chain that a legacy signature is for (EIP-155).
-fn chain_of(v: U256) -> Option<u64> {
-    let v: u128 = v.try_into().ok()?;
-    v.checked_sub(35).and_then(|v| u64::try_from(v / 2).ok())
+fn chain_of(v: U256) -> Option<U256> {
+    v.checked_sub(U256::from(35)).map(|twice| twice >> 1)
 }
 
 /// What a unit of gas cost.
@@ -260,8 +259,11 @@ fn add_transaction(rows: &mut Rows, block: &Block<'_>, index: usize, tx: &Transa
         false => rows.none(),
     }
     match tx.kind {
-        Legacy => rows.maybe_int(chain_of(tx.v)),
-        _ => rows.int(tx.chain_id),
+        Legacy => match chain_of(tx.v) {
+            Some(chain) => rows.wide_int(chain),
+            None => rows.none(),
+        },
+        _ => rows.wide_int(tx.chain_id),
     }
     rows.wei(tx.v);
     rows.bytes(&tx.r.to_be_bytes::<32>());

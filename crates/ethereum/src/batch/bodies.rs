@@ -4,6 +4,7 @@ use super::{Batch, Checks};
 use crate::Level;
 use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
+use crate::body::transaction_rules::TransactionRules;
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::encoding::{body_cause, header_cause};
@@ -126,9 +127,9 @@ impl Checks<'_> {
             return Ok(0); // the same transactions were verified before
         }
         let blobs = self.spec.rules_at(header.number, header.timestamp).blobs;
-        let rules = (fork, self.spec.chain_id);
+        let rules = TransactionRules::of(self.spec, fork, &header);
         senders
-            .add(i, body.transactions(), rules, &BlockTerms::new(&header, blobs))
+            .add(i, body.transactions(), &rules, &BlockTerms::new(&header, blobs))
             .and_then(|()| if self.plan.senders_per_chunk { Ok(()) } else { senders.recover() })
             .map_err(|refused| Box::new((refused.block, Part::Body, refused.cause())))?;
         Ok(body.transaction_count() as u64)

@@ -12,11 +12,12 @@
 
 use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
-use crate::body::transaction_rules::{TransactionError, verify_fields, verify_form};
+use crate::body::transaction_rules::{
+    TransactionError, TransactionRules, verify_fields, verify_form,
+};
 use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
-use crate::params::Fork;
 use crate::{Address, Hash};
 use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
@@ -131,14 +132,14 @@ impl<'k, 'a> Senders<'k, 'a> {
         &mut self,
         block: usize,
         transactions: impl Iterator<Item = Transaction<'a>>,
-        (fork, chain_id): (Fork, u64),
+        rules: &TransactionRules,
         terms: &BlockTerms,
     ) -> Result<(), Refused> {
         for (index, transaction) in transactions.enumerate() {
             let refused = |error| Refused { block, index, error };
-            let form = verify_form(&transaction, fork, chain_id).map_err(refused)?;
+            let form = verify_form(&transaction, rules).map_err(refused)?;
             let fields =
-                verify_fields(&transaction, fork).and_then(|()| terms.verify(&transaction));
+                verify_fields(&transaction, rules).and_then(|()| terms.verify(&transaction));
             self.waiting.push(Signed { transaction, form });
             self.indexes.push((block, index));
             if self.waiting.len() == BATCH || fields.is_err() {

@@ -25,7 +25,7 @@ pub const MAX_LOW_S: U256 = GROUP_ORDER.wrapping_shr(1);
 ///
 /// Errors: numbers of the signature that the fork does not allow, another chain's id, and
 /// numbers that are no signature of any key.
-pub fn sender(tx: &Transaction<'_>, fork: Fork, chain_id: u64) -> Result<Address, SignatureError> {
+pub fn sender(tx: &Transaction<'_>, fork: Fork, chain_id: U256) -> Result<Address, SignatureError> {
     recover_sender(tx, verify_form(tx, fork, chain_id)?)
 }
 
@@ -34,7 +34,7 @@ pub fn sender(tx: &Transaction<'_>, fork: Fork, chain_id: u64) -> Result<Address
 pub fn verify_form(
     tx: &Transaction<'_>,
     fork: Fork,
-    chain_id: u64,
+    chain_id: U256,
 ) -> Result<SignatureForm, SignatureError> {
     let form = verify_v(tx, fork, chain_id)?;
     verify_r(tx)?;
@@ -48,7 +48,7 @@ pub struct SignatureForm {
     /// Whether the y coordinate of the signature's point is odd.
     pub y_parity: bool,
     /// The chain's id, where a legacy signature is for one chain only (EIP-155).
-    pub protected: Option<u64>,
+    pub protected: Option<U256>,
 }
 
 /// Typed transactions name the chain in a field and `v` is the parity; for legacy ones `v` is 27
@@ -56,23 +56,25 @@ pub struct SignatureForm {
 pub fn verify_v(
     tx: &Transaction<'_>,
     fork: Fork,
-    chain_id: u64,
+    chain_id: U256,
 ) -> Result<SignatureForm, SignatureError> {
-    let parity = |base: u128| tx.v.checked_sub(U256::from(base)).filter(|v| *v <= U256::ONE);
+    let parity = |base: U256| tx.v.checked_sub(base).filter(|v| *v <= U256::ONE);
     if tx.kind != TransactionType::Legacy {
-        return match (tx.chain_id, parity(0)) {
+        return match (tx.chain_id, parity(U256::ZERO)) {
             (found, _) if found != chain_id => {
-                Err(SignatureError::ChainId { expected: chain_id, found: U256::from(found) })
+                Err(SignatureError::ChainId { expected: chain_id, found })
             }
             (_, Some(parity)) => Ok(SignatureForm { y_parity: !parity.is_zero(), protected: None }),
             (_, None) => Err(SignatureError::V { found: tx.v, protected: false }),
         };
     }
-    if let Some(parity) = parity(27) {
+    if let Some(parity) = parity(U256::from(27)) {
         return Ok(SignatureForm { y_parity: !parity.is_zero(), protected: None });
     }
     let protected = fork >= Fork::SpuriousDragon;
-    if protected && let Some(parity) = parity(35 + 2 * u128::from(chain_id)) {
+    // an id of more bits leaves no room for it in `v`
+    let base = chain_id.checked_mul(U256::from(2)).and_then(|id| id.checked_add(U256::from(35)));
+    if protected && let Some(parity) = base.and_then(parity) {
         return Ok(SignatureForm { y_parity: !parity.is_zero(), protected: Some(chain_id) });
     }
     match tx.v.checked_sub(U256::from(35)) {
@@ -142,7 +144,7 @@ pub enum SignatureError {
     #[error("signed for chain {found}, expected {expected}")]
     ChainId {
         /// The chain's id.
-        expected: u64,
+        expected: U256,
         /// The id that was found.
         found: U256,
     },
@@ -187,19 +189,21 @@ mod tests {
         let raw = hex::decode(EIP_155);
         let tx = example(&raw);
         let hash = hex::decode("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
-        assert_eq!(tx.signing(Some(1)).hash()[..], hash);
+        assert_eq!(tx.signing(Some(U256::ONE)).hash()[..], hash);
         assert_ne!(tx.signing(None).hash()[..], hash);
-        assert_eq!(sender(&tx, Fork::SpuriousDragon, 1).unwrap()[..], hex::decode(SENDER));
+        assert_eq!(sender(&tx, Fork::SpuriousDragon, U256::ONE).unwrap()[..], hex::decode(SENDER));
     }
 
     #[test]
     fn v_is_a_parity_or_names_the_chain() {
         let raw = hex::decode(EIP_155);
         let mut tx = example(&raw);
-        let form = |y_parity, protected| Ok(SignatureForm { y_parity, protected });
-        let mut v = |v: u64, fork, chain| {
+        let form = |y_parity, protected: Option<u64>| {
+            Ok(SignatureForm { y_parity, protected: protected.map(U256::from) })
+        };
+        let mut v = |v: u64, fork, chain: u64| {
             tx.v = U256::from(v);
-            verify_v(&tx, fork, chain)
+            verify_v(&tx, fork, U256::from(chain))
         };
         let (before, after) = (Fork::TangerineWhistle, Fork::SpuriousDragon);
         for fork in [before, after] {
@@ -215,28 +219,39 @@ mod tests {
         for found in [0, 1, 26, 29, 34] {
             assert_eq!(v(found, after, 1), refused(found, true));
         }
-        let other =
-            |found: u64| Err(SignatureError::ChainId { expected: 1, found: U256::from(found) });
+        let other = |found: u64| {
+            Err(SignatureError::ChainId { expected: U256::ONE, found: U256::from(found) })
+        };
         assert_eq!((v(36, after, 1), v(39, after, 1)), (other(0), other(2)));
         // twice the largest id has 65 bits
         tx.v = U256::from(u64::MAX) * U256::from(2) + U256::from(36);
-        assert_eq!(verify_v(&tx, after, u64::MAX), form(true, Some(u64::MAX)));
+        assert_eq!(verify_v(&tx, after, U256::from(u64::MAX)), form(true, Some(u64::MAX)));
+        // twice the largest id that fits has 256 bits
+        let largest = (U256::MAX - U256::from(35)) >> 1;
+        tx.v = U256::MAX;
+        let protected = Some(largest);
+        assert_eq!(verify_v(&tx, after, largest), Ok(SignatureForm { y_parity: false, protected }));
+        let other = SignatureError::ChainId { expected: U256::MAX, found: largest };
+        assert_eq!(verify_v(&tx, after, U256::MAX), Err(other));
     }
 
     #[test]
     fn typed_transactions_name_the_chain_and_the_parity() {
         let raw = hex::decode(EIP_155);
         let mut tx = example(&raw);
-        (tx.kind, tx.chain_id) = (TransactionType::DynamicFee, 5);
+        (tx.kind, tx.chain_id) = (TransactionType::DynamicFee, U256::from(5));
         for (v, y_parity) in [(U256::ZERO, false), (U256::ONE, true)] {
             tx.v = v;
             let form = SignatureForm { y_parity, protected: None };
-            assert_eq!(verify_v(&tx, Fork::London, 5), Ok(form));
-            let other = SignatureError::ChainId { expected: 1, found: U256::from(5) };
-            assert_eq!(verify_v(&tx, Fork::London, 1), Err(other));
+            assert_eq!(verify_v(&tx, Fork::London, U256::from(5)), Ok(form));
+            let other = SignatureError::ChainId { expected: U256::ONE, found: U256::from(5) };
+            assert_eq!(verify_v(&tx, Fork::London, U256::ONE), Err(other));
         }
         tx.v = U256::from(27);
-        assert!(matches!(verify_v(&tx, Fork::London, 5), Err(SignatureError::V { .. })));
+        assert!(matches!(
+            verify_v(&tx, Fork::London, U256::from(5)),
+            Err(SignatureError::V { .. })
+        ));
     }
 
     #[test]

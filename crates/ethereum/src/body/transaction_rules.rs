@@ -10,11 +10,9 @@ mod violation;
 
 use crate::body::signing::{self, SignatureError, SignatureForm};
 use crate::body::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
-use crate::params::Fork;
+use crate::header::HeaderView;
+use crate::params::{ChainSpec, Fork, MAX_INITCODE_SIZE};
 use crate::{Address, U256};
-
-/// Most bytes of creation code from Shanghai on (EIP-3860).
-pub const MAX_INITCODE_SIZE: usize = 49_152;
 
 /// Most gas that a transaction may ask for from Osaka on (EIP-7825).
 pub const MAX_GAS_LIMIT: u64 = 1 << 24;
@@ -22,16 +20,40 @@ pub const MAX_GAS_LIMIT: u64 = 1 << 24;
 /// Most blobs of one transaction from Osaka on (EIP-7594).
 pub const MAX_BLOBS: usize = 6;
 
-/// Checks the signature and every rule of this file, as `fork` has them, on the chain of this id;
-/// gives the sender. Of several faults it is the first in this order.
+/// What a chain asks of the transactions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionRules {
+    /// The fork.
+    pub fork: Fork,
+    /// The number that they sign (EIP-155).
+    pub chain_id: U256,
+    /// Most bytes of creation code, from Shanghai on.
+    pub initcode: usize,
+}
+
+impl TransactionRules {
+    /// Those of a fork on the chain of this id, with the numbers of the EIPs.
+    #[must_use]
+    pub fn new(fork: Fork, chain_id: U256) -> Self {
+        Self { fork, chain_id, initcode: MAX_INITCODE_SIZE }
+    }
+
+    /// Those of the block with this header, which is under `fork`.
+    pub(crate) fn of(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Self {
+        let initcode = spec.code_size.at(header.number, header.timestamp).initcode;
+        Self { fork, chain_id: spec.chain_id, initcode }
+    }
+}
+
+/// Checks the signature and every rule of this file; gives the sender. Of several faults it is the
+/// first in this order.
 pub fn verify_transaction(
     tx: &Transaction<'_>,
-    fork: Fork,
-    chain_id: u64,
+    rules: &TransactionRules,
 ) -> Result<Address, TransactionError> {
-    let form = verify_form(tx, fork, chain_id)?;
+    let form = verify_form(tx, rules)?;
     let sender = signing::recover_sender(tx, form)?;
-    verify_fields(tx, fork)?;
+    verify_fields(tx, rules)?;
     Ok(sender)
 }
 
@@ -39,20 +61,23 @@ pub fn verify_transaction(
 /// whether a key made the signature: the costly part, which can be done for many at once.
 pub fn verify_form(
     tx: &Transaction<'_>,
-    fork: Fork,
-    chain_id: u64,
+    rules: &TransactionRules,
 ) -> Result<SignatureForm, TransactionError> {
-    verify_type(tx, fork)?;
-    Ok(signing::verify_form(tx, fork, chain_id)?)
+    verify_type(tx, rules.fork)?;
+    Ok(signing::verify_form(tx, rules.fork, rules.chain_id)?)
 }
 
 /// Every rule of this file that is not about the signature.
-pub fn verify_fields(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+pub fn verify_fields(
+    tx: &Transaction<'_>,
+    rules: &TransactionRules,
+) -> Result<(), TransactionError> {
+    let fork = rules.fork;
     verify_nonce(tx)?;
     verify_priority_fee(tx)?;
     verify_upfront_cost(tx)?;
     verify_gas_limit(tx, fork)?;
-    verify_initcode_size(tx, fork)?;
+    verify_initcode_size(tx, rules)?;
     verify_intrinsic_gas(tx, fork)?;
     verify_blobs(tx, fork)
 }
@@ -103,11 +128,14 @@ pub fn verify_gas_limit(tx: &Transaction<'_>, fork: Fork) -> Result<(), Transact
     Ok(())
 }
 
-/// From Shanghai on, creation code has at most 49,152 bytes (EIP-3860).
-pub fn verify_initcode_size(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
-    let found = tx.input.len();
-    if fork >= Fork::Shanghai && tx.to.is_none() && found > MAX_INITCODE_SIZE {
-        return Err(TransactionError::InitcodeSize { max: MAX_INITCODE_SIZE, found });
+/// From Shanghai on, creation code has at most 49,152 bytes (EIP-3860), or the chain's own number.
+pub fn verify_initcode_size(
+    tx: &Transaction<'_>,
+    rules: &TransactionRules,
+) -> Result<(), TransactionError> {
+    let (found, max) = (tx.input.len(), rules.initcode);
+    if rules.fork >= Fork::Shanghai && tx.to.is_none() && found > max {
+        return Err(TransactionError::InitcodeSize { max, found });
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ const fn address(digits: &str) -> Address {
 
 /// The DAO, its children and their extra accounts, which lose what they own (EIP-779; the list is
 /// that of go-ethereum, `params/dao.go`).
-pub(super) const DAO_ACCOUNTS: [Address; 116] = [
+pub(crate) const DAO_ACCOUNTS: [Address; 116] = [
     address("d4fe7bc31cedb7bfb8a345f31e668033056b2728"),
     address("b3fb0e5aba0e20e5c49d252dfd30e102b171a425"),
     address("2c19c7f9ae8b751e37aeb2d93a699722395ae18f"),

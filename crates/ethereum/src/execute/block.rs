@@ -5,7 +5,8 @@ use crate::body::BodyView;
 use crate::body::signing;
 use crate::error::Violation;
 use crate::header::{Header, HeaderView, blob_base_fee};
-use crate::params::{BlobParams, ChainSpec, Fork};
+use crate::params::{BlobParams, ChainSpec, CodeLimits, Fork};
+use crate::transaction_rules::TransactionRules;
 use crate::{Address, Hash, U256};
 
 /// What contracts see of their block.
@@ -30,14 +31,17 @@ pub struct BlockTerms {
     /// Excess of blob gas, and the price that follows from it, in wei; none before Cancun. A price
     /// beyond 256 bits is the largest number, which nobody can pay.
     pub blob_fee: Option<(u64, U256)>,
+    /// Most bytes of code.
+    pub code: CodeLimits,
 }
 
 impl BlockTerms {
     /// Those of a block with this header.
     pub fn new(fork: Fork, blobs: Option<&BlobParams>, header: &HeaderView<'_>) -> Self {
-        let blob_fee = header.excess_blob_gas.zip(blobs).map(|(excess, params)| {
-            (excess, blob_base_fee(params, excess).unwrap_or(U256::MAX).min(U256::from(u128::MAX)))
-        });
+        let blob_fee = header
+            .excess_blob_gas
+            .zip(blobs)
+            .map(|(excess, params)| (excess, blob_base_fee(params, excess).unwrap_or(U256::MAX)));
         Self {
             fork,
             number: header.number,
@@ -48,6 +52,7 @@ impl BlockTerms {
             difficulty: header.difficulty,
             mix_hash: *header.mix_hash,
             blob_fee,
+            code: CodeLimits::default(),
         }
     }
 }
@@ -101,7 +106,10 @@ impl PreparedBlock {
         Self {
             hash,
             header: header.to_owned(),
-            terms: BlockTerms::new(fork, blobs.as_ref(), header),
+            terms: BlockTerms {
+                code: spec.code_size.at(header.number, header.timestamp),
+                ..BlockTerms::new(fork, blobs.as_ref(), header)
+            },
             transactions,
             ommers: body.ommers().map(|ommer| (ommer.number, *ommer.beneficiary)).collect(),
             withdrawals: withdrawals.map(|w| (*w.address, w.amount)).collect(),
@@ -122,9 +130,10 @@ impl PreparedBlock {
         crate::body::verify_body(fork, header, body, &mut trie::RootBuilder::new())?;
         let blobs = spec.rules_at(header.number, header.timestamp).blobs;
         let terms = crate::transaction_rules::block::BlockTerms::new(header, blobs);
+        let rules = TransactionRules::of(spec, fork, header);
         let mut senders = Vec::with_capacity(body.transaction_count());
         for (index, tx) in body.transactions().enumerate() {
-            let sender = crate::transaction_rules::verify_transaction(&tx, fork, spec.chain_id)
+            let sender = crate::transaction_rules::verify_transaction(&tx, &rules)
                 .and_then(|sender| terms.verify(&tx).map(|()| sender))
                 .map_err(|error| Violation::from(error).in_transaction(index))?;
             senders.push(sender);

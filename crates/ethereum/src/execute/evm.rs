@@ -19,6 +19,7 @@ mod rules;
 mod steps;
 mod values;
 mod view;
+mod wide;
 
 pub use ahead::{Ahead, Progress, Speculator, Tally};
 pub use authorities::recover_authorities;
@@ -27,6 +28,7 @@ pub use dry::DryRuns;
 pub use notes::Foresight;
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
+pub use wide::WideTransaction;
 
 use super::block::BlockTerms;
 use super::history::{History, Slot};
@@ -59,6 +61,8 @@ pub struct Evm<'s> {
     /// What was executed before its turn of this block, for each transaction from the next one on.
     ahead: std::vec::IntoIter<Option<Box<Ahead>>>,
     tally: Tally,
+    /// The block is executed with numbers that the machine cannot count.
+    wide: bool,
 }
 
 /// What the instruction KECCAK256 hashes with.
@@ -95,12 +99,13 @@ impl Default for MachineOptions {
 
 impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
-    pub fn new(state: &'s mut State, chain_id: u64) -> Self {
+    pub fn new(state: &'s mut State, chain_id: U256) -> Self {
         Self {
             machine: rules::machine(View::of(state), chain_id),
             rules: Rules::default(),
             ahead: vec![].into_iter(),
             tally: Tally::default(),
+            wide: false,
         }
     }
 
@@ -138,15 +143,18 @@ impl<'s> Evm<'s> {
         self.rules.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
     }
 
-    /// Begins a block. None where its fork is one that the machine does not know, or a fee exceeds
-    /// what the machine can count.
+    /// Begins a block. None where its fork is one that the machine does not know, or its blob fee
+    /// takes more than 256 bits.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
-        let before = self.rules.fork;
-        self.rules.begin(&mut self.machine, terms)?;
+        let before = self.rules.fork.filter(|_| !self.wide);
+        self.begin_wide(terms)?;
         if before != self.rules.fork {
             let notes = self.machine.ctx.db_mut().notes.are_taken();
             let hashes = notes && self.rules.options.keccak != MachineKeccak::Library;
             reads::count(&mut self.machine.instruction, terms.fork, hashes);
+        }
+        if wide::is_wide(terms, &self.machine.ctx.chain.chain_id) {
+            self.widen();
         }
         Some(())
     }
@@ -200,13 +208,15 @@ impl<'s> Evm<'s> {
 
     /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
-        if let Some(ahead) = self.ahead.next().flatten()
-            && let Some(environment) = &tx.environment
+        let ahead = self.ahead.next().flatten();
+        let Some(environment) = tx.environment.as_ref().filter(|_| !self.wide) else {
+            return self.transact_wide(tx);
+        };
+        if let Some(ahead) = ahead
             && let Some(outcome) = self.take_over(ahead, &environment.0)?
         {
             return Ok(outcome);
         }
-        let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
         self.machine.ctx.db_mut().notes.begin();
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
         self.machine.ctx.db_mut().notes.learn(environment.call());

@@ -22,9 +22,11 @@ mod transaction;
 mod verify;
 pub mod witness;
 
+pub(crate) use addresses::DAO_ACCOUNTS;
 pub use ancestors::Ancestors;
 pub use block::{BlockTerms, PreparedBlock};
 pub use evm::{Code, Evm, Log, Outcome, Reads};
 pub use replay::{Replay, Replayed, verify_state_root};
+pub(crate) use rewards::block_reward;
 pub use transaction::{PreparedTransaction, Refusal};
 pub use verify::{Executed, ExecutionError, execute};

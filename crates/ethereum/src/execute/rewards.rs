@@ -13,7 +13,7 @@ const GWEI: u64 = 1_000_000_000;
 
 /// What mining a block earns (Yellow Paper 11.3, EIP-649, EIP-1234); nothing under proof of stake
 /// (EIP-3675).
-pub(super) fn block_reward(fork: Fork) -> U256 {
+pub(crate) fn block_reward(fork: Fork) -> U256 {
     let ether = match fork {
         fork if fork >= Fork::Paris => 0,
         fork if fork >= Fork::Constantinople => 2,

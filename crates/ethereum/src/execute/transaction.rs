@@ -1,6 +1,6 @@
 //! Transactions on their way into the virtual machine, and why one is refused there.
 
-use super::evm::Environment;
+use super::evm::{Environment, WideTransaction};
 use super::history::Call;
 use crate::error::{Rule, Violation};
 use crate::state::StateError;
@@ -19,13 +19,17 @@ pub struct PreparedTransaction {
     pub gas_limit: u64,
     /// None where a fee exceeds what the machine can count.
     pub(super) environment: Option<Environment>,
+    /// The same with the fees apart, where they do.
+    pub(super) wide: Option<Box<WideTransaction>>,
 }
 
 impl PreparedTransaction {
     /// A transaction whose form was verified; `protected` is the chain of a legacy signature.
-    pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<u64>) -> Self {
+    pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<U256>) -> Self {
         let environment = Environment::new(tx, &sender, protected);
-        Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment }
+        let apart = || Box::new(WideTransaction::new(tx, &sender, protected));
+        let wide = environment.is_none().then(apart);
+        Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment, wide }
     }
 
     /// The call of a contract that it may be.
@@ -60,8 +64,6 @@ pub enum Refusal {
     },
     /// The sender is a contract.
     SenderCode,
-    /// A fee takes more than 128 bits: more than there is ether.
-    Fee,
     /// Another reason of the machine.
     Other(String),
     /// Something is not known of the state.
@@ -93,9 +95,6 @@ impl Refusal {
             }
             Self::SenderCode => {
                 of(Rule::SenderCode, "a sender without code".into(), format!("code at {sender}"))
-            }
-            Self::Fee => {
-                of(Rule::SenderBalance, "a fee of less than 2^128 wei".into(), "more".into())
             }
             Self::Other(reason) => of(Rule::Transaction, "a valid transaction".into(), reason),
             Self::State(error) => Err(error),

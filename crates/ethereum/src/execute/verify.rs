@@ -129,9 +129,9 @@ fn refund_and_keep(
     system::keep_roots(evm, block)
 }
 
-/// The machine does not know the fork, or cannot count the fees of this block.
+/// The machine does not know the fork, or cannot count the blob fee of this block.
 fn unknown_rules(block: &PreparedBlock) -> ExecutionError {
-    let expected = "a fork from Frontier to Osaka, and fees below 2^64 wei";
+    let expected = "a fork from Frontier to Osaka, and a blob fee below 2^256 wei";
     let (fork, fee) = (block.terms.fork, block.terms.base_fee);
     let found = format!("{fork:?}, base fee {fee}");
     Violation::new(Rule::ExecutionRules, expected, found).into()

@@ -39,6 +39,10 @@ struct Stated {
     hash: Option<Hash>,
 }
 
+/// A witness of a chain with a larger id is in no format.
+const WIDE_CHAIN: WitnessError =
+    WitnessError::Field { field: "chainId", expected: "a number of at most 64 bits" };
+
 /// Why a witness is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
@@ -154,7 +158,8 @@ impl Witness {
             codes: codes.iter().map(|code| code.bytes().to_vec()).collect(),
             headers,
         };
-        Ok(Self { chain_id: Some(spec.chain_id), ..Self::of(block, parts) })
+        let chain_id = u64::try_from(spec.chain_id).map_err(|_| WIDE_CHAIN)?;
+        Ok(Self { chain_id: Some(chain_id), ..Self::of(block, parts) })
     }
 
     /// The text of a file; `done` is what executing it gives.

@@ -1,6 +1,6 @@
 //! A chain's fork switches, as geth's `config` object names them, and the checks on them.
 
-use super::{BlobParams, DaoFork, Fork, Merge};
+use super::{BlobParams, CodeSize, DaoFork, Fork, Merge};
 use crate::error::SpecError;
 use crate::{Address, U256};
 
@@ -68,7 +68,7 @@ impl Switch {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The number that transactions sign (EIP-155).
-    pub chain_id: u64,
+    pub chain_id: U256,
     /// Whether the chain took the DAO fork's side; counts only when the fork is set.
     pub dao_fork_support: bool,
     /// Total difficulty that ends proof of work.
@@ -80,6 +80,8 @@ pub struct Config {
     pub bomb_delays: Option<Vec<(u64, u64)>>,
     /// Where deposits to the beacon chain are made (EIP-6110).
     pub deposit_contract: Address,
+    /// Most bytes of code.
+    pub code_size: CodeSize,
     /// Where each switch is set, in the order of [`SWITCHES`].
     at: [Option<u64>; SWITCHES.len()],
     /// Blob numbers that begin with a switch, in the order of [`SWITCHES`].
@@ -88,7 +90,7 @@ pub struct Config {
 
 impl Config {
     /// A chain that stays at Frontier.
-    pub fn frontier(chain_id: u64) -> Self {
+    pub fn frontier(chain_id: U256) -> Self {
         Self {
             chain_id,
             dao_fork_support: false,
@@ -96,6 +98,7 @@ impl Config {
             merge_block: None,
             bomb_delays: None,
             deposit_contract: [0; 20],
+            code_size: CodeSize::default(),
             at: [None; SWITCHES.len()],
             blobs: [None; SWITCHES.len()],
         }
@@ -124,6 +127,17 @@ impl Config {
     pub(super) fn blobs_of(&self, switch: &Switch) -> Option<BlobParams> {
         let index = SWITCHES.iter().position(|other| other.key == switch.key);
         index.and_then(|index| self.blobs[index])
+    }
+
+    /// Sets the terminal total difficulty to 0 where it is left out and forks by time say that the
+    /// chain is under proof of stake from its first block on: that block, of this difficulty and
+    /// time (seconds), is under one of them, or has no difficulty (go-ethereum, `isPostMerge`).
+    pub(crate) fn merge_from_genesis(&mut self, difficulty: U256, time: u64) {
+        let first = self.switches().find(|(switch, _)| switch.by_time()).map(|(_, at)| at);
+        let begins = first.is_some_and(|first| difficulty.is_zero() || first <= time);
+        if self.terminal_total_difficulty.is_none() && begins {
+            self.terminal_total_difficulty = Some(U256::ZERO);
+        }
     }
 
     /// Sets the forks that are left out and that a later one implies, as each fork has all rules
@@ -272,7 +286,7 @@ mod tests {
     use super::*;
 
     fn config(switches: &[(&str, u64)]) -> Config {
-        let mut config = Config::frontier(1);
+        let mut config = Config::frontier(U256::ONE);
         for (key, at) in switches {
             assert!(config.set(key, *at), "{key}");
         }

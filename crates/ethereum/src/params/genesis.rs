@@ -4,6 +4,7 @@ mod chainspec;
 mod json;
 pub(super) mod known;
 mod object;
+pub(crate) mod settings;
 
 pub(crate) use json::from_json;
 

@@ -212,6 +212,7 @@ impl Config {
         let deposits = Some(Hex(&self.deposit_contract)).filter(|_| is_set("pragueTime"));
         let deposits = deposits.map_or(LATER.into(), |address| address.to_string());
         all.push(("depositContractAddress".into(), deposits));
+        all.push(("code size".into(), format!("{:?}", self.code_size)));
         let total = self.terminal_total_difficulty;
         all.push(("terminalTotalDifficulty".into(), format!("{total:?}")));
         let delays = self.bomb_delays.iter().flatten();
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn only_what_begins_later_may_differ() {
         let config = |switches: &[(&str, u64)]| {
-            let mut config = Config::frontier(7);
+            let mut config = Config::frontier(crate::U256::from(7));
             switches.iter().for_each(|(key, at)| assert!(config.set(key, *at), "{key}"));
             config
         };
@@ -260,11 +261,13 @@ mod tests {
         let kept = config(&[("homesteadBlock", 3), ("shanghaiTime", 50)]).held_at(reached);
         let later = [("homesteadBlock", 3), ("shanghaiTime", 50), ("cancunTime", 101)];
         assert_eq!(config(&later).held_at(reached), kept);
+        let mut another_id = config(&[("homesteadBlock", 3), ("shanghaiTime", 50)]);
+        another_id.chain_id = crate::U256::from(8);
         for other in [
             config(&[("homesteadBlock", 4), ("shanghaiTime", 50)]),
             config(&[("homesteadBlock", 3), ("shanghaiTime", 50), ("cancunTime", 100)]),
             config(&[("homesteadBlock", 3)]),
-            Config { chain_id: 8, ..config(&[("homesteadBlock", 3), ("shanghaiTime", 50)]) },
+            another_id,
         ] {
             assert_ne!(other.held_at(reached), kept, "{other:?}");
         }

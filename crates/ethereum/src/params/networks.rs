@@ -51,7 +51,7 @@ impl Network {
     }
 
     fn config(&self) -> Config {
-        let mut config = Config::frontier(self.chain_id);
+        let mut config = Config::frontier(U256::from(self.chain_id));
         config.dao_fork_support = self.dao_fork_support;
         config.terminal_total_difficulty = Some(self.terminal_total_difficulty);
         config.merge_block = Some(self.merge_block);
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn every_switch_is_known_and_in_order() {
         for network in &ALL {
-            let mut config = Config::frontier(network.chain_id);
+            let mut config = Config::frontier(U256::from(network.chain_id));
             for (key, at) in network.switches {
                 assert!(config.set(key, *at), "{key}");
             }
@@ -304,7 +304,7 @@ mod tests {
             assert_eq!(ChainSpec::NETWORKS.iter().filter(|name| **name == network.name).count(), 1);
         }
         for (fork, blobs) in BLOBS {
-            assert!(Config::frontier(1).set_blobs(fork, *blobs), "{fork}");
+            assert!(Config::frontier(U256::ONE).set_blobs(fork, *blobs), "{fork}");
         }
     }
 

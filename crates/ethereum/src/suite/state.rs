@@ -188,12 +188,13 @@ fn prepare(
     let mut reader = rlp::Reader::new(&item);
     let tx: Transaction<'_> = crate::transactions::read(&mut reader).map_err(encoding)?;
     reader.finish().map_err(encoding)?;
-    let form = transaction_rules::verify_form(&tx, rules.fork, spec.chain_id)?;
+    let asked = transaction_rules::TransactionRules::new(rules.fork, spec.chain_id);
+    let form = transaction_rules::verify_form(&tx, &asked)?;
     let sender = match sender {
         Some(sender) => *sender,
         None => signing::recover_sender(&tx, form).map_err(TransactionError::from)?,
     };
-    transaction_rules::verify_fields(&tx, rules.fork)?;
+    transaction_rules::verify_fields(&tx, &asked)?;
     terms.verify(&tx)?;
     let most = rules.blobs.map_or(0, |blobs| blobs.max);
     if tx.blob_hashes.len() as u64 > most {

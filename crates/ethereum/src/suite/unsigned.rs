@@ -34,7 +34,7 @@ pub(super) struct Given {
 pub(super) fn build(
     transaction: &Value,
     indexes: &Value,
-    chain_id: u64,
+    chain_id: U256,
 ) -> Result<Result<Given, Violation>, SuiteError> {
     let fields = Fields::read(transaction, indexes)?;
     let sender = match transaction["sender"].is_null() {
@@ -117,7 +117,7 @@ impl Fields {
     }
 
     /// The signed transaction, or with a signature of no key where there is none to sign with.
-    fn encode(&self, chain_id: u64, key: Option<U256>) -> Result<Vec<u8>, Violation> {
+    fn encode(&self, chain_id: U256, key: Option<U256>) -> Result<Vec<u8>, Violation> {
         let small = |number: U256, what: &str| {
             let expected = format!("{what} of at most 64 bits");
             u64::try_from(number).map_err(|_| Violation::new(Rule::Transaction, expected, number))
@@ -239,10 +239,13 @@ mod tests {
             test[field] = value;
             let index = usize::from(at != 1);
             let indexes = json!({ "data": index, "gas": 1, "value": 1 });
-            let given = build(&test, &indexes, 1).unwrap().unwrap();
+            let given = build(&test, &indexes, U256::ONE).unwrap().unwrap();
             let tx = Transaction::decode_canonical(&given.raw).unwrap();
             assert_eq!(tx.kind, TransactionType::ALL[at]);
-            assert_eq!(testkit::hex::encode(sender(&tx, Fork::Prague, 1).unwrap()), account);
+            assert_eq!(
+                testkit::hex::encode(sender(&tx, Fork::Prague, U256::ONE).unwrap()),
+                account
+            );
             assert_eq!((tx.nonce, tx.gas_limit, tx.value), (1, 100_000, U256::ONE));
             assert_eq!(tx.max_fee, U256::from(if at < 2 { 10 } else { 17 }));
         }
@@ -256,15 +259,16 @@ mod tests {
             "sender": "0xa94f5374fce5edbc8e2a8697c15331677e6ebf0b",
             "data": ["0x"], "gasLimit": ["0x5208"], "value": ["0x:bigint 0x1"],
         });
-        let refused = |test: &Value| build(test, &indexes, 1).unwrap().err().unwrap().to_string();
+        let refused =
+            |test: &Value| build(test, &indexes, U256::ONE).unwrap().err().unwrap().to_string();
         assert!(refused(&test).contains("a nonce of at most 64 bits"), "{}", refused(&test));
         let mut small = test.clone();
         small["nonce"] = json!("0x1");
         assert!(refused(&small).contains("256 bits"), "{}", refused(&small));
         small["value"] = json!(["0x1"]);
-        let given = build(&small, &indexes, 1).unwrap().unwrap();
+        let given = build(&small, &indexes, U256::ONE).unwrap().unwrap();
         assert!(given.sender.is_some() && Transaction::decode(&given.raw).unwrap().to.is_none());
         small["data"] = json!([]);
-        assert!(build(&small, &indexes, 1).is_err(), "no data at this index");
+        assert!(build(&small, &indexes, U256::ONE).is_err(), "no data at this index");
     }
 }

@@ -39,3 +39,13 @@ fn accounts_on_the_list_of_the_dao_exist_after_the_fork_until_they_are_cleared()
 fn accounts_on_the_list_of_the_dao_are_cleared_at_once_under_spurious_dragon() {
     accept("dao-at-spurious-dragon", 8);
 }
+
+#[test]
+fn fees_of_more_than_64_and_more_than_128_bits_are_executed() {
+    accept("fees", 4);
+}
+
+#[test]
+fn a_chain_id_of_more_than_64_bits_is_signed_and_executed() {
+    accept("chain-id", 3);
+}

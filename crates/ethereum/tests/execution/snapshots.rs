@@ -80,7 +80,7 @@ fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_sta
     let folder = tempfile::tempdir().unwrap();
     let [snapshot, whole, store] = ["snapshot", "whole", "store"].map(|it| folder.path().join(it));
     let (spec, path) = published("execution-apis");
-    let chain_id = spec.chain_id;
+    let chain_id = spec.chain_id.to();
     let options = options(spec, Setting::default());
     let made = ExecutedStore::open(&whole, &small(), Limits::default()).unwrap().0;
     let mut sink = Sink::Executed(Box::new(made));

@@ -20,7 +20,7 @@ fn files() -> Vec<(String, Value)> {
 fn spec(chain_id: u64) -> ChainSpec {
     let name = if chain_id == 1 { "mainnet" } else { "hoodi" };
     let spec = ChainSpec::by_name(name).unwrap();
-    assert_eq!(spec.chain_id, chain_id);
+    assert_eq!(spec.chain_id, blockmill_ethereum::U256::from(chain_id));
     spec
 }
 

@@ -70,14 +70,15 @@ impl Signers {
 
     /// The legacy transaction as account `i` signs it next, encoded; for one chain only where an
     /// id is given (EIP-155).
-    pub fn sign(&mut self, i: u64, unsigned: Transaction<'_>, chain_id: Option<u64>) -> Vec<u8> {
+    pub fn sign(&mut self, i: u64, unsigned: Transaction<'_>, chain_id: Option<U256>) -> Vec<u8> {
         let at = (i % self.len()) as usize;
         let account = &mut self.accounts[at];
         let mut signed = Transaction { nonce: account.nonce, ..unsigned };
         account.nonce += 1;
         debug_assert_eq!(signed.kind, TransactionType::Legacy);
         let signature = self.signature(at, signed.signing(chain_id).hash());
-        signed.v = U256::from(chain_id.map_or(27, |id| 35 + 2 * id) + signature.y_parity);
+        signed.v = chain_id.map_or(U256::from(27), |id| U256::from(35) + U256::from(2) * id)
+            + U256::from(signature.y_parity);
         (signed.r, signed.s) = (signature.r, signature.s);
         signed.encode()
     }
@@ -101,7 +102,7 @@ impl Signers {
 mod tests {
     use super::*;
     use ethereum::params::Fork;
-    use ethereum::transaction_rules::verify_transaction;
+    use ethereum::transaction_rules::{TransactionRules, verify_transaction};
     use rlp::Decode;
 
     #[test]
@@ -114,11 +115,13 @@ mod tests {
             ..Transaction::new(TransactionType::Legacy)
         };
         for nonce in 0..3 {
-            for (chain_id, fork) in [(None, Fork::Frontier), (Some(1), Fork::Berlin)] {
+            for (chain_id, fork) in [(None, Fork::Frontier), (Some(U256::ONE), Fork::Berlin)] {
                 for i in [0, 5, ACCOUNTS - 1] {
                     let raw = signers.sign(i, unsigned.clone(), chain_id);
                     let signed = Transaction::decode(&raw).unwrap();
-                    let sender = verify_transaction(&signed, fork, 1).unwrap();
+                    let sender =
+                        verify_transaction(&signed, &TransactionRules::new(fork, U256::ONE))
+                            .unwrap();
                     assert_eq!(sender, addresses[i as usize]);
                     assert_eq!(signed.nonce / 2, nonce);
                 }

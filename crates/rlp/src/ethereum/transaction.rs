@@ -4,7 +4,7 @@
 //! a list (EIP-2718), which inside of another list stand in a byte string: access lists (EIP-2930),
 //! dynamic fees (EIP-1559), blobs (EIP-4844, without the blobs themselves, as in blocks) and code
 //! delegation (EIP-7702). Field sizes are those of the execution specifications: 64 bits for
-//! nonces, gas and chain ids, 256 bits for amounts.
+//! nonces and gas, 256 bits for amounts, and for chain ids, as go-ethereum has them.
 
 use super::access_list::write_words;
 use super::{AccessListEntry, Authorization, TransactionType};
@@ -21,7 +21,7 @@ pub struct Transaction<'a> {
     /// Which fields it has.
     pub kind: TransactionType,
     /// Chain for which it is signed; a legacy one says it in `v`, if at all (EIP-155).
-    pub chain_id: u64,
+    pub chain_id: U256,
     /// Transactions that the sender made before.
     pub nonce: u64,
     /// Most wei for each unit of gas that the block's producer gets, from EIP-1559 on.
@@ -60,7 +60,7 @@ impl<'a> Transaction<'a> {
     pub const fn new(kind: TransactionType) -> Self {
         Self {
             kind,
-            chain_id: 0,
+            chain_id: U256::ZERO,
             nonce: 0,
             max_priority_fee: U256::ZERO,
             max_fee: U256::ZERO,
@@ -99,7 +99,7 @@ impl<'a> Transaction<'a> {
     /// `chain_id` (EIP-155), or with `None` for any; the other types name their chain themselves.
     #[must_use]
     #[inline]
-    pub fn signing(&self, chain_id: Option<u64>) -> UnsignedTransaction<'_, 'a> {
+    pub fn signing(&self, chain_id: Option<U256>) -> UnsignedTransaction<'_, 'a> {
         UnsignedTransaction { transaction: self, chain_id }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Transaction<'a> {
 
     fn read_fields(kind: TransactionType, mut list: Reader<'a>) -> Result<Self, Error> {
         use TransactionType::{Blob, DynamicFee, Legacy, SetCode};
-        let chain_id = if kind == Legacy { 0 } else { list.u64()? };
+        let chain_id = if kind == Legacy { U256::ZERO } else { list.u256()? };
         let nonce = list.u64()?;
         let max_priority_fee = if kind >= DynamicFee { list.u256()? } else { U256::ZERO };
         let max_fee = list.u256()?;
@@ -176,7 +176,7 @@ impl<'a> Transaction<'a> {
     /// The fields of a typed transaction that are signed.
     #[inline(always)]
     fn write_typed<W: Write>(&self, out: &mut W) {
-        out.u64(self.chain_id);
+        out.u256(&self.chain_id);
         out.u64(self.nonce);
         if self.kind >= TransactionType::DynamicFee {
             out.u256(&self.max_priority_fee);
@@ -326,7 +326,7 @@ impl Encode for Canonical<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct UnsignedTransaction<'t, 'a> {
     transaction: &'t Transaction<'a>,
-    chain_id: Option<u64>,
+    chain_id: Option<U256>,
 }
 
 impl Encode for UnsignedTransaction<'_, '_> {
@@ -338,8 +338,8 @@ impl Encode for UnsignedTransaction<'_, '_> {
         match self.transaction.kind {
             TransactionType::Legacy => out.list(|out| {
                 self.transaction.write_legacy(out);
-                if let Some(chain_id) = self.chain_id {
-                    out.u64(chain_id);
+                if let Some(chain_id) = &self.chain_id {
+                    out.u256(chain_id);
                     out.u64(0);
                     out.u64(0);
                 }

@@ -56,15 +56,17 @@ fn transaction(kind: TransactionType) -> Vec<Field> {
     let signature = [U64, U256, U256];
     match kind {
         TransactionType::Legacy => [&[U64, U256][..], &call, &[U256, U256, U256]].concat(),
-        TransactionType::AccessList => [&[U64, U64, U256][..], &call, &[List], &signature].concat(),
+        TransactionType::AccessList => {
+            [&[U256, U64, U256][..], &call, &[List], &signature].concat()
+        }
         TransactionType::DynamicFee => {
-            [&[U64, U64, U256, U256][..], &call, &[List], &signature].concat()
+            [&[U256, U64, U256, U256][..], &call, &[List], &signature].concat()
         }
         TransactionType::Blob => {
-            [&[U64, U64, U256, U256][..], &call, &[List, U256, List], &signature].concat()
+            [&[U256, U64, U256, U256][..], &call, &[List, U256, List], &signature].concat()
         }
         TransactionType::SetCode => {
-            [&[U64, U64, U256, U256][..], &call, &[List, List], &signature].concat()
+            [&[U256, U64, U256, U256][..], &call, &[List, List], &signature].concat()
         }
     }
 }

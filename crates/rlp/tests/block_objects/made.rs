@@ -120,7 +120,7 @@ impl Parts {
         if kind == TransactionType::Legacy {
             transaction.v = self.wide();
         } else {
-            transaction.chain_id = self.number();
+            transaction.chain_id = self.wide();
             transaction.access_list = self.list(4, Self::access_list_entry);
         }
         if kind >= TransactionType::DynamicFee {

@@ -126,7 +126,7 @@ fn what_is_signed_is_all_but_the_signature() {
         assert_eq!(unsigned[..typed], canonical[..typed]);
         let fields = items(&canonical[typed..]);
         assert_eq!(items(&unsigned[typed..]), fields[..fields.len() - 3]);
-        let for_a_chain = encode(&transaction.signing(Some(1)));
+        let for_a_chain = encode(&transaction.signing(Some(U256::ONE)));
         match kind {
             TransactionType::Legacy => {
                 let chain: [&[u8]; 3] = [&[1], &[0x80], &[0x80]];
@@ -156,7 +156,7 @@ fn the_example_of_eip_155() {
         ..Transaction::new(TransactionType::Legacy)
     };
     let message = hex("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
-    assert_eq!(U256::from_be_bytes(transaction.signing(Some(1)).hash()), message);
+    assert_eq!(U256::from_be_bytes(transaction.signing(Some(U256::ONE)).hash()), message);
     let bytes = encode(&transaction);
     assert_eq!((bytes.len(), &bytes[..4]), (0x6e, &[0xf8, 0x6c, 0x09, 0x85][..]));
     assert_eq!(Transaction::decode(&bytes), Ok(transaction));

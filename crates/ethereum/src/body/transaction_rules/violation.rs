@@ -119,7 +119,7 @@ mod tests {
         for (error, rule) in [
             (E::V { found, protected: false }, Rule::SignatureV),
             (E::V { found, protected: true }, Rule::SignatureV),
-            (E::ChainId { expected: 1, found }, Rule::SignatureChainId),
+            (E::ChainId { expected: U256::ONE, found }, Rule::SignatureChainId),
             (E::R { found }, Rule::SignatureR),
             (E::S { max: U256::from(7), found }, Rule::SignatureS),
             (E::NoSigner(RecoverError::NoKey), Rule::SignatureKey),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_transaction() {
-        let error = SignatureError::ChainId { expected: 1, found: U256::from(5) };
+        let error = SignatureError::ChainId { expected: U256::ONE, found: U256::from(5) };
         let cause = Cause::Rule(Violation::from(error).in_transaction(3));
         let fault = Fault { block: 7, hash: None, location: None, cause };
         let expected = "block 7: transaction 3: chain of the signature (EIP-155, EIP-2718): \

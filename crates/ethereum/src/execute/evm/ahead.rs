@@ -220,7 +220,7 @@ impl<'s> Speculator<'s> {
     /// The slots of a state on disk that were read ahead are known.
     pub fn new(
         (state, foreseen): (&'s RwLock<State>, &'s ForeseenValues<'s>),
-        chain_id: u64,
+        chain_id: U256,
         options: MachineOptions,
     ) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);

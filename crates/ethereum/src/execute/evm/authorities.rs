@@ -92,6 +92,7 @@ mod tests {
             sender: [0; 20],
             gas_limit: 0,
             environment: Some(Environment(environment)),
+            wide: None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! executing, so only tests and benchmarks ask for it.
 
 use super::rules::{Machine, Rules, Surroundings, spec_of};
+use super::wide::Wide;
 use super::{View, refusal};
 use crate::execute::block::BlockTerms;
 use crate::execute::transaction::{PreparedTransaction, Refusal};
@@ -67,12 +68,13 @@ impl<C> Inspector<C> for Census {
 /// one of these.
 pub fn census(
     state: &mut State,
-    chain_id: u64,
+    chain_id: U256,
     terms: &BlockTerms,
     tx: &PreparedTransaction,
 ) -> Result<Census, Refusal> {
     let mut machine = machine(state, chain_id, terms)?;
-    let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
+    let wide = || Refusal::Other("a fee of more than 128 bits".into());
+    let environment = tx.environment.as_ref().ok_or_else(wide)?;
     let result = machine.inspect_one_tx(environment.0.clone()).map_err(refusal)?;
     Ok(Census { success: result.is_success(), ..machine.inspector })
 }
@@ -92,7 +94,7 @@ pub fn instructions(terms: &BlockTerms) -> Result<Vec<u8>, Refusal> {
         let mut state = State::of_accounts(&[account])?;
         // BLOCKHASH of block 0, whose hash only a first block needs
         state.ancestors.push(0, [0; 32]);
-        let mut machine = machine(&mut state, 1, terms)?;
+        let mut machine = machine(&mut state, U256::ONE, terms)?;
         let kind = TxKind::Call(CODE.into());
         let tx = TxEnv { kind, gas_limit: 1_000_000, ..TxEnv::default() };
         let result = machine.transact_one(tx).map_err(refusal)?;
@@ -119,10 +121,11 @@ pub fn precompiles(fork: Fork) -> Vec<Address> {
 /// A machine that counts, under the rules of a block.
 fn machine<'s>(
     state: &'s mut State,
-    chain_id: u64,
+    chain_id: U256,
     terms: &BlockTerms,
 ) -> Result<Machine<View<'s>, Census>, Refusal> {
-    let context: Surroundings<View<'s>> = Context::mainnet().with_db(View::of(state));
+    let context: Surroundings<View<'s>> =
+        Context::mainnet().with_db(View::of(state)).with_chain(Wide::default());
     let mut machine = context.build_mainnet_with_inspector(Census::default());
     super::rules::set_chain(&mut machine, chain_id);
     let unknown = || Refusal::Other(format!("{:?}: no machine knows this fork", terms.fork));
@@ -133,7 +136,7 @@ fn machine<'s>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::U256;
+    use crate::params::CodeLimits;
 
     fn terms(fork: Fork) -> BlockTerms {
         BlockTerms {
@@ -146,6 +149,7 @@ mod tests {
             difficulty: U256::ONE,
             mix_hash: [0; 32],
             blob_fee: Some((0, U256::ONE)),
+            code: CodeLimits::default(),
         }
     }
 

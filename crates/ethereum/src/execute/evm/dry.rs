@@ -40,7 +40,7 @@ struct Guess {
 
 impl DryRuns {
     /// Of the chain with this id, with the accounts and codes of this state.
-    pub fn new(disk: SharedState, chain_id: u64, options: MachineOptions) -> Self {
+    pub fn new(disk: SharedState, chain_id: U256, options: MachineOptions) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
         let (accounts, slots) = (HashMap::new(), vec![]);
         let guess = Guess { disk, sender, nonce, accounts, slots };

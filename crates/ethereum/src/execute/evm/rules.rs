@@ -1,11 +1,12 @@
 //! A machine under the rules of a block.
 
 use super::super::block::BlockTerms;
+use super::wide::{self, Wide};
 use super::{MachineKeccak, MachineOptions, keccak};
 use crate::U256;
-use crate::params::Fork;
+use crate::params::{CodeLimits, Fork};
 use revm::bytecode::opcode;
-use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, TxEnv};
+use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, Journal, TxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::cfg::gas_params::GasId;
 use revm::database_interface::Database;
@@ -19,21 +20,24 @@ use revm::primitives::hardfork::SpecId;
 use revm::{MainBuilder, MainContext, MainnetEvm};
 
 /// What a machine works on.
-pub(super) type Surroundings<D> = Context<BlockEnv, TxEnv, CfgEnv, D>;
+pub(super) type Surroundings<D> = Context<BlockEnv, TxEnv, CfgEnv, D, Journal<D>, Wide>;
 /// A machine over some state, looked at by an `I`.
 pub(super) type Machine<D, I = ()> = MainnetEvm<Surroundings<D>, I>;
 
 /// A machine of the chain with this id.
-pub(super) fn machine<D: Database>(database: D, chain_id: u64) -> Machine<D> {
-    let mut machine = Context::mainnet().with_db(database).build_mainnet();
+pub(super) fn machine<D: Database>(database: D, chain_id: U256) -> Machine<D> {
+    let context = Context::mainnet().with_db(database).with_chain(Wide::default());
+    let mut machine = context.build_mainnet();
     set_chain(&mut machine, chain_id);
     machine
 }
 
 /// Sets the id of a machine's chain.
-pub(super) fn set_chain<D: Database, I>(machine: &mut Machine<D, I>, chain_id: u64) {
+pub(super) fn set_chain<D: Database, I>(machine: &mut Machine<D, I>, chain_id: U256) {
+    machine.ctx.chain.chain_id = chain_id;
     machine.ctx.modify_cfg(|cfg| {
-        cfg.chain_id = chain_id;
+        // a larger one is for `wide`
+        cfg.chain_id = u64::try_from(chain_id).unwrap_or(wide::OWN);
         // transactions from before EIP-155 name no chain; the others were verified
         cfg.tx_chain_id_check = false;
     });
@@ -45,17 +49,31 @@ pub(super) struct Rules {
     /// None before the first block.
     pub fork: Option<Fork>,
     pub options: MachineOptions,
+    pub code: CodeLimits,
 }
 
 impl Rules {
     /// Sets a machine to those of a block. None where its fork is one that the machine does not
-    /// know, or a fee exceeds what the machine can count.
+    /// know, or a fee or the chain's id exceeds what the machine can count.
     pub fn begin<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
         terms: &BlockTerms,
     ) -> Option<()> {
+        match wide::is_wide(terms, &machine.ctx.chain.chain_id) {
+            true => None,
+            false => self.set(machine, terms),
+        }
+    }
+
+    /// The same of any fees: those that exceed what the machine can count are 0, for [`wide`].
+    pub fn set<D: Database, I>(
+        &mut self,
+        machine: &mut Machine<D, I>,
+        terms: &BlockTerms,
+    ) -> Option<()> {
         let spec = spec_of(terms.fork)?;
+        self.set_code_limits(machine, &terms.code);
         if self.fork != Some(terms.fork) {
             self.fork = Some(terms.fork);
             machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
@@ -70,7 +88,7 @@ impl Rules {
         }
         let blobs = match terms.blob_fee {
             Some((excess_blob_gas, fee)) => {
-                let blob_gasprice = fee.try_into().ok()?;
+                let blob_gasprice = fee.try_into().unwrap_or(0);
                 Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice })
             }
             None => None,
@@ -80,13 +98,28 @@ impl Rules {
             beneficiary: terms.beneficiary.into(),
             timestamp: U256::from(terms.timestamp),
             gas_limit: terms.gas_limit,
-            basefee: terms.base_fee.try_into().ok()?,
+            basefee: terms.base_fee.try_into().unwrap_or(0),
             difficulty: terms.difficulty,
             prevrandao: (spec >= SpecId::MERGE).then_some(terms.mix_hash.into()),
             blob_excess_gas_and_price: blobs,
             slot_num: 0,
         });
         Some(())
+    }
+
+    /// Sets how long code may be.
+    fn set_code_limits<D: Database, I>(
+        &mut self,
+        machine: &mut Machine<D, I>,
+        limits: &CodeLimits,
+    ) {
+        if self.code != *limits {
+            self.code = *limits;
+            machine.ctx.modify_cfg(|cfg| {
+                cfg.limit_contract_code_size = Some(limits.code);
+                cfg.limit_contract_initcode_size = Some(limits.initcode);
+            });
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What goes into the virtual machine and comes out of it.
 
 use crate::execute::history::Call;
-use crate::{Address, Hash};
+use crate::{Address, Hash, U256};
 use revm::bytecode::Bytecode;
 use revm::context::TxEnv;
 use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
@@ -72,7 +72,19 @@ pub struct Environment(pub(super) TxEnv);
 impl Environment {
     /// That of a transaction whose form was verified; `protected` is the chain of a legacy
     /// signature (EIP-155). None where a fee takes more than 128 bits.
-    pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<u64>) -> Option<Self> {
+    pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<U256>) -> Option<Self> {
+        let fees = [tx.max_fee, tx.max_priority_fee, tx.max_blob_fee];
+        let [max_fee, priority, blob] = fees.map(|fee| u128::try_from(fee).ok());
+        Some(Self::with_fees(tx, sender, protected, [max_fee?, priority?, blob?]))
+    }
+
+    /// The same with these fees: in all, for the miner, for blobs.
+    pub(super) fn with_fees(
+        tx: &Transaction<'_>,
+        sender: &Address,
+        protected: Option<U256>,
+        [max_fee, priority, blob]: [u128; 3],
+    ) -> Self {
         let items = tx.access_list.iter().map(|entry| AccessListItem {
             address: (*entry.address).into(),
             storage_keys: entry.storage_keys.iter().map(B256::from).collect(),
@@ -83,25 +95,24 @@ impl Environment {
             Either::Left(SignedAuthorization::new_unchecked(inner, a.y_parity, a.r, a.s))
         });
         let typed = tx.kind != TransactionType::Legacy;
-        Some(Self(TxEnv {
+        let chain_id = if typed { Some(tx.chain_id) } else { protected };
+        Self(TxEnv {
             tx_type: tx.kind as u8,
             caller: (*sender).into(),
             gas_limit: tx.gas_limit,
-            gas_price: tx.max_fee.try_into().ok()?,
+            gas_price: max_fee,
             kind: tx.to.map_or(TxKind::Create, |to| TxKind::Call((*to).into())),
             value: tx.value,
             data: Bytes::copy_from_slice(tx.input),
             nonce: tx.nonce,
-            chain_id: if typed { Some(tx.chain_id) } else { protected },
+            // was verified, and is compared no more
+            chain_id: chain_id.map(|id| id.saturating_to()),
             access_list: AccessList(items.collect()),
-            gas_priority_fee: match tx.kind >= TransactionType::DynamicFee {
-                true => Some(tx.max_priority_fee.try_into().ok()?),
-                false => None,
-            },
+            gas_priority_fee: (tx.kind >= TransactionType::DynamicFee).then_some(priority),
             blob_hashes: tx.blob_hashes.iter().map(B256::from).collect(),
-            max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
+            max_fee_per_blob_gas: blob,
             authorization_list: authorizations.collect(),
-        }))
+        })
     }
 
     /// The call of a contract that the transaction may be.

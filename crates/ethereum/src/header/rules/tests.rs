@@ -9,7 +9,7 @@ use rlp::Encode;
 
 /// A chain with every fork up to `fork` from the beginning.
 fn spec_at(fork: Fork) -> ChainSpec {
-    let mut config = Config::frontier(1);
+    let mut config = Config::frontier(U256::ONE);
     let by_number = [
         ("homesteadBlock", Fork::Homestead),
         ("eip150Block", Fork::TangerineWhistle),

@@ -1,11 +1,13 @@
 //! Reads a chainspec: the file of Nethermind, and of Parity before it. It names each EIP with the
 //! block or the time from which it holds, where others name forks.
 
-use super::json::{account, accounts};
-use super::object::{Object, malformed, missing, number};
-use super::{Alloc, Fields};
+mod work;
+
+use super::json::{self, account, accounts};
+use super::object::{Object, malformed, missing};
+use super::{Alloc, Fields, settings};
 use crate::error::SpecError;
-use crate::params::{BlobParams, Config};
+use crate::params::{BlobParams, CodeSize, Config};
 use serde_json::value::RawValue;
 
 /// The EIPs by which a chainspec says when a fork begins. Those of a fork must agree: this program
@@ -21,7 +23,16 @@ const FORKS: [(&str, &[&str]); 12] = [
     ("constantinopleBlock", &["eip145Transition", "eip1014Transition", "eip1052Transition"]),
     (
         "istanbulBlock",
-        &["eip1344Transition", "eip1884Transition", "eip2028Transition", "eip2200Transition"],
+        &[
+            "eip152Transition",
+            "eip1108Transition",
+            "eip1283ReenableTransition",
+            "eip1344Transition",
+            "eip1706Transition",
+            "eip1884Transition",
+            "eip2028Transition",
+            "eip2200Transition",
+        ],
     ),
     ("berlinBlock", &["eip2565Transition", "eip2929Transition", "eip2930Transition"]),
     (
@@ -74,12 +85,8 @@ const FORKS: [(&str, &[&str]); 12] = [
     ),
 ];
 
-/// Forks that only delay the difficulty bomb, by the blocks of delay that they lead to.
-const GLACIERS: [(u64, &str); 3] = [
-    (9_000_000, "muirGlacierBlock"),
-    (10_700_000, "arrowGlacierBlock"),
-    (11_400_000, "grayGlacierBlock"),
-];
+/// A block that never comes.
+const NEVER: u64 = u64::MAX;
 
 /// Is the file a chainspec?
 pub(super) fn is_one(file: &Object<'_>) -> bool {
@@ -88,16 +95,19 @@ pub(super) fn is_one(file: &Object<'_>) -> bool {
 
 /// The chain's configuration, its first header and its first accounts.
 pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecError> {
+    settings::check(file, &settings::chainspec::FILE)?;
     let params = file.object("params")?.ok_or(missing("params"))?;
+    settings::check_beside(&params, &settings::chainspec::PARAMS, is_eip)?;
     let engine = file.object("engine")?.ok_or(missing("engine"))?;
-    let config = config(&params, &engine, file)?;
     let genesis = file.object("genesis")?.ok_or(missing("genesis"))?;
+    settings::check(&genesis, &settings::chainspec::GENESIS)?;
     let fields = fields(&genesis)?;
+    let config = config(&params, &engine, file, &fields)?;
     let list = file.object("accounts")?.ok_or(missing("accounts"))?;
     let read = |address: &str, object: &Object<'_>| {
         if object.has("constructor") {
             let feature = "accounts.constructor: code that makes code";
-            return Err(SpecError::Unsupported { feature });
+            return Err(SpecError::Unsupported { feature: feature.into() });
         }
         // what is only said of a precompiled contract is no account
         if object.has("builtin") && !object.has("balance") {
@@ -112,8 +122,9 @@ fn config(
     params: &Object<'_>,
     engine: &Object<'_>,
     file: &Object<'_>,
+    fields: &Fields,
 ) -> Result<Config, SpecError> {
-    let chain_id = params.u64("chainID")?.or(params.u64("networkID")?);
+    let chain_id = params.u256("chainID")?.or(params.u256("networkID")?);
     let mut config = Config::frontier(chain_id.ok_or(missing("chainID"))?);
     config.terminal_total_difficulty = params.u256("terminalTotalDifficulty")?;
     config.set("homesteadBlock", 0);
@@ -122,9 +133,7 @@ fn config(
             config.set(fork, at);
         }
     }
-    // EIP-1283 came with Constantinople and went with Petersburg
-    let disabled = params.u64("eip1283DisableTransition")?;
-    if let Some(at) = disabled.or(config.get("constantinopleBlock")) {
+    if let Some(at) = petersburg(params, &config)? {
         config.set("petersburgBlock", at);
     }
     if let Some(at) = params.u64("mergeForkIdTransition")? {
@@ -136,11 +145,21 @@ fn config(
             config.set(fork, 0);
         }
     }
-    seals(engine, &mut config)?;
+    config.deposit_contract = params.fixed("depositContractAddress")?;
+    if !engine.has("clique") {
+        config.merge_from_genesis(fields.difficulty, fields.timestamp);
+    }
+    work::seals(engine, &mut config)?;
+    config.code_size = code_size(params)?;
     config.imply();
     blobs(params, file, &mut config)?;
     refuse_others(params)?;
     Ok(config)
+}
+
+/// Whether a name is that of an EIP of a fork.
+fn is_eip(key: &str) -> bool {
+    FORKS.iter().any(|(_, eips)| eips.iter().any(|eip| eip.eq_ignore_ascii_case(key)))
 }
 
 /// The one block or time at which all these begin that are there.
@@ -163,70 +182,31 @@ fn together(
     Ok(first.map(|(_, at)| at))
 }
 
-/// The settings of proof of work; other engines only where they are never used.
-fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
-    if engine.has("authorityRound") {
-        let feature = "engine.authorityRound: headers of another form";
-        return Err(SpecError::Unsupported { feature });
-    }
-    let from_genesis = config.terminal_total_difficulty.is_some_and(|total| total.is_zero());
-    let Some(ethash) = engine.object("Ethash")? else {
-        return match (engine.has("clique"), from_genesis) {
-            (_, true) => Ok(()),
-            (true, _) => {
-                Err(SpecError::Unsupported { feature: "engine.clique: proof-of-authority seals" })
-            }
-            _ => Err(SpecError::Unsupported { feature: "engine: another one than Ethash" }),
-        };
-    };
-    let Some(params) = ethash.object("params")? else { return Ok(()) };
-    if let Some(at) = params.u64("homesteadTransition")? {
-        config.set("homesteadBlock", at);
-    }
-    if let Some(at) = params.u64("daoHardforkTransition")? {
-        config.set("daoForkBlock", at);
-        config.dao_fork_support = true;
-    }
-    if from_genesis {
-        return Ok(());
-    }
-    for (key, usual) in
-        [("minimumDifficulty", 0x20000), ("difficultyBoundDivisor", 0x800), ("durationLimit", 13)]
-    {
-        if params.u64(key)?.is_some_and(|value| value != usual) {
-            let feature = "engine.Ethash: another formula of the difficulty";
-            return Err(SpecError::Unsupported { feature });
+/// Where Petersburg begins. EIP-1283 came with Constantinople, went with Petersburg, and came again
+/// with Istanbul as EIP-2200.
+fn petersburg(params: &Object<'_>, config: &Config) -> Result<Option<u64>, SpecError> {
+    let constantinople = config.get("constantinopleBlock");
+    let disabled = params.u64("eip1283DisableTransition")?;
+    match params.u64("eip1283Transition")? {
+        // it never came, so that there is nothing to take back
+        None => Ok(constantinople),
+        Some(at) if disabled == Some(at) => Ok(disabled),
+        Some(at) if Some(at) == constantinople => {
+            Ok(disabled.or(config.get("istanbulBlock")).or(Some(NEVER)))
+        }
+        Some(at) => {
+            let found = format!("eip1283Transition {at}");
+            Err(malformed("constantinopleBlock", "all EIPs of a fork at once", &found))
         }
     }
-    let uncles = params.u64("eip100bTransition")?;
-    if let Some(at) = uncles.filter(|at| Some(*at) != config.get("byzantiumBlock")) {
-        let found = format!("eip100bTransition {at}");
-        return Err(malformed("byzantiumBlock", "all EIPs of a fork at once", &found));
-    }
-    bombs(&params, config)
 }
 
-/// The delays of the bomb, each on top of those before it.
-fn bombs(params: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
-    let mut delays = vec![];
-    if let Some(list) = params.object("difficultyBombDelays")? {
-        for (key, _) in list.all() {
-            let at = number(key).and_then(|at| u64::try_from(at).ok());
-            let at = at.ok_or_else(|| malformed("difficultyBombDelays", "a block", key))?;
-            delays.push((at, list.u64(key)?.unwrap_or(0)));
-        }
-    }
-    delays.sort_unstable();
-    let mut total = 0u64;
-    for (at, delay) in &mut delays {
-        total = total.saturating_add(*delay);
-        *delay = total;
-        if let Some((_, fork)) = GLACIERS.iter().find(|(blocks, _)| *blocks == total) {
-            config.set(fork, *at);
-        }
-    }
-    config.bomb_delays = Some(delays);
-    Ok(())
+/// The most bytes of a contract's code. Without the setting there is no limit.
+fn code_size(params: &Object<'_>) -> Result<CodeSize, SpecError> {
+    let since_time = params.u64("maxCodeSizeTransitionTimestamp")?;
+    let since = params.u64("maxCodeSizeTransition")?;
+    let since = since.unwrap_or(if since_time.is_some() { u64::MAX } else { 0 });
+    Ok(CodeSize::nethermind(params.u64("maxCodeSize")?, since, since_time))
 }
 
 /// One entry of the schedule of blobs.
@@ -248,14 +228,8 @@ fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<
     let mut entries = vec![];
     for entry in list {
         let entry = Object::parse("blobSchedule", entry.get())?;
-        entries.push(Entry {
-            time: entry.u64("timestamp")?.ok_or(missing("blobSchedule.timestamp"))?,
-            blobs: BlobParams {
-                target: entry.u64("target")?.unwrap_or(0),
-                max: entry.u64("max")?.unwrap_or(0),
-                base_fee_update_fraction: entry.u64("baseFeeUpdateFraction")?.unwrap_or(0),
-            },
-        });
+        let time = entry.u64("timestamp")?.ok_or(missing("blobSchedule.timestamp"))?;
+        entries.push(Entry { time, blobs: json::blobs(&entry)? });
     }
     entries.sort_by_key(|entry| entry.time);
     let mut own = ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"].into_iter();
@@ -273,7 +247,7 @@ fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<
 
 /// Settings that change what a header must be.
 fn refuse_others(params: &Object<'_>) -> Result<(), SpecError> {
-    let refuse = |feature| Err(SpecError::Unsupported { feature });
+    let refuse = |feature: &'static str| Err(SpecError::Unsupported { feature: feature.into() });
     let others = |key: &str, usual: u64| {
         Ok::<_, SpecError>(params.u64(key)?.is_some_and(|value| value != usual))
     };
@@ -299,7 +273,10 @@ fn refuse_others(params: &Object<'_>) -> Result<(), SpecError> {
 fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
     let seal = genesis.object("seal")?;
     let seal = match &seal {
-        Some(seal) => seal.object("ethereum")?,
+        Some(seal) => {
+            settings::check(seal, &settings::chainspec::SEAL)?;
+            seal.object("ethereum")?
+        }
         None => None,
     };
     let (mut nonce, mut mix_hash) = (0, [0; 32]);

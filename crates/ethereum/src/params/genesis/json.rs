@@ -2,10 +2,10 @@
 //! own. Nethermind's is another file altogether: see [`chainspec`].
 
 use super::object::{Object, bytes, malformed, missing, word};
-use super::{Alloc, Fields, GenesisAccount, chainspec};
+use super::{Alloc, Fields, GenesisAccount, chainspec, settings};
 use crate::Address;
 use crate::error::SpecError;
-use crate::params::{BlobParams, Config, SWITCHES};
+use crate::params::{BlobParams, CodeSize, Config, SWITCHES};
 
 /// The chain's configuration, its first header and its first accounts.
 pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError> {
@@ -13,8 +13,10 @@ pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError
     if chainspec::is_one(&file) {
         return chainspec::read(&file);
     }
-    let config = config(&file.object("config")?.ok_or(missing("config"))?)?;
+    settings::check(&file, &settings::FILE)?;
+    let object = file.object("config")?.ok_or(missing("config"))?;
     let fields = Fields::read(&file)?;
+    let config = config(&object, &fields)?;
     let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
     let read = |address: &str, account: &Object<'_>| self::account(address, account).map(Some);
     Ok((config, fields, accounts(&alloc, read)?))
@@ -37,8 +39,9 @@ pub(super) fn accounts(
     Ok(Alloc::Given(accounts))
 }
 
-fn config(object: &Object<'_>) -> Result<Config, SpecError> {
-    let mut config = Config::frontier(object.u64("chainId")?.unwrap_or(0));
+fn config(object: &Object<'_>, fields: &Fields) -> Result<Config, SpecError> {
+    settings::check_beside(object, &settings::CONFIG, settings::is_fork)?;
+    let mut config = Config::frontier(object.u256("chainId")?.unwrap_or_default());
     config.dao_fork_support = object.flag("daoForkSupport")?;
     config.terminal_total_difficulty = object.u256("terminalTotalDifficulty")?;
     config.deposit_contract = object.fixed("depositContractAddress")?;
@@ -48,15 +51,25 @@ fn config(object: &Object<'_>) -> Result<Config, SpecError> {
         }
     }
     besu(object, &mut config)?;
+    if !object.has("clique") {
+        config.merge_from_genesis(fields.difficulty, fields.timestamp);
+    }
     config.imply();
+    if let Some(limit) = object.u64("contractSizeLimit")? {
+        config.code_size = CodeSize::besu(limit);
+    }
     if let Some(schedule) = object.object("blobSchedule")? {
+        let known = |name: &str| SWITCHES.iter().any(|switch| switch.blob_key() == Some(name));
+        if let Some((odd, _)) = schedule.all().find(|(name, _)| !known(name)) {
+            return Err(malformed("blobSchedule", "forks with blobs", odd));
+        }
         for fork in SWITCHES.iter().filter_map(|switch| switch.blob_key()) {
             if let Some(entry) = schedule.object(fork)? {
                 config.set_blobs(fork, blobs(&entry)?);
             }
         }
     }
-    unsupported(object, &config)?;
+    refuse_seals(object, &config)?;
     Ok(config)
 }
 
@@ -78,62 +91,25 @@ fn besu(object: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Settings of chains whose headers follow rules that this program does not have.
-const UNSUPPORTED: [(&str, &str); 17] = [
-    ("bogotaTime", "bogotaTime: the fork after Amsterdam"),
-    ("ubtTime", "ubtTime: the binary state tree"),
-    ("verkleTime", "verkleTime: the verkle state tree"),
-    ("futureEipsTime", "futureEipsTime: rules that are not decided"),
-    ("experimentalEipsTime", "experimentalEipsTime: rules that are not decided"),
-    ("classicForkBlock", "classicForkBlock: Ethereum Classic"),
-    ("ecip1015Block", "ecip1015Block: Ethereum Classic"),
-    ("dieHardBlock", "dieHardBlock: Ethereum Classic"),
-    ("gothamBlock", "gothamBlock: Ethereum Classic"),
-    ("ecip1041Block", "ecip1041Block: Ethereum Classic"),
-    ("atlantisBlock", "atlantisBlock: Ethereum Classic"),
-    ("aghartaBlock", "aghartaBlock: Ethereum Classic"),
-    ("phoenixBlock", "phoenixBlock: Ethereum Classic"),
-    ("thanosBlock", "thanosBlock: Ethereum Classic"),
-    ("ibft", "ibft: blocks sealed by validators"),
-    ("ibft2", "ibft2: blocks sealed by validators"),
-    ("qbft", "qbft: blocks sealed by validators"),
-];
-
-/// Refuses a chain that stands on something this program does not have.
-fn unsupported(object: &Object<'_>, config: &Config) -> Result<(), SpecError> {
-    let refuse = |feature| Err(SpecError::Unsupported { feature });
-    if let Some((_, feature)) = UNSUPPORTED.iter().find(|(key, _)| object.has(key)) {
-        return refuse(feature);
-    }
-    for key in ["enableUBTAtGenesis", "enableVerkleAtGenesis"] {
-        if object.flag(key)? {
-            return refuse("another state tree at genesis");
-        }
-    }
-    for (key, feature) in [
-        ("zeroBaseFee", "zeroBaseFee: blocks without a base fee"),
-        ("isQuorum", "isQuorum: blocks of GoQuorum"),
-    ] {
-        if object.flag(key)? {
-            return refuse(feature);
-        }
-    }
+/// Refuses seals that this program does not check.
+fn refuse_seals(object: &Object<'_>, config: &Config) -> Result<(), SpecError> {
     // a chain that starts under proof of stake never uses the settings of what came before
     if config.terminal_total_difficulty.is_some_and(|total| total.is_zero()) {
         return Ok(());
     }
+    let refuse = |feature: &'static str| Err(SpecError::Unsupported { feature: feature.into() });
     if object.has("clique") {
         return refuse("clique: proof-of-authority seals");
     }
-    match object.object("ethash")? {
-        Some(ethash) if ethash.has("fixedDifficulty") => {
-            refuse("ethash.fixedDifficulty: a difficulty that never changes")
-        }
-        _ => Ok(()),
+    let Some(ethash) = object.object("ethash")? else { return Ok(()) };
+    if ethash.has("fixedDifficulty") {
+        return refuse("ethash.fixedDifficulty: a difficulty that never changes");
     }
+    settings::check(&ethash, &settings::ETHASH)
 }
 
-fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
+pub(super) fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
+    settings::check(entry, &settings::BLOBS)?;
     Ok(BlobParams {
         target: entry.u64("target")?.unwrap_or(0),
         max: entry.u64("max")?.unwrap_or(0),
@@ -142,6 +118,7 @@ fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
 }
 
 pub(super) fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecError> {
+    settings::check(object, &settings::ACCOUNT)?;
     let digits = address.strip_prefix("0x").unwrap_or(address);
     let parsed: Option<Address> = bytes(digits).and_then(|bytes| bytes.try_into().ok());
     let mut storage = Vec::new();
@@ -208,7 +185,7 @@ mod tests {
                 "code": "0x00", "storage": {"0x01": "0x02", "03": "0x00"}},
             "00000000000000000000000000000000000000bb": {"balance": "20"}}"#;
         let spec = spec(config, alloc).unwrap();
-        assert_eq!((spec.chain_id, spec.fork_at(3, 0)), (7, Fork::Homestead));
+        assert_eq!((spec.chain_id, spec.fork_at(3, 0)), (U256::from(7), Fork::Homestead));
         let header = &spec.genesis.header;
         assert_eq!((header.gas_limit, header.timestamp), (5_000, 5));
         assert_eq!(header.nonce, 0x42u64.to_be_bytes());
@@ -239,6 +216,8 @@ mod tests {
         let late = r#""londonBlock": 9, "berlinBlock": 12"#;
         assert!(refusal(late, alloc).contains("berlinBlock"));
         assert!(refusal(r#""shanghaiTime": 1"#, alloc).contains("shanghaiTime is set"));
+        let sealed = r#""shanghaiTime": 0, "clique": {"period": 15}"#;
+        assert!(refusal(sealed, alloc).contains("clique"));
         assert!(refusal(r#""homesteadBlock": "x""#, alloc).contains("homesteadBlock in config"));
         assert!(refusal(r#""clique": {"period": 15}"#, alloc).contains("clique"));
         assert!(refusal(r#""bogotaTime": 1"#, alloc).contains("not supported: bogotaTime"));
@@ -254,6 +233,29 @@ mod tests {
     fn clique_settings_do_not_matter_under_proof_of_stake() {
         let config = r#""clique": {"period": 5}, "terminalTotalDifficulty": 0"#;
         assert!(spec(config, r#", "alloc": {}"#).is_ok());
+    }
+
+    #[test]
+    fn shanghai_at_genesis_means_proof_of_stake_from_genesis() {
+        let config = r#""chainId": 7, "shanghaiTime": 0, "cancunTime": 9"#;
+        let found = spec(config, r#", "alloc": {}"#).unwrap();
+        let merge = found.merge.unwrap();
+        assert_eq!((merge.terminal_total_difficulty, merge.latest), (U256::ZERO, 0));
+        assert_eq!((found.fork_at(0, 0), found.fork_at(1, 9)), (Fork::Shanghai, Fork::Cancun));
+        // later, where the first block has no difficulty
+        let config = r#""chainId": 7, "shanghaiTime": 5"#;
+        let text = format!(
+            r#"{{"config": {{{config}}}, "gasLimit": 5000, "difficulty": 0, "alloc": {{}}}}"#
+        );
+        let found = ChainSpec::from_genesis_json(&text).unwrap();
+        assert_eq!((found.fork_at(1, 4), found.fork_at(1, 5)), (Fork::Paris, Fork::Shanghai));
+    }
+
+    #[test]
+    fn chain_ids_have_up_to_256_bits() {
+        let config = r#""chainId": 58750000000000000000000"#;
+        let found = spec(config, r#", "alloc": {}"#).unwrap();
+        assert_eq!(found.chain_id.to_string(), "58750000000000000000000");
     }
 
     #[test]

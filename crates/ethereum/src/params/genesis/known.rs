@@ -195,7 +195,8 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let whole = ChainSpec::from_genesis_json(text).unwrap();
         let known = behind(&path, &whole.genesis.raw).unwrap();
-        assert_eq!((known.chain_id, &known.genesis.raw), (7, &whole.genesis.raw));
+        let seven = crate::U256::from(7);
+        assert_eq!((known.chain_id, &known.genesis.raw), (seven, &whole.genesis.raw));
         assert_eq!(known.genesis.accounts().unwrap(), whole.genesis.accounts().unwrap());
         // another chain's, and what is no header
         let other = text.replace("0x20000", "0x20001");

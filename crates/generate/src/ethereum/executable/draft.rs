@@ -84,7 +84,7 @@ impl Draft {
         let authorizations: Vec<_> = authorizations.collect();
         let typed = self.kind != TransactionType::Legacy;
         let mut signed = Transaction {
-            chain_id: if typed { CHAIN_ID } else { 0 },
+            chain_id: U256::from(if typed { CHAIN_ID } else { 0 }),
             nonce: self.nonce,
             max_priority_fee: self.fees.priority,
             max_fee: self.fees.max,
@@ -99,7 +99,8 @@ impl Draft {
             ..Transaction::new(self.kind)
         };
         let chain_id = (!typed && self.protected).then_some(CHAIN_ID);
-        let signature = signers.signature(self.account, signed.signing(chain_id).hash());
+        let signature =
+            signers.signature(self.account, signed.signing(chain_id.map(U256::from)).hash());
         let v = match (typed, chain_id) {
             (true, _) => 0,
             (false, None) => 27,

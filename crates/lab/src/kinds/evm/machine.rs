@@ -3,8 +3,8 @@
 use super::accounts::{BENEFICIARY, SENDER};
 use anyhow::{Context, Result, anyhow};
 use ethereum::execute::{BlockTerms, Code, Evm, Outcome, PreparedTransaction, Refusal};
-use ethereum::params::Fork;
 use ethereum::params::genesis::GenesisAccount;
+use ethereum::params::{CodeLimits, Fork};
 use ethereum::state::{Account, State};
 use ethereum::transactions::{Transaction, TransactionType};
 use ethereum::{Address, Hash, U256};
@@ -34,7 +34,7 @@ impl Call<'_> {
         let kind = if self.blobs > 0 { TransactionType::Blob } else { TransactionType::Legacy };
         let hashes: Vec<Hash> = (0..self.blobs).map(blob_hash).collect();
         let tx = Transaction {
-            chain_id: CHAIN_ID,
+            chain_id: U256::from(CHAIN_ID),
             gas_limit: GAS,
             to: Some(&self.to),
             input: self.input,
@@ -94,7 +94,7 @@ impl Machine {
     /// # Errors
     /// When it cannot be executed.
     pub fn execute(&mut self, tx: &PreparedTransaction) -> Result<(Outcome, Duration)> {
-        let mut evm = Evm::new(&mut self.state, CHAIN_ID);
+        let mut evm = Evm::new(&mut self.state, U256::from(CHAIN_ID));
         evm.begin(&self.terms).context("no machine knows this fork")?;
         let start = Instant::now();
         let outcome = evm.transact(tx).map_err(told)?;
@@ -112,7 +112,8 @@ impl Machine {
     /// When it cannot be executed.
     #[cfg(test)]
     pub fn census(&mut self, tx: &PreparedTransaction) -> Result<ethereum::execute::evm::Census> {
-        ethereum::execute::evm::census(&mut self.state, CHAIN_ID, &self.terms, tx).map_err(told)
+        ethereum::execute::evm::census(&mut self.state, U256::from(CHAIN_ID), &self.terms, tx)
+            .map_err(told)
     }
 }
 
@@ -133,5 +134,6 @@ pub fn terms(fork: Fork) -> BlockTerms {
         difficulty: if proof_of_work { U256::from(131_072) } else { U256::ZERO },
         mix_hash: [0x3a; 32],
         blob_fee: (fork >= Fork::Cancun).then_some((0, U256::ONE)),
+        code: CodeLimits::default(),
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::execute::Evm;
 use crate::execute::evm::Environment;
+use crate::params::CodeLimits;
 use crate::params::genesis::GenesisAccount;
 use revm::context::TxEnv;
 use revm::primitives::TxKind;
@@ -28,6 +29,7 @@ fn terms(beneficiary: Address) -> BlockTerms {
         difficulty: U256::ZERO,
         mix_hash: [0; 32],
         blob_fee: None,
+        code: CodeLimits::default(),
     }
 }
 
@@ -41,7 +43,7 @@ fn call(to: Address) -> PreparedTransaction {
     };
     let (kind, gas_limit) = (TransactionType::Legacy, environment.gas_limit);
     let environment = Some(Environment(environment));
-    PreparedTransaction { kind, sender: SENDER, gas_limit, environment }
+    PreparedTransaction { kind, sender: SENDER, gas_limit, environment, wide: None }
 }
 
 /// The state behind a call, and whether the call was taken over.
@@ -51,7 +53,8 @@ fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)
     let state = RwLock::new(State::of_accounts(&accounts).unwrap());
     let foreseen = ForeseenValues::default();
     let ahead = early.then(|| {
-        let mut speculator = Speculator::new((&state, &foreseen), 1, MachineOptions::default());
+        let mut speculator =
+            Speculator::new((&state, &foreseen), U256::ONE, MachineOptions::default());
         speculator.begin(&terms(beneficiary)).unwrap();
         match speculator.start(&call(to)) {
             Progress::Ends(ahead) => ahead,
@@ -59,7 +62,7 @@ fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)
         }
     });
     let mut state = state.into_inner().unwrap();
-    let mut evm = Evm::new(&mut state, 1);
+    let mut evm = Evm::new(&mut state, U256::ONE);
     evm.begin(&terms(beneficiary)).unwrap();
     evm.expect(ahead.into_iter().collect());
     assert!(evm.transact(&call(to)).unwrap().success);
@@ -103,7 +106,7 @@ fn hex(digits: &str) -> Vec<u8> {
 /// What a call of a contract leads to before its turn, and in how many steps.
 fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usize) {
     let foreseen = ForeseenValues::default();
-    let mut speculator = Speculator::new((state, &foreseen), 1, MachineOptions::default());
+    let mut speculator = Speculator::new((state, &foreseen), U256::ONE, MachineOptions::default());
     speculator.begin(&terms([9; 20])).unwrap();
     speculator.hashes_together(together);
     let mut progress = speculator.start(&call(to));
@@ -147,7 +150,7 @@ fn who_stops_at_hashes_ends_like_who_does_not() {
         assert!(many > 500 || steps != 0, "{many} steps");
         assert_eq!(together.changed, alone.changed, "{code:02x?}");
         let mut state = state.into_inner().unwrap();
-        let mut evm = Evm::new(&mut state, 1);
+        let mut evm = Evm::new(&mut state, U256::ONE);
         evm.begin(&terms([9; 20])).unwrap();
         let at_its_turn = evm.transact(&call(CONTRACT)).unwrap();
         for outcome in [&alone.outcome, &together.outcome, &at_its_turn] {
