@@ -9,9 +9,7 @@ use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
 use crate::open::disk_bytes;
-use crate::{
-    Archive, ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, foreign,
-};
+use crate::{Archive, ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, foreign};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;

@@ -1,8 +1,8 @@
-//! Headers and bodies that cannot be decoded: does the block break a rule, or are its bytes damaged?
+//! Headers and bodies that cannot be decoded: the block breaks a rule, or its bytes are damaged.
 //!
 //! Bytes that are RLP in its one canonical form, at every depth, were written as they are: then a
-//! field of the wrong size, a number too large, an unknown type or a forbidden value breaks a rule of
-//! the chain. Bytes that are not canonical RLP were written by no client: they are damaged.
+//! field of the wrong size, a number too large, an unknown type or a forbidden value breaks a rule
+//! of the chain. Bytes that are not canonical RLP were written by no client: they are damaged.
 
 use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};

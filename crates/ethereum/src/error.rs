@@ -234,6 +234,13 @@ impl Rule {
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),
             Self::ReceiptsGas => ("gas used by the receipts", BODY),
+            rule => rule.text_of_transaction(),
+        }
+    }
+
+    /// The rules of transactions that need no state.
+    const fn text_of_transaction(self) -> (&'static str, &'static str) {
+        match self {
             Self::TransactionEncoding => {
                 ("encoding of the transaction", "Yellow Paper 4.2, EIP-2718")
             }

@@ -161,9 +161,8 @@ fn stages(
         .parallel(CHECK, |batch| checks.check(batch));
     let made = Making::stages(making, Execution::stages(&mut execution, checked, connect));
     let ended = made.write("write", write).run(batches, threads);
-    run.times = ended.times;
+    (run.times, link.tip) = (ended.times, tip);
     run.notes.extend(reader.note());
-    link.tip = tip;
     run.close(link, ended.outcome, options)
 }
 

@@ -81,18 +81,23 @@ pub(crate) fn compare(
         run.times = ended.times;
         run.accumulators = link.accumulators;
         run.notes.extend(reader.note());
-        ended.outcome.map_err(|error| match error {
-            Error::Archive(error @ archive::Error::Repeated { .. }) => {
-                Fault::of_archive(0, error).into()
-            }
-            error => error,
-        })?;
+        ended.outcome.map_err(named)?;
     }
     if blocks == 0 && !run.stopped {
         return Err(Error::Before { first, last: tip.number });
     }
     run.compared = Some(blocks);
     Ok(())
+}
+
+/// An error that is about a block as a fault of that block.
+fn named(error: Error) -> Error {
+    match error {
+        Error::Archive(error @ archive::Error::Repeated { .. }) => {
+            Fault::of_archive(0, error).into()
+        }
+        error => error,
+    }
 }
 
 /// The first header of `batch` that does not have the stored hash.

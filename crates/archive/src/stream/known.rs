@@ -95,8 +95,8 @@ impl Known {
         (packed.blocks(), Ok(()))
     }
 
-    /// Notes the blocks of `packed`, of which the first is not known. How many there are up to one of
-    /// a number that is known by then.
+    /// Notes the blocks of `packed`, of which the first is not known. How many there are up to one
+    /// of a number that is known by then.
     pub fn record(&mut self, packed: &Packed) -> usize {
         let number = |i: usize| number_of(self.format, packed.item(i)).ok();
         let Some(first) = number(0) else { return packed.blocks() };

@@ -67,7 +67,9 @@ fn parts_of_an_export_are_put_in_order_and_a_hole_between_them_is_found() {
 
         let (twice, again) = (path("twice"), path("part-9-again"));
         copy(&first, &again);
-        refuse(&mut import_all(&twice, &[&first, &again]), &["block 100", "block 0"]);
+        // equal blocks that come again are skipped
+        succeed(&mut import_all(&twice, &[&first, &again]));
+        assert_eq!(tip_of(&twice), Some(99));
     }
 }
 

@@ -44,8 +44,8 @@ impl CodeSize {
         Self { own: Some(Own { limits, since: 0, since_time: None }) }
     }
 
-    /// Nethermind's `maxCodeSize` from a block or a time on; none for no limit. Creation code may be
-    /// twice as long (Nethermind, `IReleaseSpec.MaxInitCodeSize`).
+    /// Nethermind's `maxCodeSize` from a block or a time on; none for no limit. Creation code may
+    /// be twice as long (Nethermind, `IReleaseSpec.MaxInitCodeSize`).
     pub(super) fn nethermind(code: Option<u64>, since: u64, since_time: Option<u64>) -> Self {
         let code = code.map_or(usize::MAX, bytes);
         let limits = CodeLimits { code, initcode: code.saturating_mul(2) };

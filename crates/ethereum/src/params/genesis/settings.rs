@@ -1,5 +1,5 @@
-//! Every setting of a genesis file that this program knows, and what it does with it: a setting that
-//! is not in these tables is refused, since it may be a rule of the chain.
+//! Every setting of a genesis file that this program knows, and what it does with it: a setting
+//! that is not in these tables is refused, since it may be a rule of the chain.
 //!
 //! `docs/genesis-settings.md` is written from these tables, and a test compares it with them.
 
