@@ -48,7 +48,7 @@ pub fn repair(
     if keeps_state {
         ChainStore::repair(dir, Some(tip), |_| false)?;
         match follow(dir, tip.number, cancel) {
-            Err(error) if matches!(error, Error::Unwind { .. }) => {}
+            Err(Error::Unwind { .. }) => {}
             Err(error) if error.status() == Status::Damage => {}
             done => return done.map(|()| StateAfter::Kept),
         }
