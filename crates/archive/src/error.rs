@@ -142,11 +142,11 @@ pub enum Error {
         /// Its number.
         number: u64,
         /// The hash of the block that was read before.
-        expected: [u8; 32],
+        expected: Box<[u8; 32]>,
         /// Its own; the same where only the bodies differ.
-        found: [u8; 32],
+        found: Box<[u8; 32]>,
         /// The location of the block that was read before.
-        before: Location,
+        before: Box<Location>,
         /// Its own location.
         location: Location,
     },
@@ -330,7 +330,7 @@ impl fmt::Display for Error {
                 let body =
                     if expected == found { " with the same header, another body" } else { "" };
                 write!(f, "{location}: block {number} comes again and is another one: expected ")?;
-                write!(f, "{} as at {before}, found {}{body}", Hex(expected), Hex(found))
+                write!(f, "{} as at {before}, found {}{body}", Hex(&expected[..]), Hex(&found[..]))
             }
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {

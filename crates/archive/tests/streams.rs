@@ -265,7 +265,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
                 panic!("{name}: {error}")
             };
             let known = crypto::keccak256(&header(4));
-            assert_eq!((*expected == known, expected == found), (true, name == "body"));
+            assert_eq!((**expected == known, expected == found), (true, name == "body"));
             assert_eq!(before.offset, blocks(0..=3).len() as u64);
             let start = if inspects == 1 { blocks(0..=5).len() as u64 } else { 0 };
             assert_eq!(location.offset, start);

@@ -123,10 +123,13 @@ fn changed(change: impl Fn(&mut Vec<Vec<u8>>)) -> Vec<u8> {
     rlp::RawList(&[&parts.concat()]).encode()
 }
 
+/// A change of a block's items.
+type Change = Box<dyn Fn(&mut Vec<Vec<u8>>)>;
+
 #[test]
 fn fields_that_break_a_rule_are_invalid_and_what_is_no_block_is_damage() {
     assert_eq!(status_after_genesis(&changed(|_| {})), Status::Verified);
-    let cases: [(&str, Box<dyn Fn(&mut Vec<Vec<u8>>)>, Status); 7] = [
+    let cases: [(&str, Change, Status); 7] = [
         ("items too many", Box::new(|p| p.extend([vec![0xc0], vec![0xc0]])), Status::Damage),
         ("items too few", Box::new(|p| p.truncate(2)), Status::Damage),
         ("a string for ommers", Box::new(|p| p[2] = vec![0x80]), Status::Damage),

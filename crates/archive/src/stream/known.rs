@@ -147,9 +147,9 @@ impl Known {
         }
         Err(Error::Repeated {
             number,
-            expected: crypto::keccak256(known.header),
-            found: crypto::keccak256(found.header),
-            before: before(),
+            expected: Box::new(crypto::keccak256(known.header)),
+            found: Box::new(crypto::keccak256(found.header)),
+            before: Box::new(before()),
             location: packed.location(i),
         })
     }

@@ -11,11 +11,11 @@ impl Fault {
         let location = error.location().cloned();
         if let archive::Error::Repeated { number, expected, found, before, .. } = &error {
             let body = if expected == found { ", with another body" } else { "" };
-            let expected = format!("{}, as read before at {before}", Hex(expected));
-            let found_text = format!("{}{body}", Hex(found));
+            let expected = format!("{}, as read before at {before}", Hex(&expected[..]));
+            let found_text = format!("{}{body}", Hex(&found[..]));
             let violation = Violation::new(Rule::RepeatedBlock, expected, found_text);
             let cause = Cause::Rule(violation);
-            return Self { block: *number, hash: Some(*found), location, cause };
+            return Self { block: *number, hash: Some(**found), location, cause };
         }
         Self { block, hash: None, location, cause: Cause::Archive(error) }
     }
