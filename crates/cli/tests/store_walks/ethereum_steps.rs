@@ -25,7 +25,7 @@ impl Walk<'_> {
     pub fn take_step(&mut self) {
         let Some(model) = self.model else { return self.import_some() };
         let executed = model.state.is_some();
-        match self.random.below(if executed { 20_u32 } else { 12 }) {
+        match self.random.below(if executed { 22_u32 } else { 12 }) {
             0..=3 => self.import_some(),
             4 | 5 => self.stop_import(),
             6 | 7 => self.kill_import(),
@@ -36,6 +36,7 @@ impl Walk<'_> {
             14 | 15 => self.snapshot(model),
             16 => self.witness(model),
             17 => self.raise(),
+            18 | 19 => self.damage(),
             _ => self.unwind(model),
         }
     }

@@ -1,0 +1,138 @@
+//! Damage of a store on a walk, and what `check` advises.
+
+use crate::command::Command;
+use crate::deeds::{Deed, files};
+use crate::ethereum_walk::{Kind, Model, Walk};
+use chain::{Level, Status};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Files without which a store is as one that never had them: nothing tells that they are gone.
+const UNTOLD: [&str; 3] = ["lock", "chain.json.sha256", "first-block-added"];
+/// The advice for a store of which nothing is left.
+const ANEW: &str = "import the archive again into a new folder";
+/// The advice for a store of which only the state is damaged.
+const AGAIN: &str = "`blockmill import DATA --data NEW`";
+/// The advice for a lost genesis.json.
+const CHAIN: &str = "import again with --chain genesis.json";
+/// The advice for a state of which there are two copies.
+const HEAL: &str = "`blockmill heal DATA`";
+
+impl Walk<'_> {
+    /// Damages a file of the store, and does what `check` advises until it finds nothing.
+    pub fn damage(&mut self) {
+        let Some(before) = self.model else { return };
+        let mut whole = files(&self.data);
+        whole.retain(|name, _| {
+            !name.starts_with("records") && !UNTOLD.iter().any(|it| name.as_os_str() == *it)
+        });
+        let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
+        self.note("damage", format!("{deed:?}"));
+        let is_of_commits =
+            format!("{deed:?}").contains("manifest\"") || format!("{deed:?}").contains("\"light.");
+        for round in 0.. {
+            assert!(round < 4, "no advice helped");
+            let found = Command::new("check").path(&self.data).run();
+            if found.status == Status::Ok {
+                break;
+            }
+            assert_eq!(found.status, Status::Damage, "{}", found.told());
+            let found = Command::new("check --repair").path(&self.data).run();
+            let told = found.message() + &found.document["notes"].to_string();
+            self.ended(format!("{:?}: {told}", found.status));
+            if found.status == Status::Ok {
+                Command::new("check").path(&self.data).run().expect(Status::Ok);
+                let went_back = found.document["result"]["went_back_to"].as_u64();
+                if let Some(number) = went_back {
+                    assert!(number <= before.tip, "{told}");
+                    self.unwound(number);
+                }
+                if told.contains("without its state") || told.contains("was given up") {
+                    self.lost_state();
+                }
+                if told.contains("import the rest again") || told.contains("the archive again") {
+                    return self.import_rest(before);
+                }
+                assert!(told.contains("rebuilt"), "{told}");
+                break;
+            }
+            assert_eq!(found.status, Status::Damage, "{}", found.told());
+            if told.contains(CHAIN) {
+                // its blocks are whole
+                let until = before.tip.max(1);
+                let command = self.import(&self.data.clone(), before.level, until, 9);
+                command.words("--chain").path(&self.chain.genesis).run().succeed();
+                let depth = self.depth;
+                if let Some(model) = &mut self.model {
+                    model.reaches(before.level, until, depth);
+                }
+            } else if told.contains(HEAL) {
+                assert_eq!(self.kind, Kind::FlatTrie);
+                let healed = Command::new("heal").path(&self.data).run();
+                if healed.status == Status::Verified {
+                    continue;
+                }
+                assert!(healed.message().contains(AGAIN), "{}", healed.told());
+                self.again(before);
+            } else if told.contains(AGAIN) {
+                self.again(before);
+            } else {
+                assert!(told.contains(ANEW), "{}", found.told());
+                self.anew(before);
+            }
+        }
+        // what only a commit of a kill had may be gone with that commit
+        if is_of_commits
+            && let Some((tip, state)) = Walk::read(&self.data)
+            && let Some(model) = &mut self.model
+        {
+            assert!(tip.number <= model.tip);
+            (model.tip, model.state) = (tip.number, state);
+            model.level = Level::stored(tip.level).expect("a level");
+        }
+    }
+
+    /// A repair has given up the state: the next import makes it again from block 0 on.
+    fn lost_state(&mut self) {
+        if let Some(model) = &mut self.model {
+            (model.state, model.base, model.earliest) = (None, 0, 0);
+        }
+    }
+
+    /// Imports the archive again after a repair went back.
+    fn import_rest(&mut self, before: Model) {
+        if before.tip == 0 {
+            return;
+        }
+        self.import(&self.data.clone(), before.level, before.tip, 9).run().succeed();
+        let depth = self.depth;
+        if let Some(model) = &mut self.model {
+            model.reaches(before.level, before.tip, depth);
+        }
+    }
+
+    /// Imports the blocks of the store into a new folder.
+    fn again(&mut self, before: Model) {
+        let (old, data) = (self.data.clone(), self.next_data());
+        let level = before.level.name();
+        let words = format!("import --seal off --level {level} --unwind-depth {}", self.depth);
+        let command = Command::new(&words).words(self.kind.flags()).words("--data").path(&data);
+        command.path(&old).run().succeed();
+        self.continue_in(data, before);
+    }
+
+    /// Imports the archive into a new folder.
+    fn anew(&mut self, before: Model) {
+        let data = self.next_data();
+        self.model = None;
+        self.import(&data, before.level, before.tip, 9).run().succeed();
+        self.continue_in(data, before);
+    }
+
+    fn continue_in(&mut self, data: PathBuf, before: Model) {
+        self.data = data;
+        let mut model = Model::new(before.level, 0);
+        model.reaches(before.level, before.tip, self.depth);
+        self.model = Some(model);
+    }
+}
