@@ -106,6 +106,15 @@ pub enum Error {
         /// What to give instead.
         instead: &'static str,
     },
+    /// A file in an older layout of a format, which is not read.
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to give instead.
+        instead: &'static str,
+    },
     /// RLP is not what the format demands; `source` counts from the location.
     Rlp {
         /// Where the outermost item begins.
@@ -236,7 +245,7 @@ impl Error {
             | Self::Missing { .. }
             | Self::Truncated { .. }
             | Self::Compressed { fault: CompressionFault::Cut, .. } => Status::Incomplete,
-            Self::UnknownFormat { .. } => Status::Unknown,
+            Self::UnknownFormat { .. } | Self::Unsupported { .. } => Status::Unknown,
             Self::Stopped { .. } => Status::Interrupted,
             Self::Compressed { fault: CompressionFault::Window, .. }
             | Self::Foreign { .. }
@@ -277,6 +286,7 @@ impl Error {
             | Self::Store(_)
             | Self::Stopped { .. }
             | Self::Foreign { .. }
+            | Self::Unsupported { .. }
             | Self::UnknownFormat { .. }
             | Self::Mixed { .. }
             | Self::Special { .. }
@@ -315,7 +325,7 @@ impl fmt::Display for Error {
                 write!(f, "{location}: expected {compression} data, found {fault}")
             }
             Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
-            Self::Foreign { path, what, instead } => {
+            Self::Foreign { path, what, instead } | Self::Unsupported { path, what, instead } => {
                 write!(f, "{}: this is {what}, which cannot be read: {instead}", path.display())
             }
             Self::Rlp { location, what, source } => write!(f, "{location}: {what}: {source}"),

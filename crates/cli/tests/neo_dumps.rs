@@ -1,11 +1,11 @@
 //! Dumps of Neo: generated, imported, and written again from dumps and stores.
 
-use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
+use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use neo::body::rules::NOTARY;
 use neo::stored::Stored;
 use neo::types::Attribute;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Exit code of an archive that lacks something.
 const INCOMPLETE: i32 = 3;
@@ -172,4 +172,69 @@ fn a_store_is_handed_to_neo_go_and_what_is_none_is_refused() {
     assert_eq!(whole["keep_only_latest_state"], false);
     assert_eq!(whole["root"], told["root"]);
     assert!(whole["entries"].as_u64() > told["entries"].as_u64());
+}
+
+/// Two dumps of one chain of which the second repeats some blocks of the first; `change` is done to
+/// the bytes of the second.
+fn overlapping(scratch: &Scratch, change: impl FnOnce(&mut Vec<u8>)) -> [PathBuf; 2] {
+    let chain = scratch.path("chain");
+    generate(&chain, 5);
+    let [a, b] = ["a.acc", "b.acc"].map(|name| scratch.path("dumps").join(name));
+    fs::create_dir(scratch.path("dumps")).expect("a folder");
+    convert(&chain, "--to acc --until 10", &a);
+    let mut bytes = convert(&chain, "--to acc --from 6", &b);
+    change(&mut bytes);
+    fs::write(&b, bytes).expect("a file");
+    fs::copy(chain.join("chain.yml"), a.with_extension("yml")).expect("a file");
+    [a, b]
+}
+
+#[test]
+fn equal_blocks_that_come_again_are_converted_once_with_a_note_of_verify() {
+    let scratch = Scratch::new("neo-repeated");
+    let [a, b] = overlapping(&scratch, |_| {});
+    let whole = fs::read(scratch.path("chain/chain.acc")).expect("a dump");
+    assert_eq!(convert(&scratch.path("dumps"), "--to acc", &scratch.path("out.acc")), whole);
+    let answer = document(&run(blockmill("verify --json").arg(&a).arg(&b)));
+    assert!(answer["notes"].to_string().contains("5 blocks are the same"), "{answer}");
+}
+
+#[test]
+fn other_blocks_of_known_heights_are_refused_by_every_command_that_reads_dumps() {
+    let scratch = Scratch::new("neo-repeated-others");
+    // the time of the second block, of height 7
+    let [a, b] = overlapping(&scratch, |bytes| {
+        let length = u32::from_le_bytes(bytes[8..12].try_into().expect("4 bytes")) as usize;
+        bytes[12 + length + 4 + 68] ^= 1;
+    });
+    let out = |words: &str, name: &str| {
+        let mut command = blockmill(words);
+        command.arg(scratch.path(name)).arg(&a).arg(&b);
+        command
+    };
+    let mut verify = blockmill("verify");
+    verify.arg(&a).arg(&b);
+    let import = out("import --data", "store");
+    let dump = out("convert --to acc --out", "out.acc");
+    let tables = out("export --tables blocks --to", "tables");
+    for mut command in [verify, import, dump, tables] {
+        let ended = run(&mut command);
+        assert_eq!(ended.code, Some(1), "{command:?}: {}", ended.stderr);
+        for part in ["block 7 ", "b.acc", "at byte", "expected 0x", "found 0x"] {
+            let text = [&ended.stdout[..], &ended.stderr].concat();
+            assert!(text.contains(part), "{command:?}: no {part} in {text}");
+        }
+    }
+    assert!(!scratch.path("out.acc").exists());
+}
+
+#[test]
+fn a_cut_dump_that_repeats_blocks_makes_a_conversion_incomplete() {
+    let scratch = Scratch::new("neo-repeated-cut");
+    let [a, b] = overlapping(&scratch, |bytes| bytes.truncate(bytes.len() - 9));
+    let (out, whole) = (scratch.path("out.acc"), scratch.path("chain/chain.acc"));
+    let mut command = blockmill("convert --to acc --out");
+    let ended = run(command.arg(&out).arg(&whole).arg(&a).arg(&b));
+    assert_eq!(ended.code, Some(INCOMPLETE), "{}", ended.stderr);
+    assert_eq!(fs::read(&out).expect("a dump"), fs::read(&whole).expect("a dump"));
 }

@@ -8,6 +8,7 @@ use crate::fault::{Cause, Fault};
 use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::Protocol;
+use crate::repeated;
 use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
@@ -26,6 +27,8 @@ pub(crate) struct Batch {
     decoded: usize,
     /// How many are good as far as they were checked.
     count: usize,
+    /// How many blocks of heights that came before are good; `count` is 0 then.
+    repeated: usize,
     /// The witness of each header, and of that of a block whose body is bad.
     pub headers: Vec<Checked>,
     /// What is wrong with the block behind the good ones.
@@ -69,13 +72,9 @@ impl Batch {
         Some((block, self.headers.get(self.count)?)).filter(|_| self.fault.is_some())
     }
 
-    /// Drops the blocks above this height, and all after them.
-    pub fn keep_until(&mut self, last: u32) {
-        let keep = (u64::from(last) + 1).saturating_sub(self.packed.first().into());
-        if (self.count as u64) > keep {
-            (self.count, self.decoded) = (keep as usize, keep as usize);
-            self.fault = None;
-        }
+    /// The good blocks of a batch of heights that came before. None of them counts as new.
+    pub fn repeated(&self) -> &[Block] {
+        &self.blocks[..self.repeated]
     }
 
     /// Keeps the first `count` blocks.
@@ -114,10 +113,14 @@ impl Checks<'_> {
         self.decode(batch);
         hash_blocks(&mut batch.blocks[..batch.count], &self.plan.hasher);
         batch.times.decode = clock.elapsed();
-        if self.level >= Level::Bodies {
-            self.merkle_roots(batch);
+        if batch.packed.is_repeated() {
+            self.repeated(batch);
+        } else {
+            if self.level >= Level::Bodies {
+                self.merkle_roots(batch);
+            }
+            self.witnesses(batch);
         }
-        self.witnesses(batch);
         batch.times.verify = clock.elapsed() - batch.times.decode;
     }
 
@@ -127,7 +130,7 @@ impl Checks<'_> {
         if batch.blocks.len() < count {
             batch.blocks.resize_with(count, Block::default);
         }
-        (batch.count, batch.decoded) = (0, 0);
+        (batch.count, batch.decoded, batch.repeated) = (0, 0, 0);
         for index in 0..count {
             let (block, bytes) = (&mut batch.blocks[index], batch.packed.block(index));
             let result = match self.level {
@@ -145,6 +148,22 @@ impl Checks<'_> {
             batch.count += 1;
             batch.decoded += 1;
         }
+    }
+
+    /// Blocks of heights that came before: their bodies are those that their headers name.
+    fn repeated(&self, batch: &mut Batch) {
+        if self.level >= Level::Bodies {
+            let broken = batch.blocks().iter().enumerate().find_map(|(index, block)| {
+                let verified = repeated::verify_body(block, &self.plan.hasher);
+                verified.err().map(|violation| (index, violation))
+            });
+            if let Some((index, violation)) = broken {
+                Self::end_at(batch, index, violation);
+            }
+        }
+        batch.headers.clear();
+        batch.checked.clear();
+        batch.repeated = std::mem::take(&mut batch.count);
     }
 
     /// The block at `index` breaks a rule: those before it are good.

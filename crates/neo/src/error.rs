@@ -22,6 +22,8 @@ pub enum Rule {
     BlockWitness,
     /// The header's merkle root is that of the transactions.
     MerkleRoot,
+    /// There is one block of each height.
+    KnownBlock,
     /// No transaction stands twice in a block.
     RepeatedTransaction,
     /// A transaction has at most 102,400 bytes.
@@ -91,6 +93,7 @@ impl Rule {
             Self::BlockAccount => ("account of the block's witness", "InitVerificationContext"),
             Self::BlockWitness => ("block witness", "Blockchain.verifyHeaderWitnesses"),
             Self::MerkleRoot => ("merkle root", "Blockchain.AddBlock"),
+            Self::KnownBlock => ("block of a known height", "one block for each height"),
             Self::RepeatedTransaction => ("repeated transaction", "mempool.Pool.Add"),
             Self::TransactionSize => ("transaction size", "Blockchain.verifyAndPoolTx"),
             Self::Expired => ("valid until block", "Blockchain.verifyAndPoolTx"),

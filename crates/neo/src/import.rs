@@ -11,10 +11,10 @@ use crate::ledger::Facts;
 use crate::link::Link;
 pub use crate::link::Verified;
 pub use crate::options::{MEMORY, Options, Take};
+use crate::repeated::Repeated;
 pub use crate::run::Run;
-use crate::types::{Block, UInt256, hash_blocks};
+use crate::types::{Block, UInt256};
 use crate::writer::Writer;
-use archive::ChunkLimit;
 use archive::acc::{self, Dumps};
 use chain::Progress;
 use crypto::{KeyTables, ManySha256};
@@ -63,7 +63,8 @@ fn stages(
     let (tip, mut first) = begin(dumps, options, sink, &genesis)?;
     run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
     let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
-    let mut reader = acc::Reader::new(dumps, from, options.batch);
+    let reader = acc::Reader::new(dumps, 0, options.batch);
+    let mut reader = reader.continuing(from).until(options.until);
     let mut link = Link::new(protocol, genesis.hash, tip);
     let tables = KeyTables::new(plan.key_tables);
     let assumed = assumed::height(dumps, options, from)?;
@@ -75,7 +76,8 @@ fn stages(
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
-    let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
+    let repeated = Repeated::new(dumps, from);
+    let mut writer = Writer::new(options, sink, (tip, commit, repeated), run, progress, start);
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
@@ -85,15 +87,16 @@ fn stages(
         }
         let more = reader.read(&mut batch.packed)?;
         batch.times.read = clock.elapsed();
-        Ok(more && options.until.is_none_or(|until| batch.packed.first() <= until))
+        Ok(more)
     };
     let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         let clock = Instant::now();
-        if let Some(until) = options.until {
-            batch.keep_until(until);
+        let mut flow = Flow::Continue;
+        // the writer compares those that came before
+        if !batch.packed.is_repeated() {
+            link.extend(batch);
+            flow = execution.as_mut().map_or(Ok(flow), |all| all.run(batch))?;
         }
-        link.extend(batch);
-        let flow = execution.as_mut().map_or(Ok(Flow::Continue), |all| all.run(batch))?;
         batch.times.link = clock.elapsed();
         // nothing after a fault counts
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
@@ -105,9 +108,9 @@ fn stages(
         .fork(tasks)
         .write("write", |batch| writer.write(batch))
         .run(batches, threads);
-    let last = writer.end();
+    let (last, next) = writer.end();
     run.times = ended.times;
-    run.close(last.as_ref(), ended.outcome)
+    run.close(last.as_ref(), next, ended.outcome)
 }
 
 /// The first block of the network.
@@ -170,29 +173,5 @@ fn begin(
         timestamp: header.timestamp,
         next_consensus: header.next_consensus,
     });
-    last.as_ref().map_or(Ok(()), |last| compare(dumps, options, last))?;
     Ok((last, None))
-}
-
-/// The last stored block once more, where the dumps have it, so that those of another chain are
-/// noticed.
-fn compare(dumps: &Dumps, options: &Options, last: &Parent) -> Result<(), Error> {
-    let one = ChunkLimit { blocks: 1, bytes: 0 };
-    let (mut batch, mut block) = (acc::Batch::default(), Block::default());
-    let mut reader = acc::Reader::new(dumps, last.index, one);
-    // what cannot be read is told when its turn comes
-    if !matches!(reader.read(&mut batch), Ok(true)) || batch.first() != last.index {
-        return Ok(());
-    }
-    if block.parse_header(batch.block(0), options.protocol.state_root_in_header).is_err() {
-        return Ok(());
-    }
-    hash_blocks(std::slice::from_mut(&mut block), &ManySha256::scalar());
-    match block.hash == last.hash {
-        true => Ok(()),
-        false => {
-            let expected = format!("block {} ({})", last.index, last.hash);
-            Err(Error::OtherChain { expected, found: format!("{} there", block.hash) })
-        }
-    }
 }

@@ -28,6 +28,7 @@ mod options;
 pub mod params;
 mod recent;
 pub mod record;
+pub mod repeated;
 mod run;
 pub mod state;
 pub mod stored;

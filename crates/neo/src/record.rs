@@ -102,6 +102,10 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     if let Some(height) = run.resumed {
         notes.push(format!("resumed after height {}", grouped(height.into())));
     }
+    if run.repeated > 0 {
+        let repeated = grouped(run.repeated);
+        notes.push(format!("{repeated} blocks are the same as those that came before: skipped"));
+    }
     if let Some(hash) = options.assume_valid {
         notes.push(format!(
             "witnesses and rules of transactions up to block {hash} were not checked"

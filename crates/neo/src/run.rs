@@ -31,6 +31,8 @@ pub struct Run {
     pub root: Option<UInt256>,
     /// The block from which an earlier run's store went on.
     pub resumed: Option<u32>,
+    /// Blocks of heights that came before: they are the same, and were skipped.
+    pub repeated: u64,
     /// Transactions in the bodies that were checked.
     pub transactions: u64,
     /// Witnesses of transactions that were verified.
@@ -90,19 +92,20 @@ impl Run {
         });
     }
 
-    /// Takes over what the chain has become.
+    /// Records the end of the chain. `next` is the height of the block that the dumps give next.
     pub(crate) fn close(
         &mut self,
         tip: Option<&Parent>,
+        next: u32,
         outcome: Result<(), Error>,
     ) -> Result<(), Error> {
         self.tip = tip.map(|tip| (tip.index, tip.hash));
         match outcome {
-            // the reading stage knows the location, this one which block should have stood there
+            // the reading stage knows the location, this one which block should have been there
             Err(Error::Archive(error)) => {
-                let block = tip.map_or(0, |tip| tip.index.saturating_add(1));
                 let location = error.location().cloned();
-                Err(Fault { block, hash: None, location, cause: Cause::Archive(error) }.into())
+                Err(Fault { block: next, hash: None, location, cause: Cause::Archive(error) }
+                    .into())
             }
             Ok(()) if self.blocks == 0 && self.resumed.is_none() && !self.stopped => {
                 Err(Error::Empty)

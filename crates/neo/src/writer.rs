@@ -3,9 +3,10 @@
 use crate::Level;
 use crate::batch::Batch;
 use crate::commit::{Commit, Sink};
-use crate::fault::Error;
+use crate::fault::{Cause, Error};
 use crate::header::rules::Parent;
 use crate::options::Options;
+use crate::repeated::{self, Repeated};
 use crate::run::Run;
 use crate::tasks;
 use crate::types::UInt256;
@@ -32,6 +33,10 @@ pub(crate) struct Writer<'a> {
     last: Option<Parent>,
     /// The state root after it, where blocks are executed.
     root: UInt256,
+    /// Blocks that come again in a later dump.
+    repeated: Repeated,
+    /// The height of the block after the last one that was looked at.
+    next: u32,
     /// Bytes of dumps up to the last time that the store was made durable.
     synced_at: u64,
 }
@@ -40,13 +45,15 @@ impl<'a> Writer<'a> {
     pub fn new(
         options: &'a Options,
         sink: &'a mut Sink,
-        (last, commit): (Option<Parent>, Commit),
+        (last, commit, repeated): (Option<Parent>, Commit, Repeated),
         run: &'a mut Run,
         progress: Told<'a>,
         start: Instant,
     ) -> Self {
         let root = sink.root();
-        Self { options, sink, commit, run, progress, start, last, root, synced_at: 0 }
+        let synced_at = 0;
+        let next = last.map_or(0, |last| last.index.saturating_add(1));
+        Self { options, sink, commit, run, progress, start, last, root, repeated, next, synced_at }
     }
 
     /// Writes the good blocks of a batch; then its fault ends the run.
@@ -61,6 +68,13 @@ impl<'a> Writer<'a> {
             taken.map_err(Error::NotMade)?;
             self.sink.write(&self.commit, &verified)?;
             self.last = verified.blocks().last().map(Parent::of).or(self.last);
+        }
+        for block in batch.blocks() {
+            self.repeated.add(block.header.index, block.hash);
+        }
+        self.compare(batch)?;
+        if let Some(last) = batch.blocks().last().or(batch.repeated().last()) {
+            self.next = last.header.index.saturating_add(1);
         }
         self.run.add(batch, clock.elapsed(), self.start);
         if self.run.bytes - self.synced_at >= SYNC_EVERY {
@@ -85,13 +99,32 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Blocks of heights that came before must be those that came before.
+    fn compare(&mut self, batch: &Batch) -> Result<(), Error> {
+        for (at, block) in batch.repeated().iter().enumerate() {
+            let height = block.header.index;
+            let expected = match self.repeated.hash_of(height) {
+                Some(hash) => hash,
+                None => {
+                    let stored = self.sink.with(|store| store.hash_of(height.into()));
+                    stored.transpose()?.flatten().map(UInt256).unwrap_or_default()
+                }
+            };
+            if let Some(violation) = repeated::difference(block, expected) {
+                return Err(batch.fault_of(at, Some(block.hash), Cause::Rule(violation)).into());
+            }
+            self.run.repeated += 1;
+        }
+        Ok(())
+    }
+
     fn executes(&self) -> bool {
         self.options.level >= Level::Execution
     }
 
-    /// The last block of the chain now.
-    pub fn end(self) -> Option<Parent> {
+    /// The last block of the chain now, and the height of the block that the dumps give next.
+    pub fn end(self) -> (Option<Parent>, u32) {
         self.run.root = self.executes().then_some(self.root);
-        self.last
+        (self.last, self.next)
     }
 }

@@ -11,6 +11,7 @@ mod export;
 mod imports;
 mod ledger;
 mod removal;
+mod repeated;
 mod state_layers;
 mod state_roots;
 mod transfers;

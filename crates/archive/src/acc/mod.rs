@@ -5,19 +5,22 @@
 //! [`open`] finds the dumps in some paths; [`Reader`] cuts them into batches of whole blocks;
 //! [`DumpWriter`] writes one.
 
+mod batch;
 mod head;
 mod inspect;
+mod older;
 mod open;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use batch::Batch;
 pub use head::Head;
 pub use inspect::inspect;
 pub(crate) use open::is_named_so;
 pub use open::{Dump, Dumps, looks_like, open};
-pub use read::{Batch, Reader};
+pub use read::Reader;
 pub use write::DumpWriter;
 
 /// The shortest block: a header with an empty invocation script and a verification script of one

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Head;
 use super::head::BYTES;
+use super::{Head, older};
 use crate::detect::{is_folder, natural_order};
 use crate::input::{Compression, Input};
 use crate::open::disk_bytes;
@@ -63,18 +63,43 @@ impl Dumps {
         let last = self.files.iter().map(|dump| dump.head.last()).max()?;
         Some((first, last))
     }
+
+    /// The range that spans all heights that more than one file has, as the files state them.
+    #[must_use]
+    pub fn repeated(&self) -> Option<(u32, u32)> {
+        let mut repeated: Option<(u32, u32)> = None;
+        let mut before: Option<u32> = None;
+        for Dump { head, .. } in &self.files {
+            if let Some(end) =
+                before.filter(|end| head.first <= *end).map(|end| end.min(head.last()))
+            {
+                let (first, last) = repeated.unwrap_or((head.first, end));
+                repeated = Some((first.min(head.first), last.max(end)));
+            }
+            before = before.max(Some(head.last()));
+        }
+        repeated
+    }
 }
+
+/// What to give instead of a dump of an older layout.
+const INSTEAD: &str = "give a dump of a Neo N3 network, as `neo-go db dump` writes";
 
 /// What one file is; `None` where it is no dump.
 fn probe(path: &Path) -> Result<Option<Dump>, Error> {
     let mut input = Input::open(path)?;
     let compression = input.compression();
-    let (bytes, fault) = input.head(BYTES);
-    match (Head::of(&bytes), fault) {
-        (Some(head), _) => Ok(Some(Dump { path: path.to_path_buf(), head, compression })),
-        (None, Some(fault)) => Err(fault),
-        (None, None) if !is_named_so(path) => Ok(None),
-        (None, None) => Err(no_dump(path, &bytes, compression.is_some())),
+    let (bytes, fault) = input.head(older::BYTES);
+    if let Some(head) = Head::of(&bytes) {
+        return Ok(Some(Dump { path: path.to_path_buf(), head, compression }));
+    }
+    if let Some(what) = older::recognise(&bytes) {
+        return Err(Error::Unsupported { path: path.to_path_buf(), what, instead: INSTEAD });
+    }
+    match fault {
+        Some(fault) => Err(fault),
+        None if !is_named_so(path) => Ok(None),
+        None => Err(no_dump(path, &bytes, compression.is_some())),
     }
 }
 
@@ -96,7 +121,8 @@ pub(crate) fn is_named_so(path: &Path) -> bool {
     packed.unwrap_or(name).ends_with(ENDING.as_bytes())
 }
 
-/// Does a path hold dumps, or files that are named like some? Looks at the first bytes of a few.
+/// Does a path hold dumps of any version of Neo, or files that are named like some? Looks at the
+/// first bytes of a few.
 ///
 /// # Errors
 /// When a folder or a file in it cannot be opened.
@@ -119,7 +145,7 @@ fn is_dump(path: &Path) -> Result<bool, Error> {
     }
     match probe(path) {
         Err(error @ Error::Io { .. }) => Err(error),
-        found => Ok(matches!(found, Ok(Some(_)))),
+        found => Ok(matches!(found, Ok(Some(_)) | Err(Error::Unsupported { .. }))),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Dump, Dumps, MAX_BLOCK, MIN_BLOCK, height_of};
+use super::{Batch, Dump, Dumps, Head, MAX_BLOCK, MIN_BLOCK, height_of};
 use crate::input::Input;
 use crate::{ChunkLimit, Error, Location};
 
@@ -12,87 +12,16 @@ const STEP: usize = 64 << 10;
 /// Bytes of a block's length.
 const LENGTH: usize = 4;
 
-/// Whole blocks of one batch, all from one file.
-#[derive(Clone, Debug, Default)]
-pub struct Batch {
-    file: Option<Arc<Path>>,
-    /// Do offsets count the bytes that a compressed file unpacks to?
-    unpacked: bool,
-    /// Offset of the first byte in the file.
-    offset: u64,
-    bytes: Vec<u8>,
-    /// Where each block stands in `bytes`.
-    blocks: Vec<(u32, u32)>,
-    first: u32,
-    disk_bytes: u64,
-}
-
-impl Batch {
-    /// How many blocks.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// None?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
-    /// The height of the first block; the others follow.
-    #[must_use]
-    pub fn first(&self) -> u32 {
-        self.first
-    }
-
-    /// Bytes that were read from disk for this batch, compressed ones of a compressed file.
-    #[must_use]
-    pub fn disk_bytes(&self) -> u64 {
-        self.disk_bytes
-    }
-
-    /// Block `i`.
-    ///
-    /// # Panics
-    /// When there are not so many.
-    #[must_use]
-    pub fn block(&self, i: usize) -> &[u8] {
-        let (start, end) = self.blocks[i];
-        &self.bytes[start as usize..end as usize]
-    }
-
-    /// Where block `i` begins, after its length.
-    #[must_use]
-    pub fn location(&self, i: usize) -> Location {
-        let start = self.blocks.get(i).map_or(0, |(start, _)| *start);
-        let file = self.file.as_deref().unwrap_or(Path::new("")).to_path_buf();
-        Location { file, offset: self.offset + u64::from(start), unpacked: self.unpacked }
-    }
-
-    fn clear(&mut self) {
-        self.blocks.clear();
-        self.disk_bytes = 0;
-    }
-
-    /// Puts in one block that stands in no file, instead of what was there: the first one of a
-    /// network follows from its configuration.
-    pub fn put(&mut self, height: u32, block: &[u8]) {
-        self.clear();
-        self.bytes.clear();
-        self.bytes.extend_from_slice(block);
-        self.blocks.push((0, block.len() as u32));
-        (self.file, self.unpacked, self.offset, self.first) = (None, false, 0, height);
-    }
-}
-
 /// Reads dumps one after the other, from a height on.
 #[derive(Debug)]
 pub struct Reader {
     files: std::vec::IntoIter<Dump>,
     current: Option<File>,
     limit: ChunkLimit,
-    /// Height of the next block to be handed out.
+    /// Heights to be handed out.
+    from: u32,
+    until: u32,
+    /// Height of the next block that did not come before.
     next: u32,
     /// The file before; a gap names it.
     before: Option<Arc<Path>>,
@@ -108,9 +37,12 @@ struct File {
     path: Arc<Path>,
     /// Height of the next block in the file.
     height: u32,
-    /// Blocks that the file has yet to give.
-    left: u32,
+    /// Blocks that were read, those that are to be read, and those that the file says it has.
+    read: u32,
+    end: u32,
     count: u32,
+    /// Blocks below this height are passed over.
+    from: u32,
     /// Offset of the next batch's first byte.
     offset: u64,
     /// Bytes read beyond the last batch.
@@ -120,7 +52,8 @@ struct File {
 }
 
 impl Reader {
-    /// Reads the blocks of `dumps` from height `from` on. Blocks that come again are passed over.
+    /// Reads the blocks of `dumps` from height `from` on. Blocks of heights that came before are
+    /// handed out, too, in batches of their own.
     #[must_use]
     pub fn new(dumps: &Dumps, from: u32, limit: ChunkLimit) -> Self {
         let first = dumps.range().map_or(0, |(first, _)| first);
@@ -128,11 +61,25 @@ impl Reader {
             files: dumps.files().to_vec().into_iter(),
             current: None,
             limit: limit.clamped(),
+            from,
+            until: u32::MAX,
             next: first.max(from),
             before: None,
             fault: None,
             ended: false,
         }
+    }
+
+    /// Continues a store whose next block has this height: blocks before it came before.
+    #[must_use]
+    pub fn continuing(self, next: u32) -> Self {
+        Self { next: self.next.max(next), ..self }
+    }
+
+    /// Ends with the block of this height; none for the last one.
+    #[must_use]
+    pub fn until(self, last: Option<u32>) -> Self {
+        Self { until: last.unwrap_or(u32::MAX), ..self }
     }
 
     /// Reads the next batch; false at the end. Good blocks before a fault come first; the call
@@ -167,13 +114,12 @@ impl Reader {
     fn read_some(&mut self, into: &mut Batch) -> Result<bool, Error> {
         let Some(file) = &mut self.current else {
             let Some(dump) = self.files.next() else { return Ok(false) };
-            // all of it came before
-            if dump.head.last() >= self.next {
+            if dump.head.last() >= self.from && dump.head.first <= self.until {
                 self.current = Some(self.open(&dump)?);
             }
             return Ok(true);
         };
-        if file.left == 0 {
+        if file.read == file.end {
             file.expect_end()?;
             self.before = Some(file.path.clone());
             self.current = None;
@@ -184,7 +130,7 @@ impl Reader {
     }
 
     fn open(&self, dump: &Dump) -> Result<File, Error> {
-        let mut file = File::open(dump)?;
+        let mut file = File::open(dump, self.from, self.until)?;
         if dump.head.first > self.next {
             let before = self.before.as_deref().unwrap_or(Path::new("")).to_path_buf();
             let (expected, found) = (self.next.into(), dump.head.first.into());
@@ -198,13 +144,16 @@ impl Reader {
 }
 
 impl File {
-    fn open(dump: &Dump) -> Result<Self, Error> {
+    fn open(dump: &Dump, from: u32, until: u32) -> Result<Self, Error> {
+        let Head { first, count, .. } = dump.head;
         Ok(Self {
             input: Input::open(&dump.path)?,
             path: dump.path.as_path().into(),
-            height: dump.head.first,
-            left: dump.head.count,
-            count: dump.head.count,
+            height: first,
+            read: 0,
+            end: count.min((until - first).saturating_add(1)),
+            count,
+            from,
             offset: 0,
             carry: vec![],
             last_length: 0,
@@ -233,9 +182,12 @@ impl File {
         Ok(())
     }
 
-    /// All blocks are read: nothing may follow.
+    /// All blocks are read: nothing may follow the last one of the file.
     fn expect_end(&mut self) -> Result<(), Error> {
         let mut byte = [0];
+        if self.read < self.count {
+            return Ok(());
+        }
         if self.carry.is_empty() && self.input.read(&mut byte, self.offset)? == 0 {
             return Ok(());
         }
@@ -248,12 +200,11 @@ impl File {
     }
 
     /// Reads until the batch is full or the blocks of the file are, and leaves whole blocks in
-    /// `into`, also when it fails behind them. Blocks below `next` are dropped.
+    /// `into`, also when it fails after them.
     fn fill(&mut self, limit: ChunkLimit, next: &mut u32, into: &mut Batch) -> Result<(), Error> {
         into.file = Some(self.path.clone());
         into.unpacked = self.input.is_compressed();
         into.offset = self.offset;
-        into.first = *next;
         let mut bytes = std::mem::take(&mut into.bytes);
         let mut filled = self.carry.len();
         if bytes.len() < filled {
@@ -262,7 +213,7 @@ impl File {
         bytes[..filled].copy_from_slice(&self.carry);
         let mut walked = 0;
         let result = loop {
-            match self.walk(limit, &bytes[..filled], &mut walked, next, &mut into.blocks) {
+            match self.walk(limit, &bytes[..filled], &mut walked, next, into) {
                 Ok(true) => break Ok(()),
                 Ok(false) => match self.read_step(&mut bytes, filled, walked) {
                     Ok(0) => break Err(self.cut(&bytes[walked..filled], walked)),
@@ -304,11 +255,12 @@ impl File {
         bytes: &[u8],
         walked: &mut usize,
         next: &mut u32,
-        blocks: &mut Vec<(u32, u32)>,
+        into: &mut Batch,
     ) -> Result<bool, Error> {
-        while self.left > 0
-            && (blocks.is_empty() || blocks.len() < limit.blocks)
+        while self.read < self.end
+            && (into.is_empty() || into.len() < limit.blocks)
             && (*walked == 0 || *walked < limit.bytes)
+            && (into.is_empty() || into.repeated == (self.height < *next))
         {
             let rest = &bytes[*walked..];
             let Some((length, rest)) = rest.split_first_chunk() else { return Ok(false) };
@@ -322,12 +274,15 @@ impl File {
                 return Err(Error::Gap { expected, found: found.into(), before, location });
             }
             *walked = start + block.len();
-            if self.height >= *next {
-                blocks.push((start as u32, *walked as u32));
-                *next = self.height.saturating_add(1);
+            if self.height >= self.from {
+                if into.is_empty() {
+                    (into.first, into.repeated) = (self.height, self.height < *next);
+                }
+                into.blocks.push((start as u32, *walked as u32));
+                *next = (*next).max(self.height.saturating_add(1));
             }
             self.height = self.height.saturating_add(1);
-            self.left -= 1;
+            self.read += 1;
         }
         Ok(true)
     }
@@ -354,7 +309,7 @@ impl File {
                 location,
                 what: "blocks of the dump",
                 expected: self.count.to_string(),
-                found: (self.count - self.left).to_string(),
+                found: self.read.to_string(),
             };
         }
         let needed = match rest.first_chunk() {

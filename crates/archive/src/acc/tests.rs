@@ -40,10 +40,15 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// All blocks from a height on, and the error at their end.
+/// All blocks from a height on that did not come before, and the error at their end.
 fn read_all(dumps: &Dumps, from: u32, limit: ChunkLimit) -> (Vec<Vec<u8>>, Option<Error>) {
-    let mut reader = Reader::new(dumps, from, limit);
-    let (mut batch, mut found) = (Batch::default(), vec![]);
+    let ([new, _], error) = read_both(Reader::new(dumps, from, limit));
+    (new, error)
+}
+
+/// New blocks, those whose heights came before, and the error at their end.
+fn read_both(mut reader: Reader) -> ([Vec<Vec<u8>>; 2], Option<Error>) {
+    let (mut batch, mut found) = (Batch::default(), [vec![], vec![]]);
     loop {
         match reader.read(&mut batch) {
             Ok(true) => {
@@ -51,7 +56,7 @@ fn read_all(dumps: &Dumps, from: u32, limit: ChunkLimit) -> (Vec<Vec<u8>>, Optio
                 for i in 0..batch.len() {
                     let height = batch.first() + i as u32;
                     assert_eq!(super::height_of(batch.block(i)), Some(height));
-                    found.push(batch.block(i).to_vec());
+                    found[usize::from(batch.is_repeated())].push(batch.block(i).to_vec());
                 }
             }
             Ok(false) => return (found, None),
@@ -122,6 +127,81 @@ fn incremental_dumps_are_read_in_the_order_of_their_heights() {
     let (found, error) = read_all(&dumps, 0, LIMITS[1]);
     assert_eq!(found, whole[..12]);
     assert!(matches!(error, Some(Error::Gap { expected: 12, found: 20, .. })), "{error:?}");
+}
+
+#[test]
+fn blocks_of_heights_that_came_before_are_handed_out_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, other) = (blocks(0, 30), blocks(5, 20));
+    write(folder.path(), "a.acc", &dump(head(0, 30), &whole));
+    write(folder.path(), "b.acc", &dump(head(5, 20), &other));
+    let dumps = open(&[folder.path().to_path_buf()]).unwrap();
+    assert_eq!(dumps.repeated(), Some((5, 24)));
+    for limit in LIMITS {
+        let ([new, repeated], error) = read_both(Reader::new(&dumps, 0, limit));
+        assert!(error.is_none() && new == whole && repeated == other);
+        // a store that has blocks 0 to 9, and an end before that of the dumps
+        let reader = Reader::new(&dumps, 0, limit).continuing(10).until(Some(12));
+        let ([new, repeated], error) = read_both(reader);
+        assert!(error.is_none() && new == whole[10..13]);
+        assert_eq!(repeated, [&whole[..10], &other[..8]].concat());
+        let ([new, repeated], _) = read_both(Reader::new(&dumps, 8, limit).until(Some(20)));
+        assert!(new == whole[8..21] && repeated == other[3..16]);
+    }
+    // one that is cut is incomplete, although all of its blocks came before
+    let bytes = dump(head(0, 30), &whole);
+    let path = write(folder.path(), "cut.acc", &bytes[..bytes.len() - 10]);
+    let reader = Reader::new(&open(&[path]).unwrap(), 0, LIMITS[1]).continuing(30);
+    let ([new, repeated], error) = read_both(reader);
+    assert!(new.is_empty() && repeated == whole[..29]);
+    assert_eq!(error.unwrap().status(), Status::Incomplete);
+    let path = folder.path().join("a.acc");
+    assert_eq!(open(&[path]).unwrap().repeated(), None);
+}
+
+/// The first block of a dump of an older layout, up to its first transaction.
+fn older_block(height_at: usize, witnesses_at: usize, height: u32) -> Vec<u8> {
+    let mut block = Random::new(height.into()).bytes(200);
+    block[..4].fill(0);
+    block[height_at..height_at + 4].copy_from_slice(&height.to_le_bytes());
+    block[witnesses_at] = 1;
+    block
+}
+
+#[test]
+fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    for (height_at, witnesses_at, name) in
+        [(72, 104, "Neo 2"), (76, 100, "a preview of Neo 3"), (76, 101, "a preview of Neo 3")]
+    {
+        for (first, incremental) in [(0, false), (1, false), (0, true), (7_000_000, true)] {
+            let head = Head { first, count: 3, incremental };
+            let block = older_block(height_at, witnesses_at, first);
+            let bytes = dump(head, &[block]);
+            let packed = pack(ALL[0], &bytes);
+            for (file, bytes) in [("chain.acc", &bytes), ("chain", &bytes), ("packed", &packed)] {
+                let path = write(folder.path(), file, bytes);
+                assert_eq!(Family::of(std::slice::from_ref(&path)), Family::Neo);
+                let error = open(&[path]).unwrap_err();
+                assert_eq!(error.status(), Status::Unknown, "{error}");
+                assert!(error.to_string().contains(name), "{error}");
+            }
+        }
+    }
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn the_dump_of_neo_2_is_unsupported_by_name() {
+    let case = testkit::case("12-neo-zip-and-csharp-config/neo2");
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = fs::read(case.join("chain.acc")).unwrap();
+    for path in [case, write(folder.path(), "chain", &bytes)] {
+        assert!(looks_like(&path));
+        let error = open(&[path]).unwrap_err();
+        assert_eq!(error.status(), Status::Unknown, "{error}");
+        assert!(error.to_string().contains("Neo 2"), "{error}");
+    }
 }
 
 #[test]

@@ -5,10 +5,11 @@ use crate::args::Convert;
 use crate::convert::{expect_room, status, written};
 use crate::data_folder;
 use crate::stop;
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
 use archive::{ChunkLimit, Family};
 use chain::{FaultReport, Shortfall, Status};
+use neo::repeated::Compared;
 use pipeline::Cancel;
 use store::ChainStore;
 
@@ -20,7 +21,8 @@ enum Source {
 
 /// How a copy ended.
 enum Copied {
-    Whole,
+    /// All blocks that were asked for; the shortfall is that of a dump that repeats some of them.
+    Whole(Option<Shortfall>),
     Stopped,
     /// The dumps lack this block and what follows it.
     Lacks(u32, Shortfall),
@@ -60,8 +62,10 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
         // how many there are stands at the beginning
         copied = source.copy(args, head(last), gzip, &cancel)?;
     }
-    if let Copied::Stopped = copied {
-        return Ok(Answer::of(Status::Interrupted));
+    match copied {
+        Copied::Stopped => return Ok(Answer::of(Status::Interrupted)),
+        Copied::Whole(shortfall) => shortfalls.extend(shortfall),
+        Copied::Lacks(missing, _) => bail!("the dumps changed: block {missing} is no longer there"),
     }
     let answer = Answer { shortfalls, notes, ..Answer::ok() };
     let answer = Answer { status: status(&answer.shortfalls, args.partial), ..answer };
@@ -126,7 +130,7 @@ impl Source {
             Self::Dumps(dumps) => from_dumps(dumps, head, &mut writer, cancel)?,
             Self::Store(store) => from_store(store, head, &mut writer, cancel)?,
         };
-        if let Copied::Whole = copied {
+        if let Copied::Whole(_) = copied {
             writer.finish()?;
         }
         Ok(copied)
@@ -139,28 +143,34 @@ fn from_dumps(
     writer: &mut DumpWriter,
     cancel: &Cancel,
 ) -> Result<Copied> {
-    let mut reader = Reader::new(dumps, head.first, ChunkLimit::default());
+    let reader = Reader::new(dumps, head.first, ChunkLimit::default());
+    let mut reader = reader.until(Some(head.last()));
+    let mut compared = Compared::new(dumps, head.first);
     let mut batch = Batch::default();
     let mut next = head.first;
     loop {
         let more = match reader.read(&mut batch) {
             Ok(more) => more,
             Err(error) if error.status() == Status::Incomplete => {
-                return Ok(Copied::Lacks(next, (&error).into()));
+                let shortfall = (&error).into();
+                return Ok(match next > head.last() {
+                    true => Copied::Whole(Some(shortfall)),
+                    false => Copied::Lacks(next, shortfall),
+                });
             }
             Err(error) => return Err(error.into()),
         };
-        for at in 0..batch.len() {
-            if next > head.last() {
-                break;
-            }
-            writer.append(batch.block(at))?;
-            next += 1;
-        }
-        if next > head.last() {
-            return Ok(Copied::Whole);
+        compared.add(&batch)?;
+        if !more && next > head.last() {
+            return Ok(Copied::Whole(None));
         }
         ensure!(more, "the dumps end before block {next}");
+        if !batch.is_repeated() {
+            for at in 0..batch.len() {
+                writer.append(batch.block(at))?;
+            }
+            next = batch.first() + batch.len() as u32;
+        }
         if cancel.is_cancelled() {
             return Ok(Copied::Stopped);
         }
@@ -184,5 +194,5 @@ fn from_store(
             return Ok(Copied::Stopped);
         }
     }
-    Ok(Copied::Whole)
+    Ok(Copied::Whole(None))
 }

@@ -1,0 +1,90 @@
+//! Blocks that are handed out together.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Location;
+
+/// Whole blocks of one batch, all from one file.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    pub(super) file: Option<Arc<Path>>,
+    /// Do offsets count the bytes that a compressed file unpacks to?
+    pub(super) unpacked: bool,
+    /// Offset of the first byte in the file.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Where each block stands in `bytes`.
+    pub(super) blocks: Vec<(u32, u32)>,
+    pub(super) first: u32,
+    /// Are these blocks of heights that came before?
+    pub(super) repeated: bool,
+    pub(super) disk_bytes: u64,
+}
+
+impl Batch {
+    /// How many blocks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// None?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The height of the first block; the others follow.
+    #[must_use]
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// Are these blocks of heights that came before, in an earlier file or in the store that the
+    /// reader continues? Either all blocks of a batch are or none.
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        self.repeated
+    }
+
+    /// Bytes that were read from disk for this batch, compressed ones of a compressed file.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk_bytes
+    }
+
+    /// Block `i`.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[must_use]
+    pub fn block(&self, i: usize) -> &[u8] {
+        let (start, end) = self.blocks[i];
+        &self.bytes[start as usize..end as usize]
+    }
+
+    /// Where block `i` begins, after its length.
+    #[must_use]
+    pub fn location(&self, i: usize) -> Location {
+        let start = self.blocks.get(i).map_or(0, |(start, _)| *start);
+        let file = self.file.as_deref().unwrap_or(Path::new("")).to_path_buf();
+        Location { file, offset: self.offset + u64::from(start), unpacked: self.unpacked }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.blocks.clear();
+        self.disk_bytes = 0;
+    }
+
+    /// Puts in one block that stands in no file, instead of what was there: the first one of a
+    /// network follows from its configuration.
+    pub fn put(&mut self, height: u32, block: &[u8]) {
+        self.clear();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(block);
+        self.blocks.push((0, block.len() as u32));
+        (self.file, self.unpacked, self.offset, self.first) = (None, false, 0, height);
+        self.repeated = false;
+    }
+}
