@@ -7,8 +7,8 @@
 
 use crate::body::merkle;
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Fault};
-use crate::types::{Block, Error, UInt256};
+use crate::fault::{Cause, Error, Fault};
+use crate::types::{self, Block, UInt256};
 use archive::acc::{self, Dumps};
 use crypto::ManySha256;
 
@@ -94,18 +94,16 @@ impl Compared {
     ///
     /// # Errors
     /// The first block that is not the one that came before, or that is no block.
-    pub fn add(&mut self, batch: &acc::Batch) -> Result<(), Fault> {
+    pub fn add(&mut self, batch: &acc::Batch) -> Result<(), Error> {
         let hasher = ManySha256::detect();
         for at in 0..batch.len() {
             let height = batch.first().saturating_add(at as u32);
             if !self.repeated.contains(height) {
                 continue;
             }
-            let fault = |hash, cause| Fault {
-                block: height,
-                hash,
-                location: Some(batch.location(at)),
-                cause,
+            let fault = |hash, cause| {
+                let location = Some(batch.location(at));
+                Error::from(Fault { block: height, hash, location, cause })
             };
             let decoded = self.decode(batch.block(at), &hasher);
             decoded.map_err(|error| fault(None, Cause::Decode(error)))?;
@@ -116,7 +114,9 @@ impl Compared {
             }
             let broken = |violation| fault(Some(block.hash), Cause::Rule(violation));
             let expected = self.repeated.hash_of(height).unwrap_or_default();
-            difference(block, expected).map_or(Ok(()), |violation| Err(broken(violation)))?;
+            if let Some(violation) = difference(block, expected) {
+                return Err(broken(violation));
+            }
             verify_body(block, &hasher).map_err(broken)?;
         }
         Ok(())
@@ -124,7 +124,7 @@ impl Compared {
 
     /// Takes a block apart that may have a state root in its header: only one of the two layouts
     /// ends where the bytes do.
-    fn decode(&mut self, bytes: &[u8], hasher: &ManySha256) -> Result<(), Error> {
+    fn decode(&mut self, bytes: &[u8], hasher: &ManySha256) -> Result<(), types::Error> {
         self.block.raw.clear();
         self.block.raw.extend_from_slice(bytes);
         self.block.decode(false, hasher).or_else(|_| self.block.decode(true, hasher))

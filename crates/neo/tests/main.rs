@@ -10,6 +10,7 @@ mod execution;
 mod export;
 mod imports;
 mod ledger;
+mod logs;
 mod removal;
 mod repeated;
 mod state_layers;

@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 10] = [
+pub const NEEDS: [Need; 11] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -48,6 +48,13 @@ pub const NEEDS: [Need; 10] = [
         variable: "BLOCKMILL_CORE_PEER",
         what: "the peer that runs Bitcoin Core's own code",
         how: "build it as benchmarks/engines/bitcoin-core/README.md says and set it to the program",
+        is_built: true,
+    },
+    Need {
+        name: "neo_random",
+        variable: "BLOCKMILL_NEO_RANDOM",
+        what: "the program that makes random chains with neo-go",
+        how: "build it as benchmarks/engines/neo-go/README.md says and set it to the program",
         is_built: true,
     },
     Need {

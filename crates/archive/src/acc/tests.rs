@@ -181,7 +181,7 @@ fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
             let packed = pack(ALL[0], &bytes);
             for (file, bytes) in [("chain.acc", &bytes), ("chain", &bytes), ("packed", &packed)] {
                 let path = write(folder.path(), file, bytes);
-                assert_eq!(Family::of(std::slice::from_ref(&path)), Family::Neo);
+                assert_eq!(Family::of(std::slice::from_ref(&path)).unwrap(), Family::Neo);
                 let error = open(&[path]).unwrap_err();
                 assert_eq!(error.status(), Status::Unknown, "{error}");
                 assert!(error.to_string().contains(name), "{error}");
@@ -197,7 +197,7 @@ fn the_dump_of_neo_2_is_unsupported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = fs::read(case.join("chain.acc")).unwrap();
     for path in [case, write(folder.path(), "chain", &bytes)] {
-        assert!(looks_like(&path));
+        assert!(looks_like(&path).unwrap());
         let error = open(&[path]).unwrap_err();
         assert_eq!(error.status(), Status::Unknown, "{error}");
         assert!(error.to_string().contains("Neo 2"), "{error}");

@@ -39,7 +39,7 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
-    /// No JSON, in the words of Go's `encoding/json`.
+    /// What is wrong, in the words of neo-go or of Go's `encoding/json`.
     #[error("{0}")]
     Syntax(String),
     /// No JSON.
@@ -54,4 +54,9 @@ pub enum Error {
 
 fn field(what: &'static str, rule: &'static str) -> Error {
     Error::Field { what, rule }
+}
+
+/// An error in the words of the reference client.
+fn text(words: &str) -> Error {
+    Error::Syntax(words.into())
 }

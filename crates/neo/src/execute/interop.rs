@@ -31,6 +31,17 @@ pub enum Interop {
     Point(Box<Point>),
 }
 
+impl Interop {
+    /// The type that faults of the reference client show.
+    pub(crate) fn go_type(&self) -> &'static str {
+        match self {
+            Self::Storage { .. } => "*storage.Context",
+            Self::Iterator(_) => "*storage.Iterator",
+            Self::Point(_) => "native.blsPoint",
+        }
+    }
+}
+
 /// Whether two objects are the same; points are if they have the same form and place.
 #[must_use]
 pub fn equal(a: &Rc<Interop>, b: &Rc<Interop>) -> bool {

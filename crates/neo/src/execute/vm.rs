@@ -80,6 +80,8 @@ pub struct Vm {
     unloaded: Vec<Unloaded>,
     /// An instruction that paused is not complete: its item count is checked on return.
     incomplete: bool,
+    /// Offset and opcode of the instruction that is executed, whatever it loads or unloads.
+    current: (usize, u8),
 }
 
 impl Vm {
@@ -97,6 +99,7 @@ impl Vm {
             uncaught: None,
             unloaded: Vec::new(),
             incomplete: false,
+            current: (0, opcode::RET),
         }
     }
 
@@ -112,6 +115,7 @@ impl Vm {
         self.uncaught = None;
         self.unloaded.clear();
         self.incomplete = false;
+        self.current = (0, opcode::RET);
     }
 
     /// Runs until the host is needed, or the end.
@@ -146,14 +150,8 @@ impl Vm {
 
     /// The fault of the current instruction in words.
     pub fn fail(&mut self, fault: &dyn std::fmt::Display) -> Pause {
-        let (at, op) = self.frames.last().map_or((0, opcode::RET), |frame| {
-            (
-                frame.at,
-                self.loaded[frame.script].code().get(frame.at).copied().unwrap_or(opcode::RET),
-            )
-        });
-        let name = opcode::NAMES[usize::from(op)];
-        Pause::Fault(format!("at instruction {at} ({name}): {fault}"))
+        let (at, op) = self.current;
+        Pause::Fault(format!("at instruction {at} ({}): {fault}", opcode::name(op)))
     }
 
     #[inline]

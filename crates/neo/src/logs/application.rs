@@ -1,6 +1,7 @@
 //! Application logs: what the executions of a block left beside the state.
 
 use crate::execute::engine::{Execution, Notification, Trigger};
+use crate::execute::vm::serialize::NO_FORM;
 use crate::types::{Block, Error, Reader, UInt160, UInt256, write};
 
 /// The longest name of a notification, text of a fault or item, in bytes: a limit for the reader.
@@ -66,7 +67,9 @@ fn execution(
     let items = reader.count("items", MAX_LIST)?;
     let mut stack = Vec::new();
     for _ in 0..items {
-        stack.push(reader.string("item", MAX_PART)?.of(log).to_vec());
+        let item = reader.string("item", MAX_PART)?.of(log);
+        // earlier versions left nothing where an item has no binary form
+        stack.push(if item.is_empty() { vec![NO_FORM] } else { item.to_vec() });
     }
     let events = reader.count("notifications", MAX_LIST)?;
     let mut notifications = Vec::new();

@@ -1,6 +1,6 @@
 //! Manifests: what a contract offers, and what it is allowed to call.
 
-use super::{Error, field};
+use super::{Error, field, text};
 use crate::{
     execute::vm::{Item, Type},
     types::PublicKey,
@@ -237,7 +237,7 @@ impl Manifest {
     /// Names that are empty or there twice, offsets and types that cannot be.
     pub fn check(&self) -> Result<(), Error> {
         if self.name.is_empty() {
-            return Err(field("name", "empty"));
+            return Err(text("no name"));
         }
         if self.standards.iter().any(String::is_empty) || repeated(&self.standards) {
             return Err(field("supportedstandards", "empty or repeated"));
@@ -245,10 +245,10 @@ impl Manifest {
         self.check_abi()?;
         let keys: Vec<_> = self.groups.iter().map(|group| group.key).collect();
         if repeated(&keys) {
-            return Err(field("groups", "repeated key"));
+            return Err(text("duplicate group keys"));
         }
         if self.trusts.as_ref().is_some_and(|trusts| repeated(trusts)) {
-            return Err(field("trusts", "repeated"));
+            return Err(text("duplicate trusted contracts"));
         }
         for permission in &self.permissions {
             let methods = permission.methods.as_deref().unwrap_or_default();
@@ -258,14 +258,14 @@ impl Manifest {
         }
         let contracts: Vec<_> = self.permissions.iter().map(|each| &each.contract).collect();
         if repeated(&contracts) {
-            return Err(field("permissions", "repeated contract"));
+            return Err(text("contracts have duplicates"));
         }
         Ok(())
     }
 
     fn check_abi(&self) -> Result<(), Error> {
         if self.methods.is_empty() {
-            return Err(field("methods", "none"));
+            return Err(text("ABI: no methods"));
         }
         for method in &self.methods {
             if method.name.is_empty() || method.offset < 0 {
@@ -285,7 +285,7 @@ impl Manifest {
             check_parameters(&event.parameters)?;
         }
         let events: Vec<_> = self.events.iter().map(|each| &each.name).collect();
-        if repeated(&events) { Err(field("events", "repeated")) } else { Ok(()) }
+        if repeated(&events) { Err(text("ABI: duplicate event names")) } else { Ok(()) }
     }
 }
 

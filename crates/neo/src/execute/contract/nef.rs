@@ -2,7 +2,7 @@
 
 use crypto::sha256d;
 
-use super::{Error, field};
+use super::{Error, field, text};
 use crate::execute::vm::{MAX_SIZE, serialize::write_size};
 
 const MAGIC: u32 = 0x3346_454e;
@@ -104,14 +104,14 @@ impl Nef {
             return Err(field("NEF", "too long"));
         }
         let mut input = Input(bytes);
-        if u32::from_le_bytes(input.array("magic")?) != MAGIC {
-            return Err(field("magic", "not that of a NEF"));
+        if u32::from_le_bytes(input.array("magic").map_err(|_| text("invalid Magic"))?) != MAGIC {
+            return Err(text("invalid Magic"));
         }
         let compiler = input.take("compiler", COMPILER)?;
         let end = compiler.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let source = input.bytes("source", MAX_SOURCE)?.to_vec();
         if input.byte("reserved")? != 0 {
-            return Err(field("reserved byte", "not zero"));
+            return Err(text("reserved bytes must be 0"));
         }
         let count = input.size("tokens", bytes.len())?;
         let mut tokens = Vec::new();
@@ -119,16 +119,16 @@ impl Nef {
             tokens.push(token(&mut input)?);
         }
         if input.array::<2>("reserved")? != [0; 2] {
-            return Err(field("reserved bytes", "not zero"));
+            return Err(text("reserved bytes must be 0"));
         }
         let script = input.bytes("script", MAX_SIZE)?.to_vec();
         if script.is_empty() {
-            return Err(field("script", "empty"));
+            return Err(text("empty script"));
         }
         let checksum = u32::from_le_bytes(input.array("checksum")?);
         let nef = Self { compiler: compiler[..end].to_vec(), source, tokens, script, checksum };
         if nef.compute_checksum() != checksum {
-            return Err(field("checksum", "not that of the bytes before"));
+            return Err(text("checksum verification failure"));
         }
         Ok(nef)
     }
@@ -169,13 +169,13 @@ fn token(input: &mut Input) -> Result<Token, Error> {
     let hash = input.array("token's contract")?;
     let method = input.bytes("token's method", MAX_METHOD)?.to_vec();
     if method.starts_with(b"_") {
-        return Err(field("token's method", "starts with an underscore"));
+        return Err(text("method name should't start with '_'"));
     }
     let parameters = u16::from_le_bytes(input.array("token's parameters")?);
     let returns = input.byte("token's result")? != 0;
     let flags = input.byte("token's flags")?;
     if flags & !ALL_FLAGS != 0 {
-        return Err(field("token's flags", "unknown"));
+        return Err(text("invalid call flag"));
     }
     Ok(Token { hash, method, parameters, returns, flags })
 }

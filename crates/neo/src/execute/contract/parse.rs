@@ -143,9 +143,9 @@ impl<'a> Parts<'a> {
     fn manifest(self) -> Result<Manifest, Error> {
         let is_empty = |features: Document<'_>| features.normalized() == "{}";
         if !self.features.is_some_and(is_empty) {
-            return Err(field("features", "not empty"));
+            return Err(super::text("invalid features"));
         }
-        let groups = self.groups.list().ok_or(field("groups", "no list"))?;
+        let groups = self.groups.list().ok_or(super::text("null groups"))?;
         let methods = self.methods.list().unwrap_or_default().into_iter().map(|draft| Method {
             returns: draft.returns.unwrap_or(ParamType::Any),
             offset: draft.offset,
@@ -286,9 +286,9 @@ impl Trusts {
     /// The trusted contracts; none: all. A list before `"*"` is checked all the same.
     fn list(self) -> Result<Option<Vec<Description>>, Error> {
         match self.list {
-            None if !self.all => Err(field("trusts", "neither a list nor *")),
+            None if !self.all => Err(super::text("invalid (null?) trusts")),
             Some(list) if self.all && super::manifest::repeated(&list) => {
-                Err(field("trusts", "repeated"))
+                Err(super::text("duplicate trusted contracts"))
             }
             list => Ok(list.filter(|_| !self.all)),
         }
@@ -331,7 +331,7 @@ fn group(value: Document<'_>) -> Result<Group, Error> {
         "signature" => bytes(&mut signature, value),
         _ => Ok(()),
     })?;
-    let signature = signature.try_into().map_err(|_| field("signature", "not 64 bytes"))?;
+    let signature = signature.try_into().map_err(|_| super::text("wrong signature length"))?;
     Ok(Group { key: key(&digits)?, signature })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Call, Continuation, Contract, Engine, Method, ParamType, flags, interop, native};
-use crate::execute::vm::{Fault, Item, Load};
+use crate::execute::vm::{Fault, Item, Load, PICO};
 use crate::params::Hardfork;
 
 /// How a contract is called.
@@ -84,8 +84,13 @@ impl Engine<'_> {
         if self.is_active(Hardfork::Faun)
             && let Some(fee) = native::policy::fixed_fee(self.state, contract, method)
         {
-            self.charge_gas(fee)?;
-            whitelisted = true;
+            // a product beyond 64 bits is another number in the reference client, and below zero it
+            // is no fixed fee
+            let fee = fee.cast_signed().wrapping_mul(PICO as i64);
+            if let Ok(fee) = u128::try_from(fee) {
+                self.vm.add_gas(fee)?;
+                whitelisted = true;
+            }
         }
         if options.returns != (method.returns != ParamType::Void) {
             return Err(Fault::Rule("return type mismatch"));

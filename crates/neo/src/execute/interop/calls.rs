@@ -38,7 +38,11 @@ pub(super) fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let name = engine.vm.pop()?.to_text()?;
     let flags = pop_flags(engine)?;
     let arguments = pop_list(engine)?;
-    let contract = engine.contract(&hash).ok_or(Fault::Rule("called contract not found"))?;
+    let contract = engine.contract(&hash).ok_or_else(|| {
+        let hash = UInt160(hash).to_string();
+        let hash = hash.trim_start_matches("0x");
+        Fault::Message(format!("called contract {hash} not found: key not found"))
+    })?;
     if name.starts_with('_') {
         return Err(Fault::Rule("invalid method name (starts with '_')"));
     }

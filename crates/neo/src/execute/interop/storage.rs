@@ -18,18 +18,20 @@ use crate::{
 fn running(engine: &mut Engine<'_>) -> Result<i32, Fault> {
     let hash = engine.vm.current_hash();
     let contract = engine.contract(&hash);
-    contract
-        .map(|contract| contract.id)
-        .ok_or(Fault::Rule("storage context can not be retrieved in dynamic scripts"))
+    contract.map(|contract| contract.id).ok_or(Fault::Rule(
+        "storage context can not be retrieved in dynamic scripts: key not found",
+    ))
 }
 
 fn pop_context(engine: &mut Engine<'_>) -> Result<(i32, bool), Fault> {
-    if let Item::Interop(interop) = engine.vm.pop()?
-        && let Interop::Storage { contract, read_only } = &*interop
+    let item = engine.vm.pop()?;
+    if let Item::Interop(interop) = &item
+        && let Interop::Storage { contract, read_only } = &**interop
     {
         return Ok((*contract, *read_only));
     }
-    Err(Fault::Rule("not a storage.Context"))
+    let found = if matches!(item, Item::Null) { "<nil>" } else { item.value_type() };
+    Err(Fault::Message(format!("{found} is not a storage.Context")))
 }
 
 fn push_context(engine: &mut Engine<'_>, read_only: bool) -> Result<(), Fault> {

@@ -111,6 +111,11 @@ pub fn call(engine: &mut Engine<'_>, number: u32) -> Result<(), Fault> {
     let result = run(engine, syscall);
     result.map_err(|fault| match fault {
         Fault::Panicked(text) => Fault::Message(text),
+        // operands that the reference client takes from the stack without a way to fail
+        operand @ (Fault::EmptyStack
+        | Fault::Conversion { .. }
+        | Fault::IntegerTooBig
+        | Fault::NotUtf8) => operand,
         other => Fault::Message(format!("{} failed: {other}", syscall.name)),
     })
 }

@@ -88,10 +88,14 @@ fn keccak_256(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 }
 
 fn murmur(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let seed = u32::try_from(arguments[1].to_i64()?).map_err(|_| Fault::Range("seed"))?;
+    let seed = u32::try_from(arguments[1].to_i64()?)
+        .map_err(|_| Fault::Rule("invalid value: bigint is not in uint32 range"))?;
     let hash = arguments[0].with_bytes(|bytes| murmur32(bytes, seed))?;
     Ok(Some(Item::bytes(&hash.to_le_bytes())))
 }
+
+const UNKNOWN_CURVE: &str =
+    "invalid curveHash stackitem: unsupported operation: unknown curve/hash";
 
 fn verify_ecdsa(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let message = arguments[0].to_bytes()?;
@@ -103,7 +107,7 @@ fn verify_ecdsa(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
         23 => (false, sha256(&message)),
         122 if keccak => (true, keccak256(&message)),
         123 if keccak => (false, keccak256(&message)),
-        _ => return Err(Fault::Rule("unknown curve/hash")),
+        _ => return Err(Fault::Rule(UNKNOWN_CURVE)),
     };
     let key = match koblitz {
         true => Err(koblitz_key(&key)?),
@@ -147,9 +151,10 @@ fn verify_ed25519(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let key = arguments[1].to_bytes()?;
     let signature = arguments[2].to_bytes()?;
     let strict = engine.is_active(Gorgon);
-    for (expected, found) in [(64, signature.len()), (32, key.len())] {
+    for (what, expected, found) in [("signature", 64, signature.len()), ("pubkey", 32, key.len())] {
         if expected != found {
-            let fault = Fault::Length { expected, found };
+            let text = format!("invalid {what} length: expected {expected}, got {found}");
+            let fault = Fault::Message(text);
             return if strict { Err(fault) } else { Ok(Some(Item::Bool(false))) };
         }
     }

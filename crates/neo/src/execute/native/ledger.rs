@@ -84,7 +84,12 @@ fn block_hash(engine: &Engine<'_>, item: &Item) -> Result<Option<UInt256>, Fault
         let height = u32::try_from(height).map_err(|_| Fault::Range("bad block index"))?;
         return Ok(if height > engine.height() { None } else { hash_of(engine, height) });
     }
-    Ok(Some(UInt256(item.to_array()?)))
+    let hash = item.to_bytes()?;
+    let found = hash.len();
+    let decoded = UInt256::from_slice(&hash).ok_or_else(|| {
+        Fault::Message(format!("failed to decode hash: expected []byte of size 32 got {found}"))
+    })?;
+    Ok(Some(decoded))
 }
 
 fn block(engine: &Engine<'_>, item: &Item) -> Result<Option<std::sync::Arc<Block>>, Fault> {
@@ -142,7 +147,8 @@ fn get_block(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>
 }
 
 fn get_from_block(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
-    let index = u32::try_from(arguments[1].to_i64()?).map_err(|_| Fault::Range("not a uint32"))?;
+    let index = u32::try_from(arguments[1].to_i64()?)
+        .map_err(|_| Fault::Rule("invalid value: bigint is not in uint32 range"))?;
     let Some(block) = block(engine, &arguments[0])? else { return Ok(Some(Item::Null)) };
     if index as usize >= block.transactions.len() {
         return Err(Fault::Range("wrong transaction index"));

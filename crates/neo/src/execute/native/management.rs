@@ -12,7 +12,7 @@ use crate::{
             iterator::{Iteration, options},
             keys,
         },
-        vm::{Fault, Heap, Item, MAX_SIZE, serialize},
+        vm::{Fault, Heap, Item, MAX_SIZE, PICO, serialize},
     },
     params::Hardfork,
     state::{Direction, State, StorageKey, Value},
@@ -196,18 +196,23 @@ fn parts(
     let bytes = length(&nef) + length(&manifest);
     let mut fee = bytes as u128 * u128::from(engine.storage_fee);
     if deploys {
-        let least = u128::from(minimum_fee(engine.state).unsigned_abs());
-        fee = fee.max(least * crate::execute::vm::PICO);
+        // a product beyond 64 bits is another number in the reference client
+        let least = minimum_fee(engine.state).wrapping_mul(PICO as i64);
+        fee = fee.max(u128::try_from(least).unwrap_or(0));
     }
     engine.vm.add_gas(fee)?;
-    let invalid = |error: crate::execute::contract::Error| Fault::Message(error.to_string());
-    let nef = nef.map(|bytes| Nef::decode(&bytes)).transpose().map_err(invalid)?;
-    let manifest = manifest.map(|bytes| Manifest::parse(&bytes)).transpose().map_err(invalid)?;
-    Ok((nef, manifest))
+    let nef = nef.map(|bytes| Nef::decode(&bytes)).transpose();
+    let nef = nef.map_err(|error| Fault::Message(format!("invalid NEF file: {error}")))?;
+    let manifest = manifest.map(|bytes| Manifest::parse(&bytes)).transpose();
+    Ok((nef, manifest.map_err(invalid_manifest)?))
+}
+
+fn invalid_manifest(error: crate::execute::contract::Error) -> Fault {
+    Fault::Message(format!("invalid manifest: {error}"))
 }
 
 fn check_manifest(manifest: &Manifest, hash: &[u8; 20]) -> Result<(), Fault> {
-    manifest.check().map_err(|error| Fault::Message(error.to_string()))?;
+    manifest.check().map_err(invalid_manifest)?;
     let digest = sha256(hash);
     let signed = |group: &crate::execute::contract::Group| {
         keys::verify(&group.key, digest, &group.signature)

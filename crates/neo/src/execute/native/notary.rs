@@ -90,7 +90,8 @@ fn store(engine: &mut Engine<'_>, account: &[u8; 20], deposit: &Deposit) {
 }
 
 fn u32_of(item: &Item) -> Result<u32, Fault> {
-    u32::try_from(item.to_i64()?).map_err(|_| Fault::Range("not a uint32"))
+    u32::try_from(item.to_i64()?)
+        .map_err(|_| Fault::Rule("invalid value: bigint is not in uint32 range"))
 }
 
 /// The number of keys that a notary has to complete, if it has to.

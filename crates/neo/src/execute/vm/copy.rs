@@ -31,7 +31,7 @@ pub fn value_of(heap: &mut Heap, item: &Item) -> Result<Item, Fault> {
 
 fn shallow(heap: &mut Heap, place: Ref, left: &mut usize) -> Result<Ref, Fault> {
     let items = heap.list(place).to_vec();
-    *left = left.checked_sub(items.len()).ok_or(Fault::TooBig(items.len()))?;
+    *left = left.checked_sub(items.len()).ok_or(Fault::Rule("too big"))?;
     heap.new_struct(items).place().ok_or(Fault::NotList)
 }
 

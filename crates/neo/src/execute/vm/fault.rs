@@ -1,6 +1,6 @@
 //! What ends an execution.
 
-use super::{MAX_ITEMS, MAX_SIZE, Type, frame::MAX_INVOCATIONS};
+use super::{MAX_ITEMS, Type, frame::MAX_INVOCATIONS, opcode};
 
 /// Why an instruction failed. The words are those of the reference client where application logs
 /// show them.
@@ -15,9 +15,9 @@ pub enum Fault {
     TooManyInvocations,
     #[error("maximum TRY depth exceeded")]
     TryDepth,
-    #[error("stack is too small")]
+    #[error("runtime error: index out of range [-1]")]
     EmptyStack,
-    #[error("incorrect opcode {0:#04x}")]
+    #[error("incorrect opcode {}", opcode::name(*.0))]
     Opcode(u8),
     #[error("failed to read instruction parameter")]
     Operand,
@@ -25,13 +25,13 @@ pub enum Fault {
     Offset { offset: i64, at: usize },
     #[error("instruction offset is out of range")]
     Jump,
-    #[error("invalid conversion: {}/{}", from.name(), to.name())]
-    Conversion { from: Type, to: Type },
+    #[error("invalid conversion: {from}/{to}")]
+    Conversion { from: &'static str, to: &'static str },
     #[error("invalid type: {0}")]
     Type(u8),
     #[error("not an int32")]
     NotInt32,
-    #[error("not an int64")]
+    #[error("invalid value: bigint is not in int64 range")]
     NotInt64,
     #[error("too big: integer")]
     IntegerTooBig,
@@ -39,7 +39,7 @@ pub enum Fault {
     KeyTooBig,
     #[error("invalid type: {} map key", .0.name())]
     KeyType(Type),
-    #[error("too big: {0} of {MAX_SIZE} bytes")]
+    #[error("too big: size")]
     TooBig(usize),
     #[error("too big: many elements")]
     TooManyElements,
@@ -55,13 +55,20 @@ pub enum Fault {
     NotList,
     #[error("not a Map")]
     NotMap,
+    #[error("runtime error: index out of range [{index}] with length {len}")]
+    Slot { index: usize, len: usize },
+    #[error("slot index is out of range: {index} with length {len}")]
+    StoreSlot { index: usize, len: usize },
+    /// A Go program takes an item for one of another type.
+    #[error("interface conversion: {of} is {found}, not {expected}")]
+    Assertion { of: &'static str, found: &'static str, expected: &'static str },
     #[error("invalid item type {}", .0.name())]
     ItemType(Type),
     #[error("expected {expected} bytes, found {found}")]
     Length { expected: usize, found: usize },
     #[error("invalid value: not UTF-8")]
     NotUtf8,
-    #[error("value out of range: {0}")]
+    #[error("{0}")]
     Range(&'static str),
     #[error("already initialized")]
     Initialized,

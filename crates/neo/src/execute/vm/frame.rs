@@ -69,12 +69,6 @@ pub(crate) struct Loaded {
     pub contract: Option<u32>,
 }
 
-impl Loaded {
-    pub fn code(&self) -> &[u8] {
-        &self.script.code
-    }
-}
-
 /// A range of the slots of locals and arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
@@ -171,8 +165,10 @@ impl Vm {
         let at = frame.at;
         let Some(&op) = code.get(at) else {
             let end = code.len();
+            self.current = (at, opcode::RET);
             return Ok(Instruction { op: opcode::RET, start: end, end, implicit: true });
         };
+        self.current = (at, op);
         let operand = OPERANDS[usize::from(op)];
         let (start, len) = if operand <= 32 {
             (at + 1, usize::from(operand))
@@ -303,8 +299,8 @@ fn prefixed(code: &[u8], at: usize, op: u8, prefix: u8) -> Result<(usize, usize)
     };
     let bytes = code.get(at + 1..at + 1 + width).ok_or(Fault::Operand)?;
     let len = bytes.iter().rev().fold(0usize, |len, byte| len << 8 | usize::from(*byte));
-    if len > MAX_SIZE {
-        return Err(Fault::TooBig(len));
+    if prefix == PREFIX_4 && len > MAX_SIZE {
+        return Err(Fault::Rule("parameter is too big"));
     }
     Ok((at + 1 + width, len))
 }

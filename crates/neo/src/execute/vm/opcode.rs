@@ -3,6 +3,8 @@
 //! Prices are coefficients: the fee of an opcode is its coefficient times the execution fee factor
 //! of the Policy contract.
 
+use std::borrow::Cow;
+
 /// An opcode has no place in the table.
 pub const INVALID: u8 = 0xff;
 /// The operand starts with its own length in 1, 2 or 4 bytes.
@@ -35,6 +37,15 @@ macro_rules! opcodes {
             table
         };
     };
+}
+
+/// The name of an opcode as the reference client writes it, also of one that there is not.
+#[must_use]
+pub fn name(op: u8) -> Cow<'static, str> {
+    match NAMES[usize::from(op)] {
+        "" => format!("Opcode({op})").into(),
+        name => name.into(),
+    }
 }
 
 opcodes! {

@@ -73,6 +73,6 @@ impl Vm {
     /// Pops a size or an index that is not negative.
     #[inline]
     pub(crate) fn pop_size(&mut self, what: &'static str) -> Result<usize, Fault> {
-        usize::try_from(self.pop_i32()?).map_err(|_| Fault::Range(what))
+        usize::try_from(self.pop_i32()?).map_err(|_| Fault::Rule(what))
     }
 }

@@ -33,11 +33,14 @@ pub fn serialize(heap: &Heap, item: &Item) -> Result<Vec<u8>, Fault> {
     write(heap, item, false)
 }
 
-/// The binary form for logs, which pointers and objects of the host have too; nothing where an item
-/// has none.
+/// What stands in logs for an item that has no binary form (`stackitem.InvalidT`).
+pub const NO_FORM: u8 = 0xff;
+
+/// The binary form for logs, which pointers and objects of the host have too; [`NO_FORM`] where an
+/// item has none.
 #[must_use]
 pub fn protected(heap: &Heap, item: &Item) -> Vec<u8> {
-    write(heap, item, true).unwrap_or_default()
+    write(heap, item, true).unwrap_or_else(|_| vec![NO_FORM])
 }
 
 fn write(heap: &Heap, item: &Item, any: bool) -> Result<Vec<u8>, Fault> {
@@ -189,7 +192,7 @@ pub fn deserialize(heap: &mut Heap, bytes: &[u8]) -> Result<Item, Fault> {
 fn read_one(input: &mut &[u8], left: &mut usize) -> Result<Result<Item, Open>, Fault> {
     let number = read(input, 1)?[0];
     *left = left.checked_sub(1).ok_or(Fault::TooManyElements)?;
-    let kind = Type::from_byte(number).ok_or(Fault::Type(number))?;
+    let kind = Type::from_byte(number).ok_or(Fault::Rule("invalid type: INVALID"))?;
     Ok(Ok(match kind {
         Type::Any => Item::Null,
         Type::Boolean => Item::Bool(read(input, 1)?[0] != 0),
@@ -213,7 +216,8 @@ fn read_one(input: &mut &[u8], left: &mut usize) -> Result<Result<Item, Open>, F
             let wanted = read_size(input, *left / 2)? * 2;
             return Ok(Err(Open { kind, items: Vec::new(), wanted }));
         }
-        Type::Pointer | Type::Interop => return Err(Fault::Type(number)),
+        Type::Pointer => return Err(Fault::Rule("invalid type: Pointer")),
+        Type::Interop => return Err(Fault::Rule("invalid type: InteropInterface")),
     }))
 }
 

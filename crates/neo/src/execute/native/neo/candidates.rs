@@ -156,9 +156,6 @@ pub(super) fn register(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Op
     }
     let price = register_price(engine);
     engine.charge_gas(price.unsigned_abs())?;
-    if engine.is_active(Hardfork::Echidna) && !engine.check_witness(&keys::account(&public_key))? {
-        return Ok(Some(Item::Bool(false)));
-    }
     add(engine, &public_key)?;
     Ok(Some(Item::Bool(true)))
 }

@@ -109,7 +109,8 @@ fn get(engine: &Engine<'_>, key: &[u8]) -> Result<Option<Item>, Fault> {
 }
 
 fn u32_of(item: &Item) -> Result<u32, Fault> {
-    u32::try_from(item.to_i64()?).map_err(|_| Fault::Range("not a uint32"))
+    u32::try_from(item.to_i64()?)
+        .map_err(|_| Fault::Rule("invalid value: bigint is not in uint32 range"))
 }
 
 fn set(engine: &mut Engine<'_>, key: &[u8], value: i64) -> Result<Option<Item>, Fault> {
@@ -134,7 +135,9 @@ pub(super) fn set_fee_per_byte(
 ) -> Result<Option<Item>, Fault> {
     let value = arguments[0].to_integer()?.low_i64();
     if !(0..=MAX_FEE_PER_BYTE).contains(&value) {
-        return Err(Fault::Rule("FeePerByte is out of range"));
+        return Err(Fault::Message(format!(
+            "FeePerByte shouldn't be negative or greater than {MAX_FEE_PER_BYTE}"
+        )));
     }
     set(engine, FEE_PER_BYTE, value)
 }
@@ -180,7 +183,8 @@ pub(super) fn set_storage_price(
 
 /// A type of attributes that is known at this height.
 fn attribute_kind(engine: &Engine<'_>, item: &Item) -> Result<u8, Fault> {
-    let kind = u8::try_from(item.to_i64()?).map_err(|_| Fault::Range("not a uint8"))?;
+    let kind = u8::try_from(item.to_i64()?)
+        .map_err(|_| Fault::Rule("invalid value: bigint is not in uint8 range"))?;
     let reserved = engine.chain.protocol.reserved_attributes && RESERVED_ATTRIBUTES.contains(&kind);
     let known = KNOWN_ATTRIBUTES.contains(&kind) || reserved;
     let early = kind == NOTARY_ASSISTED && !engine.is_active(Hardfork::Echidna);

@@ -58,7 +58,7 @@ impl Vm {
         let small = match (op, &number) {
             (SIGN, _) => Some(number.signum()),
             (NZ, _) => return Ok(Item::Bool(!number.is_zero())),
-            (SQRT, _) if number.signum() < 0 => return Err(Fault::Range("negative value")),
+            (SQRT, _) if number.signum() < 0 => return Err(Fault::Rule("negative value")),
             (SQRT, Integer::Small(a)) => Some(a.isqrt()),
             (ABS, Integer::Small(a)) => a.checked_abs(),
             (NEGATE, Integer::Small(a)) => a.checked_neg(),
@@ -85,7 +85,7 @@ impl Vm {
         let exponent = exponent.to_i64().and_then(|exponent| u32::try_from(exponent).ok());
         match exponent {
             Some(exponent) if exponent <= MAX_SHIFT => Item::integer(base.to_big().pow(exponent)),
-            _ => Err(Fault::Range("invalid exponent")),
+            _ => Err(Fault::Rule("invalid exponent")),
         }
     }
 
@@ -111,7 +111,8 @@ impl Vm {
                 return Err(Fault::Rule("invalid modulus"));
             }
             let inverse = inverse(&base, &modulus);
-            return Item::integer(inverse.ok_or(Fault::Rule("base has no inverse"))?);
+            let none = Fault::Rule("base and modulus are not relatively prime");
+            return Item::integer(inverse.ok_or(none)?);
         }
         if exponent.signum() < 0 {
             return Err(Fault::Rule("exponent should be >= -1"));
@@ -131,7 +132,7 @@ impl Vm {
     fn shift(&mut self, op: u8) -> Result<Option<Item>, Fault> {
         let bits = self.pop_i32()?;
         let bits = u32::try_from(bits).ok().filter(|bits| *bits <= MAX_SHIFT);
-        let bits = bits.ok_or(Fault::Range("operand must be between 0 and 256"))?;
+        let bits = bits.ok_or(Fault::Rule("operand must be between 0 and 256"))?;
         if bits == 0 && !self.rules.gorgon {
             return Ok(None);
         }

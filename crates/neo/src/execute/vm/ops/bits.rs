@@ -13,7 +13,7 @@ impl Vm {
             },
             EQUAL | NOTEQUAL => {
                 if self.depth() < 2 {
-                    return Err(Fault::EmptyStack);
+                    return Err(Fault::Rule("need a pair of elements on the stack"));
                 }
                 let b = self.pop()?;
                 let a = self.pop()?;

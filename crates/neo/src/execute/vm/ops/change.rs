@@ -1,7 +1,7 @@
 //! Changing arrays, structs, maps and buffers.
 
 use super::{
-    super::{Fault, Integer, Item, Key, Vm, copy},
+    super::{Fault, Item, Key, Vm, copy},
     collection::out_of_range,
 };
 
@@ -11,7 +11,7 @@ impl Vm {
         let list = self.pop()?;
         let value = copy::value_of(&mut self.heap, &item)?;
         let (Item::Array(place) | Item::Struct(place)) = list else {
-            return Err(Fault::ItemType(list.kind()));
+            return Err(Fault::Rule("APPEND: not of underlying type Array"));
         };
         self.heap.list_mut(place)?.push(value.clone());
         if self.heap.is_referenced(place) {
@@ -75,7 +75,7 @@ impl Vm {
                 buffer.borrow_mut()[at] = byte(&value)?;
                 Ok(())
             }
-            other => Err(Fault::ItemType(other.kind())),
+            other => Err(Fault::Message(format!("SETITEM: invalid item type {}", other.shown()))),
         }
     }
 
@@ -84,7 +84,7 @@ impl Vm {
         match &item {
             Item::Array(place) | Item::Struct(place) => self.heap.list_mut(*place)?.reverse(),
             Item::Buffer(buffer) => buffer.borrow_mut().reverse(),
-            other => return Err(Fault::ItemType(other.kind())),
+            other => return Err(Fault::Message(format!("invalid item type {}", other.shown()))),
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Vm {
                 let index = key.to_integer()?.to_i32()?;
                 let at = usize::try_from(index).unwrap_or(usize::MAX);
                 if at >= self.heap.len(*place) {
-                    return Err(Fault::Range("index"));
+                    return Err(Fault::Rule("REMOVE: invalid index"));
                 }
                 let old = self.heap.list_mut(*place)?.remove(at);
                 if self.heap.is_referenced(*place) {
@@ -119,13 +119,13 @@ impl Vm {
                 }
                 Ok(())
             }
-            other => Err(Fault::ItemType(other.kind())),
+            _ => Err(Fault::Rule("REMOVE: invalid type")),
         }
     }
 
     pub(super) fn clear_items(&mut self) -> Result<(), Fault> {
         let item = self.pop()?;
-        let place = item.place().ok_or(Fault::ItemType(item.kind()))?;
+        let place = item.place().ok_or(Fault::Rule("CLEARITEMS: invalid type"))?;
         let (keys, items) = if matches!(item, Item::Map(_)) {
             let entries = std::mem::take(self.heap.map_mut(place)?);
             (entries.len(), entries.into_values().collect())
@@ -144,10 +144,11 @@ impl Vm {
     pub(super) fn pop_item(&mut self) -> Result<(), Fault> {
         let item = self.pop()?;
         let (Item::Array(place) | Item::Struct(place)) = item else {
-            return Err(Fault::ItemType(item.kind()));
+            return Err(item.value_is_no("[]stackitem.Item"));
         };
-        let last = self.heap.list_mut(place)?.pop().ok_or(Fault::Range("index"))?;
+        let last = self.heap.list(place).last().cloned().ok_or(Fault::EmptyStack)?;
         self.push(last.clone());
+        self.heap.list_mut(place)?.pop();
         if self.heap.is_referenced(place) {
             self.heap.remove(&last);
         }
@@ -157,8 +158,11 @@ impl Vm {
 
 /// The byte that an item gives to a buffer: -128 to 255.
 fn byte(item: &Item) -> Result<u8, Fault> {
-    match item.to_integer()? {
-        Integer::Small(value @ -128..=255) => Ok(value as u8),
-        _ => Err(Fault::Range("byte")),
+    // the reference client goes on with no number at all
+    const NONE: &str = "runtime error: invalid memory address or nil pointer dereference";
+    let number = item.to_integer().map_err(|_| Fault::Rule(NONE))?;
+    match number.to_i32()? {
+        value @ -128..=255 => Ok(value as u8),
+        _ => Err(Fault::Rule("invalid value")),
     }
 }

@@ -27,7 +27,7 @@ impl Vm {
 
     pub(super) fn has_key(&mut self) -> Result<(), Fault> {
         if self.depth() < 2 {
-            return Err(Fault::EmptyStack);
+            return Err(Fault::Rule("not enough arguments"));
         }
         let key = self.pop_key()?;
         let item = self.pop()?;
@@ -39,12 +39,13 @@ impl Vm {
             }
             Item::Array(place) | Item::Struct(place) => self.heap.len(*place),
             Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => item.with_bytes(<[u8]>::len)?,
-            _ => return Err(Fault::ItemType(item.kind())),
+            _ => return Err(Fault::Rule("wrong collection type")),
         };
         let index = key.to_integer()?.to_i32()?;
-        let index = usize::try_from(index).map_err(|_| Fault::Range("negative index"))?;
+        let index =
+            usize::try_from(index).map_err(|_| Fault::Rule("negative or too large index"))?;
         if self.rules.gorgon && index >= MAX_SIZE {
-            return Err(Fault::Range("negative or too large index"));
+            return Err(Fault::Rule("negative or too large index"));
         }
         self.push(Item::Bool(index < len));
         Ok(())

@@ -51,12 +51,15 @@ impl Vm {
     fn new_filled(&mut self, instruction: &Instruction) -> Result<(), Fault> {
         let len = self.pop_size("wrong number of elements")?;
         if len > MAX_ITEMS {
-            return Err(Fault::Range("wrong number of elements"));
+            return Err(Fault::Rule("wrong number of elements"));
         }
         let kind = match instruction.op {
             NEWARRAYT => {
                 let number = self.operand_byte(instruction, 0);
-                Type::from_byte(number).ok_or(Fault::Type(number))?
+                {
+                    let invalid = || format!("invalid stack item type: {number}");
+                    Type::from_byte(number).ok_or_else(|| Fault::Message(invalid()))?
+                }
             }
             _ => Type::Any,
         };
@@ -76,9 +79,9 @@ impl Vm {
     }
 
     fn pack(&mut self, op: u8) -> Result<(), Fault> {
-        let len = self.pop_size("invalid length")?;
+        let len = self.pop_size("OPACK: invalid length")?;
         if len > self.depth() {
-            return Err(Fault::Range("invalid length"));
+            return Err(Fault::Rule("OPACK: invalid length"));
         }
         let mut items = self.stack.split_off(self.stack.len() - len);
         items.reverse();
@@ -93,7 +96,7 @@ impl Vm {
     fn pack_map(&mut self) -> Result<(), Fault> {
         let len = self.pop_size("invalid length")?;
         if len * 2 > self.depth() {
-            return Err(Fault::Range("invalid length"));
+            return Err(Fault::Rule("invalid length"));
         }
         let mut entries = Entries::with_capacity(len);
         for _ in 0..len {
@@ -112,16 +115,17 @@ impl Vm {
 
     /// Takes an array, a struct or a map from the stack; whether others refer to it too, so that
     /// its items keep counting.
-    fn take_compound(&mut self) -> Result<(Item, Ref, bool), Fault> {
+    fn take_compound(&mut self, other: &'static str) -> Result<(Item, Ref, bool), Fault> {
         let item = self.pop_counted()?;
-        let place = item.place().ok_or(Fault::ItemType(item.kind()))?;
+        let place = item.place().ok_or(Fault::Rule(other))?;
         self.heap.decrement(place);
         let shared = self.heap.is_referenced(place);
         Ok((item, place, shared))
     }
 
     fn unpack(&mut self) -> Result<(), Fault> {
-        let (item, place, shared) = self.take_compound()?;
+        let other = "element is not an array/struct/map";
+        let (item, place, shared) = self.take_compound(other)?;
         self.heap.count_less(1);
         let mut parts = Vec::new();
         if matches!(item, Item::Map(_)) {
@@ -144,7 +148,12 @@ impl Vm {
         Ok(())
     }
 
+    fn expect_argument(&self) -> Result<(), Fault> {
+        if self.depth() == 0 { Err(Fault::Rule("no argument")) } else { Ok(()) }
+    }
+
     fn keys(&mut self) -> Result<(), Fault> {
+        self.expect_argument()?;
         let item = self.pop()?;
         let Item::Map(place) = item else { return Err(Fault::NotMap) };
         let keys: Vec<Item> = self.heap.map(place)?.keys().map(|key| key.0.clone()).collect();
@@ -155,7 +164,8 @@ impl Vm {
     }
 
     fn values(&mut self) -> Result<(), Fault> {
-        let (item, place, shared) = self.take_compound()?;
+        self.expect_argument()?;
+        let (item, place, shared) = self.take_compound("not a Map, Array or Struct")?;
         let mut values = if matches!(item, Item::Map(_)) {
             let values: Vec<Item> = self.heap.map(place)?.values().cloned().collect();
             if !shared {

@@ -88,7 +88,9 @@ impl Vm {
 
     fn call_pointer(&mut self) -> Result<(), Fault> {
         let item = self.pop()?;
-        let Item::Pointer(pointer) = &item else { return Err(Fault::ItemType(item.kind())) };
+        let Item::Pointer(pointer) = &item else {
+            return Err(item.is_no("*stackitem.Pointer"));
+        };
         if pointer.script != self.current_hash() {
             return Err(Fault::Rule("invalid script in pointer"));
         }
@@ -123,7 +125,7 @@ impl Vm {
     fn end_try(&mut self, instruction: &Instruction) -> Result<(), Fault> {
         let relative = self.relative(instruction);
         let end = {
-            let block = self.frame_mut()?.tries.last().ok_or(Fault::Rule("no TRY to end"))?;
+            let block = self.frame_mut()?.tries.last().ok_or(Fault::EmptyStack)?;
             if block.stage == Stage::Finally {
                 return Err(Fault::Rule("invalid exception handling state during ENDTRY*"));
             }
@@ -149,24 +151,25 @@ impl Vm {
         if self.has_uncaught() {
             return self.handle();
         }
-        let block = self.frame_mut()?.tries.pop().ok_or(Fault::Rule("no FINALLY to end"))?;
+        let block = self.frame_mut()?.tries.pop().ok_or(Fault::EmptyStack)?;
         self.jump(block.end.ok_or(Fault::Jump)?)
     }
 
     fn ret(&mut self) -> Result<Flow, Fault> {
-        let frame = self.frames.pop().ok_or(Fault::EmptyStack)?;
-        let own_stack = match self.frames.last() {
-            Some(below) => below.script != frame.script && !self.loaded[frame.script].shared,
-            None => false,
+        let own_stack = match &self.frames[..] {
+            [.., below, frame] => below.script != frame.script && !self.loaded[frame.script].shared,
+            _ => false,
         };
         if own_stack {
-            // the results lie on top of the caller's items already
-            let found = self.stack.len() - self.loaded[frame.script].base;
-            let expected = frame.results;
+            // the results lie on top of the caller's items already; with a wrong number of them the
+            // stack that is left is this frame's
+            let found = self.depth();
+            let expected = self.frames.last().map_or(-1, |frame| frame.results);
             if expected >= 0 && found != expected as usize {
                 return Err(Fault::Results { expected, found });
             }
         }
+        let frame = self.frames.pop().ok_or(Fault::EmptyStack)?;
         let halt = self.frames.is_empty();
         self.unload(frame)?;
         Ok(if halt { Flow::Pause(Pause::Halt) } else { Flow::Next })

@@ -37,12 +37,15 @@ impl Vm {
         };
         let load = matches!(first, LDSFLD0 | LDLOC0 | LDARG0);
         if load {
-            let item = self.slots_mut(kind)?.get(index).ok_or(Fault::Range("slot"))?.clone();
+            let slots = self.slots_mut(kind).map_or(&[][..], |slots| slots);
+            let absent = Fault::Slot { index, len: slots.len() };
+            let item = slots.get(index).ok_or(absent)?.clone();
             self.push(item);
             return Ok(());
         }
-        if index >= self.slots_mut(kind)?.len() {
-            return Err(Fault::Range("slot"));
+        let len = self.slots_mut(kind)?.len();
+        if index >= len {
+            return Err(Fault::StoreSlot { index, len });
         }
         let item = self.pop_counted()?;
         let old = std::mem::replace(&mut self.slots_mut(kind)?[index], item);

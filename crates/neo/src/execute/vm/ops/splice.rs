@@ -8,34 +8,41 @@ impl Vm {
     pub(super) fn splice(&mut self, op: u8) -> Result<(), Fault> {
         let bytes = match op {
             NEWBUFFER => {
-                let len = self.pop_size("size")?;
+                let len = self.pop_size("invalid size")?;
                 if len > MAX_SIZE {
-                    return Err(Fault::TooBig(len));
+                    return Err(Fault::Rule("invalid size"));
                 }
                 vec![0; len]
             }
             MEMCPY => return self.copy_bytes(),
             CAT => {
-                let tail = self.pop()?;
+                let tail = self.pop()?.to_bytes()?;
                 let mut all = self.pop()?.to_bytes()?;
-                tail.with_bytes(|tail| all.extend_from_slice(tail))?;
-                if all.len() > MAX_SIZE {
-                    return Err(Fault::TooBig(all.len()));
+                let len = all.len() + tail.len();
+                if len > MAX_SIZE {
+                    return Err(Fault::Message(format!("too big item: {len}")));
                 }
+                all.extend_from_slice(&tail);
                 all
             }
             SUBSTR => {
-                let len = self.pop_size("length")?;
-                let start = self.pop_size("index")?;
-                self.part(|_| start..start + len)?
+                let len = self.pop_size("negative length")?;
+                let start = self.pop_size("negative index")?;
+                self.part(|_| start..start + len)?.ok_or(Fault::Rule("invalid offset"))?
             }
             LEFT => {
-                let len = self.pop_size("length")?;
-                self.part(|_| 0..len)?
+                let len = self.pop_size("negative length")?;
+                self.part(|_| 0..len)?.ok_or(Fault::Rule("size is too big"))?
             }
             RIGHT => {
-                let len = self.pop_size("length")?;
-                self.part(|all| all.wrapping_sub(len)..all)?
+                let len = self.pop_size("negative length")?;
+                let mut low = 0;
+                let part = self.part(|all| {
+                    low = all as i64 - len as i64;
+                    all.wrapping_sub(len)..all
+                })?;
+                let out = || format!("runtime error: slice bounds out of range [{low}:]");
+                part.ok_or_else(|| Fault::Message(out()))?
             }
             op => return Err(Fault::Opcode(op)),
         };
@@ -47,24 +54,23 @@ impl Vm {
     fn part(
         &mut self,
         range: impl FnOnce(usize) -> std::ops::Range<usize>,
-    ) -> Result<Vec<u8>, Fault> {
-        let part = self.pop()?.with_bytes(|all| all.get(range(all.len())).map(<[u8]>::to_vec))?;
-        part.ok_or(Fault::Range("part of bytes"))
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        self.pop()?.with_bytes(|all| all.get(range(all.len())).map(<[u8]>::to_vec))
     }
 
     fn copy_bytes(&mut self) -> Result<(), Fault> {
-        let len = self.pop_size("size")?;
-        let from = self.pop_size("source index")?;
+        let len = self.pop_size("invalid size")?;
+        let from = self.pop_size("invalid source index")?;
         let source = self.pop()?;
         if source.with_bytes(|bytes| from + len > bytes.len())? {
-            return Err(Fault::Range("source"));
+            return Err(Fault::Rule("size is too big"));
         }
-        let to = self.pop_size("destination index")?;
+        let to = self.pop_size("invalid destination index")?;
         let item = self.pop()?;
-        let Item::Buffer(buffer) = &item else { return Err(Fault::ItemType(item.kind())) };
+        let Item::Buffer(buffer) = &item else { return Err(item.is_no("*stackitem.Buffer")) };
         let mut target = buffer.borrow_mut();
         if to + len > target.len() {
-            return Err(Fault::Range("destination"));
+            return Err(Fault::Rule("size is too big"));
         }
         match &source {
             Item::Buffer(same) if Rc::ptr_eq(same, buffer) => {

@@ -9,11 +9,14 @@ impl Vm {
                 let depth = self.depth() as i64;
                 self.push(Item::Int(depth));
             }
-            DROP => drop(self.pop()?),
-            NIP => self.remove_at(1)?,
+            DROP => {
+                self.index(0).map_err(|_| Fault::Rule("stack is too small"))?;
+                self.pop()?;
+            }
+            NIP => self.remove_at(1, "no second element found")?,
             XDROP => {
-                let depth = self.pop_size("XDROP")?;
-                self.remove_at(depth)?;
+                let depth = self.pop_size("invalid length")?;
+                self.remove_at(depth, "bad index")?;
             }
             CLEAR => {
                 let base = self.base();
@@ -21,14 +24,17 @@ impl Vm {
                     self.pop()?;
                 }
             }
-            DUP => self.copy(0)?,
-            OVER => self.copy(1)?,
+            DUP => {
+                let item = self.peek(0)?.clone();
+                self.push(item);
+            }
+            OVER => self.copy(1, "no second element found")?,
             PICK => {
-                let depth = self.pop_size("PICK")?;
-                self.copy(depth)?;
+                let depth = self.pop_size("negative stack item returned")?;
+                self.copy(depth, "no nth element found")?;
             }
             TUCK => {
-                let index = self.index(1)?;
+                let index = self.index(1).map_err(|_| Fault::Rule("too short stack to TUCK"))?;
                 let item = self.peek(0)?.clone();
                 self.heap.add(&item);
                 self.stack.insert(index, item);
@@ -36,13 +42,13 @@ impl Vm {
             SWAP => self.roll(1)?,
             ROT => self.roll(2)?,
             ROLL => {
-                let depth = self.pop_size("ROLL")?;
+                let depth = self.pop_size("negative index")?;
                 self.roll(depth)?;
             }
             REVERSE3 => self.reverse(3)?,
             REVERSE4 => self.reverse(4)?,
             REVERSEN => {
-                let count = self.pop_size("REVERSEN")?;
+                let count = self.pop_size("negative index")?;
                 self.reverse(count)?;
             }
             op => return Err(Fault::Opcode(op)),
@@ -53,19 +59,19 @@ impl Vm {
     /// Where the item `depth` below the top lies.
     fn index(&self, depth: usize) -> Result<usize, Fault> {
         if depth >= self.depth() {
-            return Err(Fault::EmptyStack);
+            return Err(Fault::Rule("too big index"));
         }
         Ok(self.stack.len() - 1 - depth)
     }
 
-    fn copy(&mut self, depth: usize) -> Result<(), Fault> {
-        let item = self.peek(depth)?.clone();
+    fn copy(&mut self, depth: usize, absent: &'static str) -> Result<(), Fault> {
+        let item = self.peek(depth).map_err(|_| Fault::Rule(absent))?.clone();
         self.push(item);
         Ok(())
     }
 
-    fn remove_at(&mut self, depth: usize) -> Result<(), Fault> {
-        let index = self.index(depth)?;
+    fn remove_at(&mut self, depth: usize, absent: &'static str) -> Result<(), Fault> {
+        let index = self.index(depth).map_err(|_| Fault::Rule(absent))?;
         let item = self.stack.remove(index);
         self.heap.remove(&item);
         Ok(())
@@ -79,7 +85,7 @@ impl Vm {
 
     fn reverse(&mut self, count: usize) -> Result<(), Fault> {
         if count > self.depth() {
-            return Err(Fault::EmptyStack);
+            return Err(Fault::Rule("too big index"));
         }
         let start = self.stack.len() - count;
         self.stack[start..].reverse();

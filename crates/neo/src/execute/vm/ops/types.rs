@@ -16,7 +16,9 @@ impl Vm {
             (ISTYPE, Some(Type::Any) | None) => return Err(Fault::Type(number)),
             (ISTYPE, Some(kind)) => Item::Bool(item.kind() == kind),
             (CONVERT, Some(kind)) => item.convert(&mut self.heap, kind)?,
-            (CONVERT, None) => return Err(Fault::Type(number)),
+            (CONVERT, None) => {
+                return Err(Fault::Conversion { from: item.shown(), to: "INVALID" });
+            }
             (op, _) => return Err(Fault::Opcode(op)),
         };
         self.push(result);
