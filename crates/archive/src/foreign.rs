@@ -43,6 +43,10 @@ const LEVELDB: Kind = Kind {
     what: "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
     instead: "give geth's `ancient` folder, or the `blocks` folder of Bitcoin Core",
 };
+const UNDO: Kind = Kind {
+    what: "undo data of Bitcoin Core (rev*.dat), which has no blocks",
+    instead: "give the block files (blk*.dat), or the datadir",
+};
 const BEACON_ERA: Kind = Kind {
     what: "an era file of the consensus layer",
     instead: "give the era1 files of the execution layer, or have the node export its blocks",
@@ -120,6 +124,7 @@ fn of_name(path: &Path) -> Option<Kind> {
     let (_, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     Some(match (name, ending) {
         _ if name.starts_with("static_file_") => RETH_STATIC,
+        _ if is_undo_file(name.as_bytes()) => UNDO,
         ("mdbx.dat", _) => MDBX,
         ("data.mdb", _) => LMDB,
         (_, "seg") => ERIGON,
@@ -130,6 +135,12 @@ fn of_name(path: &Path) -> Option<Kind> {
         _ if name.starts_with("MANIFEST-") => of_database(path.parent()?)?,
         _ => return None,
     })
+}
+
+/// Is this the name of an undo file of Bitcoin Core?
+pub(crate) fn is_undo_file(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(b"rev").and_then(|name| name.strip_suffix(b".dat"));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// The database whose files lie in a folder, by what else lies there.

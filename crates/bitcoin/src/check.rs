@@ -168,7 +168,7 @@ impl Checked {
                 }
                 Err(error) => return Err(error.into()),
             };
-            if let Err(malformed) = read_through(&record) {
+            if let Err(malformed) = undo::read_through(&record) {
                 let what = format!("undo data of block {height}: {malformed}");
                 self.damage.push(Damage {
                     part: Part::Undo,
@@ -198,15 +198,4 @@ impl Checked {
             last.height = Some(height);
         }
     }
-}
-
-/// Reads the undo data of a block to its end.
-fn read_through(record: &[u8]) -> Result<(), crate::coins::compress::Malformed> {
-    let mut undo = undo::Reader::new(record)?;
-    while let Some(coins) = undo.transaction()? {
-        for _ in 0..coins {
-            undo.coin()?;
-        }
-    }
-    Ok(())
 }

@@ -13,9 +13,8 @@ use crate::types::Block;
 use archive::blkdat::{
     BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, Shape, WriterOptions, XorKey,
 };
-use chain::Shortfall;
 use pipeline::Cancel;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Files that stay open while bodies are read.
@@ -42,7 +41,10 @@ pub fn to_core(
     mut progress: impl FnMut(u32),
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Written>, Error> {
-    let tree = pass1::index(files, options, Some(data), &mut Run::default())?.tree;
+    let index = pass1::index(files, options, Some(data), &mut Run::default())?;
+    // in no datadir should a damaged length field be
+    let damaged: HashSet<u32> = index.all_damage().map(|(file, _)| *file).collect();
+    let tree = index.tree;
     let chainstate = Chainstate::open(data, options)?;
     let ends = chainstate.undo_ends()?;
     let (chain, cancel) = (chain_of(&tree, &chainstate)?, &options.cancel);
@@ -52,7 +54,7 @@ pub fn to_core(
     let mut writer = BlocksWriter::create(out, &options.params, keys)?;
     let mut linked = Linked::default();
     if let Some(key) = key {
-        linked = Linked::share(files, &tree, &chain, key, &mut writer)?;
+        linked = Linked::share((files, &damaged), &tree, &chain, key, &mut writer)?;
     }
     let undo_bytes = ends.last().copied().unwrap_or(0);
     let to_copy = bytes_of(&tree, &chain) - linked.bytes();
@@ -124,9 +126,9 @@ struct Linked {
 
 impl Linked {
     /// Shares what can be shared: files of records hidden with `key`, but not the last one of a
-    /// folder, to which its owner may still append.
+    /// folder, to which its owner may still append, and none with damage.
     fn share(
-        files: &BlockFiles,
+        (files, damaged): (&BlockFiles, &HashSet<u32>),
         tree: &Tree,
         chain: &[u32],
         key: XorKey,
@@ -145,7 +147,9 @@ impl Linked {
         }
         let mut linked = Self { files: vec![], is_there: vec![false; chain.len()] };
         for (index, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
-            let is_whole = !file.is_copy() && matches!(file.shape(), Shape::Records { .. });
+            let is_whole = !file.is_copy()
+                && !damaged.contains(&(index as u32))
+                && matches!(file.shape(), Shape::Records { .. });
             let is_last = last_of.get(&folder(file)) == Some(&index);
             if blocks.is_empty() || !is_whole || is_last || file.key() != key {
                 continue;
@@ -171,10 +175,8 @@ impl Linked {
 pub struct Copied {
     /// Height of the last block.
     pub last: u32,
-    /// What the files lack.
-    pub shortfalls: Vec<Shortfall>,
-    /// What is wrong in them and loses nothing.
-    pub damage: Vec<String>,
+    /// What the files lack, and what is wrong in them.
+    pub run: Run,
 }
 
 /// Writes the best chain of `files` as block files in the order of the chain; returns what was
@@ -223,7 +225,7 @@ pub fn to_block_files(
     }
     writer.finish()?;
     shortfalls::judge(files, options, &index, &mut run);
-    Ok(Some(Copied { last, shortfalls: run.shortfalls, damage: run.damage }))
+    Ok(Some(Copied { last, run }))
 }
 
 /// The blocks of the store's chain by height.

@@ -1,5 +1,7 @@
 //! What stops an import: the block, the location, the rule, what was expected and found.
 
+mod text;
+
 use crate::datadir;
 use crate::header::rules;
 use crate::index::{FileError, Tree};
@@ -224,6 +226,17 @@ pub enum Error {
     },
     /// Documents of another join, or of other files.
     OtherDocuments(&'static str),
+    /// A document of a unit disagrees with itself, or with its file.
+    Inconsistent {
+        /// The block file of the unit.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// What the other fields or the file give.
+        expected: String,
+        /// What the field says.
+        found: String,
+    },
     /// The parts of the sum prove nothing of the chain, for this reason.
     NothingProven(Box<FaultReport>),
     /// A unit is of a file that is not among those that are joined.
@@ -242,73 +255,6 @@ pub enum Error {
         /// The first that is gone.
         first: PathBuf,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fault(fault) => fault.fmt(f),
-            Self::Archive(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
-            Self::Index(error) => error.fmt(f),
-            Self::Core(error) => error.fmt(f),
-            Self::Unproven(unproven) => unproven.fmt(f),
-            Self::NotMade(error) => error.fmt(f),
-            Self::System { action, path, source } => {
-                write!(f, "cannot {action} {}: {source}", path.display())
-            }
-            Self::OtherChain { expected, found } => {
-                write!(f, "the store goes on from its own chain only: expected {expected}, ")?;
-                write!(f, "found {found}")
-            }
-            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
-            Self::NoBeginning(first) => {
-                write!(f, "level execution needs the blocks from the genesis block on, and ")?;
-                write!(f, "these files begin with block {first}; levels headers and ")?;
-                f.write_str("bodies verify it and what follows by themselves")
-            }
-            Self::OtherHeight { expected: 0, found } => {
-                write!(f, "--from {found}: these files follow the genesis block, whose height is 0")
-            }
-            Self::OtherHeight { expected, found } => {
-                write!(f, "--from {found}: the first block in these files has height {expected}")
-            }
-            Self::Stopped => f.write_str("stopped on request"),
-            Self::Empty => f.write_str("no block in these files follows the genesis block"),
-            Self::AssumedMissing(hash) => {
-                write!(f, "--assume-valid: block {hash} is not in these files")
-            }
-            Self::UnitsHaveNoCoins => {
-                f.write_str("level: expected headers or bodies for units, or execution with ")?;
-                f.write_str("coins=sum and a unit of unspent coins, found execution")
-            }
-            Self::NoUndo(path) => {
-                let path = path.display();
-                write!(f, "{path}: expected a block file in a datadir, with undo data, found it ")?;
-                f.write_str("alone")
-            }
-            Self::NoCoins(path) => {
-                write!(f, "{}: expected the chainstate of a datadir, or the ", path.display())?;
-                f.write_str("coins of a store")
-            }
-            Self::FileChanged { path, expected, found } => {
-                let path = path.display();
-                write!(f, "{path} was changed while it was verified in units: expected ")?;
-                write!(f, "{expected}, found {found}")
-            }
-            Self::OtherDocuments(expected) => write!(f, "expected {expected}, found another"),
-            Self::NothingProven(why) => write!(f, "the sum proves nothing: {}", why.message),
-            Self::OtherFiles { found } => {
-                let found = found.display();
-                write!(f, "expected units of the files that are joined, found one of {found}")
-            }
-            Self::SourcesGone { store, gone, of, first } => {
-                let (store, first) = (store.display(), first.display());
-                write!(f, "{store} is a store, which has its blocks in {of} block files: ")?;
-                write!(f, "{gone} gone, the first one {first}")
-            }
-        }
-    }
 }
 
 impl std::error::Error for Error {}
@@ -333,7 +279,10 @@ impl Error {
             | Self::NoCoins(_)
             | Self::OtherDocuments(_)
             | Self::UnitsHaveNoCoins => Status::Usage,
-            Self::Damaged(_) | Self::Unproven(_) | Self::FileChanged { .. } => Status::Damage,
+            Self::Damaged(_)
+            | Self::Unproven(_)
+            | Self::FileChanged { .. }
+            | Self::Inconsistent { .. } => Status::Damage,
             Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,
             Self::Empty | Self::NothingProven(_) => Status::Unknown,
@@ -350,6 +299,13 @@ impl Error {
             Self::NothingProven(why) => {
                 FaultReport { message: self.to_string(), ..(**why).clone() }
             }
+            Self::Inconsistent { path, field, expected, found } => FaultReport {
+                file: Some(path.clone()),
+                rule: Some(field.clone()),
+                expected: Some(expected.clone()),
+                found: Some(found.clone()),
+                ..FaultReport::new(self.to_string())
+            },
             other => FaultReport::new(other.to_string()),
         }
     }

@@ -61,7 +61,10 @@ fn passes(
     let mut index = pass1::index(files, options, kept, run)?;
     let job = Job { files, options, data, start };
     let outcome = match options.level {
-        Level::Headers => job.headers(&mut index, run),
+        Level::Headers => {
+            job.headers(&index, run);
+            Ok(())
+        }
         _ if run.anchor.is_none() && run.best.is_none_or(|best| best.height == 0) => {
             Err(Error::Empty)
         }
@@ -85,20 +88,12 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Level `headers`: the best chain is what pass 1 has found.
-    fn headers(&self, index: &mut Index, run: &mut Run) -> Result<(), Error> {
-        // behind the tip nothing else shows that a wrong size stepped over blocks
-        loop {
-            pass1::measure_tip(self.files, &index.tree, run);
-            if !self.look_behind_blocks(index, run)? {
-                break;
-            }
-        }
+    fn headers(&self, index: &Index, run: &mut Run) {
         run.tip = pass1::last_asked(&index.tree, self.options);
         let end = run.tip.map_or(0, |tip| tip.height + 1);
         let first = if run.anchor.is_some() { index.tree.base() } else { 1 };
         run.blocks = u64::from(end.saturating_sub(first));
         run.range = (run.blocks > 0).then(|| (first, end - 1));
-        Ok(())
     }
 
     /// Pass 2, and once more where a block is bad or one was hidden.

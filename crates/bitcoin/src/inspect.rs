@@ -6,15 +6,18 @@ mod coins;
 
 pub use bodies::{BodyFault, CheckedBodies};
 pub use coins::{
-    CoreState, Stored, core_state, datadir_of, is_datadir, is_store, stored, whose_coins,
+    CoreState, Stored, core_state, datadir_of, is_datadir, is_store, stored, unchecked, whose_coins,
 };
 
 use crate::Error;
-use crate::index::scan;
-use crate::index::{Found, Summary, Tree};
+use crate::index::pass1::Index;
+pub use crate::index::shortfalls::{Meaning, Place};
+use crate::index::{Found, Summary, Tree, WrongLength};
+use crate::index::{scan, shortfalls, suspects};
 use crate::option_table::Setting;
 use crate::params::Params;
-use archive::blkdat::{BlockFiles, Damage, DamageKind, FRAME, FileReport};
+use archive::blkdat::{BlockFiles, FileReport};
+use chain::{Shortfall, Status};
 use pipeline::Cancel;
 
 /// What some block files hold.
@@ -23,6 +26,10 @@ pub struct Inspection {
     pub params: Option<Params>,
     /// Blocks, damage and zeros of each file, in the order of the files.
     pub reports: Vec<FileReport>,
+    /// What the damage means, place by place.
+    pub places: Vec<Place>,
+    /// Files that are missing between others.
+    pub lacks: Vec<Shortfall>,
     /// All headers that were found, and how they are linked.
     pub tree: Tree,
     /// The tree in figures.
@@ -37,14 +44,42 @@ impl Inspection {
         self.params.is_some() && self.summary.height > 0
     }
 
-    /// Are the files whole, and all headers and checked bodies valid, with no block missing? Blocks
-    /// that follow none of the genesis blocks may begin elsewhere, but only in one place.
+    /// Are the files whole, and all headers and checked bodies valid, with no block missing?
     pub fn is_sound(&self) -> bool {
-        let places = usize::from(!self.is_linked());
-        self.reports.iter().all(|report| report.damage_count == 0)
-            && self.summary.refused == 0
-            && self.summary.gaps.len() <= places
-            && self.bodies.as_ref().is_none_or(|bodies| bodies.fault_count == 0)
+        self.status() == Status::Ok
+    }
+
+    /// Damage counts before blocks that break a rule, and these before missing blocks. Blocks that
+    /// follow none of the genesis blocks may begin elsewhere, but only in one place.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let bad_bodies = self.bodies.as_ref().is_some_and(|bodies| bodies.fault_count > 0);
+        let starts = usize::from(!self.is_linked());
+        if self.wrong_lengths().next().is_some() {
+            Status::Damage
+        } else if bad_bodies || self.summary.refused > 0 {
+            Status::Fault
+        } else if self.lacks_bytes() || !self.lacks.is_empty() || self.summary.gaps.len() > starts {
+            Status::Incomplete
+        } else {
+            Status::Ok
+        }
+    }
+
+    /// Records with damaged length fields, by which Bitcoin Core loses blocks.
+    pub fn wrong_lengths(&self) -> impl Iterator<Item = &WrongLength> {
+        self.places.iter().filter_map(|place| match &place.meaning {
+            Meaning::Length(wrong) => Some(&**wrong),
+            Meaning::Lack(_) | Meaning::Nothing(_) => None,
+        })
+    }
+
+    /// May blocks be lost in damaged places?
+    fn lacks_bytes(&self) -> bool {
+        let listed = self.places.len() as u64;
+        let all: u64 = self.reports.iter().map(|report| report.damage_count).sum();
+        let lacks = |place: &Place| matches!(place.meaning, Meaning::Lack(_));
+        all > listed || self.places.iter().any(lacks)
     }
 }
 
@@ -62,19 +97,53 @@ pub fn inspect(
 ) -> Result<Inspection, Error> {
     let scan = scan::find(files, &[], &Setting::default(), threads, &Cancel::new())?;
     let params = network(files, &scan.found);
-    let no_params = Params::mainnet();
-    let tree = Tree::build(params.as_ref().unwrap_or(&no_params), scan.found, now);
-    let checked = deep.then(|| bodies::check(files, &tree, params.as_ref(), threads));
-    let (mut reports, summary) = (scan.reports, tree.summary());
-    for (found, spare) in checked.iter().flat_map(|checked| &checked.spare) {
-        let Some(report) = reports.get_mut(found.file as usize) else { continue };
-        let (stated, size) = (found.size, found.size - spare);
-        let kind = DamageKind::WrongSize { stated, found: size };
-        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
-        report.damage.push(Damage { offset, length, kind });
+    let known = params.clone().unwrap_or_else(Params::mainnet);
+    let mut index = Index::empty(&known);
+    for (file, report) in (0..).zip(&scan.reports) {
+        index.damage.extend(report.damage.iter().map(|damage| (file, *damage)));
+        index.unlisted += report.damage_count - report.damage.len() as u64;
+    }
+    index.tree = Tree::build(&known, scan.found, now);
+    let checked = loop {
+        let spare = suspects::measured(files, &index.tree)?;
+        let more = index.reveal(files, spare)?;
+        if !more.is_empty() {
+            index.tree = Tree::build(&known, index.take_found(&known, more), now);
+            continue;
+        }
+        let checked = deep.then(|| bodies::check(files, &index.tree, params.as_ref(), threads));
+        let spare = checked.iter().flat_map(|checked| checked.spare.iter().copied()).collect();
+        let more = index.reveal(files, spare)?;
+        if more.is_empty() {
+            break checked;
+        }
+        index.tree = Tree::build(&known, index.take_found(&known, more), now);
+    };
+    let places = shortfalls::places(files, &index);
+    let reports = reports(scan.reports, &index, &places);
+    let (summary, tree) = (index.tree.summary(), index.tree);
+    let lacks = shortfalls::missing_files(files);
+    Ok(Inspection { params, reports, places, lacks, tree, summary, bodies: checked })
+}
+
+/// The reports with what was found by reading bodies.
+fn reports(mut reports: Vec<FileReport>, index: &Index, places: &[Place]) -> Vec<FileReport> {
+    for report in &mut reports {
+        report.damage_count -= report.damage.len() as u64;
+        report.damage.clear();
+        (report.records, report.block_bytes) = (0, 0);
+    }
+    for Place { file, damage, .. } in places {
+        let Some(report) = reports.get_mut(*file as usize) else { continue };
+        report.damage.push(*damage);
         report.damage_count += 1;
     }
-    Ok(Inspection { params, reports, tree, summary, bodies: checked })
+    for found in index.tree.found() {
+        let Some(report) = reports.get_mut(found.file as usize) else { continue };
+        report.records += 1;
+        report.block_bytes += u64::from(found.size);
+    }
+    reports
 }
 
 /// The network of the magic, else that whose genesis block is there or is followed. Of a signet of

@@ -49,23 +49,26 @@ pub fn of(
     if options.level == Level::Execution {
         record.answer.insert("coins".into(), run.coins.to_string());
     }
+    let fault = match outcome {
+        Err(error) => Some(error.report()),
+        Ok(()) if run.stopped => None,
+        Ok(()) => run.damage_of_files(),
+    };
     record.result = Outcome {
         tip_number: run.tip.map_or(0, |tip| tip.height.into()),
         tip_hash: run.tip.map_or(String::new(), |tip| tip.hash.to_string()),
-        error: outcome.as_ref().err().map(ToString::to_string),
+        error: fault.as_ref().map(|fault| fault.message.clone()),
         status: match outcome {
             Err(error) => error.status(),
             Ok(()) if run.stopped => Status::Interrupted,
-            Ok(()) if run.shortfalls.is_empty() => Status::Verified,
-            Ok(()) if options.partial => Status::Partial,
-            Ok(()) => Status::Incomplete,
+            Ok(()) => run.status_of_files(options.partial),
         },
         shortfalls: run.shortfalls.clone(),
         anchor: run.anchor.map(|anchor| BlockRef {
             number: anchor.height.unwrap_or(0).into(),
             hash: anchor.hash.to_string(),
         }),
-        fault: outcome.as_ref().err().map(Error::report),
+        fault,
         ..Outcome::default()
     };
     record.notes = notes(run, options);
@@ -156,9 +159,16 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     if run.stopped {
         notes.push("stopped on request; the next run goes on from here".into());
     }
-    notes.extend(run.damage.iter().take(MAX_LISTED).cloned());
-    if run.damage.len() > MAX_LISTED {
-        notes.push(format!("and {} more damaged places", run.damage.len() - MAX_LISTED));
-    }
+    notes.extend(places(run));
     notes
+}
+
+/// Damaged places that are no error by themselves: every damaged length field but the first, which
+/// is the error, and what loses nothing.
+pub fn places(run: &Run) -> Vec<String> {
+    let more = run.wrong_lengths.iter().skip(1).map(ToString::to_string);
+    let all: Vec<String> = more.chain(run.damage.iter().cloned()).collect();
+    let unlisted = all.len().saturating_sub(MAX_LISTED);
+    let last = (unlisted > 0).then(|| format!("and {unlisted} more damaged places"));
+    all.into_iter().take(MAX_LISTED).chain(last).collect()
 }

@@ -2,10 +2,10 @@
 
 use crate::BlockHash;
 use crate::execute::Batch;
-use crate::index::Anchor;
 use crate::index::scan::Counts;
+use crate::index::{Anchor, WrongLength};
 use crate::sum::Proof;
-use chain::Shortfall;
+use chain::{FaultReport, Shortfall, Status};
 use pipeline::Times;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};
@@ -38,6 +38,8 @@ pub struct Run {
     pub damage: Vec<String>,
     /// What the files lack.
     pub shortfalls: Vec<Shortfall>,
+    /// Records with damaged length fields, by which Bitcoin Core loses blocks.
+    pub wrong_lengths: Vec<WrongLength>,
     /// Records with bytes behind their block.
     pub(crate) spare: Vec<Spare>,
     /// Seconds of pass 1, from the first byte to the best chain.
@@ -101,6 +103,23 @@ pub struct Run {
 }
 
 impl Run {
+    /// What the files are, where every block was verified.
+    #[must_use]
+    pub fn status_of_files(&self, partial: bool) -> Status {
+        match (self.wrong_lengths.is_empty(), self.shortfalls.is_empty()) {
+            (false, _) => Status::Damage,
+            (true, true) => Status::Verified,
+            (true, false) if partial => Status::Partial,
+            (true, false) => Status::Incomplete,
+        }
+    }
+
+    /// The first damaged length field, in parts.
+    #[must_use]
+    pub fn damage_of_files(&self) -> Option<FaultReport> {
+        self.wrong_lengths.first().map(WrongLength::report)
+    }
+
     /// Did the run end at its beginning, with nothing read but headers, because the store has all?
     pub(crate) fn is_nothing_new(&self) -> bool {
         let looked_again = self.rechecked.is_some() || self.stopped;

@@ -3,6 +3,7 @@
 //! Commands print what a person reads while they run; how they ended is told here and nowhere
 //! else, so exit code, JSON and words cannot disagree. `docs/formats/answer.md` has the fields.
 
+use crate::unit;
 use anyhow::{Error, Result};
 use chain::{FaultReport, Shortfall, Status};
 use serde::Serialize;
@@ -183,6 +184,12 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<store::Error>() {
         return Some(error.status());
     }
+    if let Some(error) = cause.downcast_ref::<ethereum::unit::JoinError>() {
+        return Some(error.status());
+    }
+    if cause.is::<unit::Changed>() {
+        return Some(Status::Damage);
+    }
     cause.downcast_ref::<std::io::Error>().map(Status::of_io)
 }
 
@@ -211,6 +218,12 @@ fn parts(error: &Error) -> FaultReport {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<store::Error>() {
+            return Some(error.report());
+        }
+        if let Some(error) = cause.downcast_ref::<ethereum::unit::JoinError>() {
+            return Some(error.report());
+        }
+        if let Some(error) = cause.downcast_ref::<unit::Changed>() {
             return Some(error.report());
         }
         let location = cause.downcast_ref::<archive::Error>()?.location()?;

@@ -153,8 +153,8 @@ impl Run {
                 Err(error) => warn(&mut record, format!("the profile is lost: {error:#}")),
             }
         }
-        if let Some(fault) = &mut record.result.fault {
-            fault.hint = ending.hint.map(str::to_owned);
+        if let (Some(fault), Some(hint)) = (&mut record.result.fault, ending.hint) {
+            fault.hint = Some(hint.to_owned());
         }
         // the run's own result is told whatever becomes of its record
         let saved = self.save(&record);

@@ -7,11 +7,14 @@ use crate::import::family;
 use crate::{bitcoin, ethereum};
 use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
+use chain::{Digits, FaultReport};
 use pipeline::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -85,11 +88,72 @@ pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
 /// The answer that has `boundary` as its own part; without `json` that is printed in one line, so
 /// that the lines of many units make one file.
 pub fn with_boundary(answer: Answer, boundary: &impl Serialize, json: bool) -> Result<Answer> {
+    let sealed = sealed(boundary)?;
     if json {
-        return answer.with(boundary);
+        return answer.with(sealed);
     }
-    println!("{}", serde_json::to_string(boundary)?);
+    println!("{}", sealed.get());
     Ok(answer)
+}
+
+/// The member of a document that has its checksum.
+const CHECKSUM: &str = "checksum";
+
+/// A document with its checksum as the last member: that of an accident, not of an author.
+pub fn sealed(document: &impl Serialize) -> Result<Box<RawValue>> {
+    let text = serde_json::to_string(document)?;
+    let sum = checksum(&text)?;
+    let open = text.strip_suffix('}').context("a document is no object")?;
+    Ok(RawValue::from_string(format!("{open},\"{CHECKSUM}\":\"{sum}\"}}"))?)
+}
+
+/// SHA-256 of a document without its checksum, as JSON without spaces whose members are sorted.
+fn checksum(text: &str) -> Result<String> {
+    let mut document: Value = serde_json::from_str(text)?;
+    if let Some(members) = document.as_object_mut() {
+        members.remove(CHECKSUM);
+    }
+    document.sort_all_objects();
+    let bytes = serde_json::to_vec(&document)?;
+    Ok(Digits(&crypto::sha256(&bytes)).to_string())
+}
+
+/// A document was changed since it was written.
+#[derive(Debug)]
+pub struct Changed {
+    /// File and number of the document.
+    document: String,
+    expected: String,
+    found: String,
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { document, expected, found } = self;
+        write!(f, "{document}: changed since it was written: {CHECKSUM}: expected {expected}, ")?;
+        write!(f, "found {found}")
+    }
+}
+
+impl std::error::Error for Changed {}
+
+impl Changed {
+    /// Its parts.
+    pub fn report(&self) -> FaultReport {
+        FaultReport {
+            rule: Some(CHECKSUM.into()),
+            expected: Some(self.expected.clone()),
+            found: Some(self.found.clone()),
+            hint: Some("verify the unit again".into()),
+            ..FaultReport::new(self.to_string())
+        }
+    }
+}
+
+/// The field that has a document's checksum.
+#[derive(Deserialize)]
+struct Checksum {
+    checksum: Option<String>,
 }
 
 /// The field that names a document of Bitcoin's.
@@ -129,7 +193,30 @@ impl<'a> Documents<'a> {
     /// What they say.
     pub fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         let what = || format!("{}: {}", self.from, Self::EXPECTED);
+        self.expect_checksums()?;
         self.texts.iter().map(|text| serde_json::from_str(text.get()).with_context(what)).collect()
+    }
+
+    /// Each has the checksum that it says.
+    fn expect_checksums(&self) -> Result<()> {
+        for (number, text) in (1..).zip(&self.texts) {
+            let Checksum { checksum: found } = serde_json::from_str(text.get())
+                .with_context(|| format!("{}: {}", self.from, Self::EXPECTED))?;
+            let from = || format!("{}: document {number}", self.from);
+            let Some(found) = found else {
+                bail!(
+                    "{}: expected a checksum, found none: an earlier version wrote it; verify the \
+                     unit again",
+                    from()
+                )
+            };
+            let expected = checksum(text.get())?;
+            if expected != found {
+                let document = from();
+                return Err(Changed { document, expected, found }.into());
+            }
+        }
+        Ok(())
     }
 
     /// What the only one says.

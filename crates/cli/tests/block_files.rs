@@ -154,3 +154,157 @@ fn more_memory_than_there_is_and_no_time_at_all_are_refused() {
     refused("verify --cache 1048575", "--cache 1048575: expected fewer MiB than this machine has");
     refused("verify --commit-every 0", "--commit-every");
 }
+
+/// What each command says of these block files.
+fn verdicts(path: &Path, code: i32, status: &str) -> Vec<Value> {
+    let scratch = Scratch::new("one-verdict");
+    let (data, blk, core) = (scratch.path("data"), scratch.path("blk"), scratch.path("core"));
+    let good = |command: &str| match (status, command) {
+        ("verified", "inspect" | "convert") => "ok",
+        _ => status,
+    };
+    let mut all = vec![];
+    for words in ["verify", "verify --level headers", "inspect", "inspect --deep"] {
+        let command = words.split(' ').next().unwrap();
+        all.push(ends(blockmill(words).arg(path), code, good(command)));
+    }
+    for _ in 0..2 {
+        all.push(ends(blockmill("import").arg(path).arg("--data").arg(&data), code, status));
+    }
+    let to_blk = |out: &Path| {
+        let mut command = blockmill("convert --to blk");
+        command.arg(path).arg("--out").arg(out);
+        command
+    };
+    all.push(ends(&mut to_blk(&blk), code, good("convert")));
+    let mut to_core = blockmill("convert --to core");
+    to_core.arg(path).arg("--data").arg(&data).arg("--out").arg(&core);
+    all.push(ends(&mut to_core, code, good("convert")));
+    // what is written has all blocks, and no damage
+    for written in [&blk, &core.join("blocks"), &core.join("signet/blocks")] {
+        if written.exists() {
+            ends(blockmill("inspect --deep").arg(written), 0, "ok");
+        }
+    }
+    all
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn a_damaged_length_is_damage_for_every_command() {
+    let file = |name: &str| testkit::case("14-bitcoin-damaged-length").join(name);
+    for (name, offset, expected, found) in [
+        ("core-mainnet-alt-lengthflip-at-88141.dat", 88_135, 169, 524_457),
+        ("signet-0-120-lengthflip-at-21867.dat", 21_861, 329, 2_097_481),
+    ] {
+        for document in verdicts(&file(name), 4, "damage") {
+            let error = &document["error"];
+            assert_eq!(error["offset"], offset, "{error}");
+            assert_eq!(error["expected"], format!("a length of {expected} bytes"));
+            assert_eq!(error["found"], format!("{found} bytes"));
+            assert!(error["file"].as_str().unwrap().ends_with(name), "{error}");
+        }
+    }
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn junk_that_can_hold_no_block_is_a_note_for_every_command() {
+    let folder = testkit::case("10-junk-between-blocks");
+    for (name, code, status) in [
+        ("B01", INCOMPLETE, "incomplete"),
+        ("B04", 0, "verified"),
+        ("B06", INCOMPLETE, "incomplete"),
+        ("B07a", 0, "verified"),
+        ("B07b", 0, "verified"),
+    ] {
+        let all = verdicts(&folder.join(name), code, status);
+        assert_eq!(all.len(), 8);
+    }
+}
+
+/// `verify` of a path, which ends with a code and an error that has all of `words`.
+fn refused(words: &str, path: &Path, code: i32, expected: &[&str]) {
+    let ended = run(blockmill(words).arg(path));
+    assert_eq!(ended.code, Some(code), "{words}: {}{}", ended.stdout, ended.stderr);
+    let text = format!("{}{}", ended.stdout, ended.stderr);
+    for word in expected {
+        assert!(text.contains(word), "{words} {}: no {word:?} in\n{text}", path.display());
+    }
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn block_files_with_another_key_are_named_with_it() {
+    let folder = testkit::case("09-lost-xor-key");
+    let key = "obfuscated with the key a1b2c3d4e5f60718";
+    let write = "write these 8 bytes to it";
+    refused("verify", &folder.join("B05a"), 6, &[key, write]);
+    refused("verify", &folder.join("B05b"), 6, &[key, "missing or holds zeros", write]);
+    let plain = ["plain blocks of mainnet", "xor.dat next to them holds the key a1b2c3d4e5f60718"];
+    refused("verify", &folder.join("B05i"), 6, &plain);
+    for words in ["verify", "verify --level execution", "verify --chain main", "inspect"] {
+        let half = ["blk00000.dat", "plain blocks of mainnet, while", "converted in part"];
+        refused(words, &folder.join("B05j"), 6, &half);
+    }
+    // within a file
+    refused("verify", &folder.join("B05c"), 6, &["at byte 293", key]);
+    refused("verify", &folder.join("B05d"), INCOMPLETE, &["at byte 0", "plain blocks of mainnet"]);
+    ends(blockmill("verify").arg(folder.join("B05h")), 0, "verified");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_raw_block_of_another_network_is_refused_by_work_and_difficulty() {
+    let folder = testkit::fixture("bitcoin/blocks");
+    let scratch = Scratch::new("raw-blocks");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let bytes = testkit::read(&path);
+        let raw = scratch.path(name.trim_end_matches(".zst"));
+        fs::write(&raw, &bytes[..]).unwrap();
+        let own = match &name {
+            name if name.contains("testnet4") => "testnet4",
+            // of 2016-09-19 with difficulty 8 million: the main network had 2 * 10^11
+            name if name.contains("testnet") || name.contains("928816") => "testnet3",
+            _ => "main",
+        };
+        let others: &[&str] = match own {
+            "main" => &["regtest", "signet"],
+            _ => &["main", "regtest"],
+        };
+        for other in others {
+            let words = format!("verify --level bodies --chain {other}");
+            refused(&words, &raw, 2, &["--chain: expected a block of ", ", found "]);
+        }
+        let words = format!("verify --level headers --chain {own}");
+        ends(blockmill(&words).arg(&raw), 0, "verified");
+        seen += 1;
+    }
+    assert!(seen > 5);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn undo_files_and_blocks_of_other_chains_are_called_what_they_are() {
+    let scratch = Scratch::new("other-block-files");
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &scratch.path("."));
+    let undo = scratch.path("undo");
+    fs::create_dir_all(&undo).unwrap();
+    fs::copy(scratch.path("blocks/rev00000.dat"), undo.join("rev00000.dat")).unwrap();
+    fs::copy(scratch.path("blocks/xor.dat"), undo.join("xor.dat")).unwrap();
+    let words =
+        ["undo data of Bitcoin Core (rev*.dat), which has no blocks", "give the block files"];
+    refused("verify", &undo.join("rev00000.dat"), 2, &words);
+    refused("verify", &undo, 2, &words);
+    refused("inspect", &undo, 2, &words);
+    let cash = scratch.path("cash");
+    fs::create_dir_all(&cash).unwrap();
+    let block = testkit::read("bitcoin/mainnet-0-4521.dat");
+    let mut bytes = block[..293].to_vec();
+    bytes[..4].copy_from_slice(&[0xe3, 0xe1, 0xf3, 0xe8]);
+    fs::write(cash.join("blk00000.dat"), bytes).unwrap();
+    refused("verify", &cash, 6, &["block files of Bitcoin Cash or Bitcoin SV"]);
+}

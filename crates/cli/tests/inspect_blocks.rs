@@ -119,13 +119,23 @@ fn damage_of_each_kind_is_found_in_its_place() {
     };
 
     with(&bytes[..bytes.len() - 10]);
-    says(&bad, "", 4, &["DAMAGE: byte ", "before the file ends", "1 damaged place,"]);
+    says(&bad, "", 3, &["INCOMPLETE: byte ", "before the file ends", "1 damaged place,"]);
 
     with(&[&bytes[..], &[0; 5000]].concat());
     says(&bad, "", 0, &["5,000 zeros at the end"]);
 
     with(&[b"something else", &bytes[..]].concat());
-    says(&bad, "", 4, &["DAMAGE: byte 0: expected a record, found 14 bytes of something else"]);
+    let note = "note: byte 0: expected a record, found 14 bytes of something else";
+    says(&bad, "", 0, &[note, "1 odd place without loss of a block"]);
+
+    with(&[&[7; 89][..], &bytes[..]].concat());
+    let lack = "INCOMPLETE: byte 0: expected a record, found 89 bytes of something else";
+    says(&bad, "", 3, &[lack, "1 damaged place,"]);
+
+    let mut wrong = bytes.clone();
+    wrong[4] ^= 1;
+    with(&wrong);
+    says(&bad, "", 4, &["DAMAGE: byte 0: damaged length field of a record: expected "]);
 
     // a byte of a body: only --deep looks there
     let mut changed = bytes.clone();
@@ -205,12 +215,12 @@ fn store_and_datadir_show_the_same_coins() {
 fn real_files_are_described() {
     let fixtures = fixtures();
     // the last record of both files is cut short
-    let found = inspect(&fixtures.join("testnet3-0-400.dat"), "--deep", 4);
+    let found = inspect(&fixtures.join("testnet3-0-400.dat"), "--deep", 3);
     assert_eq!((&found["network"], &found["chain"]["height"]), (&"testnet3".into(), &400.into()));
     assert_eq!((count(&found["gaps"]), found["bodies"]["fault_count"].as_u64()), (0, Some(0)));
 
     assert_eq!(found["files"][0]["damage_count"], 1);
-    let mainnet = inspect(&fixtures.join("mainnet-0-4521.dat"), "--deep", 4);
+    let mainnet = inspect(&fixtures.join("mainnet-0-4521.dat"), "--deep", 3);
     assert_eq!(mainnet["chain"]["height"], 4521);
     assert_eq!(mainnet["files"][0]["damage_count"], 1);
     assert_eq!(mainnet["bodies"]["transactions"], 4583);
@@ -328,5 +338,48 @@ fn demo_refuses_its_damaged_block_and_names_place_and_rule() {
     for chain in ["", "executed-", "bitcoin-", "neo-"] {
         let page = format!("{chain}report/index.html");
         assert!(fs::metadata(out.join(&page)).unwrap().len() > 1000, "{page}");
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_datadir_is_verified_with_what_was_not_checked_and_inspected_with_it() {
+    let scratch = Scratch::new("datadir-flips");
+    let folder = scratch.path("datadir");
+    fs::create_dir_all(&folder).unwrap();
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &folder);
+    let parts = "the chainstate, the undo files (rev*.dat) and the block index";
+    let text = succeed(blockmill("verify --level bodies").arg(&folder));
+    let second = text.lines().nth(1).unwrap_or_default();
+    assert!(second.starts_with("NOT CHECKED: ") && second.contains(parts), "{text}");
+    let document = succeed_json(blockmill("verify --level bodies --json").arg(&folder));
+    let unchecked = document["result"]["unchecked"][0].as_str().unwrap_or_default();
+    assert!(unchecked.contains(parts), "{document}");
+    // the sum of all coins proves undo data and coins
+    let mut by_sum = blockmill("verify --with coins=sum --json");
+    let document = succeed_json(by_sum.arg(&folder));
+    let unchecked = document["result"]["unchecked"][0].as_str().unwrap_or_default();
+    assert!(unchecked.starts_with("the block index") && !unchecked.contains("rev"), "{document}");
+
+    let found = inspect(&folder, "--deep", 0);
+    assert_eq!(found["datadir_checked"]["undo_blocks"], 4521, "{found}");
+    assert_eq!(found["datadir_checked"]["indexed"], 4522, "{found}");
+    for (file, at, part) in [
+        ("chainstate/000003.log", 100_000, "chainstate"),
+        ("blocks/rev00000.dat", 5_000, "undo files"),
+        ("blocks/index/000003.log", 100_000, "block index"),
+    ] {
+        let path = folder.join(file);
+        let whole = fs::read(&path).unwrap();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 4;
+        fs::write(&path, bytes).unwrap();
+        let words = [format!("DAMAGE: {part}: ")];
+        let ended = run(blockmill("inspect --deep").arg(&folder));
+        assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains(&words[0]), "{}", ended.stdout);
+        assert!(ended.stderr.contains(&format!("error: damaged {part}: ")), "{}", ended.stderr);
+        assert!(ended.stderr.contains(file), "{}", ended.stderr);
+        fs::write(&path, whole).unwrap();
     }
 }

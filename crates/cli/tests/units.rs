@@ -102,3 +102,29 @@ fn what_cannot_be_joined_or_be_a_unit_is_refused() {
     refused(unit(&era(0), "--record x.json", &none), "--unit writes no run record");
     refused(join(&[headers], "--unit"), "cannot be used with");
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn documents_that_were_changed_are_refused_by_their_checksum() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("0.json");
+    assert_eq!(unit(&era(0), "--level headers", &file).code, code(Status::Verified));
+    let text = fs::read_to_string(&file).unwrap();
+    // spaces and the order of members make no difference
+    let value: Value = serde_json::from_str(&text).unwrap();
+    fs::write(&file, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+    assert_eq!(join(&[file.clone()], "").code, code(Status::Verified));
+    fs::write(&file, text.replace("\"blocks\":8192", "\"blocks\":8191")).unwrap();
+    let ended = join(&[file.clone()], "");
+    assert_eq!(ended.code, code(Status::Damage), "{ended:?}");
+    for word in ["0.json: document 1", "checksum: expected ", ", found "] {
+        assert!(ended.stderr.contains(word), "{ended:?}");
+    }
+    // as an earlier version wrote it
+    let mut older = value;
+    older.as_object_mut().unwrap().remove("checksum");
+    fs::write(&file, older.to_string()).unwrap();
+    let ended = join(&[file], "");
+    assert_eq!(ended.code, code(Status::Usage), "{ended:?}");
+    assert!(ended.stderr.contains("an earlier version wrote it"), "{ended:?}");
+}

@@ -130,5 +130,6 @@ fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
         },
         fault: outcome.as_ref().err().map(Error::report),
         shortfalls: run.shortfalls.clone(),
+        ..Outcome::default()
     }
 }

@@ -19,6 +19,10 @@ const BAR: usize = 30;
 /// The summary of one run for a terminal; ends with a line break.
 pub fn summary(record: &RunRecord, colour: Colour) -> String {
     let mut text = headline(record, colour);
+    for unchecked in &record.result.unchecked {
+        let line = printable(&format!("NOT CHECKED: {unchecked}"));
+        text += &format!("{}\n", colour.paint(WARN, &line));
+    }
     for (name, value) in facts(record) {
         text +=
             &format!("  {} {}\n", colour.paint(FAINT, &format!("{name:<14}")), printable(&value));

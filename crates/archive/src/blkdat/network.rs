@@ -27,6 +27,24 @@ pub enum Network {
 /// The magic of the signet that everybody means.
 const SIGNET_MAGIC: [u8; 4] = [0x0a, 0x03, 0xcf, 0x40];
 
+/// Times (seconds since 1970) since when the difficulty of the main network was never below the
+/// number; half of the lowest that it had.
+const LEAST_DIFFICULTIES: [(u32, f64); 9] = [
+    (1_283_299_200, 256.0),
+    (1_309_478_400, 4e5),
+    (1_372_636_800, 1e7),
+    (1_404_172_800, 8e9),
+    (1_451_606_400, 5e10),
+    (1_514_764_800, 9e11),
+    (1_577_836_800, 6.5e12),
+    (1_640_995_200, 1.2e13),
+    (1_704_067_200, 3.5e13),
+];
+/// The public test networks had no block of more difficulty.
+const MOST_OF_TESTNETS: f64 = 1e12;
+/// No signet had.
+const MOST_OF_SIGNETS: f64 = 1e4;
+
 impl Network {
     /// The signet that everybody means.
     pub const SIGNET: Self = Self::Signet { magic: SIGNET_MAGIC };
@@ -107,6 +125,28 @@ impl Network {
         }
     }
 
+    /// Can a block with this header be of the network, by proof of work and difficulty? Where no
+    /// magic tells, the difficulty often does: that of the main network never fell as low again,
+    /// the test networks never came as high, and regtest has one.
+    #[must_use]
+    pub fn could_have(self, header: &[u8; 80]) -> bool {
+        let number = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let (time, bits) = (number(68), number(72));
+        let difficulty = difficulty(bits);
+        let is_likely = match self {
+            Self::Mainnet => {
+                let since = LEAST_DIFFICULTIES.iter().rev().find(|(since, _)| *since <= time);
+                since.is_none_or(|(_, least)| difficulty >= *least)
+            }
+            Self::Testnet3 | Self::Testnet4 => difficulty <= MOST_OF_TESTNETS,
+            Self::Signet { .. } => difficulty <= MOST_OF_SIGNETS,
+            Self::Regtest => bits == self.easiest_bits(),
+        };
+        is_likely && self.is_proof_of_work(header)
+    }
+
     /// Is the header's hash below the target that it names, and that target one of the network?
     pub(super) fn is_proof_of_work(self, header: &[u8; 80]) -> bool {
         let bits = u32::from_le_bytes([header[72], header[73], header[74], header[75]]);
@@ -117,6 +157,12 @@ impl Network {
         hash.reverse();
         target <= easiest && hash <= target
     }
+}
+
+/// How much harder than the easiest target of the main network a header's `bits` are.
+fn difficulty(bits: u32) -> f64 {
+    let (exponent, mantissa) = ((bits >> 24) as i32, f64::from(bits & 0x007f_ffff));
+    f64::from(0xffff) / mantissa * 256f64.powi(0x1d - exponent)
 }
 
 /// The target of a header's `bits` as 32 bytes, the highest first; `None` for one that is zero,

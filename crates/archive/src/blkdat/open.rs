@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::lost_key::{expect_one_key, no_blocks};
 use super::network::Network;
 use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
@@ -187,7 +188,7 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
                 None => match (probe(path, key, network)?, network) {
                     (Some(found), _) => found,
                     (None, Some(network)) if is_named(path) => records_of(network),
-                    (None, _) => return Err(no_blocks(path)),
+                    (None, _) => return Err(no_blocks(path, &[path.clone()], key)?),
                 },
             };
             files.add(path.clone(), key, found)?;
@@ -196,14 +197,18 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
         } else {
             let before = files.files.len();
             let key = XorKey::of_folder(path)?;
-            for path in files_of(path, is_no_key)? {
+            let visible = files_of(path, is_no_key)?;
+            for path in visible.iter().cloned() {
                 match probe(&path, key, network)? {
                     Some(found) => files.add(path, key, found)?,
                     None => files.left_out.add(path)?,
                 }
             }
             if files.files.len() == before {
-                return Err(foreign::recognise(path).unwrap_or_else(|| no_blocks(path)));
+                return match foreign::recognise(path) {
+                    Some(foreign) => Err(foreign),
+                    None => Err(no_blocks(path, &visible, key)?),
+                };
             }
         }
     }
@@ -256,6 +261,7 @@ fn add_folder(
     for path in files_of(folder, |name| !is_block_file(name))? {
         files.left_out.add(path)?;
     }
+    expect_one_key(&paths, key)?;
     let mut found = None;
     for path in &paths {
         let records = |found: &Probe| matches!(found.shape, Shape::Records { .. });
@@ -267,7 +273,7 @@ fn add_folder(
     let found = match (found, network) {
         (Some(found), _) => found,
         (None, Some(network)) => records_of(network),
-        (None, None) => return Err(no_blocks(folder)),
+        (None, None) => return Err(no_blocks(folder, &paths, key)?),
     };
     files.folders.push(folder.to_path_buf());
     paths.into_iter().try_for_each(|path| files.add(path, key, found))
@@ -333,8 +339,9 @@ fn is_of(folder: &Path, network: Network) -> Result<bool, Error> {
     Ok(false)
 }
 
+/// Not the key, and no undo data, whose records have the magic of blocks.
 fn is_no_key(name: &[u8]) -> bool {
-    name != XOR_FILE.as_bytes()
+    name != XOR_FILE.as_bytes() && !foreign::is_undo_file(name)
 }
 
 /// `blk`, digits, `.dat`; compressed ones too.
@@ -356,10 +363,4 @@ fn digits(name: &[u8]) -> Option<&[u8]> {
 /// The number in the name of a block file.
 fn number(path: &Path) -> Option<u64> {
     std::str::from_utf8(digits(path.file_name()?.as_encoded_bytes())?).ok()?.parse().ok()
-}
-
-fn no_blocks(path: &Path) -> Error {
-    let found = "no Bitcoin block: no known magic in the first MiB, and no raw block; \
-                 obfuscated files need their xor.dat beside them";
-    Error::UnknownFormat { path: path.to_path_buf(), found: found.into() }
 }

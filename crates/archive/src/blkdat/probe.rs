@@ -94,12 +94,36 @@ fn network_of(bytes: &[u8], given: Option<Network>) -> Option<Network> {
         .or_else(|| custom_signet(bytes).filter(|_| given.is_none()))
 }
 
+/// When the first block of all signets was made, in seconds since 1970.
+const SIGNET_GENESIS: u32 = 1_598_918_400;
+
 /// A signet with a challenge of its own: a record at the beginning with an unknown magic, whose
-/// header has the proof of work of a signet. One in 280,000 random headers would have that.
+/// header has time and proof of work of a signet. One in 280,000 random headers would have that.
 fn custom_signet(bytes: &[u8]) -> Option<Network> {
     let (header, _) = frame(bytes, 0)?;
-    let network = Network::Signet { magic: *bytes.first_chunk()? };
-    network.is_proof_of_work(&header).then_some(network)
+    let magic = *bytes.first_chunk()?;
+    let time = u32::from_le_bytes([header[68], header[69], header[70], header[71]]);
+    let network = Network::Signet { magic };
+    let is_signet = time >= SIGNET_GENESIS && of_other_chain(magic).is_none();
+    (is_signet && network.could_have(&header)).then_some(network)
+}
+
+/// The chain other than Bitcoin's whose block files have this magic.
+pub(super) fn of_other_chain(magic: [u8; 4]) -> Option<&'static str> {
+    const CASH: &str = "Bitcoin Cash or Bitcoin SV";
+    Some(match magic {
+        [0xe3, 0xe1, 0xf3, 0xe8] => CASH,
+        [0xf4, 0xe5, 0xf3, 0xf4] | [0xda, 0xb5, 0xbf, 0xfa] => "a test network of Bitcoin Cash",
+        [0xe2, 0xb7, 0xda, 0xaf] | [0xc3, 0xaf, 0xe1, 0xa2] => "a test network of Bitcoin Cash",
+        [0xfb, 0xce, 0xc4, 0xf9] => "a test network of Bitcoin SV",
+        [0xfb, 0xc0, 0xb6, 0xdb] => "Litecoin",
+        [0xfd, 0xd2, 0xc8, 0xf1] => "a test network of Litecoin",
+        [0xc0, 0xc0, 0xc0, 0xc0] => "Dogecoin",
+        [0xf9, 0xbe, 0xb4, 0xfe] => "Namecoin",
+        [0xbf, 0x0c, 0x6b, 0xbd] => "Dash",
+        [0x24, 0xe9, 0x27, 0x64] => "Zcash",
+        _ => return None,
+    })
 }
 
 /// Header and size of the record at `at`, if there can be one.

@@ -130,3 +130,16 @@ fn inspect_one(block_file: &BlockFile) -> Result<FileReport, Error> {
     while walk.next_record().map_err(Error::io("cannot read", path))?.is_some() {}
     Ok(walk.into_report())
 }
+
+/// The header of the first block of a file without magics; none of one with records.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn first_header(file: &BlockFile) -> io::Result<Option<[u8; HEADER]>> {
+    if matches!(file.shape(), Shape::Records { .. }) {
+        return Ok(None);
+    }
+    let opened = file.open()?;
+    let mut walk = Walk::new(file, Source::positioned(&opened));
+    Ok(walk.next_record()?.map(|record| record.header))
+}

@@ -1,5 +1,7 @@
 //! The obfuscation of block files: eight bytes, XORed over the whole file again and again.
 
+use chain::Digits;
+use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -59,6 +61,12 @@ impl XorKey {
             expected: "8 bytes".into(),
             found: format!("{} bytes", bytes.len()),
         })
+    }
+}
+
+impl fmt::Display for XorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Digits(&self.0).fmt(f)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use super::block::BlockReader;
 use super::table::{BLOCK_TAIL, FOOTER_BYTES, read_block, read_footer};
-use super::{Error, Handle, KEY_TAIL, Malformed, TableFile, table_name};
+use super::{Error, Handle, KEY_TAIL, Malformed, TableFile, table_path};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// Tables that do not overlap, sorted.
 #[derive(Debug)]
@@ -61,11 +60,7 @@ struct Table {
 
 impl Table {
     fn open(folder: &Path, number: u64) -> Result<Self, Error> {
-        let mut path = folder.join(table_name(number));
-        if !files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
-            // the name until LevelDB 1.13
-            path.set_extension("sst");
-        }
+        let path = table_path(folder, number)?;
         let file = File::open(&path).map_err(Error::io(&path, "cannot open"))?;
         let bytes = file.metadata().map_err(Error::io(&path, "cannot ask for the size of"))?.len();
         let (index, block) = (BlockReader::default(), BlockReader::default());

@@ -62,6 +62,13 @@ impl<'a> LogReader<'a> {
         self.at
     }
 
+    /// Bytes of a record that is cut short at the end; 0 where the log ends with a record.
+    pub(super) fn left_over(&self) -> usize {
+        let rest = self.log.get(self.at..).unwrap_or_default();
+        let used = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        self.record.len() + used
+    }
+
     /// The next record; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, Malformed> {
         self.record.clear();

@@ -9,6 +9,7 @@
 mod block;
 mod bloom;
 mod bulk;
+mod check;
 mod error;
 mod level;
 mod log;
@@ -20,6 +21,7 @@ mod table;
 mod tests;
 
 pub use bulk::{BulkWriter, Loaded};
+pub use check::{Checked, check};
 pub use error::{Error, Malformed};
 pub use scan::Scan;
 pub use sorter::{Combine, Sorter};
@@ -28,7 +30,7 @@ use crate::output::is_numbered;
 use error::{take, take_slice};
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// LevelDB's own order of keys, the only one that either client uses.
 const COMPARATOR: &[u8] = b"leveldb.BytewiseComparator";
@@ -150,6 +152,17 @@ struct TableFile {
 /// The file name of a table.
 fn table_name(number: u64) -> String {
     format!("{number:06}.ldb")
+}
+
+/// The file of a table; until LevelDB 1.13 it had another name.
+fn table_path(folder: &Path, number: u64) -> Result<PathBuf, Error> {
+    let path = folder.join(table_name(number));
+    for path in [path.clone(), path.with_extension("sst")] {
+        if path.try_exists().map_err(Error::io(&path, "cannot open"))? {
+            return Ok(path);
+        }
+    }
+    Err(Error::Missing { path, what: "a table that the manifest lists".into() })
 }
 
 /// Reads a small file.

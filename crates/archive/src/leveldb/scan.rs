@@ -99,17 +99,31 @@ impl Scan {
 
 /// Reads the manifest that the file CURRENT names.
 fn read_version(folder: &Path) -> Result<Version, Error> {
+    let path = manifest_of(folder)?;
+    Version::read(&read_file(&path)?).map_err(Error::at(&path, 0))
+}
+
+/// The manifest that the file CURRENT names.
+pub(super) fn manifest_of(folder: &Path) -> Result<PathBuf, Error> {
     let current = folder.join("CURRENT");
     let name = String::from_utf8(read_file(&current)?).unwrap_or_default();
     let name = name.strip_suffix('\n').filter(|name| name.starts_with("MANIFEST-"));
     let name = name.filter(|name| !name.contains(['/', '\\']));
-    let missing = || Error::Missing { path: current, what: "the name of a manifest".into() };
-    let path = folder.join(name.ok_or_else(missing)?);
-    Version::read(&read_file(&path)?).map_err(Error::at(&path, 0))
+    let missing =
+        || Error::Missing { path: current.clone(), what: "the name of a manifest".into() };
+    let name = name.ok_or_else(missing)?;
+    let path = folder.join(name);
+    match path.try_exists().map_err(Error::io(&path, "cannot open"))? {
+        true => Ok(path),
+        false => {
+            let what = format!("the manifest {name}");
+            Err(Error::Missing { path: folder.join("CURRENT"), what })
+        }
+    }
 }
 
 /// The logs whose entries are not in tables yet.
-fn logs(folder: &Path, version: &Version) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn logs(folder: &Path, version: &Version) -> Result<Vec<PathBuf>, Error> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io(folder, "cannot list"))? {
         let path = entry.map_err(Error::io(folder, "cannot list"))?.path();
@@ -183,7 +197,10 @@ impl Log {
 }
 
 /// Takes a batch apart: number of its first entry, count, entries.
-fn read_batch(mut batch: &[u8], entries: &mut Vec<(Vec<u8>, Vec<u8>)>) -> Result<(), Malformed> {
+pub(super) fn read_batch(
+    mut batch: &[u8],
+    entries: &mut Vec<(Vec<u8>, Vec<u8>)>,
+) -> Result<(), Malformed> {
     let (what, from) = ("a batch of a log", &mut batch);
     let first = u64::from_le_bytes(*take(from, what)?);
     let expected = u64::from(u32::from_le_bytes(*take(from, what)?));
@@ -209,7 +226,7 @@ fn read_batch(mut batch: &[u8], entries: &mut Vec<(Vec<u8>, Vec<u8>)>) -> Result
 }
 
 /// What entries are sorted by: newer ones, whose tails are larger, come first.
-fn order(key: &[u8]) -> (&[u8], Reverse<u64>) {
+pub(super) fn order(key: &[u8]) -> (&[u8], Reverse<u64>) {
     (user_key(key), Reverse(tail(key)))
 }
 

@@ -151,6 +151,11 @@ fn append_block(bytes: &mut Vec<u8>, block: &[u8]) -> Handle {
 
 /// The index of a table, from its footer.
 pub(super) fn read_footer(footer: &[u8; FOOTER_BYTES]) -> Result<Handle, Malformed> {
+    read_handles(footer).map(|(_, index)| index)
+}
+
+/// The block with the names of filters and the index, from the footer.
+pub(super) fn read_handles(footer: &[u8; FOOTER_BYTES]) -> Result<(Handle, Handle), Malformed> {
     let from = &mut &footer[FOOTER_BYTES - 8..];
     let found = u64::from_le_bytes(*take(from, "the magic number of a table")?);
     if found != MAGIC {
@@ -158,12 +163,12 @@ pub(super) fn read_footer(footer: &[u8; FOOTER_BYTES]) -> Result<Handle, Malform
         return Err(Malformed::Unexpected { what, expected: MAGIC, found });
     }
     let mut handles = &footer[..FOOTER_BYTES - 8];
-    let _names = Handle::read(&mut handles)?;
-    Handle::read(&mut handles)
+    Ok((Handle::read(&mut handles)?, Handle::read(&mut handles)?))
 }
 
-/// Checks a block with its tail, and begins with its entries.
-pub(super) fn read_block(mut bytes: Vec<u8>) -> Result<BlockReader, Malformed> {
+/// Compares the checksum at the end of a block and its tail with that of its bytes; the bytes,
+/// with the compression at their end.
+pub(super) fn expect_checksum(bytes: &[u8]) -> Result<&[u8], Malformed> {
     let (needed, available) = (BLOCK_TAIL as u64, bytes.len() as u64);
     let truncated = Malformed::Truncated { what: "a block", needed, available };
     let (body, crc) = bytes.split_last_chunk().ok_or(truncated)?;
@@ -172,7 +177,14 @@ pub(super) fn read_block(mut bytes: Vec<u8>) -> Result<BlockReader, Malformed> {
         let (expected, found) = (expected.into(), found.into());
         return Err(Malformed::Unexpected { what: "the checksum of a block", expected, found });
     }
-    let (compression, body) = body.split_last().ok_or(truncated)?;
+    Ok(body)
+}
+
+/// Checks a block with its tail, and begins with its entries.
+pub(super) fn read_block(mut bytes: Vec<u8>) -> Result<BlockReader, Malformed> {
+    let (needed, available) = (BLOCK_TAIL as u64, bytes.len() as u64);
+    let truncated = Malformed::Truncated { what: "a block", needed, available };
+    let (compression, body) = expect_checksum(&bytes)?.split_last().ok_or(truncated)?;
     if *compression != 0 {
         let (what, found) = ("the compression of a block", (*compression).into());
         return Err(Malformed::Unexpected { what, expected: 0, found });

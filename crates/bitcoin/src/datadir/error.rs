@@ -92,6 +92,22 @@ impl Error {
         }
     }
 
+    /// The file, and the byte in it, where they are known.
+    #[must_use]
+    pub fn place(&self) -> (Option<PathBuf>, Option<u64>) {
+        match self {
+            Self::Io { path, .. } | Self::Missing { path, .. } => (Some(path.clone()), None),
+            Self::Malformed { path, offset, .. } | Self::Checksum { path, offset, .. } => {
+                (Some(path.clone()), Some(*offset))
+            }
+            Self::Database(leveldb::Error::Malformed { path, offset, .. }) => {
+                (Some(path.clone()), Some(*offset))
+            }
+            Self::Database(leveldb::Error::Missing { path, .. }) => (Some(path.clone()), None),
+            _ => (None, None),
+        }
+    }
+
     /// Of undo data: what was expected and found, for whoever names file and offset already.
     pub(crate) fn of_undo(&self) -> (String, String) {
         let other = |found: String| ("undo data".to_owned(), found);

@@ -6,6 +6,7 @@
 
 pub mod block_index;
 mod chainstate;
+mod check;
 mod error;
 mod flat;
 mod in_order;
@@ -15,6 +16,7 @@ mod write;
 
 pub use archive::blkdat::XorKey;
 pub use chainstate::Coins;
+pub use check::{CheckedDatadir, Part, check};
 pub use error::Error;
 pub(crate) use read::undo_at;
 pub use read::{Datadir, Found};

@@ -9,7 +9,7 @@ use crate::{BlockHash, undo};
 use archive::leveldb::Scan;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use system::files;
 
@@ -196,7 +196,12 @@ pub(crate) fn undo_at(
 
 /// Reads a record and what is behind it.
 fn record(path: &Path, key: XorKey, at: u32, behind: u64) -> Result<Found, Error> {
-    let mut file = File::open(path).map_err(Error::io(path, "cannot open"))?;
+    let mut file = File::open(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => {
+            Error::Missing { path: path.into(), what: "a file of the block index".into() }
+        }
+        _ => Error::io(path, "cannot open")(source),
+    })?;
     let bytes = file.metadata().map_err(Error::io(path, "cannot ask for the size of"))?.len();
     let offset = u64::from(at);
     let what = "a record";

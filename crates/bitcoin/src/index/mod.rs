@@ -7,12 +7,14 @@
 mod best;
 mod file;
 mod hash_table;
+pub(crate) mod lengths;
 mod link;
 pub(crate) mod pass1;
 pub(crate) mod path;
 pub mod scan;
 pub(crate) mod shortfalls;
 mod summary;
+pub(crate) mod suspects;
 mod tree;
 mod work;
 
@@ -20,6 +22,7 @@ pub(crate) use file::MAGIC as INDEX_MAGIC;
 pub use file::{
     DAMAGED_LENGTH, Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
 };
+pub use lengths::WrongLength;
 pub use summary::{Branch, Gap, Summary};
 pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
 

@@ -3,8 +3,8 @@
 use crate::data_folder::INDEX;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::scan::{self, Counts};
-use crate::index::shortfalls::LEAST_RECORD;
-use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
+use crate::index::suspects;
+use crate::index::{self, Anchor, FileStamp, Found, GENESIS, Loaded, Tree, Why};
 use crate::options::Options;
 use crate::params::Params;
 use crate::run::{Run, Spare, Tip};
@@ -18,26 +18,79 @@ use std::time::Instant;
 pub(crate) struct Index {
     /// The headers, linked.
     pub tree: Tree,
-    /// What is wrong with files, by their indexes; complete but for `unlisted`.
+    /// What the scan found wrong with files, by their indexes; complete but for `unlisted`.
     pub damage: Vec<(u32, Damage)>,
     /// Damaged places that are not listed.
     pub unlisted: u64,
+    /// What bodies showed to be wrong: records that are longer than their blocks.
+    pub too_long: Vec<(u32, Damage)>,
+    /// Records that are longer than their blocks: place, length of the record, of the block.
+    stepping: Vec<((u32, u64), u32, u32)>,
 }
 
 impl Index {
-    /// Notes that the record of a block has `bytes` to spare, in which other blocks stand, or none;
-    /// the block's true size.
-    pub fn note_spare(&mut self, found: &Found, bytes: u32, blocks: usize) -> u32 {
+    /// No blocks but the first one of the network.
+    pub fn empty(params: &Params) -> Self {
+        Self {
+            tree: Tree::empty(params),
+            damage: vec![],
+            unlisted: 0,
+            too_long: vec![],
+            stepping: vec![],
+        }
+    }
+
+    /// All that is wrong with files and listed.
+    pub fn all_damage(&self) -> impl Iterator<Item = &(u32, Damage)> {
+        self.damage.iter().chain(&self.too_long)
+    }
+
+    /// Notes that the record of a block has `bytes` to spare, and what is damaged in them; the
+    /// block's true size.
+    pub fn note_spare(&mut self, found: &Found, bytes: u32, damage: &[Damage]) -> u32 {
         let (stated, size) = (found.size, found.size.saturating_sub(bytes));
         let kind = DamageKind::WrongSize { stated, found: size };
         let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
-        self.damage.push((found.file, Damage { offset, length, kind }));
-        if blocks == 0 && u64::from(bytes) >= LEAST_RECORD {
-            let (offset, length) = (found.offset + u64::from(size), u64::from(bytes));
-            let kind = DamageKind::Broken { stated: bytes };
-            self.damage.push((found.file, Damage { offset, length, kind }));
-        }
+        self.too_long.push((found.file, Damage { offset, length, kind }));
+        self.too_long.extend(damage.iter().map(|damage| (found.file, *damage)));
         size
+    }
+
+    /// Looks for blocks in the bytes that records have to spare: a wrong length can step over some.
+    /// Sets the true size of each of these blocks; the blocks that were found, and are not known.
+    pub fn reveal(&mut self, files: &BlockFiles, spare: Vec<Spare>) -> Result<Vec<Found>, Error> {
+        let mut all = vec![];
+        for Spare { record, bytes } in spare {
+            let Some(found) = self.tree.found().get(record as usize).copied() else { continue };
+            let damage = scan::files::stretch(files, &found, bytes, &mut all)?;
+            let size = self.note_spare(&found, bytes, &damage);
+            self.stepping.push((place(&found), found.size, size));
+            self.tree.set_size(record, size);
+        }
+        // what an earlier run found is in the index
+        let known = self.tree.found();
+        let is_new = |one: &Found| known.binary_search_by_key(&place(one), place).is_err();
+        all.retain(is_new);
+        Ok(all)
+    }
+
+    /// Takes the records out of the tree, and adds `more` to them.
+    pub fn take_found(&mut self, params: &Params, mut more: Vec<Found>) -> Vec<Found> {
+        let tree = std::mem::replace(&mut self.tree, Tree::empty(params));
+        let mut found = tree.into_found();
+        found.append(&mut more);
+        found.sort_unstable_by_key(place);
+        found
+    }
+
+    /// Sets the sizes of records that are longer than their blocks: those of the records, or those
+    /// of the blocks.
+    fn set_sizes(&self, found: &mut [Found], of_records: bool) {
+        for (at, of_record, of_block) in &self.stepping {
+            if let Ok(record) = found.binary_search_by_key(at, place) {
+                found[record].size = if of_records { *of_record } else { *of_block };
+            }
+        }
     }
 }
 
@@ -50,7 +103,7 @@ pub(crate) fn index(
     run: &mut Run,
 ) -> Result<Index, Error> {
     let start = Instant::now();
-    let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+    let mut index = Index::empty(&options.params);
     let found = match data {
         Some(data) => known_or_found(files, options, data, &mut index, run)?,
         None => scan(files, &all(files), options, &mut index, run)?,
@@ -63,8 +116,19 @@ pub(crate) fn index(
         run.counts.out_of_order = index.tree.out_of_order().into();
         run.counts.orphans = index.tree.unlinked().into();
     }
+    run.spare = suspects::measured(files, &index.tree)?;
+    while relink(files, options, data, &mut index, run)? {
+        run.spare = suspects::measured(files, &index.tree)?;
+    }
     anchor(|found| announced_height(files, options, found), options, &mut index)?;
     note_best(&index.tree, run);
+    if run.anchor.is_some() {
+        // there is another best tip
+        run.spare = suspects::measured(files, &index.tree)?;
+        while look_behind_blocks(files, options, data, &mut index, run)? {
+            run.spare = suspects::measured(files, &index.tree)?;
+        }
+    }
     run.index_s = start.elapsed().as_secs_f64();
     Ok(index)
 }
@@ -157,9 +221,8 @@ fn save(
     index::save(path, options.params.magic, &stamps, found).map_err(Error::Index)
 }
 
-/// Looks for blocks in the bytes that records have to spare: a wrong size can step over some. Those
-/// that are found are linked with the others, and true when there are any. What was marked in the
-/// tree is forgotten then.
+/// Looks for blocks in the bytes that records have to spare, and links those that are found with
+/// the others; true when there are any. What was marked in the tree is forgotten then.
 pub(crate) fn look_behind_blocks(
     files: &BlockFiles,
     options: &Options,
@@ -167,34 +230,40 @@ pub(crate) fn look_behind_blocks(
     index: &mut Index,
     run: &mut Run,
 ) -> Result<bool, Error> {
-    let spare = std::mem::take(&mut run.spare);
-    let mut more = vec![];
-    let mut sizes = vec![];
-    for Spare { record, bytes } in spare {
-        let Some(found) = index.tree.found().get(record as usize).copied() else { continue };
-        let before = more.len();
-        scan::files::stretch(files, &found, bytes, &mut more)?;
-        sizes.push((record, index.note_spare(&found, bytes, more.len() - before)));
-    }
-    if more.is_empty() {
+    if !relink(files, options, data, index, run)? {
         return Ok(false);
     }
-    let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
-    let mut found = tree.into_found();
-    for (record, size) in sizes {
-        found[record as usize].size = size;
-    }
-    found.append(&mut more);
-    run.counts.blocks = found.len() as u64;
-    if let Some(data) = data {
-        // with the true sizes: the next run finds the blocks at once
-        let clean = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
-        save(&data.join(INDEX), options, stamps(files)?, &found, &clean)?;
-    }
-    index.tree = Tree::build(&options.params, found, options.now);
     anchor(|found| announced_height(files, options, found), options, index)?;
     note_best(&index.tree, run);
     Ok(true)
+}
+
+/// The same, from the first block of the network on.
+fn relink(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<bool, Error> {
+    let more = index.reveal(files, std::mem::take(&mut run.spare))?;
+    if more.is_empty() {
+        return Ok(false);
+    }
+    let mut found = index.take_found(&options.params, more);
+    run.counts.blocks = found.len() as u64;
+    if let Some(data) = data {
+        // with the lengths of the records: the next run finds the blocks at once, and the damage
+        index.set_sizes(&mut found, true);
+        save(&data.join(INDEX), options, stamps(files)?, &found, index)?;
+        index.set_sizes(&mut found, false);
+    }
+    index.tree = Tree::build(&options.params, found, options.now);
+    Ok(true)
+}
+
+fn place(found: &Found) -> (u32, u64) {
+    (found.file, found.offset)
 }
 
 /// The error for the index of another network.
@@ -256,18 +325,6 @@ pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
         let (hash, offset, cause) = (found.hash, found.offset, Cause::Header(violation));
         Some(Fault { height, hash, file, offset, cause })
     })
-}
-
-/// Measures the block of the best tip: is its record longer?
-pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
-    let tip = tree.best_tip();
-    let (Some(found), mut block) = (tree.record(tip), Block::default()) else { return };
-    // a body that cannot be read or taken apart is none of the headers' business
-    if BodyReader::new(files, 1).read(found.location(), &mut block.raw).is_ok()
-        && let Ok(bytes @ 1..) = block.parse_record()
-    {
-        run.spare.push(Spare { record: tree.record_number(tip), bytes });
-    }
 }
 
 /// Takes note of the best chain.

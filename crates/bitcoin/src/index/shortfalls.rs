@@ -8,11 +8,12 @@
 use crate::BlockHash;
 use crate::header::HEADER_BYTES;
 use crate::index::pass1::Index;
-use crate::index::{Gap, Tree, Why};
+use crate::index::{Gap, Tree, Why, WrongLength, lengths};
 use crate::options::Options;
 use crate::run::Run;
 use archive::blkdat::{
     BlockFiles, BlockLocation, BodyReader, Damage, DamageKind, FRAME, MIN_BLOCK,
+    otherwise_obfuscated,
 };
 use chain::{Shortfall, ShortfallKind};
 use std::collections::HashMap;
@@ -21,10 +22,8 @@ use std::collections::HashMap;
 const MAX_LISTED: usize = 20;
 /// Refused headers that are listed.
 const MAX_REFUSED: usize = 100;
-/// The smallest record: fewer zeros than this, or fewer bytes to spare in a record, hide none.
-pub(crate) const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
-/// Fewer bytes than this that are no record do not show that there was one.
-const LEAST_PIECE: u64 = FRAME;
+/// The smallest record: fewer bytes between records, or to spare in one, hold no block.
+const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
 
 /// Says in `run` what `files` lack, and what is wrong in them but loses nothing.
 pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &mut Run) {
@@ -35,7 +34,7 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     lacks.extend(not_contained(options, index));
     lacks.extend(unconnected(files, index));
     lacks.extend(missing_files(files));
-    lacks.extend(damaged(files, index, run));
+    lacks.extend(damaged(files, index, options.until, run));
     let (unread, notes) = files.left_out().judge(reaches_until(options, index));
     lacks.extend(unread);
     run.damage.extend(notes);
@@ -153,7 +152,7 @@ fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
 }
 
 /// Holes in the numbers of a folder's files.
-fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
+pub(crate) fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     let hole = |(folder, first, last): (&std::path::Path, u64, u64)| {
         let (name, folder) = (format!("blk{first:05}.dat"), folder.display());
         let text = match last - first {
@@ -168,24 +167,74 @@ fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     files.holes().into_iter().take(MAX_LISTED).map(hole).collect()
 }
 
-/// Damaged bytes that may have been blocks; those that were not are notes.
-fn damaged(files: &BlockFiles, index: &Index, run: &mut Run) -> Vec<Shortfall> {
-    let copies = copies(files, index);
+/// A damaged place of a file, and what it means.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The file, as an index of the list of files.
+    pub file: u32,
+    /// What is there.
+    pub damage: Damage,
+    /// What it means.
+    pub meaning: Meaning,
+}
+
+/// What a damaged place means.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    /// A length field by which Bitcoin Core loses blocks.
+    Length(Box<WrongLength>),
+    /// A block may be lost.
+    Lack(ShortfallKind),
+    /// No block can be lost, or this one is in another place, too.
+    Nothing(Option<BlockHash>),
+}
+
+/// What the damaged places of `files` mean, in their order.
+pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<Place> {
+    let mut damage: Vec<_> = index.all_damage().copied().collect();
+    damage.sort_by_key(|(file, damage)| (*file, damage.offset));
+    let copies = copies(files, index, &damage);
+    let mut lengths: HashMap<_, _> = lengths::damaged(files, index).into_iter().collect();
+    let mut all = vec![];
+    for (number, (file, damage)) in damage.into_iter().enumerate() {
+        let meaning = match kind_of(&damage) {
+            None => match lengths.remove(&(file, damage.offset)) {
+                Some(wrong) => Meaning::Length(Box::new(wrong)),
+                None => Meaning::Nothing(None),
+            },
+            Some(kind) => match copies.get(&number) {
+                Some(id) => Meaning::Nothing(Some(*id)),
+                None => Meaning::Lack(kind),
+            },
+        };
+        all.push(Place { file, damage, meaning });
+    }
+    all
+}
+
+/// Damaged bytes that may have been blocks. Length fields by which Bitcoin Core loses blocks up to
+/// height `until` are in `run`, and what loses nothing is in its notes.
+fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
     let (mut all, mut more) = (vec![], index.unlisted);
-    for (number, (file, damage)) in index.damage.iter().enumerate() {
-        let Some(path) = files.files().get(*file as usize).map(|file| file.path()) else {
+    for Place { file, damage, meaning } in places(files, index) {
+        let Some(path) = files.files().get(file as usize).map(|file| file.path()) else {
             continue;
         };
         let place = format!("{}: byte {}", path.display(), damage.offset);
-        match kind_of(damage) {
-            None => run.damage.push(format!("{place}: {damage}")),
-            Some(_) if copies.contains_key(&number) => {
-                let id = copies[&number];
+        match meaning {
+            Meaning::Length(wrong) if until.is_none() || wrong.height <= until => {
+                run.wrong_lengths.push(*wrong);
+            }
+            Meaning::Length(_) | Meaning::Nothing(None) => {
+                run.damage.push(format!("{place}: {damage}"));
+            }
+            Meaning::Nothing(Some(id)) => {
                 run.damage.push(format!("{place}: {damage}; block {id} stands elsewhere, too"));
             }
-            Some(_) if all.len() == MAX_LISTED => more += 1,
-            Some(kind) => {
-                all.push(Shortfall::new(kind, damage.to_string()).at(path, damage.offset));
+            Meaning::Lack(_) if all.len() == MAX_LISTED => more += 1,
+            Meaning::Lack(kind) => {
+                let text = format!("{damage}{}", otherwise(files, file, &damage));
+                all.push(Shortfall::new(kind, text).at(path, damage.offset));
             }
         }
     }
@@ -196,28 +245,36 @@ fn damaged(files: &BlockFiles, index: &Index, run: &mut Run) -> Vec<Shortfall> {
     all
 }
 
+/// Says so when bytes are blocks that are not obfuscated as the others.
+fn otherwise(files: &BlockFiles, file: u32, damage: &Damage) -> String {
+    let file = files.files().get(file as usize).filter(|_| damage.length >= LEAST_RECORD);
+    // who reads the blocks reports a file that cannot be read
+    let found = file.and_then(|file| otherwise_obfuscated(file, damage.offset).ok().flatten());
+    found.map_or(String::new(), |blocks| format!(": {blocks}, unlike the rest of the file"))
+}
+
 /// What may be lost with the bytes; none where no block can be.
 fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
     match damage.kind {
         DamageKind::WrongSize { .. } => None,
         DamageKind::Truncated { .. } => Some(ShortfallKind::Cut),
-        // a magic alone shows that a record began here
-        DamageKind::BadLine | DamageKind::Broken { .. } => Some(ShortfallKind::DamagedRecord),
-        // a piece may be all that is left of a block
-        DamageKind::Junk(_) => {
-            (damage.length >= LEAST_PIECE).then_some(ShortfallKind::DamagedRecord)
-        }
-        DamageKind::Zeros => {
+        DamageKind::BadLine => Some(ShortfallKind::DamagedRecord),
+        // as many bytes as the smallest record may be what is left of a block
+        DamageKind::Broken { .. } | DamageKind::Junk(_) | DamageKind::Zeros => {
             (damage.length >= LEAST_RECORD).then_some(ShortfallKind::DamagedRecord)
         }
     }
 }
 
 /// Damaged records whose header is that of a block which is linked, by their indexes in the list.
-fn copies(files: &BlockFiles, index: &Index) -> HashMap<usize, BlockHash> {
+fn copies(
+    files: &BlockFiles,
+    index: &Index,
+    places: &[(u32, Damage)],
+) -> HashMap<usize, BlockHash> {
     let mut reader = BodyReader::new(files, 4);
     let mut headers = HashMap::new();
-    for (number, (file, damage)) in index.damage.iter().enumerate() {
+    for (number, (file, damage)) in places.iter().enumerate() {
         let doubted = kind_of(damage).is_some() && is_one_record(damage);
         if let Some(hash) = doubted.then(|| header_of(&mut reader, *file, damage)).flatten() {
             headers.entry(hash).or_insert_with(Vec::new).push(number);

@@ -144,6 +144,13 @@ impl Tree {
         self.found
     }
 
+    /// Sets the bytes of the block of a record, where the record has more.
+    pub(crate) fn set_size(&mut self, record: u32, size: u32) {
+        if let Some(found) = self.found.get_mut(record as usize) {
+            found.size = size;
+        }
+    }
+
     /// Where in [`found`](Self::found) the block stands; [`NO_RECORD`] for a first block that no
     /// file has.
     pub(crate) fn record_number(&self, block: u32) -> u32 {

@@ -6,6 +6,7 @@ use crate::body::reader::BlockReader;
 use crate::fault::Cause;
 use crate::index::{Found, Tree};
 use crate::params::{Params, Rules};
+use crate::run::Spare;
 use crate::script;
 use crate::types::{Block, hash_blocks};
 use archive::blkdat::BlockFiles;
@@ -50,8 +51,8 @@ pub struct CheckedBodies {
     pub inputs: u64,
     /// Their outputs.
     pub outputs: u64,
-    /// Records with bytes behind their blocks, and how many.
-    pub spare: Vec<(Found, u32)>,
+    /// Records that are longer than their blocks.
+    pub(crate) spare: Vec<Spare>,
     /// What is wrong, in the order of the files; at most 100 of it.
     pub faults: Vec<BodyFault>,
     /// How many bodies are not accepted.
@@ -85,7 +86,7 @@ pub(super) fn check(
     let work = || {
         let mut checker = Checker::new(files, tree, params, &nodes);
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            checker.check(&tree.found()[batch.clone()]);
+            checker.check(batch.clone());
         }
         all.lock().unwrap_or_else(PoisonError::into_inner).add(checker.checked);
     };
@@ -152,7 +153,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check(&mut self, batch: &[Found]) {
+    fn check(&mut self, records: Range<usize>) {
+        let batch = &self.tree.found()[records.clone()];
         if self.blocks.len() < batch.len() {
             self.blocks.resize_with(batch.len(), Block::default);
         }
@@ -171,7 +173,8 @@ impl<'a> Checker<'a> {
                 Ok(spare) => {
                     good.push(found);
                     if spare > 0 {
-                        self.checked.spare.push((*found, spare));
+                        let record = (records.start + i) as u32;
+                        self.checked.spare.push(Spare { record, bytes: spare });
                     }
                 }
                 Err(cause) => self.refuse(found, cause),

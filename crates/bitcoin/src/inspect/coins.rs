@@ -98,6 +98,52 @@ pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
     Ok(is_datadir(&folder)?.then_some(folder))
 }
 
+/// What of the datadir that has these block files is not checked when their blocks are verified, by
+/// `proven` but for what the sum of all coins proves; none for block files alone.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Error> {
+    let first = files.files().first().and_then(|file| file.path().parent());
+    let Some(blocks) = first else { return Ok(None) };
+    let is_there = |path: &Path| path.try_exists().map_err(Error::system("open", path));
+    let mut parts = vec![];
+    if let Some(datadir) = blocks.parent().filter(|_| blocks.ends_with("blocks"))
+        && !proven
+        && is_there(&datadir.join("chainstate"))?
+    {
+        parts.push("the chainstate");
+    }
+    if !proven && has_undo_files(blocks)? {
+        parts.push("the undo files (rev*.dat)");
+    }
+    if is_there(&blocks.join("index"))? {
+        parts.push("the block index (blocks/index)");
+    }
+    let last = parts.pop();
+    let listed = match (parts.join(", "), last) {
+        (_, None) => return Ok(None),
+        (before, Some(last)) if before.is_empty() => last.to_owned(),
+        (before, Some(last)) => format!("{before} and {last}"),
+    };
+    let of = blocks.display();
+    let proves = if proven { "" } else { "; `verify --with coins=sum` proves coins and undo data" };
+    Ok(Some(format!(
+        "{listed} of the datadir of {of}; `inspect --deep` reads them and their checksums{proves}"
+    )))
+}
+
+fn has_undo_files(blocks: &Path) -> Result<bool, Error> {
+    for entry in std::fs::read_dir(blocks).map_err(Error::system("list", blocks))? {
+        let name = entry.map_err(Error::system("list", blocks))?.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b"rev") && name.ends_with(b".dat") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Reads a datadir's index and coins. Bitcoin Core must not be running on it.
 ///
 /// # Errors

@@ -120,6 +120,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Reads the undo data of a block to its end; of how many transactions it is.
+pub(crate) fn read_through(data: &[u8]) -> Result<u64, Malformed> {
+    let mut undo = Reader::new(data)?;
+    let transactions = undo.transactions_left();
+    while let Some(coins) = undo.transaction()? {
+        for _ in 0..coins {
+            undo.coin()?;
+        }
+    }
+    Ok(transactions)
+}
+
 /// Appends a count as Bitcoin's messages have it.
 #[inline]
 pub(crate) fn write_compact_size(out: &mut Vec<u8>, number: u64) {

@@ -212,6 +212,10 @@ impl Batch {
                 }
             };
             let spare = body.spare;
+            let (hidden, damage) = match spare {
+                0 => (vec![], vec![]),
+                spare => hidden(files, found, spare)?,
+            };
             findings.rows.push(Looked {
                 file: found.file,
                 offset: found.offset,
@@ -219,7 +223,8 @@ impl Batch {
                 inputs: body.inputs,
                 bad,
                 spare,
-                hidden: if spare > 0 { hidden(files, found, spare)? } else { vec![] },
+                hidden,
+                damage,
             });
         }
         let (height, told, of) = match self.blocks.take_end() {

@@ -281,6 +281,9 @@ pub struct Looked {
     /// Blocks that stand in these bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<Record>,
+    /// What is damaged in these bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damage: Vec<Damage>,
 }
 
 /// Are there no bytes?

@@ -1,5 +1,6 @@
 //! The place where the headers of all units come together, and then the verdicts on their bodies.
 
+use super::consistent;
 use super::documents::{
     Bodies, Coins, Execution, Headers, Hex, Looked, Record, Row, SCHEMA, Salt, Source, Steps,
     Table, Told,
@@ -46,7 +47,7 @@ pub struct Join<'a> {
 
 impl<'a> Join<'a> {
     /// Links the headers of `units` and chooses the best chain. `files` are the files of all units,
-    /// of which no more is read than the headers of damaged records.
+    /// of which bytes between records and the headers of doubtful records are read.
     ///
     /// # Errors
     /// The level needs coins, see [`by_sum`](Self::by_sum); a file of a unit is not among `files`;
@@ -84,11 +85,14 @@ impl<'a> Join<'a> {
         options: &'a Options,
         units: &[Headers],
     ) -> Result<Self, Error> {
-        let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+        let mut index = Index::empty(&options.params);
         let (mut numbers, mut found) = (vec![], vec![]);
         let (mut announced, mut undo) = (HashMap::new(), HashMap::new());
-        for unit in units {
-            let own = files_of(files, unit)?;
+        let owned: Vec<Vec<u32>> =
+            units.iter().map(|unit| files_of(files, unit)).collect::<Result<_, _>>()?;
+        let pairs: Vec<_> = units.iter().zip(owned.iter().map(Vec::as_slice)).collect();
+        consistent::headers(files, &pairs, options)?;
+        for (unit, own) in units.iter().zip(owned) {
             for record in &unit.records {
                 let file = own.get(record.file as usize).copied().unwrap_or(u32::MAX);
                 found.push(record.found(file));
@@ -214,6 +218,10 @@ impl<'a> Join<'a> {
     /// It has no part of this sum, or one of blocks of which another one is there.
     pub fn take(&mut self, unit: usize, bodies: Bodies) -> Result<(), Error> {
         let Some(files) = self.units.get(unit) else { return Ok(()) };
+        let first = files.first().and_then(|file| self.files.files().get(*file as usize));
+        if let Some(first) = first {
+            consistent::bodies(first, |row| self.size_of(files, row), &bodies)?;
+        }
         if let Some(parts) = &mut self.parts {
             let at = |row: &Looked| Some((*files.get(row.file as usize)?, row.offset));
             let known = |row: &&Looked| at(row).is_some_and(|at| self.looked.contains_key(&at));
@@ -229,6 +237,14 @@ impl<'a> Join<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of the record of a row of the unit that has these files.
+    fn size_of(&self, files: &[u32], row: &Looked) -> Option<u32> {
+        let at = (*files.get(row.file as usize)?, row.offset);
+        let found = self.index.tree.found();
+        let record = found.binary_search_by_key(&at, |found| (found.file, found.offset)).ok()?;
+        Some(found[record].size)
     }
 
     /// The heights of the path, from its first block on, that are to be verified.
@@ -287,7 +303,7 @@ impl<'a> Join<'a> {
             let (spare, hidden) =
                 (std::mem::take(&mut looked.spare), std::mem::take(&mut looked.hidden));
             if spare > 0 {
-                let size = self.index.note_spare(&found, spare, hidden.len());
+                let size = self.index.note_spare(&found, spare, &looked.damage);
                 sizes.push((self.index.tree.record_number(node), size));
                 more.extend(hidden.iter().map(|record| record.found(found.file)));
             }

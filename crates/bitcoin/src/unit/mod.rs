@@ -9,6 +9,7 @@
 
 mod bodies;
 mod coins;
+mod consistent;
 mod digest;
 pub mod documents;
 mod hex;
@@ -22,7 +23,7 @@ use crate::index::scan::{self, files::stretch};
 use crate::inspect::datadir_of;
 use crate::options::Options;
 use crate::{BlockHash, Error, Level};
-use archive::blkdat::BlockFiles;
+use archive::blkdat::{BlockFiles, Damage};
 pub use bodies::{bodies, execute};
 pub use coins::{add_coins, coins};
 use documents::{Headers, Hex, Record, SCHEMA, Source};
@@ -102,9 +103,13 @@ impl Record {
     }
 }
 
-/// The blocks that stand in the bytes behind that of a record.
-fn hidden(files: &BlockFiles, found: &Found, bytes: u32) -> Result<Vec<Record>, Error> {
+/// The blocks in the bytes at the end of a record, and what is damaged there.
+fn hidden(
+    files: &BlockFiles,
+    found: &Found,
+    bytes: u32,
+) -> Result<(Vec<Record>, Vec<Damage>), Error> {
     let mut more = vec![];
-    stretch(files, found, bytes, &mut more)?;
-    Ok(more.iter().map(|found| record(found, None)).collect())
+    let damage = stretch(files, found, bytes, &mut more)?;
+    Ok((more.iter().map(|found| record(found, None)).collect(), damage))
 }

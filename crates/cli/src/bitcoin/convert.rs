@@ -4,7 +4,7 @@ use super::import::{bring_up_to_date, cache, failure, parse_id};
 use super::{network, sources};
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::convert::{expect_room, print_notes, status, written};
+use crate::convert::{expect_room, print_notes, written};
 use crate::host;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
@@ -13,8 +13,9 @@ use archive::output::{keep_apart, keep_store_apart, will_go};
 use bitcoin::Error;
 use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
-use bitcoin::import::Options;
-use chain::{Shortfall, Status, counted, grouped};
+use bitcoin::import::{Options, Run};
+use bitcoin::record;
+use chain::{Status, counted, grouped};
 use pipeline::Cancel;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +93,7 @@ fn from_store(
         Err(error @ Error::Fault(_)) => failure(&error, data, options),
         Err(error) => return Ok(failure(&error, data, options)),
         Ok(()) if run.stopped => return Ok(Answer::of(Status::Interrupted)),
-        Ok(()) => answer(options, run.shortfalls, run.damage),
+        Ok(()) => answer(options, &run),
     };
     if args.data.is_some() {
         stop::leaves(format!("nothing was written to {out}; the store is up to date"));
@@ -149,7 +150,7 @@ pub fn block_files(
     let room = |needed| room(args, needed);
     let copied = export::to_block_files(files, options, &args.out, writer, |_| {}, room)?;
     let Some(copied) = copied else { return Ok(Answer::of(Status::Interrupted)) };
-    let answer = answer(options, copied.shortfalls, copied.damage);
+    let answer = answer(options, &copied.run);
     let answer = written(args, answer, (0, copied.last.into()), "headers, not bodies", json)?;
     if !json {
         print_shortfalls(&answer);
@@ -163,10 +164,14 @@ fn room(args: &Convert, needed: u64) -> Result<(), Error> {
     expect_room(args, needed).map_err(|source| Error::System { action, path, source })
 }
 
-/// How a conversion ended, with what the files lack.
-fn answer(options: &Options, shortfalls: Vec<Shortfall>, notes: Vec<String>) -> Answer {
-    let status = status(&shortfalls, options.partial);
-    Answer { shortfalls, notes, ..Answer::of(status) }
+/// How a conversion ended, with what the files lack, and what is damaged in them.
+fn answer(options: &Options, run: &Run) -> Answer {
+    let status = match run.status_of_files(options.partial) {
+        Status::Verified => Status::Ok,
+        status => status,
+    };
+    let (shortfalls, notes) = (run.shortfalls.clone(), record::places(run));
+    Answer { error: run.damage_of_files(), shortfalls, notes, ..Answer::of(status) }
 }
 
 /// Says that the chain that was written is not all.

@@ -5,7 +5,7 @@ use super::unit;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
-use crate::unit::Documents;
+use crate::unit::{Documents, sealed};
 use anyhow::{Context, Result, bail};
 use bitcoin::import::{Options, Run as Ended};
 use bitcoin::{Error, Level};
@@ -29,8 +29,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     archive::output::will_go(folder.path());
     let (ended, mut outcome) = job.engine(folder.path(), &run)?;
     let mut files = vec![];
-    // what is missing is no error of the engine
-    let is_there = ended.shortfalls.is_empty() || job.options.partial;
+    // what is missing or damaged in the files is no error of the engine
+    let is_there = ended.status_of_files(job.options.partial).is_success();
     if outcome.is_ok() && is_there && !ended.stopped {
         match writing.finish(asked, verdict(&ended)) {
             Ok(written) => files = written,
@@ -58,7 +58,7 @@ pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents<'_>>, cancel: Cancel)
     options.making = Some(making_of_unit(writing.export.clone(), &writing.tables, path));
     let (answer, boundary) = unit::behind(&files, after, &options)?;
     let files = writing.export.finish()?;
-    answer.with(json!({ "boundary": boundary, "files": files }))
+    answer.with(json!({ "boundary": sealed(&boundary)?, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

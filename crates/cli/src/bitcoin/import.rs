@@ -132,6 +132,12 @@ impl Job {
         let mut record = record::of(ended, outcome, &files, &options, program::this(), &run.label);
         record.notes.append(&mut notes);
         record.notes.extend(files.copied());
+        if !stores {
+            match inspect::unchecked(&files, ended.proof.is_some()) {
+                Ok(unchecked) => record.result.unchecked.extend(unchecked),
+                Err(error) => record.notes.push(error.to_string()),
+            }
+        }
         if stores {
             record.result.committed = committed(data, &options, &mut record.notes);
         }

@@ -1,15 +1,17 @@
 //! What Bitcoin block files hold, for a person or as JSON.
 
 use super::coins;
+use super::datadir::{answer, is_readable, json_datadir, print_datadir, with_datadir};
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::host;
 use crate::inspect::print_left_out;
 use anyhow::Result;
-use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
+use archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
+use bitcoin::datadir::check;
 use bitcoin::index::{Branch, Found, Gap, Refused, Why};
-use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, inspect};
-use chain::{Status, grouped};
+use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, Meaning, Place, inspect};
+use chain::grouped;
 use report::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 /// Files that are shown one by one when they are whole.
 const MANY: usize = 20;
 /// Branches, gaps and faults that are shown; JSON has them all.
-const SHOWN: usize = 20;
+pub(super) const SHOWN: usize = 20;
 
 /// Looks at block files; and, where they are those of a datadir, at its coins.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -25,37 +27,27 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files)?;
-    let is_unread = !files.left_out().unread().is_empty();
-    let answer = Answer::of(match status(&inspection) {
-        Status::Ok if is_unread => Status::Incomplete,
-        status => status,
-    });
+    let checked = datadir.as_ref().filter(|_| args.deep);
+    let checked = checked.map(|folder| check(folder, host::cores())).transpose()?;
+    let answer = with_datadir(answer(&files, &inspection), checked.as_ref());
+    // what is damaged there has no coins to show
+    let shown = datadir.as_ref().filter(|_| checked.as_ref().is_none_or(is_readable));
     if json {
         let mut document = view.json();
-        if let Some(folder) = &datadir {
+        if let Some(folder) = shown {
             document["datadir"] = coins::of_datadir(folder)?.json();
         }
+        document["datadir_checked"] = checked.as_ref().map_or(Value::Null, json_datadir);
         return answer.with(document);
     }
     view.print();
-    if let Some(folder) = &datadir {
+    if let Some(folder) = shown {
         coins::of_datadir(folder)?.print();
     }
     print_left_out(files.left_out());
-    view.print_verdict(args.deep);
+    checked.iter().for_each(print_datadir);
+    view.print_verdict(args.deep, datadir.is_some());
     Ok(answer)
-}
-
-/// Damage counts before blocks that break a rule, and these before gaps.
-fn status(inspection: &Inspection) -> Status {
-    let damaged = inspection.reports.iter().any(|report| report.damage_count > 0);
-    let bad_bodies = inspection.bodies.as_ref().is_some_and(|bodies| bodies.fault_count > 0);
-    match inspection.is_sound() {
-        true => Status::Ok,
-        false if damaged => Status::Damage,
-        false if bad_bodies || inspection.summary.refused > 0 => Status::Fault,
-        false => Status::Incomplete,
-    }
 }
 
 /// The datadir in whose `blocks` folder all the files are.
@@ -83,7 +75,7 @@ impl View<'_> {
         println!("{network}, {number}, {}", counted(self.files.bytes(), "byte"));
         for (file, report) in files.iter().zip(&inspection.reports) {
             if files.len() <= MANY || report.damage_count > 0 {
-                print_file(file, report);
+                print_file(file, report, &self.places(file));
             }
         }
         if files.len() > MANY {
@@ -105,6 +97,15 @@ impl View<'_> {
         if let Some(bodies) = &inspection.bodies {
             print_bodies(bodies);
         }
+    }
+
+    /// The damaged places of a file.
+    fn places(&self, file: &BlockFile) -> Vec<&Place> {
+        let files = self.files.files();
+        let is_of = |place: &&Place| {
+            files.get(place.file as usize).is_some_and(|it| it.path() == file.path())
+        };
+        self.inspection.places.iter().filter(is_of).collect()
     }
 
     fn network(&self) -> String {
@@ -189,14 +190,24 @@ impl View<'_> {
         format!("{} byte {}", self.path(found), found.offset)
     }
 
-    fn print_verdict(&self, deep: bool) {
+    fn print_verdict(&self, deep: bool, has_datadir: bool) {
         let inspection = self.inspection;
         let damage: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
+        let harmless = |place: &&Place| matches!(place.meaning, Meaning::Nothing(_));
+        let notes = inspection.places.iter().filter(harmless).count() as u64;
+        let damage = damage - notes;
         let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
-        let depth = if deep { "every body checked" } else { "headers only; --deep checks bodies" };
+        let depth = match (deep, has_datadir) {
+            (true, _) => "every body checked",
+            (false, false) => "headers only; --deep checks bodies",
+            (false, true) => "headers and coins; --deep checks bodies, undo files and databases",
+        };
         if inspection.is_sound() && gaps > 0 {
             println!("no damage; the blocks before these are missing ({depth})");
+        } else if inspection.is_sound() && notes > 0 {
+            let notes = counted(notes, "odd place");
+            println!("no damage, no gaps; {notes} without loss of a block ({depth})");
         } else if inspection.is_sound() {
             println!("no damage, no gaps ({depth})");
         } else {
@@ -215,7 +226,9 @@ impl View<'_> {
         let linked = self.inspection.is_linked();
         json!({
             "network": self.inspection.params.as_ref().map(|params| params.name),
-            "files": files.map(|(file, report)| json_file(file, report)).collect::<Vec<_>>(),
+            "files": files
+                .map(|(file, report)| json_file(file, report, &self.places(file)))
+                .collect::<Vec<_>>(),
             "chain": linked.then(|| json!({
                 "height": summary.height,
                 "tip": tree.hash(summary.tip).to_string(),
@@ -274,28 +287,45 @@ impl View<'_> {
 }
 
 /// Shows the first of a list, and how many more there are.
-fn print_some<T>(all: &[T], print: impl Fn(&T)) {
+pub(super) fn print_some<T>(all: &[T], print: impl Fn(&T)) {
     all.iter().take(SHOWN).for_each(print);
     if all.len() > SHOWN {
         println!("       and {} more of these; --json lists all", all.len() - SHOWN);
     }
 }
 
-fn is_obfuscated(file: &BlockFile) -> bool {
-    file.key() != XorKey::default()
+/// What a damaged place means, in one word.
+fn meaning(place: &Place) -> &'static str {
+    match place.meaning {
+        Meaning::Length(_) => "damage",
+        Meaning::Lack(_) => "incomplete",
+        Meaning::Nothing(_) => "note",
+    }
 }
 
-fn print_file(file: &BlockFile, report: &FileReport) {
+fn place_text(place: &Place) -> String {
+    match &place.meaning {
+        Meaning::Length(wrong) => wrong.text(),
+        Meaning::Nothing(Some(id)) => format!("{}; block {id} is elsewhere, too", place.damage),
+        Meaning::Lack(_) | Meaning::Nothing(None) => place.damage.to_string(),
+    }
+}
+
+fn print_file(file: &BlockFile, report: &FileReport, places: &[&Place]) {
     println!("{}", file.path().display());
     let (blocks, bytes) = (counted(report.records, "block"), counted(report.bytes, "byte"));
-    let how = if is_obfuscated(file) { "obfuscated" } else { "plain" };
+    let how = if file.key().is_none() { "plain" } else { "obfuscated" };
     let tail = match report.zero_tail {
         0 => String::new(),
         zeros => format!(", {} at the end", counted(zeros, "zero")),
     };
     println!("  {blocks}, {bytes}, {how}{tail}");
-    for damage in report.damage.iter().take(SHOWN) {
-        println!("  DAMAGE: byte {}: {damage}", damage.offset);
+    for place in places.iter().take(SHOWN) {
+        let label = match place.meaning {
+            Meaning::Nothing(_) => meaning(place).to_owned(),
+            Meaning::Length(_) | Meaning::Lack(_) => meaning(place).to_uppercase(),
+        };
+        println!("  {label}: byte {}: {}", place.damage.offset, place_text(place));
     }
     let more = report.damage_count.saturating_sub(SHOWN as u64);
     if more > 0 {
@@ -317,16 +347,21 @@ fn body_fault(fault: &BodyFault) -> String {
     format!("block {height}({id}), {file} byte {offset}: {}", fault.cause)
 }
 
-fn json_file(file: &BlockFile, report: &FileReport) -> Value {
-    let damage = report.damage.iter();
-    let damage = damage
-        .map(|one| json!({ "offset": one.offset, "length": one.length, "text": one.to_string() }));
+fn json_file(file: &BlockFile, report: &FileReport, places: &[&Place]) -> Value {
+    let damage = places.iter().map(|place| {
+        json!({
+            "offset": place.damage.offset,
+            "length": place.damage.length,
+            "meaning": meaning(place),
+            "text": place_text(place),
+        })
+    });
     json!({
         "path": file.path().display().to_string(),
         "bytes": report.bytes,
         "blocks": report.records,
         "block_bytes": report.block_bytes,
-        "obfuscated": is_obfuscated(file),
+        "obfuscated": !file.key().is_none(),
         "zero_tail": report.zero_tail,
         "damage": damage.collect::<Vec<_>>(),
         "damage_count": report.damage_count,

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod coins;
 pub mod convert;
+mod datadir;
 pub mod demo;
 pub mod export;
 pub mod generate;

@@ -20,6 +20,9 @@ pub fn open<'p>(
         refuse_others(paths, network)?;
     }
     let files = blkdat::open(paths, network)?;
+    if let Some(network) = network {
+        refuse_other_work(&files, network)?;
+    }
     let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
     if let Some(params) = named.or_else(found) {
         return Ok((files, params));
@@ -49,6 +52,27 @@ fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Says so when the proof of work and the difficulty of raw blocks, which have no magic, are not
+/// those of the network.
+fn refuse_other_work(files: &BlockFiles, expected: Network) -> Result<()> {
+    for file in files.files() {
+        let cannot_read = || format!("cannot read {}", file.path().display());
+        let Some(header) = blkdat::first_header(file).with_context(cannot_read)? else { continue };
+        if expected.could_have(&header) {
+            continue;
+        }
+        let possible = Network::NAMED.iter().filter(|network| network.could_have(&header));
+        let names: Vec<String> = possible.map(ToString::to_string).collect();
+        let found = match &names[..] {
+            [] => "no proof of work of any network".to_owned(),
+            names => format!("the proof of work and difficulty of {}", names.join(" or ")),
+        };
+        let path = file.path().display();
+        bail!("--chain: expected a block of {expected}, found {found} in {path}");
+    }
+    Ok(())
 }
 
 /// How files name the network; what has no name of its own is a signet of somebody's.

@@ -6,7 +6,7 @@ use super::import::{Job, hint};
 use super::sources;
 use crate::answer::Answer;
 use crate::args::Verification;
-use crate::unit::{Documents, with_boundary};
+use crate::unit::{Documents, sealed, with_boundary};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{BlockFile, BlockFiles};
 use bitcoin::import::{Options, Run};
@@ -15,7 +15,7 @@ use bitcoin::unit::documents::{
     Bodies, Coins, Document, Execution, Finding, Headers, Salt, Source, Table, Verdict,
 };
 use bitcoin::unit::{Join, add_coins, bodies, coins, execute, headers};
-use bitcoin::{Error, Level};
+use bitcoin::{Error, Level, record};
 use chain::{FaultReport, Status, counted, grouped};
 use pipeline::Cancel;
 use std::collections::{HashMap, HashSet};
@@ -281,12 +281,13 @@ fn to_verify(
     let all: Vec<_> =
         execution.map(Document::Execution).into_iter().chain(coins).chain(tables).collect();
     let answer = Answer { notes: vec![note.clone()], ..Answer::of(Status::Unknown) };
+    let all: Vec<_> = all.iter().map(sealed).collect::<Result<_>>()?;
     if json {
         return answer.with(all);
     }
     eprintln!("note: {note}");
     for document in &all {
-        println!("{}", serde_json::to_string(document)?);
+        println!("{}", document.get());
     }
     Ok(answer)
 }
@@ -310,16 +311,14 @@ fn verdict(run: &Run, chain: &str) -> Verdict {
 fn answer(run: &Run, outcome: &Result<(), Error>, partial: bool) -> Answer {
     let status = match outcome {
         Err(error) => error.status(),
-        Ok(()) if run.shortfalls.is_empty() => Status::Verified,
-        Ok(()) if partial => Status::Partial,
-        Ok(()) => Status::Incomplete,
+        Ok(()) => run.status_of_files(partial),
     };
     let report =
         |error: &Error| FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
     Answer {
-        error: outcome.as_ref().err().map(report),
+        error: outcome.as_ref().err().map(report).or_else(|| run.damage_of_files()),
         shortfalls: run.shortfalls.clone(),
-        notes: run.damage.iter().cloned().chain(run.proof.map(|it| it.to_string())).collect(),
+        notes: record::places(run).into_iter().chain(run.proof.map(|it| it.to_string())).collect(),
         ..Answer::of(status)
     }
 }

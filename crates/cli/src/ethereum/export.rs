@@ -5,6 +5,7 @@ use super::unit;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
+use crate::unit::sealed;
 use anyhow::Result;
 use chain::{Hex, Progress, Status};
 use columns::ethereum::{Sink as Columns, tables};
@@ -55,7 +56,7 @@ pub fn of_unit(asked: &Asked<'_>, after: Option<&Boundary>, cancel: Cancel) -> R
     let boundary = verify_unit_into(&archive, &options, after, &mut sink, progress)?;
     let is_whole = boundary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
-    unit::answer_of(&boundary).with(json!({ "boundary": boundary, "files": files }))
+    unit::answer_of(&boundary).with(json!({ "boundary": sealed(&boundary)?, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

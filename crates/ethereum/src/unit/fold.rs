@@ -63,9 +63,13 @@ impl<'a> Fold<'a> {
     /// Ties the next unit to those before it. Units behind a fault only tell what they lack.
     ///
     /// # Errors
-    /// It was verified for another purpose.
+    /// It was verified for another purpose, or disagrees with itself.
     pub fn take(&mut self, unit: &Boundary) -> Result<(), JoinError> {
         self.asked.same_as(&AskedText::of(unit.schema, &unit.asked))?;
+        unit.expect_consistent().map_err(|field| {
+            let file = unit.sources.first().map(|source| source.path.clone()).unwrap_or_default();
+            JoinError::Inconsistent { file, field }
+        })?;
         let options = self.options;
         let mut link = self.link.take().unwrap_or_else(|| {
             self.format.clone_from(&unit.format);

@@ -1,11 +1,13 @@
 //! Boundaries joined in the order of their blocks: the verdict of a single run over all of them.
 
 use super::boundary::Boundary;
+use super::consistent::Inconsistent;
 use super::fold::Fold;
 use crate::fault::Error;
 use crate::import::Options;
-use chain::{Shortfall, Status};
+use chain::{FaultReport, Shortfall, Status};
 use std::fmt;
+use std::path::PathBuf;
 
 /// Units that were joined.
 #[derive(Debug)]
@@ -35,6 +37,13 @@ pub enum JoinError {
         /// What a unit was.
         found: String,
     },
+    /// One disagrees with itself.
+    Inconsistent {
+        /// A file of its unit; empty where it has none.
+        file: PathBuf,
+        /// What disagrees.
+        field: Inconsistent,
+    },
 }
 
 impl fmt::Display for JoinError {
@@ -45,11 +54,42 @@ impl fmt::Display for JoinError {
                 write!(f, "units can only be joined that were verified alike: ")?;
                 write!(f, "{what}: expected {expected}, found {found}")
             }
+            Self::Inconsistent { file, field: Inconsistent { field, expected, found } } => {
+                write!(f, "the boundary of {} disagrees with itself: {field}: ", file.display())?;
+                write!(f, "expected {expected}, found {found}")
+            }
         }
     }
 }
 
 impl std::error::Error for JoinError {}
+
+impl JoinError {
+    /// What the error says of the boundaries.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::None | Self::Asked { .. } => Status::Usage,
+            Self::Inconsistent { .. } => Status::Damage,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        let report = FaultReport::new(self.to_string());
+        match self {
+            Self::None | Self::Asked { .. } => report,
+            Self::Inconsistent { file, field } => FaultReport {
+                file: Some(file.clone()),
+                rule: Some(field.field.clone()),
+                expected: Some(field.expected.clone()),
+                found: Some(field.found.clone()),
+                ..report
+            },
+        }
+    }
+}
 
 /// Joins units, in the order of their first blocks where all of them tell it, else, and where these
 /// are equal, in the order in which they are given: that of files. `options` must ask
@@ -57,8 +97,8 @@ impl std::error::Error for JoinError {}
 /// Where there are too many units to be held at once, [`Fold`] takes them one by one.
 ///
 /// # Errors
-/// There is nothing to join, or what does not belong together. What is wrong with blocks stands in
-/// [`Joined::outcome`].
+/// There is nothing to join, what does not belong together, or what disagrees with itself. What is
+/// wrong with blocks is in [`Joined::outcome`].
 pub fn join(units: &[Boundary], options: &Options) -> Result<Joined, JoinError> {
     let mut order: Vec<&Boundary> = units.iter().collect();
     if order.iter().all(|unit| unit.starts_at().is_some()) {

@@ -6,6 +6,7 @@
 //! more memory for longer units.
 
 pub mod boundary;
+mod consistent;
 mod fold;
 mod join;
 mod source;
@@ -19,6 +20,7 @@ use crate::resume::Beginning;
 use archive::Archive;
 use boundary::{Asked, BlockName, Boundary, Counts, LastBlock, SCHEMA, UnitFault};
 use chain::{Progress, Status};
+pub use consistent::Inconsistent;
 pub use fold::Fold;
 pub use join::{JoinError, Joined, join};
 use text::{HashText, Number};

@@ -4,6 +4,7 @@
 mod containers;
 mod damage;
 mod merge;
+mod mutations;
 
 use crate::source::{self, RealBlock};
 use archive::{Archive, ChunkLimit};

@@ -316,4 +316,7 @@ pub struct Outcome {
     /// What the archive lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shortfalls: Vec<Shortfall>,
+    /// Parts of the input that were not checked, each in a sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
 }

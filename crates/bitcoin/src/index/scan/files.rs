@@ -7,7 +7,9 @@ use crate::index::Found;
 use crate::option_table::{Plan, Read};
 use crate::types::Block;
 use archive::Error;
-use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Shape, Source, Stop, Walk};
+use archive::blkdat::{
+    BlockFile, BlockFiles, Damage, DamageKind, FileReport, Record, Shape, Source, Stop, Walk,
+};
 use crypto::ManySha256;
 use pipeline::Cancel;
 use std::fs::File;
@@ -50,27 +52,43 @@ pub(crate) fn io_error(file: &BlockFile, action: &'static str, source: io::Error
     Error::Io { path: file.path().to_path_buf(), action, source }
 }
 
-/// Adds the blocks that stand in the `bytes` at the end of a record.
+/// Adds the blocks in the `bytes` at the end of a record, and returns what is damaged there.
 pub(crate) fn stretch(
     files: &BlockFiles,
     record: &Found,
     bytes: u32,
     more: &mut Vec<Found>,
-) -> Result<(), Error> {
-    let Some(file) = files.files().get(record.file as usize) else { return Ok(()) };
+) -> Result<Vec<Damage>, Error> {
+    let Some(file) = files.files().get(record.file as usize) else { return Ok(vec![]) };
     // two digits stand for a byte
     let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
     let end = record.offset + scale * u64::from(record.size);
     let start = end - scale * u64::from(bytes);
     let opened = Opened::open(file, Read::Positioned)?;
     let mut walk = Walk::stretch(file, opened.source(), start, end);
+    let before = more.len();
     while let Some(Record { offset, size, header }) =
         walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
     {
         let hash = Header(&header).hash();
         more.push(Found { hash, header, size, file: record.file, offset });
     }
-    Ok(())
+    if more.len() == before {
+        let (offset, length) = (start, end - start);
+        return Ok(vec![Damage { offset, length, kind: DamageKind::Broken { stated: bytes } }]);
+    }
+    let FileReport { mut damage, zero_tail, .. } = walk.into_report();
+    for one in &mut damage {
+        if let DamageKind::Truncated { stated } = one.kind {
+            // the file does not end there
+            one.kind = DamageKind::Broken { stated: stated.unwrap_or(0) };
+        }
+    }
+    if zero_tail > 0 {
+        let offset = end - zero_tail;
+        damage.push(Damage { offset, length: zero_tail, kind: DamageKind::Zeros });
+    }
+    Ok(damage)
 }
 
 /// The user wants an end.

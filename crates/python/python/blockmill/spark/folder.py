@@ -23,6 +23,15 @@ ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
 RLP = re.compile(rf"\.rlp{PACKED}")
 
 
+def sealed(document):
+    """The text of a document of `verify --unit` that was changed, with the checksum that a join
+    asks for: the SHA-256 of all other members, sorted, without spaces."""
+    rest = {name: value for name, value in document.items() if name != "checksum"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps({**rest, "checksum": checksum}, separators=(",", ":"))
+
+
 class Unit(NamedTuple):
     """A file; or the same behind a document that is kept with the results."""
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 from blockmill import _commands
 
-from .folder import Folder, is_of_coins, plain, states_totals
+from .folder import Folder, is_of_coins, plain, sealed, states_totals
 from .rows import Rows
 
 # boundaries in memory at once: of the units before them there is one for all
@@ -53,7 +53,7 @@ def with_totals(rows, units):
         answer = join(job, [*filter(None, [before]), boundary], partial=True)
         if answer["status"] not in ("verified", "partial"):
             return units
-        before = json.dumps({**answer["result"], "sources": []})
+        before = sealed({**answer["result"], "sources": []})
     return placed
 
 
@@ -198,8 +198,12 @@ def lacks(boundary):
     """A boundary behind a fault: what its files are and lack is all that is looked at."""
     document = json.loads(boundary)
     head = {**document["head"], "blocks": [], "good": 0}
-    lean = {**document, "head": head, "tail": [], "sides": {}, "fault": None, "last": None}
-    return json.dumps(lean)
+    # of no blocks, so that it agrees with itself
+    nothing = {"first": None, "last": None, "anchor": None, "total_before": None, "fault": None}
+    nothing |= {"blocks": 0, "difficulty_sum": "0", "tail": [], "sides": {}, "trusted": []}
+    nothing["counts"] = dict.fromkeys(document["counts"], 0)
+    nothing["status"] = "incomplete" if document["shortfalls"] else "unknown"
+    return sealed({**document, **nothing, "head": head})
 
 
 def texts(job, units):

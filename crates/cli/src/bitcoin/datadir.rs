@@ -1,0 +1,75 @@
+//! How `inspect` of block files ends, and what `--deep` says of the datadir around them: block
+//! index, undo files, chainstate.
+
+use super::inspect::{SHOWN, print_some};
+use crate::answer::Answer;
+use archive::blkdat::BlockFiles;
+use bitcoin::datadir::{CheckedDatadir, Part};
+use bitcoin::index::WrongLength;
+use bitcoin::inspect::{Inspection, Meaning};
+use chain::{FaultReport, Shortfall, Status, grouped};
+use report::counted;
+use serde_json::{Value, json};
+
+/// The status, with damaged length fields and files that are missing.
+pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
+    let mut wrong = inspection.wrong_lengths();
+    let error = wrong.next().map(WrongLength::report);
+    let notes = wrong.take(SHOWN).map(ToString::to_string).collect();
+    let lacks = inspection.places.iter().filter_map(|place| match &place.meaning {
+        Meaning::Lack(kind) => {
+            let path = files.files().get(place.file as usize)?.path();
+            Some(Shortfall::new(*kind, place.damage.to_string()).at(path, place.damage.offset))
+        }
+        Meaning::Length(_) | Meaning::Nothing(_) => None,
+    });
+    let shortfalls = lacks.take(SHOWN).chain(inspection.lacks.iter().cloned()).collect();
+    let status = match inspection.status() {
+        Status::Ok if !files.left_out().unread().is_empty() => Status::Incomplete,
+        status => status,
+    };
+    Answer { error, notes, shortfalls, ..Answer::of(status) }
+}
+
+/// Can the coins be read?
+pub(super) fn is_readable(checked: &CheckedDatadir) -> bool {
+    checked.damage.iter().all(|(part, _)| *part == Part::Undo)
+}
+
+/// The answer, with the damage of the datadir around the block files.
+pub(super) fn with_datadir(answer: Answer, checked: Option<&CheckedDatadir>) -> Answer {
+    let Some(checked) = checked.filter(|checked| checked.damage_count > 0) else { return answer };
+    let mut damage = checked.damage.iter().take(SHOWN).map(|(part, error)| {
+        let message = format!("damaged {}: {error}", part.name());
+        let (file, offset) = error.place();
+        FaultReport { file, offset, ..FaultReport::new(message) }
+    });
+    let error = answer.error.or_else(|| damage.next());
+    let notes = answer.notes.into_iter().chain(damage.map(|report| report.message)).collect();
+    Answer { status: Status::Damage, error, notes, ..answer }
+}
+
+/// Shows what the check found.
+pub(super) fn print_datadir(checked: &CheckedDatadir) {
+    let indexed = counted(checked.indexed, "block");
+    let (undo, coins) = (grouped(checked.undo_blocks), counted(checked.coins, "coin"));
+    println!("datadir: index of {indexed}, undo data of {undo}, {coins}: checksums read");
+    print_some(&checked.damage, |(part, error)| println!("DAMAGE: {}: {error}", part.name()));
+}
+
+/// The same as JSON.
+pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
+    let damage = checked.damage.iter().map(|(part, error)| {
+        let (file, offset) = error.place();
+        let file = file.map(|file| file.display().to_string());
+        let (part, text) = (part.name(), error.to_string());
+        json!({ "part": part, "file": file, "offset": offset, "text": text })
+    });
+    json!({
+        "indexed": checked.indexed,
+        "undo_blocks": checked.undo_blocks,
+        "coins": checked.coins,
+        "damage": damage.collect::<Vec<_>>(),
+        "damage_count": checked.damage_count,
+    })
+}

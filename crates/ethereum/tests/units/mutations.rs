@@ -1,0 +1,186 @@
+//! Every field of a real boundary is changed, with a good checksum: a join refuses what it can
+//! recompute, and here is what it cannot.
+
+use super::{join, unit};
+use archive::Archive;
+use blockmill_ethereum::Level;
+use blockmill_ethereum::import::Options;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::unit::JoinError;
+use blockmill_ethereum::unit::boundary::Boundary;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Fields that may be changed without a trace, and why.
+const UNKNOWN: [(&str, &str); 13] = [
+    ("asked.now", "the clock of the unit changes no verdict of old blocks"),
+    ("asked.options", "options change no verdict"),
+    ("asked.seal_seed", "seals were not sampled"),
+    ("asked.from", "a wider range holds the same blocks"),
+    ("asked.until", "a wider range holds the same blocks"),
+    ("sources", "bytes and SHA-256 of files that a join does not read"),
+    ("head.location", "a place in a file that a join does not read"),
+    ("head.blocks[].header_at", "a place in a file that a join does not read"),
+    ("head.blocks[].body_at", "a place in a file that a join does not read"),
+    ("head.blocks[].total_at", "a place in a file that a join does not read"),
+    ("tail[].ommers", "hashes of ommers: the header has the hash of their list alone"),
+    ("counts", "what a join does not count again"),
+    ("notes", "sentences about files that a join does not read"),
+];
+
+/// What else has no effect: a join works it out again, or takes less of it.
+const UNUSED: [(&str, &str); 5] = [
+    ("anchor", "a join finds the anchor again"),
+    ("format", "that of the first unit is shown, no more"),
+    ("stated", "a join compares the blocks that were verified"),
+    ("total_before", "where the units before tell the total, it is compared with that"),
+    ("head.blocks[].total_difficulty", "a total that is left out is worked out again"),
+];
+
+/// Blocks of the archive from one number to another, verified apart.
+fn part(paths: &[PathBuf], from: u64, until: u64) -> (Boundary, Options) {
+    let options = Options {
+        from: Some(from),
+        until: Some(until),
+        ..super::options(&ChainSpec::by_name("mainnet").unwrap(), Level::Bodies)
+    };
+    (unit(paths, &options, None), options)
+}
+
+/// Paths of all values of a document; elements of lists have no number.
+fn changes(value: &Value) -> Vec<(String, Value)> {
+    let mut all = vec![];
+    walk(value, &mut |path, changed| all.push((path, changed)), &|changed| changed, "");
+    all
+}
+
+/// Gives every change of `value` to `each`, as the document that `whole` makes of it.
+fn walk(
+    value: &Value,
+    each: &mut dyn FnMut(String, Value),
+    whole: &dyn Fn(Value) -> Value,
+    path: &str,
+) {
+    let mut give = |changed: Value| each(path.to_owned(), whole(changed));
+    match value {
+        Value::Null => give(json!(1)),
+        Value::Bool(value) => give(json!(!value)),
+        Value::Number(number) => {
+            let number = number.as_u64().unwrap();
+            [number.wrapping_add(1), number.wrapping_sub(1), 0, 99_999]
+                .into_iter()
+                .filter(|other| *other != number)
+                .for_each(|other| give(json!(other)));
+        }
+        Value::String(text) => {
+            for at in [0, text.len() / 2, text.len().saturating_sub(1)] {
+                let Some(char) = text.get(at..=at) else { continue };
+                let other = if char == "7" { "8" } else { "7" };
+                give(json!(format!("{}{other}{}", &text[..at], &text[at + 1..])));
+            }
+            give(json!(format!("{text}1")));
+        }
+        Value::Array(list) => {
+            for i in 0..list.len() {
+                let mut less = list.clone();
+                less.remove(i);
+                give(json!(less));
+                let mut more = list.clone();
+                more.insert(i, list[i].clone());
+                give(json!(more));
+            }
+            for (i, item) in list.iter().enumerate() {
+                let whole = |changed: Value| {
+                    let mut list = list.clone();
+                    list[i] = changed;
+                    whole(json!(list))
+                };
+                walk(item, each, &whole, &format!("{path}[]"));
+            }
+        }
+        Value::Object(members) => {
+            for name in members.keys() {
+                let mut less = members.clone();
+                less.remove(name);
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                each(path, whole(json!(less)));
+            }
+            for (name, member) in members {
+                let whole = |changed: Value| {
+                    let mut members = members.clone();
+                    members.insert(name.clone(), changed);
+                    whole(json!(members))
+                };
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                walk(member, each, &whole, &path);
+            }
+        }
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_changed_boundary_is_refused_wherever_its_fields_tell() {
+    let paths = vec![testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
+    assert!(Archive::open(&paths).is_ok());
+    let ((first, mut options), (second, _)) = (part(&paths, 0, 99), part(&paths, 100, 199));
+    (options.from, options.until) = (None, None);
+    let verdict = join(&[first.clone(), second.clone()], &options).unwrap();
+    assert_eq!(verdict.status(), chain::Status::Verified);
+    let (mut refused, mut unchanged) = (0, BTreeMap::<String, usize>::new());
+    let (mut wrong, mut by_name) = (vec![], 0);
+    for (path, changed) in changes(&serde_json::to_value(&second).unwrap()) {
+        let Ok(changed) = serde_json::from_value::<Boundary>(changed) else {
+            refused += 1;
+            continue;
+        };
+        if changed == second {
+            continue;
+        }
+        match join(&[first.clone(), changed], &options) {
+            Err(error) => {
+                by_name += usize::from(matches!(error, JoinError::Inconsistent { .. }));
+                refused += 1;
+            }
+            Ok(joined) if joined.outcome.is_err() => refused += 1,
+            Ok(joined) => {
+                let known = UNKNOWN.iter().chain(&UNUSED).find(|(name, _)| path.starts_with(name));
+                let same = joined.boundary.last == verdict.boundary.last
+                    && joined.boundary.blocks == verdict.boundary.blocks;
+                match known {
+                    Some((name, _)) if same => *unchanged.entry((*name).into()).or_default() += 1,
+                    _ => wrong.push(path),
+                }
+            }
+        }
+    }
+    println!("{refused} changes refused, {by_name} of them by name; not found: {unchanged:?}");
+    assert!(wrong.is_empty(), "not found: {wrong:?}");
+    assert!(refused > 300 && by_name > 150, "{refused} {by_name}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_boundary_that_disagrees_with_itself_is_named_by_field() {
+    let paths = vec![testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
+    let (boundary, mut options) = part(&paths, 0, 99);
+    (options.from, options.until) = (None, None);
+    let with = |change: &dyn Fn(&mut Boundary)| {
+        let mut changed = boundary.clone();
+        change(&mut changed);
+        match join(&[changed], &options) {
+            Err(JoinError::Inconsistent { file, field }) => {
+                assert_eq!(file, paths[0]);
+                field.field
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let last = |boundary: &mut Boundary, number| boundary.last.as_mut().unwrap().number = number;
+    assert_eq!(with(&|it| last(it, 99_999)), "last.number");
+    assert_eq!(with(&|it| it.blocks = 5), "last.number");
+    assert_eq!(with(&|it| it.last.as_mut().unwrap().hash.0[3] ^= 1), "last.hash");
+    assert_eq!(with(&|it| it.head.blocks[2].header.0[40] ^= 1), "head.blocks[2].hash");
+    assert_eq!(with(&|it| it.status = chain::Status::Damage), "status");
+}
