@@ -180,6 +180,11 @@ fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
         succeed(blockmill("check").arg(&store));
         assert_eq!(fs::read(&path).expect("a file"), whole);
     }
+    fs::remove_file(store.join("chain.json.sha256")).expect("the sum");
+    let found = document(&run(blockmill("check --json").arg(&store)));
+    assert_eq!(found["status"], "damage", "{found}");
+    succeed(&mut own.named(&store, "--until 30"));
+    succeed(blockmill("check").arg(&store));
 }
 
 #[testkit::needs(fixtures)]

@@ -13,7 +13,9 @@ mod schedule;
 pub use code_size::{CodeLimits, CodeSize, MAX_INITCODE_SIZE};
 pub use config::Config;
 pub(crate) use config::SWITCHES;
-pub use kept::{KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in};
+pub use kept::{
+    KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in, kept_without_sum,
+};
 pub use schedule::Rules;
 
 use crate::error::SpecError;

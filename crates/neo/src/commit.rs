@@ -22,8 +22,8 @@ pub enum Sink {
     Ledger(Box<Ledger>),
 }
 
-/// Does a folder hold a store of Neo blocks? A damaged one is none; one that has no block yet is
-/// recognised by its tables.
+/// Does a folder hold a store of Neo blocks? A damaged one is recognised as long as a manifest can be
+/// read; one that has no block yet, by its tables.
 ///
 /// # Errors
 /// When the system does not let it be read.
@@ -31,7 +31,7 @@ pub fn holds_neo(folder: &Path) -> Result<bool, store::Error> {
     if !ChainStore::is_in(folder)? {
         return Ok(false);
     }
-    match ChainStore::open_read_only(folder) {
+    match ChainStore::open_damaged(folder) {
         Ok((store, _)) => {
             Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
         }

@@ -4,7 +4,7 @@ use crate::data_folder::INDEX;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::scan::{self, Counts};
 use crate::index::suspects;
-use crate::index::{self, Anchor, FileStamp, Found, GENESIS, Loaded, Tree, Why};
+use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
 use crate::params::Params;
 use crate::run::{Run, Spare, Tip};

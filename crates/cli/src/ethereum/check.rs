@@ -6,7 +6,7 @@ use chain::{Level, Status};
 use ethereum::check::{self, Finding};
 use ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
 use ethereum::fault;
-use ethereum::params::{ChainSpec, KeptError, kept_in};
+use ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
 use ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use pipeline::Cancel;
 use std::path::Path;
@@ -21,26 +21,30 @@ pub fn check<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let (mut checked, repaired) = check_blocks(data, threads, repair, watch)?;
-    match kept_in(data) {
-        Ok(_) => Ok((checked, repaired)),
+    let (file, expected, found) = match kept_in(data) {
+        // a store with blocks was never left without the sum by an import that ended
+        Ok(None) if checked.tip.is_some() => match kept_without_sum(data)? {
+            Some(file) => (file, "a sum next to it".into(), "none".into()),
+            None => return Ok((checked, repaired)),
+        },
+        Ok(_) => return Ok((checked, repaired)),
         Err(KeptError::Damaged { path, expected, found }) => {
-            if repaired {
-                // what was repaired is not damaged any more
-                checked.damage.clear();
-            }
-            checked.damage.push(DamagedPart {
-                file: Some(path),
-                what: format!(
-                    "the chain's genesis.json: expected SHA-256 {expected}, found {found}"
-                ),
-                repair: CHAIN.into(),
-                ..DamagedPart::default()
-            });
-            checked.repair = checked.damage.first().map(|part| part.repair.clone());
-            Ok((checked, false))
+            (path, format!("SHA-256 {expected}"), found)
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+    if repaired {
+        // what was repaired is not damaged any more
+        checked.damage.clear();
     }
+    checked.damage.push(DamagedPart {
+        file: Some(file),
+        what: format!("the chain's genesis.json: expected {expected}, found {found}"),
+        repair: CHAIN.into(),
+        ..DamagedPart::default()
+    });
+    checked.repair = checked.damage.first().map(|part| part.repair.clone());
+    Ok((checked, false))
 }
 
 /// The same but for the chain's genesis.json.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Files without which a store is as one that never had them: nothing tells that they are gone.
-const UNTOLD: [&str; 3] = ["lock", "chain.json.sha256", "first-block-added"];
+const UNTOLD: [&str; 2] = ["lock", "first-block-added"];
 /// The advice for a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// The advice for a store of which only the state is damaged.

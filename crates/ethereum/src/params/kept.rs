@@ -99,6 +99,19 @@ pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
     Err(KeptError::Damaged { path, expected, found })
 }
 
+/// The kept genesis.json whose sum is gone, which [`kept_in`] takes for one that was not written to
+/// its end.
+///
+/// # Errors
+/// [`KeptError::Io`].
+pub fn kept_without_sum(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
+    let (path, sum) = (folder.join(FILE), folder.join(SUM));
+    let is_there = |path: &Path| {
+        files::is_there(path).map_err(|error| KeptError::Io { path: path.into(), error })
+    };
+    Ok((is_there(&path)? && !is_there(&sum)?).then_some(path))
+}
+
 /// Keeps a copy of the genesis.json `from` in the store in `folder`. Durable when it returns; a
 /// kill on the way leaves no copy, or the one of before.
 ///
