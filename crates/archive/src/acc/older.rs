@@ -9,7 +9,7 @@ const MIN_BLOCK: u32 = 109;
 
 /// Bytes from the start of a dump that tell its layout: two numbers, a length and a header up to
 /// its count of witnesses.
-pub(super) const BYTES: usize = 12 + 102;
+pub(super) const BYTES: usize = 12 + 105;
 
 /// A header layout.
 struct Layout {
