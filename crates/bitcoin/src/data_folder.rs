@@ -56,9 +56,11 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
     let index = folder.join(INDEX);
     if let Some(head) = first_bytes(&index)? {
         if !head.is_empty() && !head.starts_with(&INDEX_MAGIC) {
-            let (expected, found) = (INDEX_MAGIC.escape_ascii(), head[..8].escape_ascii());
+            let (expected, found) =
+                (INDEX_MAGIC.escape_ascii(), head[..head.len().min(8)].escape_ascii());
             let what = format!("expected a file that begins with {expected}, found {found}");
-            let advice = "remove it if nothing else needs it: the block files are scanned again";
+            let advice = "remove it if nothing else needs it, and the block files are scanned \
+                          again; `blockmill check DATA` says what else is damaged";
             return Err(Error::Damaged(format!("{}: {what}; {advice}", index.display())));
         }
         let magic = head.get(8..12).filter(|magic| *magic != params.magic);

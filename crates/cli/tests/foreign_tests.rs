@@ -114,12 +114,13 @@ fn devices_and_pipes_are_no_files_to_read_as_a_whole() {
     let scratch = Scratch::new("foreign-devices");
     let pipe = scratch.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    for path in [PathBuf::from("/dev/zero"), pipe] {
+    for (path, what) in [(PathBuf::from("/dev/zero"), "device"), (pipe, "pipe")] {
         for words in ["test", "report", "serve", "verify x --config"] {
             let ended = run(&mut bounded(words, &path));
             assert_eq!(ended.code, Some(if words == "test" { 6 } else { 2 }), "{words}: {ended:?}");
             let text = ended.stdout + &ended.stderr;
-            assert!(text.contains("expected a regular file, found a device"), "{words}: {text}");
+            let expected = format!("expected a regular file, found a {what}");
+            assert!(text.contains(&expected), "{words}: {text}");
         }
     }
     let ended = run(&mut bounded("witness", Path::new("/dev/zero")));

@@ -127,9 +127,9 @@ impl Batch {
         });
     }
 
-    /// True when the fault is that a header does not have the hash of the one before it.
-    pub(crate) fn link_is_broken(&self) -> bool {
-        self.fault.as_ref().is_some_and(Fault::is_broken_link)
+    /// True when the fault leaves in doubt the last good block as well.
+    pub(crate) fn doubts_last_good(&self) -> bool {
+        self.fault.as_ref().is_some_and(Fault::doubts_previous)
     }
 
     /// Header `i`, decoded again; the checks have decoded it before.

@@ -1,58 +1,19 @@
 //! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
+mod cause;
 mod read;
 mod told;
 
 use crate::Hash;
-use crate::body::BodyError;
-use crate::error::{Rule, Violation};
+use crate::error::Rule;
 use crate::state::DiskError;
-use archive::Location;
+use archive::{CompressionFault, Location};
 use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use pipeline::NotMade;
 use std::fmt;
+
+pub use cause::Cause;
 pub use told::{Told, ToldKind};
-
-/// Why a block is not accepted.
-#[derive(Debug)]
-pub enum Cause {
-    /// The archive cannot be read here.
-    Archive(archive::Error),
-    /// The header is no canonical RLP: its bytes are damaged.
-    Header(rlp::Error),
-    /// The body is no canonical RLP: its bytes are damaged.
-    Body(BodyError),
-    /// The block, or one of its transactions, breaks a rule of the chain.
-    Rule(Violation),
-    /// The state that the block needs cannot be read or changed: no fault of the block's.
-    State(DiskError),
-    /// What another run found, which verified the block in a part of the chain alone.
-    Told(Box<Told>),
-}
-
-impl Cause {
-    /// Is it the archive that is at fault? Its errors name their location themselves.
-    fn is_of_archive(&self) -> bool {
-        match self {
-            Self::Archive(_) => true,
-            Self::Told(told) => told.kind == ToldKind::Archive,
-            Self::Header(_) | Self::Body(_) | Self::Rule(_) | Self::State(_) => false,
-        }
-    }
-
-    /// Is it a header that cannot be decoded?
-    pub(crate) fn is_header_encoding(&self) -> bool {
-        match self {
-            Self::Header(_) => true,
-            Self::Rule(violation) => violation.rule == Rule::HeaderEncoding,
-            Self::Told(told) => {
-                told.kind == ToldKind::Header
-                    || told.rule.as_deref() == Some(Rule::HeaderEncoding.name())
-            }
-            Self::Archive(_) | Self::Body(_) | Self::State(_) => false,
-        }
-    }
-}
 
 /// A block that is not accepted. Everything before it has been verified.
 #[derive(Debug)]
@@ -68,9 +29,17 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Does the block name another parent than the block before it?
-    pub(crate) fn is_broken_link(&self) -> bool {
-        matches!(&self.cause, Cause::Rule(violation) if violation.rule == Rule::ParentHash)
+    /// Does the fault leave in doubt the block before it as well? That block has another hash than
+    /// this one names, or comes from compressed data that does not have its checksum: no block
+    /// that was read names its hash.
+    pub(crate) fn doubts_previous(&self) -> bool {
+        match &self.cause {
+            Cause::Rule(violation) => violation.rule == Rule::ParentHash,
+            Cause::Archive(archive::Error::Compressed { fault, .. }) => {
+                matches!(fault, CompressionFault::Corrupt(_))
+            }
+            _ => false,
+        }
     }
 
     /// Does the block break a rule, or are its bytes not what was written there?

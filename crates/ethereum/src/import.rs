@@ -72,8 +72,8 @@ pub(crate) fn import_behind(
     (run, outcome.and(synced).and(read_back))
 }
 
-/// Where the first block of a chunk does not follow the one before it, one of the two is damaged,
-/// perhaps the one that was just stored: it is taken back, so that a sound archive can be gone on
+/// Where the first block of a chunk does not follow the one before it, or compressed data does not
+/// have its checksum, perhaps the block that was just stored is damaged: it is taken back, so that a sound archive can be gone on
 /// with. Within a chunk the link sees to that. What an earlier run committed stays, and so does the
 /// last block of an era whose accumulator was found as published.
 fn take_back(
@@ -84,7 +84,7 @@ fn take_back(
 ) -> Result<(), Error> {
     match (outcome, &run.tip) {
         (Err(Error::Fault(fault)), Some(tip))
-            if fault.is_broken_link()
+            if fault.doubts_previous()
                 && fault.block == tip.id.number + 1
                 && run.blocks > 0
                 && !run.ends_era =>

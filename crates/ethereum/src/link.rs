@@ -175,7 +175,7 @@ impl Link {
         self.check_clock(checks, batch);
         gaps::tell(self.tip.as_ref(), batch);
         self.passed.note_fault(batch);
-        if batch.good > 0 && batch.link_is_broken() {
+        if batch.good > 0 && batch.doubts_last_good() {
             // one of the two headers is damaged, perhaps the one before: do not commit it
             batch.good -= 1;
         }

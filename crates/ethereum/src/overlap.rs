@@ -46,7 +46,7 @@ pub(crate) fn compare(
         let compare = |batch: &mut Batch| -> Result<Flow, Error> {
             run.bytes += batch.packed.disk_bytes();
             let end = link.extend(&checks, batch).range.end;
-            let fault_at = end + usize::from(batch.link_is_broken());
+            let fault_at = end + usize::from(batch.doubts_last_good());
             let fault = batch.fault.take();
             if let Some(i) = first_difference(store, batch)?
                 && (fault.is_none() || i < fault_at)

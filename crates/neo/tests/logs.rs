@@ -1,5 +1,5 @@
-//! State roots and application logs entry by entry: what `convert --to neo-go` writes under the hash
-//! of each block and each transaction is what neo-go v0.122 has there.
+//! State roots and application logs entry by entry: what `convert --to neo-go` writes under the
+//! hash of each block and each transaction is what neo-go v0.122 has there.
 //!
 //! Chains are those of the cases, a sample of random ones that is kept here
 //! (`tests/random/README.md`), and random ones that the peer makes anew.

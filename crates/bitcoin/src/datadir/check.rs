@@ -133,12 +133,13 @@ fn index(datadir: &Datadir, folder: &Path, checked: &mut CheckedDatadir) -> Resu
         {
             let path = folder.join("blocks").join(file_name(kind, number));
             let needed = u64::from(needed);
-            let outcome = match path.try_exists().map_err(Error::io(&path, "cannot open"))? {
-                false if needed == 0 || entry.blocks == 0 => Ok(()),
-                // a pruned file has an entry of zeros
-                false => Err(Error::Missing { path, what: "a file of the block index".into() }),
-                true => is_long_enough(&path, needed),
-            };
+            let outcome =
+                match system::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
+                    false if needed == 0 || entry.blocks == 0 => Ok(()),
+                    // a pruned file has an entry of zeros
+                    false => Err(Error::Missing { path, what: "a file of the block index".into() }),
+                    true => is_long_enough(&path, needed),
+                };
             checked.add(part, outcome)?;
         }
     }

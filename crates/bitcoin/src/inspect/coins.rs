@@ -106,7 +106,7 @@ pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
 pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Error> {
     let first = files.files().first().and_then(|file| file.path().parent());
     let Some(blocks) = first else { return Ok(None) };
-    let is_there = |path: &Path| path.try_exists().map_err(Error::system("open", path));
+    let is_there = |path: &Path| files::is_there(path).map_err(Error::system("open", path));
     let mut parts = vec![];
     if let Some(datadir) = blocks.parent().filter(|_| blocks.ends_with("blocks"))
         && !proven

@@ -164,7 +164,7 @@ fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
 #[test]
 fn a_store_takes_neither_itself_nor_a_damaged_one() {
     let mut good = Good::new("store-damaged", "rlp", Blocks::generated(300));
-    misunderstand(&mut import(&good.store, &good.chain, &good.store), &["into itself"]);
+    misunderstand(&mut import(&good.store, &good.chain, &good.store), &["apart from all inputs"]);
     let damaged = good.next_copy();
     crate::program::copy(&good.store, &damaged);
     let file = fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path()).find(|path| {

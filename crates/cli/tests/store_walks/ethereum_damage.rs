@@ -41,31 +41,15 @@ impl Walk<'_> {
             let told = found.message() + &found.document["notes"].to_string();
             self.ended(format!("{:?}: {told}", found.status));
             if found.status == Status::Ok {
-                Command::new("check").path(&self.data).run().expect(Status::Ok);
                 let went_back = found.document["result"]["went_back_to"].as_u64();
-                if let Some(number) = went_back {
-                    assert!(number <= before.tip, "{told}");
-                    self.unwound(number);
+                if self.repaired(before, went_back, &told) {
+                    return;
                 }
-                if told.contains("without its state") || told.contains("was given up") {
-                    self.lost_state();
-                }
-                if told.contains("import the rest again") || told.contains("the archive again") {
-                    return self.import_rest(before);
-                }
-                assert!(told.contains("rebuilt"), "{told}");
                 break;
             }
             assert_eq!(found.status, Status::Damage, "{}", found.told());
             if told.contains(CHAIN) {
-                // its blocks are whole
-                let until = before.tip.max(1);
-                let command = self.import(&self.data.clone(), before.level, until, 9);
-                command.words("--chain").path(&self.chain.genesis).run().succeed();
-                let depth = self.depth;
-                if let Some(model) = &mut self.model {
-                    model.reaches(before.level, until, depth);
-                }
+                self.name_chain(before);
             } else if told.contains(HEAL) {
                 assert_eq!(self.kind, Kind::FlatTrie);
                 let healed = Command::new("heal").path(&self.data).run();
@@ -89,6 +73,35 @@ impl Walk<'_> {
             assert!(tip.number <= model.tip);
             (model.tip, model.state) = (tip.number, state);
             model.level = Level::stored(tip.level).expect("a level");
+        }
+    }
+
+    /// Does what a repair advises; true when that was to import the rest.
+    fn repaired(&mut self, before: Model, went_back: Option<u64>, told: &str) -> bool {
+        Command::new("check").path(&self.data).run().expect(Status::Ok);
+        if let Some(number) = went_back {
+            assert!(number <= before.tip, "{told}");
+            self.unwound(number);
+        }
+        if told.contains("without its state") || told.contains("was given up") {
+            self.lost_state();
+        }
+        let again = told.contains("import the rest again") || told.contains("the archive again");
+        match again {
+            true => self.import_rest(before),
+            false => assert!(told.contains("rebuilt"), "{told}"),
+        }
+        again
+    }
+
+    /// Imports with the chain's genesis.json; the blocks are whole.
+    fn name_chain(&mut self, before: Model) {
+        let until = before.tip.max(1);
+        let command = self.import(&self.data.clone(), before.level, until, 9);
+        command.words("--chain").path(&self.chain.genesis).run().succeed();
+        let depth = self.depth;
+        if let Some(model) = &mut self.model {
+            model.reaches(before.level, until, depth);
         }
     }
 

@@ -1,5 +1,6 @@
 //! RLP exports and header streams: lists, one after the other.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Truth;
@@ -64,9 +65,12 @@ pub fn difficulty(header: &[u8]) -> u64 {
 
 pub fn truth(original: &Original, found: &[u8], trusted: bool, must: bool) -> Truth {
     let whole = split(&original.files[original.target]).expect("the original's records");
-    let Some(found) = split(found).filter(|found| !found.is_empty()) else {
+    let Some(mut found) = split(found).filter(|found| !found.is_empty()) else {
         return Truth::Broken("it is not a row of lists".into());
     };
+    // an equal block that comes again is passed over
+    let mut seen = HashSet::new();
+    found.retain(|record| seen.insert(*record));
     let last = |start: usize| (start + found.len() - 1) as u64;
     if found == whole {
         return Truth::Same { last: last(0), must };

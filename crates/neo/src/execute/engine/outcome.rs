@@ -84,8 +84,8 @@ pub struct Execution {
     pub trigger: Trigger,
     /// The gas that it took, in units of 10^-8.
     pub gas: u64,
-    /// Items on the stack at the end, serialized, the top last; the byte 0xff for those that have no
-    /// such form.
+    /// Items on the stack at the end, serialized, the top last; the byte 0xff for those that have
+    /// no such form.
     pub stack: Vec<Vec<u8>>,
     /// Notifications in order.
     pub notifications: Vec<Notification>,
