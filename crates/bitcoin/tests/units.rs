@@ -68,6 +68,7 @@ fn expect_same(units: &[Vec<PathBuf>], options: &Options, what: &str) -> String 
     };
     assert_eq!(report(&verdict), report(&outcome), "{what}");
     assert_eq!(own.shortfalls, run.shortfalls, "{what}");
+    assert_eq!(own.wrong_lengths, run.wrong_lengths, "{what}");
     assert_eq!((own.best, own.anchor, own.stale), (run.best, run.anchor, run.stale), "{what}");
     if outcome.is_ok() {
         assert_eq!((own.tip, own.range, own.blocks), (run.tip, run.range, run.blocks), "{what}");
@@ -249,6 +250,66 @@ fn damaged_files_get_the_verdict_of_a_single_run() {
         *verdicts.entry(verdict).or_default() += 1;
     }
     println!("{verdicts:#?}");
+}
+
+/// Writes the blocks to two files, each a unit: the second has those from `middle` on, where
+/// `change` changes the bytes, told the length of their first record.
+fn two_units(
+    folder: &Path,
+    (params, blocks, middle): (&Params, &[Vec<u8>], usize),
+    change: impl FnOnce(&mut Vec<u8>, usize),
+) -> Vec<Vec<PathBuf>> {
+    let mut parts = [vec![], vec![]];
+    for (i, block) in blocks.iter().enumerate() {
+        let part = &mut parts[usize::from(i >= middle)];
+        part.extend(params.magic);
+        part.extend((block.len() as u32).to_le_bytes());
+        part.extend(block);
+    }
+    change(&mut parts[1], 8 + blocks[middle].len());
+    let unit = |(i, bytes): (usize, &Vec<u8>)| {
+        let path = folder.join(format!("part-{i}.dat"));
+        fs::write(&path, bytes).unwrap();
+        vec![path]
+    };
+    parts.iter().enumerate().map(unit).collect()
+}
+
+#[test]
+fn a_block_behind_one_that_is_not_looked_at_is_found_in_units_too() {
+    let params = Params::regtest();
+    let blocks = Maker::of(&params, 44, 20).blocks;
+    let middle = blocks.len() - 2;
+    let cases = [(Level::Headers, false), (Level::Bodies, false), (Level::Bodies, true)];
+    for (level, is_bad) in cases {
+        // the next to last block's record has the last one, too, whose magic is whole or not
+        for is_lost in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let units = two_units(folder.path(), (&params, &blocks, middle), |bytes, length| {
+                let all = (bytes.len() - 8) as u32;
+                bytes[4..8].copy_from_slice(&all.to_le_bytes());
+                // its last output, and so its root
+                bytes[length - 10] ^= u8::from(is_bad);
+                bytes[length] ^= u8::from(is_lost);
+            });
+            let what = format!("{level:?}, bad: {is_bad}, lost: {is_lost}");
+            expect_same(&units, &at(&params, level), &what);
+            let (run, _) = joined(&units, &at(&params, level));
+            assert_eq!(run.shortfalls.len(), usize::from(is_lost), "{what}");
+        }
+    }
+}
+
+#[test]
+fn damage_that_ends_in_a_zero_byte_is_the_same_to_the_join() {
+    let params = Params::regtest();
+    let blocks = Maker::of(&params, 45, 20).blocks;
+    let folder = tempfile::tempdir().unwrap();
+    let units = two_units(folder.path(), (&params, &blocks, 10), |bytes, length| {
+        bytes[4] ^= 1;
+        bytes.insert(length, 0);
+    });
+    expect_same(&units, &at(&params, Level::Bodies), "a zero byte");
 }
 
 #[test]

@@ -116,28 +116,40 @@ pub(crate) fn index(
         run.counts.out_of_order = index.tree.out_of_order().into();
         run.counts.orphans = index.tree.unlinked().into();
     }
-    run.spare = suspects::measured(files, &index.tree)?;
-    while relink(files, options, data, &mut index, run)? {
-        run.spare = suspects::measured(files, &index.tree)?;
-    }
-    anchor(|found| announced_height(files, options, found), options, &mut index)?;
-    note_best(&index.tree, run);
-    if run.anchor.is_some() {
-        // there is another best tip
-        run.spare = suspects::measured(files, &index.tree)?;
-        while look_behind_blocks(files, options, data, &mut index, run)? {
-            run.spare = suspects::measured(files, &index.tree)?;
-        }
-    }
+    choose(files, options, data, &mut index, run)?;
     run.index_s = start.elapsed().as_secs_f64();
     Ok(index)
 }
 
+/// Links the blocks in the bytes that records have to spare, of those records where headers make
+/// that likely, and takes note of the first block and of the best chain.
+pub(crate) fn choose(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<(), Error> {
+    run.spare = suspects::measured(files, &index.tree)?;
+    while relink(files, options, data, index, run)? {
+        run.spare = suspects::measured(files, &index.tree)?;
+    }
+    anchor(files, options, index)?;
+    note_best(&index.tree, run);
+    if run.anchor.is_some() {
+        // there is another best tip
+        run.spare = suspects::measured(files, &index.tree)?;
+        while look_behind_blocks(files, options, data, index, run)? {
+            run.spare = suspects::measured(files, &index.tree)?;
+        }
+    }
+    Ok(())
+}
+
 /// Where no block follows the genesis block, the files may begin in the middle of the chain: the
-/// first block of the longest piece is believed, and the others are linked to it. `announced` is
-/// what a block says of its height.
+/// first block of the longest piece is believed, and the others are linked to it.
 pub(crate) fn anchor(
-    announced: impl Fn(&Found) -> Option<u32>,
+    files: &BlockFiles,
     options: &Options,
     index: &mut Index,
 ) -> Result<(), Error> {
@@ -151,7 +163,7 @@ pub(crate) fn anchor(
     if options.level == Level::Execution {
         return Err(Error::NoBeginning(found.hash));
     }
-    let announced = announced(&found);
+    let announced = announced_height(files, options, &found);
     let height = match (announced, options.from) {
         (Some(expected), Some(found)) if expected != found => {
             return Err(Error::OtherHeight { expected, found });
@@ -233,7 +245,7 @@ pub(crate) fn look_behind_blocks(
     if !relink(files, options, data, index, run)? {
         return Ok(false);
     }
-    anchor(|found| announced_height(files, options, found), options, index)?;
+    anchor(files, options, index)?;
     note_best(&index.tree, run);
     Ok(true)
 }

@@ -230,15 +230,18 @@ fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     }
 }
 
-/// The first record in some bytes of a file, and whether the bytes are zeros.
+/// The first record that begins in some bytes of a file, and where there is none up to the end of
+/// the file, whether the bytes are zeros. What follows the bytes is read, too: it tells whether a
+/// record ends there.
 fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool), Error> {
     if range.is_empty() {
         return Ok((None, true));
     }
     let opened = Opened::open(file, Read::Positioned)?;
-    let mut walk = Walk::stretch(file, opened.source(), range.start, range.end);
+    let mut walk = Walk::stretch(file, opened.source(), range.start, file.length());
     let found = walk.next_record().map_err(|error| io_error(file, "cannot read", error))?;
-    Ok((found.map(|found| found.offset - FRAME), walk.into_report().damage_count == 0))
+    let start = found.map(|found| found.offset - FRAME).filter(|start| range.contains(start));
+    Ok((start, walk.into_report().damage_count == 0))
 }
 
 /// Bytes of a file, as they are without obfuscation; fewer at its end.

@@ -28,8 +28,6 @@ pub struct Join<'a> {
     options: &'a Options,
     /// For each unit, which of all files its files are.
     units: Vec<Vec<u32>>,
-    /// What blocks say of their heights, where that may be asked.
-    announced: HashMap<At, u32>,
     /// For each unit, its undo files; where in them records have undo data.
     undo_files: Vec<Vec<Source>>,
     undo: HashMap<At, (u32, u32)>,
@@ -47,7 +45,8 @@ pub struct Join<'a> {
 
 impl<'a> Join<'a> {
     /// Links the headers of `units` and chooses the best chain. `files` are the files of all units,
-    /// of which bytes between records and the headers of doubtful records are read.
+    /// of which are read: bytes between records, the headers of doubtful records, and blocks near
+    /// gaps and the best tip, whose records may hide others.
     ///
     /// # Errors
     /// The level needs coins, see [`by_sum`](Self::by_sum); a file of a unit is not among `files`;
@@ -87,7 +86,7 @@ impl<'a> Join<'a> {
     ) -> Result<Self, Error> {
         let mut index = Index::empty(&options.params);
         let (mut numbers, mut found) = (vec![], vec![]);
-        let (mut announced, mut undo) = (HashMap::new(), HashMap::new());
+        let mut undo = HashMap::new();
         let owned: Vec<Vec<u32>> =
             units.iter().map(|unit| files_of(files, unit)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = units.iter().zip(owned.iter().map(Vec::as_slice)).collect();
@@ -96,7 +95,6 @@ impl<'a> Join<'a> {
             for record in &unit.records {
                 let file = own.get(record.file as usize).copied().unwrap_or(u32::MAX);
                 found.push(record.found(file));
-                announced.extend(record.announced.map(|height| ((file, record.offset), height)));
                 undo.extend(record.undo.map(|undo| ((file, record.offset), undo)));
             }
             for (file, damage) in &unit.damage {
@@ -113,7 +111,6 @@ impl<'a> Join<'a> {
             files,
             options,
             units: numbers,
-            announced,
             undo_files: units.iter().map(|unit| unit.undo.clone()).collect(),
             undo,
             parts: None,
@@ -124,17 +121,18 @@ impl<'a> Join<'a> {
             is_over: false,
             run,
         };
-        join.link(found)?;
+        join.run.counts.blocks = found.len() as u64;
+        join.index.tree = Tree::build(&options.params, found, options.now);
+        pass1::choose(files, options, None, &mut join.index, &mut join.run)?;
         Ok(join)
     }
 
-    /// Builds the tree of these records.
+    /// Builds the tree of these records, among them some that were hidden.
     fn link(&mut self, found: Vec<Found>) -> Result<(), Error> {
-        let Self { index, options, announced, run, .. } = self;
+        let Self { index, options, files, run, .. } = self;
         run.counts.blocks = found.len() as u64;
         index.tree = Tree::build(&options.params, found, options.now);
-        let height = |found: &Found| announced.get(&at(found)).copied();
-        pass1::anchor(height, options, index)?;
+        pass1::anchor(files, options, index)?;
         pass1::note_best(&index.tree, run);
         mark_invalid(&mut index.tree, &self.invalid);
         Ok(())
