@@ -73,9 +73,10 @@ pub(crate) fn import_behind(
 }
 
 /// Where the first block of a chunk does not follow the one before it, or compressed data does not
-/// have its checksum, perhaps the block that was just stored is damaged: it is taken back, so that a sound archive can be gone on
-/// with. Within a chunk the link sees to that. What an earlier run committed stays, and so does the
-/// last block of an era whose accumulator was found as published.
+/// have its checksum, perhaps the block that was just stored is damaged: it is taken back, so that
+/// an import of a sound archive can continue. Within a chunk the link sees to that. What an earlier
+/// run committed stays, and so does the last block of an era whose accumulator was found as
+/// published.
 fn take_back(
     run: &Run,
     outcome: &Result<(), Error>,

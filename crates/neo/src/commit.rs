@@ -22,8 +22,8 @@ pub enum Sink {
     Ledger(Box<Ledger>),
 }
 
-/// Does a folder hold a store of Neo blocks? A damaged one is recognised as long as a manifest can be
-/// read; one that has no block yet, by its tables.
+/// Does a folder hold a store of Neo blocks? A damaged one is recognised as long as a manifest can
+/// be read; one that has no block yet, by its tables.
 ///
 /// # Errors
 /// When the system does not let it be read.
