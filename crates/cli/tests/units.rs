@@ -113,9 +113,9 @@ fn documents_that_were_changed_are_refused_by_their_checksum() {
     // spaces and the order of members make no difference
     let value: Value = serde_json::from_str(&text).unwrap();
     fs::write(&file, serde_json::to_string_pretty(&value).unwrap()).unwrap();
-    assert_eq!(join(&[file.clone()], "").code, code(Status::Verified));
+    assert_eq!(join(std::slice::from_ref(&file), "").code, code(Status::Verified));
     fs::write(&file, text.replace("\"blocks\":8192", "\"blocks\":8191")).unwrap();
-    let ended = join(&[file.clone()], "");
+    let ended = join(std::slice::from_ref(&file), "");
     assert_eq!(ended.code, code(Status::Damage), "{ended:?}");
     for word in ["0.json: document 1", "checksum: expected ", ", found "] {
         assert!(ended.stderr.contains(word), "{ended:?}");

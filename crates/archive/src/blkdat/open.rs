@@ -188,7 +188,7 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
                 None => match (probe(path, key, network)?, network) {
                     (Some(found), _) => found,
                     (None, Some(network)) if is_named(path) => records_of(network),
-                    (None, _) => return Err(no_blocks(path, &[path.clone()], key)?),
+                    (None, _) => return Err(no_blocks(path, std::slice::from_ref(path), key)?),
                 },
             };
             files.add(path.clone(), key, found)?;
