@@ -129,19 +129,22 @@ class Verdicts(OnEngine):
             self.assertEqual(answer["error"]["block"], block)
             self.assertIn("total difficulty", answer["error"]["rule"])
 
-    def test_missing_doubled_and_overlapping_files(self):
+    def test_missing_files(self):
+        parts = cut(chain(CHAIN), 5)
+        folder = write_units(self.new(), CHAIN, *parts[:2], *parts[3:])
+        self.assertEqual(self.run_both([folder])["status"], "incomplete")
+        self.assertEqual(self.run_both([folder], partial=True)["status"], "partial")
+
+    def test_units_that_overlap_are_refused_as_their_blocks_are_not_compared(self):
         blocks = chain(CHAIN)
         parts = cut(blocks, 5)
-        cases = [
-            (parts[:2] + parts[3:], "incomplete"),
-            (parts[:3] + parts[2:], "fault"),
-            ([*parts[:2], blocks[15:33], *parts[3:]], "fault"),
-        ]
-        for parts, status in cases:
-            answer = self.run_both([write_units(self.new(), CHAIN, *parts)])
-            self.assertEqual(answer["status"], status)
-        folder = write_units(self.new(), CHAIN, *cases[0][0])
-        self.assertEqual(self.run_both([folder], partial=True)["status"], "partial")
+        for parts in (parts[:3] + parts[2:], [*parts[:2], blocks[15:33], *parts[3:]]):
+            paths = [str(write_units(self.new(), CHAIN, *parts))]
+            asked = {"level": "bodies", "partial": False, "seal": "off"}
+            answer = blockmill.spark.verify(self.spark, paths, self.new(), **asked)
+            self.assertEqual(answer["status"], "fault")
+            # a single run has the blocks, and skips equal ones
+            self.assertEqual(single_run(paths, **asked)["status"], "verified")
 
     def test_a_merge_too_late_is_looked_for_again_in_its_unit(self):
         blocks = chain(CHAIN)

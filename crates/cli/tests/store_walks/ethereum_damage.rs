@@ -138,8 +138,10 @@ impl Walk<'_> {
     fn anew(&mut self, before: Model) {
         let data = self.next_data();
         self.model = None;
-        self.import(&data, before.level, before.tip, 9).run().succeed();
-        self.continue_in(data, before);
+        // the archive begins with block 1
+        let until = before.tip.max(1);
+        self.import(&data, before.level, until, 9).run().succeed();
+        self.continue_in(data, Model { tip: until, ..before });
     }
 
     fn continue_in(&mut self, data: PathBuf, before: Model) {
