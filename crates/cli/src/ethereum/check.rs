@@ -33,8 +33,9 @@ pub fn check<'a>(
         }
         Err(error) => return Err(error.into()),
     };
+    // what was repaired is not damaged any more, and what that changed is part of the answer
+    let done = if repaired { checked.repair.take() } else { None };
     if repaired {
-        // what was repaired is not damaged any more
         checked.damage.clear();
     }
     checked.damage.push(DamagedPart {
@@ -43,7 +44,11 @@ pub fn check<'a>(
         repair: CHAIN.into(),
         ..DamagedPart::default()
     });
-    checked.repair = checked.damage.first().map(|part| part.repair.clone());
+    let advice = checked.damage.first().map(|part| part.repair.clone());
+    checked.repair = match (done, advice) {
+        (Some(done), Some(advice)) => Some(format!("{done}; {advice}")),
+        (_, advice) => advice,
+    };
     Ok((checked, false))
 }
 

@@ -1,6 +1,6 @@
 //! Damage of a store on a walk, and what `check` advises.
 
-use crate::command::Command;
+use crate::command::{Command, Ended};
 use crate::deeds::{Deed, files};
 use crate::ethereum_walk::{Kind, Model, Walk};
 use chain::{Level, Status};
@@ -49,7 +49,7 @@ impl Walk<'_> {
             }
             assert_eq!(found.status, Status::Damage, "{}", found.told());
             if told.contains(CHAIN) {
-                self.name_chain(before);
+                self.name_chain(before, &found, &told);
             } else if told.contains(HEAL) {
                 assert_eq!(self.kind, Kind::FlatTrie);
                 let healed = Command::new("heal").path(&self.data).run();
@@ -94,8 +94,15 @@ impl Walk<'_> {
         again
     }
 
-    /// Imports with the chain's genesis.json; the blocks are whole.
-    fn name_chain(&mut self, before: Model) {
+    /// Imports with the chain's genesis.json, after a repair of what else was damaged.
+    fn name_chain(&mut self, before: Model, found: &Ended, told: &str) {
+        if let Some(number) = found.document["result"]["went_back_to"].as_u64() {
+            assert!(number <= before.tip, "{told}");
+            self.unwound(number);
+        }
+        if told.contains("without its state") || told.contains("was given up") {
+            self.lost_state();
+        }
         let until = before.tip.max(1);
         let command = self.import(&self.data.clone(), before.level, until, 9);
         command.words("--chain").path(&self.chain.genesis).run().succeed();
