@@ -143,10 +143,10 @@ impl Walk<'_> {
         self.note("stop", words);
         let command = self.import(&self.data.clone(), level, until, chunk);
         let ended = command.stop_after(after);
-        assert!(ended.is_success_or_stop(), "{}", ended.told());
         if self.model.is_some_and(|model| model.level == Level::Headers && level > model.level) {
             return self.raised(ended, level, None);
         }
+        assert!(ended.is_success_or_stop(), "{}", ended.told());
         self.adopt_partial(level, until, ended.status.is_success());
     }
 
