@@ -1,7 +1,7 @@
 //! Archives of every format, made from the bytes of one input and read through the front door.
 
 use crate::input::{Input, folder};
-use archive::{
+use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Error, Format, Packed, Part, Want, WriteOptions,
     inspect,
 };

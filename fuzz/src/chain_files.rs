@@ -1,16 +1,16 @@
 //! Bitcoin: blocks, files of blocks, scripts and undo data.
 
 use crate::input::{Input, folder};
-use archive::blkdat::{BodyReader, open};
-use bitcoin::coins::PackedCoin;
-use bitcoin::coins::compress::{CoinReader, write_coin};
-use bitcoin::index::scan::pass1;
-use bitcoin::option_table::Setting;
-use bitcoin::params::Params;
-use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
-use bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
-use bitcoin::undo;
-use crypto::{Signatures, sha256d};
+use blockmill_archive::blkdat::{BodyReader, open};
+use blockmill_bitcoin::coins::PackedCoin;
+use blockmill_bitcoin::coins::compress::{CoinReader, write_coin};
+use blockmill_bitcoin::index::scan::pass1;
+use blockmill_bitcoin::option_table::Setting;
+use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
+use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
+use blockmill_bitcoin::undo;
+use blockmill_crypto::{Signatures, sha256d};
 use std::fs;
 
 #[path = "../../crates/bitcoin/tests/naive/mod.rs"]
@@ -41,7 +41,7 @@ pub fn bitcoin_block(data: &[u8]) -> bool {
 /// The parts of a block, copied out.
 fn plain_of(block: &Block) -> Plain {
     let bytes = |span: Span| span.of(&block.raw).to_vec();
-    let transaction = |each: &bitcoin::types::Transaction| Tx {
+    let transaction = |each: &blockmill_bitcoin::types::Transaction| Tx {
         version: each.version,
         inputs: block
             .inputs_of(each)

@@ -1,23 +1,23 @@
 //! RLP and what it encodes: headers, bodies, transactions, receipts.
 
-use archive::ReceiptEncoding;
-use ethereum::body::{BodyView, verify_body};
-use ethereum::header::HeaderView;
-use ethereum::params::Fork;
-use ethereum::receipts::{
+use blockmill_archive::ReceiptEncoding;
+use blockmill_ethereum::body::{BodyView, verify_body};
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::receipts::{
     consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
 };
-use ethereum::transactions::{self, Transaction, TransactionType};
-use rlp::ethereum::{Body, Log, Receipt, TrieNode};
-use rlp::{Decode, Encode, Error, Item, List, RawList, Reader, U256};
+use blockmill_ethereum::transactions::{self, Transaction, TransactionType};
+use blockmill_rlp::ethereum::{Body, Log, Receipt, TrieNode};
+use blockmill_rlp::{Decode, Encode, Error, Item, List, RawList, Reader, U256};
+use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
-use trie::RootBuilder;
 
 /// `validate` and a walk with `Reader` give one verdict, and what is accepted is canonical:
 /// encoding it again gives the same bytes.
 pub fn rlp(data: &[u8]) -> bool {
     let walked = walk(data);
-    assert_eq!(rlp::validate(data), walked);
+    assert_eq!(blockmill_rlp::validate(data), walked);
     walked.is_ok()
 }
 
@@ -48,14 +48,14 @@ fn walk(data: &[u8]) -> Result<(), Error> {
 fn check_again(item: &Item<'_>) {
     if item.is_list {
         encodes_to(item.raw, &RawList(&[item.payload]));
-        assert_eq!(item.raw.len(), rlp::list_len(item.payload.len()));
+        assert_eq!(item.raw.len(), blockmill_rlp::list_len(item.payload.len()));
     } else {
         encodes_to(item.raw, item.payload);
-        assert_eq!(item.raw.len(), rlp::bytes_len(item.payload));
+        assert_eq!(item.raw.len(), blockmill_rlp::bytes_len(item.payload));
     }
     if let Ok(number) = u64::decode(item.raw) {
         encodes_to(item.raw, &number);
-        assert_eq!(item.raw.len(), rlp::u64_len(number));
+        assert_eq!(item.raw.len(), blockmill_rlp::u64_len(number));
     }
     if let Ok(number) = U256::decode(item.raw) {
         encodes_to(item.raw, &number);
@@ -73,7 +73,7 @@ fn encodes_to(encoding: &[u8], value: &(impl Encode + ?Sized)) {
     assert_eq!(value.encode(), encoding);
     assert_eq!(value.encode_in_one_pass(), encoding);
     assert_eq!(value.encoded_len(), encoding.len());
-    assert_eq!(value.hash(), crypto::keccak256(encoding));
+    assert_eq!(value.hash(), blockmill_crypto::keccak256(encoding));
 }
 
 /// A header that decodes is encoded to the same bytes.
@@ -104,7 +104,7 @@ pub fn body(data: &[u8]) -> bool {
     }
     let root = RootBuilder::new().ordered(view.transaction_encodings());
     assert_eq!(root, naive_root(view.transaction_encodings()));
-    let header = ethereum::header::Header::default();
+    let header = blockmill_ethereum::header::Header::default();
     let raw = header.encode();
     for fork in [Fork::Frontier, Fork::London, Fork::Shanghai, Fork::Cancun, Fork::Osaka] {
         let _ = verify_body(fork, &header.view(&raw), &view, &mut RootBuilder::new());
@@ -125,7 +125,7 @@ fn naive_root<'a>(items: impl Iterator<Item = &'a [u8]>) -> [u8; 32] {
     for (position, item) in (0u64..).zip(items) {
         leaves.insert(position.encode(), item.to_vec());
     }
-    trie::naive::root(&leaves)
+    blockmill_trie::naive::root(&leaves)
 }
 
 /// A transaction that decodes is encoded to the same bytes, and is one of a body, the only one.

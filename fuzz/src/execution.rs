@@ -1,12 +1,12 @@
 //! JSON that is executed: stateless witnesses and state tests.
 
-use ethereum::durable::BlockChanges;
-use ethereum::execute::witness::Witness;
-use ethereum::params::ChainSpec;
-use ethereum::suite::{self, Verdict};
-use ethereum::transaction_rules::{TransactionRules, verify_transaction};
-use ethereum::{Address, U256};
-use rlp::ethereum::{Transaction, TransactionType};
+use blockmill_ethereum::durable::BlockChanges;
+use blockmill_ethereum::execute::witness::Witness;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::suite::{self, Verdict};
+use blockmill_ethereum::transaction_rules::{TransactionRules, verify_transaction};
+use blockmill_ethereum::{Address, U256};
+use blockmill_rlp::ethereum::{Transaction, TransactionType};
 use std::sync::OnceLock;
 
 /// Writes to storage what it was called with and the hash of 32 zeros, writes a log, makes an empty
@@ -41,7 +41,7 @@ pub(crate) fn call(gas_price: u64) -> (Transaction<'static>, Address) {
     };
     for r in 1u64.. {
         tx.r = U256::from(r);
-        let fork = ethereum::params::Fork::Shanghai;
+        let fork = blockmill_ethereum::params::Fork::Shanghai;
         let rules = TransactionRules::new(fork, U256::from(CHAIN_ID));
         let sender = verify_transaction(&tx, &rules);
         if let Ok(sender) = sender {

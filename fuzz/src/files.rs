@@ -1,10 +1,10 @@
 //! Files that the program wrote itself and finds again after a crash or damage.
 
 use crate::input::{Input, folder};
-use ethereum::ethash::Cache;
+use blockmill_ethereum::ethash::Cache;
+use blockmill_store::{Blocks, ChainStore, Items, Options, Tip};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use store::{Blocks, ChainStore, Items, Options, Tip};
 
 /// The files of a small store.
 pub(crate) const STORE_FILES: [&str; 19] = [
@@ -51,7 +51,7 @@ pub fn store(data: &[u8]) -> bool {
     read_ends(&before);
     let (mut store, _) = match ChainStore::open(folder.path(), &options) {
         // of damaged hashes no index is built
-        Err(store::Error::Damaged { .. }) => return false,
+        Err(blockmill_store::Error::Damaged { .. }) => return false,
         opened => opened.expect("it can be read"),
     };
     assert_eq!(store.tip(), tip);
@@ -84,7 +84,7 @@ fn append_block(store: &mut ChainStore, before: &ChainStore) -> bool {
     let last = before.tip().map(|tip| tip.number);
     let Some(first) = last.map_or(Some(0), |last| last.checked_add(1)) else { return false };
     let item = Items { bytes: b"x", ends: &[1] };
-    let has = |found: store::Result<Option<Vec<u8>>>| match found {
+    let has = |found: blockmill_store::Result<Option<Vec<u8>>>| match found {
         Ok(found) => found.map(|_| item),
         // an item that is there and damaged
         Err(_) => Some(item),

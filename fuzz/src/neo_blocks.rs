@@ -1,11 +1,13 @@
 //! Neo: blocks, transactions, dumps.
 
 use crate::input::folder;
-use archive::ChunkLimit;
-use archive::acc::{Batch, DumpWriter, Reader, inspect, open};
-use crypto::ManySha256;
-use neo::types::{Attribute, Block, Condition, Conditions, Scopes, Signer, SingleTransaction};
-use neo::types::{Transaction, write};
+use blockmill_archive::ChunkLimit;
+use blockmill_archive::acc::{Batch, DumpWriter, Reader, inspect, open};
+use blockmill_crypto::ManySha256;
+use blockmill_neo::types::{
+    Attribute, Block, Condition, Conditions, Scopes, Signer, SingleTransaction,
+};
+use blockmill_neo::types::{Transaction, write};
 use std::fs;
 
 /// A byte that says whether headers have state roots, and a block: what is decoded is encoded to
@@ -25,7 +27,7 @@ pub fn neo_block(data: &[u8]) -> bool {
     write::number(&mut again, block.transactions.len() as u64);
     for transaction in block.transactions() {
         encode(transaction, &mut again);
-        assert_eq!(crypto::sha256(transaction.signed_bytes()), transaction.hash().0);
+        assert_eq!(blockmill_crypto::sha256(transaction.signed_bytes()), transaction.hash().0);
     }
     assert_eq!(again, block.raw);
     if block.raw != raw {

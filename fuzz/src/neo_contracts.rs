@@ -1,13 +1,13 @@
 //! Neo: the code of contracts, their manifests, and scripts that run.
 
-use neo::execute::block::{Executor, machine};
-use neo::execute::contract::{Contract, Manifest, Nef, check_script};
-use neo::execute::engine::{Chain, Contracts, Engine, Shared, Trigger};
-use neo::execute::native::Natives;
-use neo::execute::past::Past;
-use neo::params::Protocol;
-use neo::state::{Base, State};
-use neo::types::Block;
+use blockmill_neo::execute::block::{Executor, machine};
+use blockmill_neo::execute::contract::{Contract, Manifest, Nef, check_script};
+use blockmill_neo::execute::engine::{Chain, Contracts, Engine, Shared, Trigger};
+use blockmill_neo::execute::native::Natives;
+use blockmill_neo::execute::past::Past;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::state::{Base, State};
+use blockmill_neo::types::Block;
 
 /// What a script may spend, in units of 10^-8 GAS.
 const GAS: u64 = 2_000_000;
@@ -37,7 +37,7 @@ pub fn neo_manifest(data: &[u8]) -> bool {
 pub fn neo_script(data: &[u8]) -> bool {
     let protocol = Protocol::by_name("mainnet").expect("a built-in network");
     let mut genesis = Block { raw: protocol.genesis_block(), ..Block::default() };
-    genesis.decode(false, &crypto::ManySha256::scalar()).expect("the first block");
+    genesis.decode(false, &blockmill_crypto::ManySha256::scalar()).expect("the first block");
     let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
     let (mut executor, mut vm) = (Executor::default(), machine());
     let mut state = State::new(Base::default());

@@ -1,16 +1,18 @@
 //! Fast versions against the plain ones that they must equal.
 
 use crate::input::Input;
-use crypto::{EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512};
-use ethereum::U256;
-use ethereum::difficulty::{Formula, Parent};
-use ethereum::difficulty_bigint;
-use ethereum::ethash::naive::hashimoto_light;
-use ethereum::ethash::{Cache, Seal, SealError, check_seals};
-use rlp::Encode;
+use blockmill_crypto::{
+    EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512,
+};
+use blockmill_ethereum::U256;
+use blockmill_ethereum::difficulty::{Formula, Parent};
+use blockmill_ethereum::difficulty_bigint;
+use blockmill_ethereum::ethash::naive::hashimoto_light;
+use blockmill_ethereum::ethash::{Cache, Seal, SealError, check_seals};
+use blockmill_rlp::Encode;
+use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use trie::RootBuilder;
 
 /// Difficulties in machine words and in integers without bounds.
 pub fn difficulty(data: &[u8]) -> bool {
@@ -50,14 +52,20 @@ pub fn trie(data: &[u8]) -> bool {
         leaves.insert(key, value);
     }
     let mut builder = RootBuilder::with_hasher(ManyKeccak::detect());
-    assert_eq!(builder.sorted(&leaves), trie::naive::root(&leaves));
+    assert_eq!(builder.sorted(&leaves), blockmill_trie::naive::root(&leaves));
     let in_order: BTreeMap<Vec<u8>, Vec<u8>> =
         (0u64..).zip(&items).map(|(position, item)| (position.encode(), item.clone())).collect();
-    let root = trie::naive::root(&in_order);
+    let root = blockmill_trie::naive::root(&in_order);
     assert_eq!(builder.ordered(items.iter().map(|item| &item[..])), root);
     let hashed = leaves.iter().map(|(key, value)| (keccak256(key).to_vec(), value.clone()));
-    assert_eq!(trie::secure_root(leaves.iter()), trie::naive::root(&hashed.collect()));
-    assert_eq!(root_of_parts(&mut builder, &leaves), trie::naive::root(&whole_keys(&leaves)));
+    assert_eq!(
+        blockmill_trie::secure_root(leaves.iter()),
+        blockmill_trie::naive::root(&hashed.collect())
+    );
+    assert_eq!(
+        root_of_parts(&mut builder, &leaves),
+        blockmill_trie::naive::root(&whole_keys(&leaves))
+    );
     true
 }
 
@@ -73,7 +81,7 @@ fn root_of_parts(builder: &mut RootBuilder, leaves: &BTreeMap<Vec<u8>, Vec<u8>>)
         .into_iter()
         .map(|(key, value)| (key.try_into().expect("32 bytes"), value))
         .collect();
-    let mut joiner = trie::PartJoiner::default();
+    let mut joiner = blockmill_trie::PartJoiner::default();
     let (mut before, mut rest) = (None, &leaves[..]);
     while let Some((key, _)) = rest.first() {
         let end = rest.iter().position(|(_, value)| value[0] & 1 == 1);
@@ -125,10 +133,10 @@ pub fn sha256(data: &[u8]) -> bool {
     while !input.0.is_empty() {
         messages.push(input.part());
     }
-    let once: Vec<_> = messages.iter().map(|message| crypto::sha256(message)).collect();
-    let twice: Vec<_> = messages.iter().map(|message| crypto::sha256d(message)).collect();
+    let once: Vec<_> = messages.iter().map(|message| blockmill_crypto::sha256(message)).collect();
+    let twice: Vec<_> = messages.iter().map(|message| blockmill_crypto::sha256d(message)).collect();
     let pairs: Vec<[u8; 64]> = messages.iter().map(|m| Input(m).array()).collect();
-    let of_pairs: Vec<_> = pairs.iter().map(|pair| crypto::sha256d(pair)).collect();
+    let of_pairs: Vec<_> = pairs.iter().map(|pair| blockmill_crypto::sha256d(pair)).collect();
     for hasher in ManySha256::all_available() {
         let mut found = vec![[0; 32]; messages.len()];
         hasher.sha256(&messages, &mut found);
@@ -140,7 +148,7 @@ pub fn sha256(data: &[u8]) -> bool {
     }
     let mut in_parts = Sha256::new();
     messages.iter().for_each(|part| in_parts.update(part));
-    assert_eq!(in_parts.finalize(), crypto::sha256(&messages.concat()));
+    assert_eq!(in_parts.finalize(), blockmill_crypto::sha256(&messages.concat()));
     true
 }
 

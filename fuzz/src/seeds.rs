@@ -9,17 +9,17 @@ use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
 use crate::tables;
-use archive::freezer::{Layout, Writer};
-use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
-use ethereum::U256;
-use ethereum::header::Header;
-use ethereum::receipts::{consensus_to_storage, storage_to_consensus};
-use ethereum::transactions::TransactionType;
-use pipeline::record::{Program, RunRecord};
-use rlp::ethereum::{AccessListEntry, Authorization, Transaction};
-use rlp::{Encode, List, OnePass, Write};
+use blockmill_archive::freezer::{Layout, Writer};
+use blockmill_archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
+use blockmill_ethereum::U256;
+use blockmill_ethereum::header::Header;
+use blockmill_ethereum::receipts::{consensus_to_storage, storage_to_consensus};
+use blockmill_ethereum::transactions::TransactionType;
+use blockmill_pipeline::record::{Program, RunRecord};
+use blockmill_rlp::ethereum::{AccessListEntry, Authorization, Transaction};
+use blockmill_rlp::{Encode, List, OnePass, Write};
+use blockmill_store::{Blocks, ChainStore, CommitPart, Items, Options, Tip};
 use std::fs;
-use store::{Blocks, ChainStore, CommitPart, Items, Options, Tip};
 
 /// Blocks of a seed archive.
 const BLOCKS: u64 = 3;
@@ -61,19 +61,23 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "snapshot" => execution::snapshots(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
-        _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
+        _ => vec![
+            vec![0x11; 120],
+            (0..=255).collect(),
+            blockmill_crypto::keccak512(b"seed").to_vec(),
+        ],
     }
 }
 
 /// Changes of some hundred keys in many blocks.
 fn trie_changes(family: u8) -> Vec<u8> {
-    let bytes = (0..100).flat_map(|i| crypto::keccak512(&[family, i]));
+    let bytes = (0..100).flat_map(|i| blockmill_crypto::keccak512(&[family, i]));
     [family].into_iter().chain(bytes).collect()
 }
 
 /// Checks of one operation, made of numbers of every sort.
 fn signature_checks(operation: u8) -> Vec<u8> {
-    let blocks = (0..12).flat_map(|i| crypto::keccak512(&[operation, i]));
+    let blocks = (0..12).flat_map(|i| blockmill_crypto::keccak512(&[operation, i]));
     [operation].into_iter().chain(blocks).collect()
 }
 
@@ -263,7 +267,7 @@ fn store(synced: bool) -> Vec<u8> {
         let block = Block::new(number % BLOCKS);
         let (header, body) = (&block.header[..40], &block.body[..]);
         let ends = [header.len() as u32, body.len() as u32];
-        let hash = crypto::keccak256(&number.to_le_bytes());
+        let hash = blockmill_crypto::keccak256(&number.to_le_bytes());
         let blocks = Blocks {
             first: number,
             hashes: &[hash],

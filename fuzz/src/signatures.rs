@@ -1,10 +1,10 @@
 //! Signatures in batches: every way to verify them against one after the other by a library.
 
 use crate::input::Input;
-use crypto::{
+use blockmill_crypto::{
     EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant, sha256,
 };
-use ethereum::U256;
+use blockmill_ethereum::U256;
 use secp256k1::constants::{CURVE_ORDER, FIELD_SIZE};
 use secp256k1::{PublicKey, SecretKey};
 use std::fmt::Debug;

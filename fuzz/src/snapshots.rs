@@ -1,7 +1,7 @@
 //! Flat snapshots of a state.
 
-use ethereum::snapshot::{SnapshotError, verify_from};
-use pipeline::Cancel;
+use blockmill_ethereum::snapshot::{SnapshotError, verify_from};
+use blockmill_pipeline::Cancel;
 use std::path::Path;
 
 /// Bytes of the head of a snapshot and of a frame, each with its sum at the end.

@@ -1,12 +1,12 @@
 //! A table and a log file in a store.
 
 use crate::input::{Input, folder};
-use std::collections::BTreeMap;
-use std::path::Path;
-use store::{
+use blockmill_store::{
     CommitPart, Compression, Fetched, LogFile, PageCache, Scan, Store, StoreOptions, Table,
     TableOptions,
 };
+use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Bytes of a file of the log.
 const LOG_FILE: u64 = 512;
@@ -18,7 +18,7 @@ pub(crate) const FILES: [&str; 5] =
 pub(crate) fn open(
     folder: &Path,
     options: &TableOptions,
-) -> store::Result<(Store, Table, LogFile, Vec<u8>)> {
+) -> blockmill_store::Result<(Store, Table, LogFile, Vec<u8>)> {
     let mut opening = Store::open(folder, &StoreOptions::default())?;
     let table = opening.table("pairs", options)?;
     let log = opening.log("log", LOG_FILE)?;
@@ -37,7 +37,7 @@ pub(crate) fn options(byte: u8) -> TableOptions {
     }
 }
 
-fn pairs(mut scan: Scan<'_>) -> store::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+fn pairs(mut scan: Scan<'_>) -> blockmill_store::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut pairs = vec![];
     while let Some((key, value)) = scan.next()? {
         pairs.push((key.to_vec(), value.to_vec()));

@@ -1,9 +1,9 @@
 //! JSON: genesis files and run records.
 
 use crate::input::folder;
-use ethereum::header::HeaderView;
-use ethereum::params::ChainSpec;
-use pipeline::record::RunRecord;
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_pipeline::record::RunRecord;
 use std::fs;
 
 /// A genesis.json that is accepted gives a header that decodes and has the hash that is stated.

@@ -1,9 +1,9 @@
 //! Tries that change block by block against the definition.
 
 use crate::input::Input;
+use blockmill_trie::codec::{Codec, Ethereum, Neo};
+use blockmill_trie::update::{Changes, Forest, TrieId, Update, Witness};
 use std::collections::BTreeMap;
-use trie::codec::{Codec, Ethereum, Neo};
-use trie::update::{Changes, Forest, TrieId, Update, Witness};
 
 type Leaves = BTreeMap<Vec<u8>, Vec<u8>>;
 type Change = (usize, Vec<u8>, Option<Vec<u8>>);
@@ -22,8 +22,8 @@ struct Block {
 pub fn trie_update(data: &[u8]) -> bool {
     let mut input = Input(data);
     match input.byte() & 1 {
-        0 => check(&mut input, &Ethereum::new(), trie::naive::root),
-        _ => check(&mut input, &Neo::new(), trie::naive::neo_root),
+        0 => check(&mut input, &Ethereum::new(), blockmill_trie::naive::root),
+        _ => check(&mut input, &Neo::new(), blockmill_trie::naive::neo_root),
     }
     true
 }

@@ -1,8 +1,8 @@
 //! The ways to write RLP, which must all give the same bytes and hashes.
 
 use crate::input::Input;
-use crypto::{ManyKeccak, keccak256};
-use rlp::{Encode, Encoder, Item, Reader, U256, Write, hash_each};
+use blockmill_crypto::{ManyKeccak, keccak256};
+use blockmill_rlp::{Encode, Encoder, Item, Reader, U256, Write, hash_each};
 
 /// Levels of a value; below them there are only byte strings.
 const MAX_DEPTH: u32 = 40;
@@ -84,7 +84,7 @@ pub fn rlp_writers(data: &[u8]) -> bool {
     for value in &values {
         let encoded = value.encode();
         assert_eq!(encoded.len(), value.encoded_len());
-        assert_eq!(rlp::validate(&encoded), Ok(()));
+        assert_eq!(blockmill_rlp::validate(&encoded), Ok(()));
         assert_eq!(value.encode_in_one_pass(), encoded);
         assert_eq!(encoder.encode(value), encoded);
         hashes.push(keccak256(&encoded));

@@ -10,7 +10,7 @@ use std::mem;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use store::ChainStore;
+use blockmill_store::ChainStore;
 
 use crate::chunk::PackedBlocks;
 use crate::format::Kept;
@@ -168,7 +168,7 @@ impl ReadBlocks for Reader {
 /// has is a list without bloom, or one of more items.
 fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
     const BLOOM: usize = 256;
-    let mut receipts = rlp::Reader::new(list).list().ok()?;
+    let mut receipts = blockmill_rlp::Reader::new(list).list().ok()?;
     if receipts.is_empty() {
         return None;
     }

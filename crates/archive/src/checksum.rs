@@ -1,6 +1,6 @@
 //! A checksum of the blocks of an archive, whatever format they stand in.
 
-use chain::Digits;
+use blockmill_verdict::Digits;
 
 /// `chain-sha256:` and the digits of the SHA-256 of the first number, the last number (8 bytes
 /// each, big-endian) and the hash of the last block.
@@ -14,7 +14,7 @@ pub fn chain_checksum(first: u64, last: u64, tip: &[u8; 32]) -> String {
     bytes[..8].copy_from_slice(&first.to_be_bytes());
     bytes[8..16].copy_from_slice(&last.to_be_bytes());
     bytes[16..].copy_from_slice(tip);
-    format!("chain-sha256:{}", Digits(&crypto::sha256(&bytes)))
+    format!("chain-sha256:{}", Digits(&blockmill_crypto::sha256(&bytes)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Decodes every block of an indexed archive and goes on after damage, for `inspect`.
 
-use chain::Digits;
+use blockmill_verdict::Digits;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
     for (part, column, what) in parts {
         for (i, item) in column.iter().enumerate() {
             let absent = part == Part::AccessList && item.is_empty();
-            if let Err(source) = rlp::validate(item)
+            if let Err(source) = blockmill_rlp::validate(item)
                 && !absent
             {
                 let location = location_of(chunk, part, i);
@@ -83,7 +83,7 @@ fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
 /// Compares the hash of each header with the one that the archive states.
 pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
     for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
-        let hash = crypto::keccak256(header);
+        let hash = blockmill_crypto::keccak256(header);
         if hash != *stated {
             report.damaged(&Error::BadRecord {
                 location: location_of(chunk, Part::Header, i),

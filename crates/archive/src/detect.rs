@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use system::files::{self, FileKind};
+use blockmill_platform::files::{self, FileKind};
 
 use crate::format::{ARCHIVES, Recognise};
 use crate::input::{Compression, Input};

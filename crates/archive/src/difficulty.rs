@@ -10,8 +10,10 @@ use crate::{Chunk, Error};
 const FIELDS_BEFORE: usize = 7;
 
 /// The number and the difficulty (big-endian) in the RLP of a header.
-pub(crate) fn number_and_difficulty(header: &[u8]) -> Result<(u64, [u8; 32]), rlp::Error> {
-    let mut fields = rlp::Reader::new(header).list()?;
+pub(crate) fn number_and_difficulty(
+    header: &[u8],
+) -> Result<(u64, [u8; 32]), blockmill_rlp::Error> {
+    let mut fields = blockmill_rlp::Reader::new(header).list()?;
     for _ in 0..FIELDS_BEFORE {
         fields.item()?;
     }
@@ -75,7 +77,7 @@ fn add(a: &[u8; 32], b: &[u8; 32]) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rlp::{OnePass, Write};
+    use blockmill_rlp::{OnePass, Write};
 
     /// A header with seven empty fields, then difficulty and number.
     fn header(number: u64, difficulty: u64) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Compression, CompressionFault, Location, format};
-use chain::{Hex, ShortfallKind, Status};
+use blockmill_verdict::{Hex, ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the location, what stands there, what
 /// was expected and what was found.
@@ -122,7 +122,7 @@ pub enum Error {
         /// What the item is.
         what: &'static str,
         /// Why, and how far from the location.
-        source: rlp::Error,
+        source: blockmill_rlp::Error,
     },
     /// An item announces more bytes than any genuine one has.
     TooLarge {
@@ -171,7 +171,7 @@ pub enum Error {
         found: String,
     },
     /// A store that is read as an archive cannot be read.
-    Store(store::Error),
+    Store(blockmill_store::Error),
     /// No archive format that this program knows.
     UnknownFormat {
         /// The file or folder.
@@ -361,8 +361,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }

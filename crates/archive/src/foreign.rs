@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use system::files;
+use blockmill_platform::files;
 
 use crate::Error;
 use crate::detect::claims_to_be_archive;

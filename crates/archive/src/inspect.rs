@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chain::{ShortfallKind, Status};
+use blockmill_verdict::{ShortfallKind, Status};
 use serde::Serialize;
 
 use crate::detect::{
@@ -48,7 +48,7 @@ impl Inspection {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FileReport {
     /// The file or folder.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
     /// None when no format was recognised. That is damage when the file was named, or is named
     /// like an archive, else a note.
@@ -137,10 +137,10 @@ impl From<&Error> for Damage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The file before.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub before: PathBuf,
     /// The file after.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub after: PathBuf,
     /// Number of the block that should come first in `after`.
     pub expected: u64,

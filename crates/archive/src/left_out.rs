@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use chain::{Shortfall, ShortfallKind};
+use blockmill_verdict::{Shortfall, ShortfallKind};
 use serde::Serialize;
 
 use crate::input::Compression;
@@ -56,7 +56,7 @@ const OWN: [&str; 5] = ["lock", "flock", "xor.dat", "nodekey", "jwtsecret"];
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unread {
     /// The file.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
     /// What it is, and what to do with it.
     pub what: String,

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use system::files::{self, FileKind};
+use blockmill_platform::files::{self, FileKind};
 
 use crate::detect::natural_order;
 use crate::left_out::is_harmless;

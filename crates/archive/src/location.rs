@@ -25,7 +25,7 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The file.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub file: PathBuf,
     /// Offset of the item's first byte.
     pub offset: u64,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rlp::{Encode, RawList, Reader};
+use blockmill_rlp::{Encode, RawList, Reader};
 
 use crate::chunk::PackedBlocks;
 use crate::stream::{self, Packed, Sink};
@@ -30,7 +30,7 @@ pub(crate) struct Parts<'a> {
 }
 
 /// Cuts a block. Only the outermost lists are looked at.
-pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, rlp::Error> {
+pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
     let mut items = Reader::new(block).list()?;
     let offset = items.offset();
     items.list()?;
@@ -67,7 +67,7 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
         if packed.bodies {
             let bodies = &mut into.bodies.bytes;
             // with room for more, since `encode_into` makes just enough
-            bodies.reserve(rlp::list_len(body.len()));
+            bodies.reserve(blockmill_rlp::list_len(body.len()));
             RawList(&[body]).encode_into(bodies);
             into.bodies.push(&[]);
             into.track(Part::Body).push(file, start + header.len() as u64);
@@ -162,7 +162,7 @@ mod tests {
         for position in 1..6 {
             let mut block = of_lists(5);
             block[position] = 0x80;
-            assert_eq!(split(&block).unwrap_err().kind, rlp::ErrorKind::ExpectedList);
+            assert_eq!(split(&block).unwrap_err().kind, blockmill_rlp::ErrorKind::ExpectedList);
         }
     }
 }

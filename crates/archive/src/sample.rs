@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use rlp::{Encode, RawList};
-use testkit::Random;
+use blockmill_rlp::{Encode, RawList};
+use blockmill_testkit::Random;
 
 use crate::{Archive, Chunk, ChunkLimit, Error, Packed, ReceiptEncoding, Want};
 

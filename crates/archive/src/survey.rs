@@ -1,6 +1,6 @@
 //! What an archive says about itself, compared with what is there, before a block is read.
 
-use chain::{Shortfall, ShortfallKind};
+use blockmill_verdict::{Shortfall, ShortfallKind};
 
 use crate::inspect::Damage;
 use crate::{Archive, Error, Location, Want};

@@ -2,10 +2,10 @@
 
 use blockmill_archive::{Archive, ChunkLimit, Error, Format, Packed, Want, inspect};
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn era1_files_are_ordered_and_name_their_network() {
-    let folder = testkit::fixture("ethereum/era1");
+    let folder = blockmill_testkit::fixture("ethereum/era1");
     let second = folder.join("mainnet-00001-a5364e9a.era1");
     let first = folder.join("mainnet-00000-5ec1ffb8.era1");
     let archive = Archive::open(&[second.clone(), first.clone()]).unwrap();
@@ -15,20 +15,20 @@ fn era1_files_are_ordered_and_name_their_network() {
     assert_eq!(archive.network_hint(), Some("mainnet"));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn files_of_two_networks_do_not_make_one_archive() {
-    let folder = testkit::fixture("ethereum/era1");
+    let folder = blockmill_testkit::fixture("ethereum/era1");
     let error = Archive::open(&[folder]).unwrap_err();
     assert!(matches!(error, Error::Mixed { .. }), "{error}");
     assert!(error.to_string().contains("sepolia"), "{error}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_open_with_and_without_the_chain_level() {
     for path in ["geth-1.9", "geth-1.17", "geth-1.17/chain"] {
-        let folder = testkit::fixture("ethereum/freezer").join(path);
+        let folder = blockmill_testkit::fixture("ethereum/freezer").join(path);
         let archive = Archive::open(&[folder]).unwrap();
         assert_eq!(archive.format(), Format::Freezer);
         assert_eq!(archive.range(), Some((0, Some(16_383))), "{path}");
@@ -42,10 +42,10 @@ fn ancient_folders_open_with_and_without_the_chain_level() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_folder_of_era1_files_of_two_networks_has_no_gaps() {
-    let folder = testkit::fixture("ethereum/era1");
+    let folder = blockmill_testkit::fixture("ethereum/era1");
     let inspection = inspect(&[folder], false).unwrap();
     assert!(inspection.is_sound(), "{inspection:?}");
     let found: Vec<_> =
@@ -58,10 +58,10 @@ fn a_folder_of_era1_files_of_two_networks_has_no_gaps() {
     assert_eq!(found, expected);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_copy_of_an_era1_file_is_skipped_with_a_note() {
-    let file = testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
+    let file = blockmill_testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("mainnet-00000-5ec1ffb8 (copy).era1");
     std::fs::copy(&file, &copy).unwrap();

@@ -12,13 +12,13 @@ const ALL: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
 /// Each `chain.rlp` with its number of blocks.
 fn exports() -> [(PathBuf, u64); 4] {
-    let chains = testkit::fixture("ethereum/chains");
+    let chains = blockmill_testkit::fixture("ethereum/chains");
     let names =
         [("hive-sync", 3000), ("hive-engine", 1024), ("geth-ethtest", 600), ("execution-apis", 54)];
     names.map(|(name, blocks)| (chains.join(name).join("chain.rlp"), blocks))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn inspect_finds_whole_chains_without_damage() {
     for (path, blocks) in exports() {
@@ -31,7 +31,7 @@ fn inspect_finds_whole_chains_without_damage() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn exports_written_again_have_the_same_bytes() {
     for (path, blocks) in exports() {
@@ -55,7 +55,7 @@ fn exports_written_again_have_the_same_bytes() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn headers_of_an_export_make_a_header_stream() {
     for (path, _) in exports() {

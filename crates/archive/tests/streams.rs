@@ -67,7 +67,7 @@ fn places_point_at_the_bytes_in_the_file() {
                 let location = chunk.location(Part::Header, i).unwrap();
                 assert_eq!((&location.file, location.unpacked), (&path, unpacked));
                 assert!(bytes[location.offset as usize..].starts_with(chunk.headers.get(i)));
-                let items = rlp::Reader::new(chunk.bodies.get(i)).list().unwrap();
+                let items = blockmill_rlp::Reader::new(chunk.bodies.get(i)).list().unwrap();
                 let location = chunk.location(Part::Body, i).unwrap();
                 assert!(bytes[location.offset as usize..].starts_with(items.rest()));
                 assert_eq!(chunk.location(Part::Receipts, i), None);
@@ -188,7 +188,7 @@ fn inspect_reads_folders_of_mixed_formats_in_natural_order() {
 fn inspect_says_that_access_lists_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let plain = block(2);
-    let items = rlp::Reader::new(&plain).list().unwrap();
+    let items = blockmill_rlp::Reader::new(&plain).list().unwrap();
     let with_list = chain::list(&[items.rest(), &[0xc1, 0xc0]].concat());
     let path = write(folder.path(), "a.rlp", &with_list);
     let report = inspect(std::slice::from_ref(&path), true).unwrap().files.remove(0);
@@ -264,12 +264,12 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             let Error::Repeated { number: 4, expected, found, before, location } = &error else {
                 panic!("{name}: {error}")
             };
-            let known = crypto::keccak256(&header(4));
+            let known = blockmill_crypto::keccak256(&header(4));
             assert_eq!((**expected == known, expected == found), (true, name == "body"));
             assert_eq!(before.offset, blocks(0..=3).len() as u64);
             let start = if inspects == 1 { blocks(0..=5).len() as u64 } else { 0 };
             assert_eq!(location.offset, start);
-            assert_eq!(error.status(), ::chain::Status::Fault);
+            assert_eq!(error.status(), blockmill_verdict::Status::Fault);
             assert!(error.to_string().contains("comes again and is another one"), "{error}");
             let inspection = inspect(&paths, false).unwrap();
             let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.damage).collect();
@@ -283,7 +283,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
 fn a_block_with_a_wrong_number_is_left_to_whoever_verifies_it() {
     let folder = tempfile::tempdir().unwrap();
     // it follows block 5 and says that it is block 2
-    let parent = crypto::keccak256(&header(5));
+    let parent = blockmill_crypto::keccak256(&header(5));
     let mut child = block(2);
     let at = child.windows(33).position(|bytes| bytes == [&[0xa0][..], &[2; 32]].concat()).unwrap();
     child[at + 1..at + 33].copy_from_slice(&parent);

@@ -5,7 +5,7 @@
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::types::{Amount, Block, hash_blocks};
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const BATCHES: [usize; 3] = [1, 16, 10_000];
 const TIME: Duration = Duration::from_millis(300);
 
 fn main() {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     println!(
         "{:>17} {:>7} {:>7} {:>7} {:>7} {:>7}",
         "MB/s of", "hasher", "parse", "ids", "rules", "all"

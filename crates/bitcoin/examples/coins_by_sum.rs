@@ -7,11 +7,11 @@
 //!     [PAIRS] [THREADS] [MIB]
 //! ```
 
-use archive::blkdat::open;
+use blockmill_archive::blkdat::open;
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::inspect::datadir_of;
 use blockmill_bitcoin::params::Params;
-use pipeline::usage::{CpuTimes, cpu_times};
+use blockmill_pipeline::usage::{CpuTimes, cpu_times};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;

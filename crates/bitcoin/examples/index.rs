@@ -3,7 +3,7 @@
 //! `BLOCKMILL_FIXTURES` set.
 //! If PATH does not exist, 1 GB of block files in random order is made there.
 
-use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, open};
+use blockmill_archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, open};
 use blockmill_bitcoin::index::scan::{Scan, pass1};
 use blockmill_bitcoin::option_table::Setting;
 use std::error::Error;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => std::thread::available_parallelism()?.get(),
     };
     if !path.exists() {
-        make(&path, &testkit::fixture("bitcoin/blocks"))?;
+        make(&path, &blockmill_testkit::fixture("bitcoin/blocks"))?;
     }
     let files = open(&[path], None)?;
     println!("{} files, {} bytes, {threads} threads", files.files().len(), files.bytes());
@@ -60,7 +60,7 @@ fn make(folder: &Path, models: &Path) -> Result<(), Box<dyn Error>> {
         let header = &mut models[model][..80];
         header[4..36].copy_from_slice(&parent);
         header[76..].copy_from_slice(&(nonce as u32).to_le_bytes());
-        parent = crypto::sha256d(header);
+        parent = blockmill_crypto::sha256d(header);
         headers.push((model, header.to_vec()));
     }
     let mut random = 1_u64;

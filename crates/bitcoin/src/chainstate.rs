@@ -7,13 +7,13 @@ use crate::data_folder::expect_own;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Tip;
+use blockmill_platform::files;
+use blockmill_store::disk::Disk;
+use blockmill_store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::disk::Disk;
-use store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
-use system::files;
 
 /// Name of the folder of coins and undo data in that of the store.
 pub(crate) const CHAINSTATE: &str = "coins";
@@ -111,13 +111,17 @@ impl Undo {
         &mut self,
         undo: impl Iterator<Item = &'a [u8]>,
         tip: Tip,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), blockmill_store::Error> {
         self.file.append_all(undo)?;
         self.tip = tip;
         Ok(())
     }
 
-    fn commit(&mut self, coins: &mut Table, genesis: &BlockHash) -> Result<(), store::Error> {
+    fn commit(
+        &mut self,
+        coins: &mut Table,
+        genesis: &BlockHash,
+    ) -> Result<(), blockmill_store::Error> {
         let state = write_state(genesis, self.tip);
         self.store.commit(&mut [coins.into(), (&mut self.file).into()], &state)
     }
@@ -208,7 +212,7 @@ impl Commit {
         coins: &Mutex<Table>,
         undo: &mut Undo,
         clock: &CommitClock,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), blockmill_store::Error> {
         undo.commit(&mut lock(coins), &self.genesis)?;
         clock.reset();
         Ok(())

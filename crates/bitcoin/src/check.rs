@@ -8,8 +8,8 @@ use crate::index::{self, Loaded};
 use crate::params::Params;
 use crate::run::Tip;
 use crate::undo;
+use blockmill_store::{LogFile, Table};
 use std::path::{Path, PathBuf};
-use store::{LogFile, Table};
 
 /// What of a store is damaged, and so what repairs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +105,13 @@ impl Checked {
     /// Takes an error as damage, unless it is trouble of another kind.
     fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
         let (location, what) = match error {
-            Error::Store(store::Error::Damaged { path, offset, what, expected, found }) => {
-                (Some((path, offset)), format!("{what}: expected {expected}, found {found}"))
-            }
+            Error::Store(blockmill_store::Error::Damaged {
+                path,
+                offset,
+                what,
+                expected,
+                found,
+            }) => (Some((path, offset)), format!("{what}: expected {expected}, found {found}")),
             Error::Damaged(what) => (None, what),
             other => return Err(other),
         };
@@ -150,12 +154,12 @@ impl Checked {
         for height in (1..=state.tip.height).rev() {
             let start = match log.read(end, &mut record) {
                 Ok(start) => start,
-                Err(error @ store::Error::Damaged { .. }) => {
+                Err(error @ blockmill_store::Error::Damaged { .. }) => {
                     self.add(Part::Undo, error.into())?;
                     self.at(height);
                     return Ok(());
                 }
-                Err(store::Error::Mismatch { what, expected, found }) => {
+                Err(blockmill_store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
                     self.damage.push(Damage {
                         part: Part::Undo,

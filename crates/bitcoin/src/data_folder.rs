@@ -5,12 +5,12 @@ use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
 use crate::fault::Error;
 use crate::index::INDEX_MAGIC;
 use crate::params::Params;
-use chain::Digits;
+use blockmill_platform::files;
+use blockmill_store::{ChainStore, Store};
+use blockmill_verdict::Digits;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
-use store::{ChainStore, Store};
-use system::files;
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";

@@ -121,4 +121,4 @@ impl Display for Rule {
 }
 
 /// A broken rule of bodies.
-pub type Violation = chain::Violation<Rule>;
+pub type Violation = blockmill_verdict::Violation<Rule>;

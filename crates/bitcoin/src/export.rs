@@ -10,10 +10,10 @@ use crate::index::Tree;
 use crate::index::{pass1, shortfalls};
 use crate::run::{Run, Spare};
 use crate::types::Block;
-use archive::blkdat::{
+use blockmill_archive::blkdat::{
     BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, Shape, WriterOptions, XorKey,
 };
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

@@ -9,9 +9,9 @@ use crate::script::ScriptFault;
 use crate::sum::Unproven;
 use crate::unit::documents::Told;
 use crate::{BlockHash, Rule, Violation, script, types};
-use archive::blkdat::BlockFiles;
-use chain::{FaultReport, Status};
-use pipeline::NotMade;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_pipeline::NotMade;
+use blockmill_verdict::{FaultReport, Status};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub enum Cause {
     /// Its bytes cannot be read.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// Its bytes are not those of the header that was found there before.
     Changed {
         /// The header's hash in pass 1.
@@ -165,9 +165,9 @@ pub enum Error {
     /// A block is not accepted.
     Fault(Box<Fault>),
     /// The files cannot be read at all.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// The store cannot be read or written.
-    Store(store::Error),
+    Store(blockmill_store::Error),
     /// The index file cannot be read or written.
     Index(FileError),
     /// The system refused to do something with a file or folder.
@@ -328,8 +328,8 @@ impl From<Unproven> for Error {
     }
 }
 
-impl From<archive::Error> for Error {
-    fn from(error: archive::Error) -> Self {
+impl From<blockmill_archive::Error> for Error {
+    fn from(error: blockmill_archive::Error) -> Self {
         Self::Archive(error)
     }
 }
@@ -346,8 +346,8 @@ impl From<datadir::Error> for Error {
     }
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }

@@ -17,11 +17,11 @@ pub use crate::run::{Run, Tip};
 use crate::sum::Sum;
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
-use archive::blkdat::BlockFiles;
-use chain::Progress;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::{Flow, Stages};
+use blockmill_verdict::Progress;
 use commit::Store;
-use crypto::ManySha256;
-use pipeline::{Flow, Stages};
 use std::path;
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub fn import(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run { started_unix: pipeline::record::unix_time(), ..Run::default() };
+    let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
     let mut outcome = passes(files, options, data, &mut progress, &mut run, start);
     if matches!(outcome, Err(Error::Stopped)) {
         (run.stopped, outcome) = (true, Ok(()));
@@ -292,8 +292,9 @@ impl Pass<'_> {
     ) -> Result<(), Error> {
         let plan = self.options.setting.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
-        let batches =
-            (0..pipeline::buffers(threads)).map(|_| Batch::new(context.terms.hasher)).collect();
+        let batches = (0..blockmill_pipeline::buffers(threads))
+            .map(|_| Batch::new(context.terms.hasher))
+            .collect();
         let mut reader = BlockReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);

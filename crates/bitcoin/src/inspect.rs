@@ -16,9 +16,9 @@ use crate::index::{Found, Summary, Tree, WrongLength};
 use crate::index::{scan, shortfalls, suspects};
 use crate::option_table::Setting;
 use crate::params::Params;
-use archive::blkdat::{BlockFiles, FileReport};
-use chain::{Shortfall, Status};
-use pipeline::Cancel;
+use blockmill_archive::blkdat::{BlockFiles, FileReport};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Shortfall, Status};
 
 /// What some block files hold.
 pub struct Inspection {

@@ -34,7 +34,7 @@ pub mod undo;
 pub mod unit;
 pub mod verified;
 
-pub use chain::Level;
+pub use blockmill_verdict::Level;
 pub use error::{Rule, Violation};
 pub use fault::Error;
 pub use types::{BlockHash, Hash};

@@ -1,9 +1,9 @@
-//! Every optimisation of the reindex, as a named option (see [`pipeline::options`]).
+//! Every optimisation of the reindex, as a named option (see [`blockmill_pipeline::options`]).
 
 use crate::script::Scripts;
-use crypto::Signatures;
-pub use pipeline::options::NamedOption;
-use pipeline::options::{self, Rung, Table};
+use blockmill_crypto::Signatures;
+pub use blockmill_pipeline::options::NamedOption;
+use blockmill_pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder.
 pub const OPTIONS: [NamedOption; 9] = [

@@ -5,11 +5,11 @@ use crate::params::Params;
 use crate::run::Tip;
 use crate::verified::Making;
 use crate::{BlockHash, Level};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::disk::{Disk, RealDisk};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use store::disk::{Disk, RealDisk};
 
 /// Time after which what is verified is committed, unless memory asked for it before.
 pub const COMMIT_EVERY: Duration = Duration::from_secs(5 * 60);

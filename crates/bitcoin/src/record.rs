@@ -4,9 +4,11 @@ use crate::Level;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
-use archive::blkdat::BlockFiles;
-use chain::{Status, counted};
-use pipeline::record::{BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage};
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_pipeline::record::{
+    BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage,
+};
+use blockmill_verdict::{Status, counted};
 
 /// Damaged places that are listed.
 const MAX_LISTED: usize = 20;
@@ -22,7 +24,7 @@ pub fn of(
 ) -> RunRecord {
     let mut record = RunRecord::new(program, label);
     record.started_unix = run.started_unix;
-    record.machine = pipeline::machine::Machine::detect();
+    record.machine = blockmill_pipeline::machine::Machine::detect();
     let (first, last) = run.range.unwrap_or_default();
     record.data = Data {
         paths: files.files().iter().map(|file| file.path().display().to_string()).collect(),
@@ -79,7 +81,7 @@ pub fn of(
 fn checksum(run: &Run, options: &Options) -> Option<String> {
     let all = (options.level == Level::Headers).then_some((0, 0));
     let ((first, _), tip) = (run.range.or(all)?, run.tip?);
-    Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash.0))
+    Some(blockmill_archive::chain_checksum(first.into(), tip.height.into(), &tip.hash.0))
 }
 
 /// What only a run over block files has: the index of their headers, then the blocks connected.

@@ -5,9 +5,9 @@ use crate::execute::Batch;
 use crate::index::scan::Counts;
 use crate::index::{Anchor, WrongLength};
 use crate::sum::Proof;
-use chain::{FaultReport, Shortfall, Status};
-use pipeline::Times;
-use pipeline::record::ChunkTimes;
+use blockmill_pipeline::Times;
+use blockmill_pipeline::record::ChunkTimes;
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::time::{Duration, Instant};
 
 /// A block of the chain.

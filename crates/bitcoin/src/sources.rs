@@ -5,8 +5,8 @@ use crate::data_folder::INDEX;
 use crate::fault::Error;
 use crate::index::{self, DAMAGED_LENGTH, FileStamp, Loaded};
 use crate::params::Params;
+use blockmill_platform::files;
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// What the index of a store says of its files.
 #[derive(Debug)]

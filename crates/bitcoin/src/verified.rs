@@ -2,7 +2,7 @@
 
 use crate::script::SpentCoin;
 use crate::types::{Block, Coin};
-use pipeline::{Made, NotMade};
+use blockmill_pipeline::{Made, NotMade};
 use std::sync::Arc;
 
 /// A block of which everything was verified that the level asks for.

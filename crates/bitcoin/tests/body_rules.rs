@@ -7,8 +7,8 @@ use blockmill_bitcoin::body::merkle::Merkle;
 use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_bitcoin::{Hash, Rule, Violation};
-use crypto::{ManySha256, sha256d};
-use testkit::Random;
+use blockmill_crypto::{ManySha256, sha256d};
+use blockmill_testkit::Random;
 
 /// Everything in force, or nothing.
 fn rules(height: u32, all: bool) -> Rules {
@@ -55,7 +55,7 @@ fn plain_root(mut nodes: Vec<Hash>) -> Hash {
     nodes.first().copied().unwrap_or_default()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_blocks_keep_all_rules() {
     let (mut commitments, mut count) = (0, 0);

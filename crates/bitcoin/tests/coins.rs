@@ -1,7 +1,7 @@
 //! Coins that are made, spent and put back; statistics against hashes that Bitcoin Core publishes.
 
 use blockmill_bitcoin::types::{Amount, Txid};
-use chain::Reversed;
+use blockmill_verdict::Reversed;
 use std::collections::BTreeMap;
 
 use blockmill_bitcoin::{
@@ -9,8 +9,8 @@ use blockmill_bitcoin::{
     coins::{CoinsError, PackedCoin, is_unspendable, key, statistics},
     types::{Coin, OutPoint},
 };
-use crypto::{sha256, sha256d};
-use store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
+use blockmill_crypto::{sha256, sha256d};
+use blockmill_store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
 
 fn open(dir: &tempfile::TempDir) -> (Store, Table, Vec<u8>) {
     let mut opening = Store::open(dir.path(), &StoreOptions::default()).unwrap();

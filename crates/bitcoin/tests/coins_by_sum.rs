@@ -11,8 +11,8 @@ use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::{Params, Repeat};
 use blockmill_bitcoin::sum::{Proof, Unproven};
 use blockmill_bitcoin::types::{BlockHash, OutPoint};
-use chain::Status;
-use testkit::Random;
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 
 /// The proof of a chain that is as it is said to be.
 #[track_caller]
@@ -73,7 +73,7 @@ fn forged_undo_data_is_refused_and_named() {
         |coin| coin.height = if coin.height > 1 { coin.height - 1 } else { 2 },
     ];
     for forge in forgeries {
-        for _ in 0..testkit::rounds(4) {
+        for _ in 0..blockmill_testkit::rounds(4) {
             let mut kept = good.clone();
             let (expected, coin) = kept.some_coin(&mut random);
             forge(coin);
@@ -128,7 +128,7 @@ fn undo_data_of_another_block_is_refused_and_named() {
 fn a_coin_too_many_or_too_few_is_refused_and_named() {
     let mut random = Random::new_each_run("a_coin_too_many");
     let good = chain(65);
-    for _ in 0..testkit::rounds(4) {
+    for _ in 0..blockmill_testkit::rounds(4) {
         let at = random.below(good.unspent.len());
         let outpoint = good.unspent[at].0;
         let mut fewer = good.clone();
@@ -241,7 +241,7 @@ fn a_coinbase_that_stands_twice_is_an_exception_or_a_fault() {
     (second.commits, second.transactions) = (false, first.transactions);
     maker.push(second);
     maker.extend(3);
-    let hash = BlockHash(crypto::sha256d(&maker.blocks[106][..80]));
+    let hash = BlockHash(blockmill_crypto::sha256d(&maker.blocks[106][..80]));
     let kept = Kept::of(&params, &maker.blocks);
     let (run, outcome) = kept.verify();
     assert!(run.unproven.unwrap().contains("again"));
@@ -280,11 +280,11 @@ fn coins_of_another_block_prove_nothing_and_a_set_of_coins_does() {
     proven(by_sum(&all, &part, &Options { until: Some(99), ..options }));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_sum_of_cores_datadir_is_zero() {
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     let options = options(Params::mainnet());
     let (run, proof) = proven(by_sum(folder.path(), folder.path(), &options));
     println!("{proof:?}");

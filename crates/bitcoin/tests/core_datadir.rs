@@ -1,7 +1,7 @@
 //! Datadirs that Bitcoin Core wrote are read, and what we write is what Core wrote.
 
 use crate::naive_connect::{Chain, Owned, Spent};
-use archive::leveldb;
+use blockmill_archive::leveldb;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin, OutPoint, Txid};
@@ -12,13 +12,13 @@ use std::process::Command;
 /// The datadir that Core wrote of the main network's blocks 0 to 4,521.
 fn cores_datadir() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     folder
 }
 
 /// The blocks of the main network's file, in order.
 fn mainnet_blocks() -> Vec<Vec<u8>> {
-    let bytes = testkit::read("bitcoin/mainnet-0-4521.dat");
+    let bytes = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
     let (mut rest, mut blocks) = (&bytes[..], Vec::new());
     while let Some((&[0xf9, 0xbe, 0xb4, 0xd9, a, b, c, d], behind)) = rest.split_first_chunk() {
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
@@ -32,8 +32,10 @@ fn mainnet_blocks() -> Vec<Vec<u8>> {
 
 /// The blocks of regtest.
 fn regtest_blocks() -> Vec<Vec<u8>> {
-    let text = std::fs::read_to_string(testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
-    let blocks: Vec<_> = text.lines().map(|line| testkit::hex::decode(line.trim())).collect();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture("bitcoin/regtest-1-206.hex.txt"))
+        .unwrap();
+    let blocks: Vec<_> =
+        text.lines().map(|line| blockmill_testkit::hex::decode(line.trim())).collect();
     assert_eq!(blocks.len(), 206);
     [vec![Params::regtest().genesis], blocks].concat()
 }
@@ -68,7 +70,7 @@ fn coins(datadir: &Datadir) -> HashMap<OutPoint, Owned> {
     coins
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
     let folder = cores_datadir();
@@ -86,7 +88,7 @@ fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
     assert_eq!(coins(&datadir), chain.coins);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_is_written_is_what_core_wrote() {
     let guard = cores_datadir();
@@ -122,7 +124,7 @@ fn what_is_written_is_what_core_wrote() {
 
 /// Runs the peer with Core's own code, `benchmarks/engines/bitcoin-core`; its line of JSON.
 fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
-    let mut command = Command::new(testkit::path_of("core_peer"));
+    let mut command = Command::new(blockmill_testkit::path_of("core_peer"));
     command.args(["open", "--chain", chain, "--dir"]).arg(datadir).args(arguments);
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
@@ -134,7 +136,7 @@ fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
 
 /// How the peer shows a block of the best chain.
 fn shown(name: &str, height: usize, block: &[u8]) -> String {
-    let hash = BlockHash(crypto::sha256d(&block[..80]));
+    let hash = BlockHash(blockmill_crypto::sha256d(&block[..80]));
     format!("\"{name}\":{{\"height\":{height},\"hash\":\"{hash}\"}}")
 }
 
@@ -144,7 +146,7 @@ fn shown_spent(spent: &Spent) -> String {
     format!("\"spent\":{{\"coins\":{coins},\"value\":{value},\"digest\":\"{digest:016x}\"}}")
 }
 
-#[testkit::needs(fixtures, core_peer)]
+#[blockmill_testkit::needs(fixtures, core_peer)]
 #[test]
 fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
     let blocks = mainnet_blocks();
@@ -172,7 +174,7 @@ fn the_coins_behind_are_good(folder: &Path, blocks: &[Vec<u8>]) {
     assert_eq!(coins(&datadir), chain.coins);
 }
 
-#[testkit::needs(fixtures, core_peer)]
+#[blockmill_testkit::needs(fixtures, core_peer)]
 #[test]
 fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
     let blocks = regtest_blocks();
@@ -193,7 +195,7 @@ fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
     let blocks = regtest_blocks();
@@ -224,10 +226,10 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
     assert_eq!(coins(&Datadir::open(&target.join("regtest")).unwrap()), chain.coins);
     // a datadir is never replaced
     let again = BlocksWriter::create(&target, &Params::regtest(), KEYS);
-    assert!(matches!(again, Err(Error::Output(archive::Error::Unwritable { .. }))));
+    assert!(matches!(again, Err(Error::Output(blockmill_archive::Error::Unwritable { .. }))));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
     let blocks = regtest_blocks();
@@ -274,7 +276,7 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
     assert!(matches!(writer.finish(), Err(Error::Database(leveldb::Error::Unsorted { .. }))));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
     let blocks = regtest_blocks();
@@ -320,7 +322,7 @@ fn with_many_tables(folder: &Path, blocks: &[Vec<u8>]) -> (PathBuf, Chain) {
     }
     // coins of no block: Core does not ask where a coin comes from until it is spent
     for i in 0..600_000u32 {
-        let hash = crypto::sha256(&i.to_le_bytes());
+        let hash = blockmill_crypto::sha256(&i.to_le_bytes());
         let script = [&[0, 20], &hash[..20]].concat();
         let coin = Owned { height: i % 200, coinbase: false, value: i.into(), script };
         chain.coins.insert(OutPoint { txid: Txid(hash), vout: i % 300 }, coin);
@@ -344,7 +346,7 @@ fn a_chainstate_of_many_tables_is_read_back() {
     assert_eq!(chain.coins.len(), 600_000);
 }
 
-#[testkit::needs(fixtures, core_peer)]
+#[blockmill_testkit::needs(fixtures, core_peer)]
 #[test]
 fn core_goes_on_with_a_chainstate_of_many_tables() {
     let folder = tempfile::tempdir().unwrap();
@@ -368,7 +370,7 @@ fn blocks_go_on_in_the_next_file_before_one_is_full() {
     for height in 0..8u32 {
         block[4..36].copy_from_slice(&parent);
         block[68..72].copy_from_slice(&(1000 - height).to_le_bytes());
-        parent = crypto::sha256d(&block[..80]);
+        parent = blockmill_crypto::sha256d(&block[..80]);
         writer.block(height, &block, (height > 0).then_some(&[0])).unwrap();
     }
     let written = writer.coins().unwrap().finish().unwrap();

@@ -26,10 +26,10 @@ fn number(value: &str) -> u64 {
     value.split('*').map(|factor| factor.trim().parse::<u64>().unwrap()).product()
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn networks_have_the_constants_of_core() {
-    let folder = testkit::path_of("core_source");
+    let folder = blockmill_testkit::path_of("core_source");
     let text = std::fs::read_to_string(folder.join("kernel/chainparams.cpp")).unwrap();
     let classes = [
         ("mainnet", "class CMainParams"),
@@ -104,10 +104,10 @@ fn check_network(params: &Params, class: &str) {
     }
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn compact_numbers_are_those_of_core() {
-    let folder = testkit::path_of("core_source");
+    let folder = blockmill_testkit::path_of("core_source");
     let text = std::fs::read_to_string(folder.join("test/arith_uint256_tests.cpp")).unwrap();
     let text = between(&text, "bignum_SetCompact)", "\n}").unwrap();
     let mut count = 0;

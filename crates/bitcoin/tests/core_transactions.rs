@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Each transaction of a file with its flags, as the only one of a block.
 fn for_each(name: &str, mut each: impl FnMut(&Block, &str)) -> usize {
-    let folder = testkit::path_of("core_source");
+    let folder = blockmill_testkit::path_of("core_source");
     let text = std::fs::read_to_string(folder.join("test/data").join(name)).unwrap();
     let tests: Vec<Vec<Value>> = serde_json::from_str(&text).unwrap();
     // comments are lists of one string
@@ -15,13 +15,13 @@ fn for_each(name: &str, mut each: impl FnMut(&Block, &str)) -> usize {
     for test in &tests {
         let mut raw = vec![0; 80];
         raw.push(1);
-        raw.extend(testkit::hex::decode(test[1].as_str().unwrap()));
+        raw.extend(blockmill_testkit::hex::decode(test[1].as_str().unwrap()));
         each(&real_blocks::decoded(&raw), test[2].as_str().unwrap());
     }
     tests.len()
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn valid_transactions_keep_the_rules() {
     let count = for_each("tx_valid.json", |block, _| {
@@ -30,7 +30,7 @@ fn valid_transactions_keep_the_rules() {
     assert!(count > 100, "{count}");
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn transactions_marked_bad_break_a_rule() {
     let mut bad = 0;

@@ -74,8 +74,8 @@ impl Good {
 
 /// Imports a file that may hold no block at all.
 fn import_any(path: &Path, options: &Options, data: &Path, what: &str) -> (u32, String) {
-    let network = archive::blkdat::Network::from_magic(options.params.magic);
-    let files = match archive::blkdat::open(&[path.to_path_buf()], network) {
+    let network = blockmill_archive::blkdat::Network::from_magic(options.params.magic);
+    let files = match blockmill_archive::blkdat::open(&[path.to_path_buf()], network) {
         Ok(files) => files,
         Err(error) => return (0, error.to_string()),
     };
@@ -129,7 +129,7 @@ fn case_options(good: &Good, random: &mut Random) -> Options {
     Options { threads: 1 + random.below(4), memory: 1 << 20, ..options }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn files_that_are_cut_anywhere_give_the_blocks_before_the_cut() {
     let mut random = Random::new(21);
@@ -150,7 +150,7 @@ fn files_that_are_cut_anywhere_give_the_blocks_before_the_cut() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn files_with_flipped_bits_give_the_blocks_before_them_and_name_the_bad_one() {
     let mut random = Random::new(22);
@@ -177,7 +177,7 @@ fn files_with_flipped_bits_give_the_blocks_before_them_and_name_the_bad_one() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn parts_that_are_missing_repeated_or_overwritten_do_not_matter_to_the_others() {
     let mut random = Random::new(23);

@@ -4,10 +4,10 @@
 use crate::naive_connect::Chain;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Options, Part, XorKey, check};
 use blockmill_bitcoin::params::Params;
+use blockmill_testkit::Random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use testkit::Random;
 
 /// Bytes of a block of a log of LevelDB; what does not hold a record's head at its end is padding.
 const LOG_BLOCK: usize = 32 << 10;
@@ -72,19 +72,20 @@ fn flip_everywhere(datadir: &Path, flips: usize, seed: u64) {
     assert_eq!(missed(datadir, undo, Part::Undo, flips, &mut random), [0; 0]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn flips_in_a_datadir_of_core_are_found_wherever_bytes_are_in_use() {
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
-    flip_everywhere(folder.path(), testkit::rounds(15), 36);
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    flip_everywhere(folder.path(), blockmill_testkit::rounds(15), 36);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn flips_in_tables_are_found_wherever_bytes_are_in_use() {
-    let text = fs::read_to_string(testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
-    let blocks = text.lines().map(|line| testkit::hex::decode(line.trim()));
+    let text =
+        fs::read_to_string(blockmill_testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
+    let blocks = text.lines().map(|line| blockmill_testkit::hex::decode(line.trim()));
     let blocks: Vec<_> = [Params::regtest().genesis].into_iter().chain(blocks).collect();
     let folder = tempfile::tempdir().unwrap();
     let datadir = folder.path().join("datadir");
@@ -100,5 +101,5 @@ fn flips_in_tables_are_found_wherever_bytes_are_in_use() {
         writer.coin(outpoint, &coin.coin()).unwrap();
     }
     writer.finish().unwrap();
-    flip_everywhere(&datadir.join("regtest"), testkit::rounds(60), 37);
+    flip_everywhere(&datadir.join("regtest"), blockmill_testkit::rounds(60), 37);
 }

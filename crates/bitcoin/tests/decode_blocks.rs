@@ -4,8 +4,8 @@ use crate::naive;
 use crate::naive::Plain;
 use crate::real_blocks;
 use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
-use crypto::{ManySha256, sha256d};
-use testkit::Random;
+use blockmill_crypto::{ManySha256, sha256d};
+use blockmill_testkit::Random;
 
 /// Each part of `block` is that of `plain`, and so are the ids.
 fn assert_same(block: &Block, plain: &Plain, name: &str) {
@@ -57,7 +57,7 @@ fn assert_same(block: &Block, plain: &Plain, name: &str) {
     assert_eq!(block.weight(), 3 * plain.encode(false).len() + block.raw.len());
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn decodes_real_blocks_as_the_plain_decoder_does() {
     let mut block = Block::default();
@@ -79,7 +79,7 @@ fn decodes_real_blocks_as_the_plain_decoder_does() {
     assert_eq!((count, with_witness), (12_927, 3_140));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_way_to_hash_gives_the_same_ids() {
     for source in real_blocks::all() {
@@ -94,7 +94,7 @@ fn every_way_to_hash_gives_the_same_ids() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_hashed_together_have_the_same_ids() {
     for source in real_blocks::all() {
@@ -253,7 +253,7 @@ fn agrees_with_the_plain_decoder_on_damaged_blocks() {
     agrees_on_damage(&[small().encode(true), small().encode(false)]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn agrees_with_the_plain_decoder_on_damaged_real_blocks() {
     // short blocks, so that damage often hits a count

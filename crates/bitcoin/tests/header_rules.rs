@@ -109,7 +109,13 @@ fn bip94_refuses_periods_that_begin_before_the_last_one_ended() {
     let last = Parent { first_time: 100_000 - 8 * 600, ..last };
     let check = |params: &Params, last: &Parent, time| {
         let header = mine(4, &BlockHash([0; 32]), 1, time, bits);
-        verify_header(params, last, &Header(&header), &BlockHash(crypto::sha256d(&header)), None)
+        verify_header(
+            params,
+            last,
+            &Header(&header),
+            &BlockHash(blockmill_crypto::sha256d(&header)),
+            None,
+        )
     };
     let wrong = Violation::Timewarp { earliest: 99_400, found: 99_399 };
     assert_eq!(check(&params, &last, 99_399), Err(wrong));
@@ -142,7 +148,13 @@ fn times_come_after_the_median_and_not_from_the_future() {
     let last = Parent { median_time: 5_000, ..parent(20, 9_000, 0x207f_ffff) };
     let check = |time, now| {
         let header = mine(1, &BlockHash([0; 32]), 1, time, 0x207f_ffff);
-        verify_header(&params, &last, &Header(&header), &BlockHash(crypto::sha256d(&header)), now)
+        verify_header(
+            &params,
+            &last,
+            &Header(&header),
+            &BlockHash(blockmill_crypto::sha256d(&header)),
+            now,
+        )
     };
     let old = |found| Err(Violation::MedianTime { median: 5_000, found });
     assert_eq!(check(5_000, None), old(5_000));
@@ -176,7 +188,7 @@ fn chain(params: &Params, count: u32, step: u32) -> Vec<[u8; 80]> {
     let mut state = parent(0, 1_296_688_602, 0x207f_ffff);
     for height in 1..=count {
         let last = &headers[headers.len() - 1];
-        let (time, previous) = (state.time + step, crypto::sha256d(last));
+        let (time, previous) = (state.time + step, blockmill_crypto::sha256d(last));
         let bits = next_bits(params, &state, time).unwrap();
         headers.push(mine(1, &BlockHash(previous), 0, time, bits));
         let first = height.is_multiple_of(params.period());

@@ -30,7 +30,7 @@ struct Real {
 fn chains() -> Vec<Real> {
     let mut sources = real_blocks::all();
     sources.truncate(3);
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     let names = ["mainnet-0-4521.dat", "testnet3-0-400.dat", "regtest-1-206.hex.txt"];
     let networks = [Params::mainnet(), Params::testnet3(), Params::regtest()];
     let mut chains = vec![];
@@ -64,7 +64,7 @@ fn all_settings() -> Vec<Setting> {
     distinct
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() {
     for chain in chains() {
@@ -88,7 +88,7 @@ fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() 
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_option_ends_with_the_same_coins() {
     for chain in chains().into_iter().skip(1) {
@@ -102,7 +102,7 @@ fn every_option_ends_with_the_same_coins() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn order_copies_and_obfuscation_of_the_files_do_not_matter() {
     for chain in chains() {
@@ -127,7 +127,7 @@ fn order_copies_and_obfuscation_of_the_files_do_not_matter() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn lower_levels_find_the_same_tip_and_keep_no_coins() {
     for chain in chains() {
@@ -161,11 +161,11 @@ fn of_core(folder: &Path) -> End {
     End { tip, statistics: imports::statistics(&coins), coins, undo: undo.collect() }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_datadir_of_core_gives_cores_own_coins_and_undo_data() {
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     let expected = of_core(folder.path());
     assert_eq!(expected.tip, (4_521, MAINNET_TIP.into()));
     let data = tempfile::tempdir().unwrap();

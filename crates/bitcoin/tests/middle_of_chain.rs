@@ -3,13 +3,13 @@
 
 use crate::generated_chain::Maker;
 use crate::imports::options;
-use archive::blkdat::{Network, open};
+use blockmill_archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
 use blockmill_bitcoin::{Error, Level, record};
-use chain::{ShortfallKind, Status};
-use pipeline::record::{Program, RunRecord};
+use blockmill_pipeline::record::{Program, RunRecord};
+use blockmill_verdict::{ShortfallKind, Status};
 use std::fs;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
             let (run, outcome, _) = verify(&path, &options);
             outcome.unwrap();
             let end = run.tip.map(|tip| (tip.height, tip.hash));
-            let hash = BlockHash(crypto::sha256d(&blocks[last as usize][..80]));
+            let hash = BlockHash(blockmill_crypto::sha256d(&blocks[last as usize][..80]));
             assert_eq!((run.range, end), (Some((20, last)), Some((last, hash))), "{level:?}");
         }
         let (run, outcome, _) =
@@ -58,7 +58,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
         outcome.unwrap();
         assert_eq!((run.range, run.blocks, run.tip), (None, 0, None), "{level:?}");
         let anchor = record.result.anchor.unwrap();
-        let id = BlockHash(crypto::sha256d(&blocks[20][..80])).to_string();
+        let id = BlockHash(blockmill_crypto::sha256d(&blocks[20][..80])).to_string();
         assert_eq!((anchor.number, &anchor.hash), (20, &id));
         assert!(record.notes.iter().any(|note| note.contains("all rests on block")));
         // nobody said that it should begin there
@@ -125,10 +125,10 @@ fn a_bad_block_is_found_there_too_even_the_first() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn single_real_blocks_are_verified_by_themselves() {
-    let folder = testkit::fixture("bitcoin/blocks");
+    let folder = blockmill_testkit::fixture("bitcoin/blocks");
     let known = [
         ("rustbitcoin-702861.raw", Params::mainnet(), 702_861),
         ("core-bench-block413567.raw", Params::mainnet(), 413_567),

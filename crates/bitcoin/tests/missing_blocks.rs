@@ -5,13 +5,13 @@ use crate::generated_chain::Maker;
 use crate::generated_headers::Random;
 use crate::imports;
 use crate::imports::{options, run, write};
-use archive::blkdat::{Network, open};
+use blockmill_archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Level, export, record};
-use chain::{Shortfall, ShortfallKind, Status};
-use pipeline::Cancel;
-use pipeline::record::Program;
+use blockmill_pipeline::Cancel;
+use blockmill_pipeline::record::Program;
+use blockmill_verdict::{Shortfall, ShortfallKind, Status};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -223,7 +223,7 @@ fn a_later_run_goes_on_behind_a_block_that_a_wrong_size_stepped_over() {
     let files = open(&[path], None).unwrap();
     let out = folder.path().join("out");
     let network = Network::from_magic(options.params.magic).unwrap();
-    let writer = archive::blkdat::WriterOptions::core(network);
+    let writer = blockmill_archive::blkdat::WriterOptions::core(network);
     let copied = export::to_block_files(&files, &options, &out, writer, |_| {}, |_| Ok(()));
     let copied = copied.unwrap().expect("nobody asked to stop");
     assert_eq!((copied.last, copied.run.shortfalls.len()), (BLOCKS, 0));
@@ -413,5 +413,5 @@ fn a_pipe_is_read_once_and_whole_and_a_device_is_refused_at_once() {
     let error = open(&[device.to_path_buf()], Some(Network::Regtest)).unwrap_err();
     assert!(error.to_string().contains("a device"), "{error}");
     assert_eq!(Error::Archive(error).status(), Status::Usage);
-    assert!(archive::blkdat::looks_like(device).is_err());
+    assert!(blockmill_archive::blkdat::looks_like(device).is_err());
 }

@@ -1,7 +1,9 @@
 //! Every option of pass 1 finds the same blocks in the same order, in real files and in files
 //! that were shuffled, repeated, obfuscated or damaged.
 
-use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open};
+use blockmill_archive::blkdat::{
+    BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open,
+};
 use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::index::scan::{Scan, pass1};
 use blockmill_bitcoin::option_table::Setting;
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 fn fixture(path: &str) -> PathBuf {
-    testkit::fixture("bitcoin").join(path)
+    blockmill_testkit::fixture("bitcoin").join(path)
 }
 
 /// All rungs, and the default with each option at each of its other values.
@@ -102,7 +104,7 @@ fn written(folder: &Path, blocks: &[Vec<u8>]) -> BlockFiles {
 /// Block 4,521 of the main network.
 const TIP: &str = "00000000ac08f7d984f6b36027395e654a5f1e3bb006cd9df9c60b9897ea4c40";
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     let path = fixture("mainnet-0-4521.dat");
@@ -116,7 +118,7 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     assert_eq!((damage.len(), damage[0].offset), (1, 1_048_537));
 
     let datadir = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", datadir.path());
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", datadir.path());
     let files = open_one(datadir.path());
     assert!(!files.files()[0].key().is_none());
     let core = scan_all(&files, &[]);
@@ -125,7 +127,7 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     assert_eq!(core.found[core.accepted[4521] as usize].hash, tip);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn testnet_regtest_and_single_blocks() {
     let path = fixture("testnet3-0-400.dat");
@@ -148,7 +150,7 @@ fn testnet_regtest_and_single_blocks() {
     assert_eq!((scan.found.len(), scan.orphans.len()), (9, 9));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn shuffled_reversed_and_repeated_blocks_across_files() {
     let path = fixture("mainnet-0-4521.dat");
@@ -178,7 +180,7 @@ fn shuffled_reversed_and_repeated_blocks_across_files() {
     assert_eq!(scan.found.len(), 1799);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_larger_look_back_finds_more_blocks_in_memory() {
     let path = fixture("blocks/core-bench-block413567.raw");
@@ -189,7 +191,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
     for nonce in 0..30_u32 {
         block[4..36].copy_from_slice(&parent);
         block[76..80].copy_from_slice(&nonce.to_le_bytes());
-        parent = crypto::sha256d(&block[..80]);
+        parent = blockmill_crypto::sha256d(&block[..80]);
         chain.push(block.clone());
     }
     chain.reverse();
@@ -214,7 +216,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
 }
 
 /// The benchmark of Bitcoin Core PR 16981: one block, again and again, whose parent is unknown.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_benchmark_of_the_reference_runs_in_all_settings() {
     let path = fixture("blocks/core-bench-block413567.raw");
@@ -235,7 +237,7 @@ fn the_benchmark_of_the_reference_runs_in_all_settings() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
     let path = fixture("mainnet-0-4521.dat");

@@ -22,7 +22,7 @@ fn frames(bytes: &[u8], magic: [u8; 4]) -> Vec<Found> {
             break;
         }
         let header: [u8; 80] = *frame[8..].first_chunk().unwrap();
-        let (offset, hash) = (at as u64 + 8, crypto::sha256d(&header));
+        let (offset, hash) = (at as u64 + 8, blockmill_crypto::sha256d(&header));
         found.push(Found { file: 0, offset, size, header, hash: BlockHash(hash) });
         at += 8 + size as usize;
     }
@@ -68,10 +68,10 @@ fn check_chain(params: &Params, records: &[Found], height: u32, tip: &str) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn main_network_0_to_4521() {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     let bytes = std::fs::read(folder.join("mainnet-0-4521.dat")).unwrap();
     let params = Params::mainnet();
     let records = frames(&bytes, params.magic);
@@ -90,20 +90,20 @@ fn main_network_0_to_4521() {
     assert_eq!((summary.gaps[0].missing, summary.gaps[0].records), (lost.hash, 521));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn testnet3_0_to_400() {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     let bytes = std::fs::read(folder.join("testnet3-0-400.dat")).unwrap();
     let params = Params::testnet3();
     let records = frames(&bytes, params.magic);
     check_chain(&params, &records, 400, TESTNET_TIP);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn regtest_1_to_206_without_the_first_block() {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     let text = std::fs::read_to_string(folder.join("regtest-1-206.hex.txt")).unwrap();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     let header = |line: &str| {
@@ -178,10 +178,10 @@ const SINGLE: [(&str, &str, u32, &str); 9] = [
     ),
 ];
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn single_blocks_fulfil_the_rules_that_need_no_parent() {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     for (name, network, height, hash) in SINGLE {
         let bytes = std::fs::read(folder.join("blocks").join(name)).unwrap();
         let params = Params::by_name(network).unwrap();

@@ -4,13 +4,13 @@
 use crate::generated_chain::Maker;
 use crate::generated_headers::Random;
 use crate::imports::options;
-use archive::blkdat::{Network, WriterOptions, open};
+use blockmill_archive::blkdat::{Network, WriterOptions, open};
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::inspect::{Inspection, inspect};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Level, export};
-use chain::Status;
-use crypto::sha256d;
+use blockmill_crypto::sha256d;
+use blockmill_verdict::Status;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;

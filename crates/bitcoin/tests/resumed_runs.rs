@@ -3,11 +3,11 @@
 
 use crate::generated_chain::Maker;
 use crate::imports::{End, options, run, run_well, write};
-use archive::blkdat::open;
+use blockmill_archive::blkdat::open;
 use blockmill_bitcoin::chainstate::committed;
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
-use chain::Status;
+use blockmill_verdict::Status;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::real_blocks;
 use blockmill_bitcoin::body::locks::SequenceLock;
 use blockmill_bitcoin::body::sigops;
 use blockmill_bitcoin::types::Witness;
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// Instructions, each with what it pushes.
 type Instructions = Vec<(u8, Vec<u8>)>;
@@ -65,7 +65,7 @@ fn witness(items: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn counts_real_scripts_as_the_plain_count_does() {
     let mut counted = 0;
@@ -192,13 +192,13 @@ fn spent_scripts(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     scripts
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn costs_of_real_spends_are_those_of_the_plain_count() {
     for name in ["bcoin-block300025", "bcoin-block928816"] {
-        let path = testkit::fixture(format!("bitcoin/undo/{name}-undo.raw"));
+        let path = blockmill_testkit::fixture(format!("bitcoin/undo/{name}-undo.raw"));
         let spent = spent_scripts(&std::fs::read(path).unwrap());
-        let path = testkit::fixture(format!("bitcoin/blocks/{name}.raw"));
+        let path = blockmill_testkit::fixture(format!("bitcoin/blocks/{name}.raw"));
         let block = real_blocks::decoded(&std::fs::read(path).unwrap());
         assert_eq!(block.inputs.len() - 1, spent.len());
         let mut total = 0;

@@ -6,18 +6,18 @@ use crate::generated_chain::{Draft, Maker, coins, pay};
 use crate::imports;
 use crate::imports::{options, run_well, with};
 use crate::kept::{Kept, Units, by_sum, chain};
-use archive::blkdat::{BlockFiles, Network, open};
+use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::unit::documents::{Bodies, Execution, Hex, Part, Salt, Table};
 use blockmill_bitcoin::unit::{self, Join};
 use blockmill_bitcoin::{Error, Level};
-use chain::Status;
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use testkit::Random;
 
 /// A datadir of several files, and its units.
 struct Case {
@@ -121,7 +121,7 @@ fn a_datadir_of_some_files_is_proven_in_units() {
 fn scripts_that_are_assumed_valid_do_not_run_in_units_either() {
     let kept = chain(72);
     let case = Case::of(&kept, 20_000);
-    let hash = |height: usize| crypto::sha256d(&kept.blocks[height][..80]);
+    let hash = |height: usize| blockmill_crypto::sha256d(&kept.blocks[height][..80]);
     let assumed = blockmill_bitcoin::BlockHash(hash(120));
     let options = Options { assume_valid: Some(assumed), ..case.options.clone() };
     let join = case.units.join(&options, None).unwrap();
@@ -385,11 +385,11 @@ fn units_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
     assert!(matches!(error, Error::NoCoins(_)), "{error}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_datadir_of_core_is_proven_in_units_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     let options = summed(&Params::mainnet());
     let units = Units::of(&files(folder.path(), &options.params), folder.path(), &options);
     let (run, outcome) = units.verify(&options);

@@ -5,7 +5,7 @@ use blockmill_bitcoin::coins::compress::{
 };
 use blockmill_bitcoin::types::{Amount, Coin};
 use blockmill_bitcoin::undo::{self, Reader};
-use testkit::hex;
+use blockmill_testkit::hex;
 
 #[test]
 fn numbers_are_encoded_as_cores_documentation_says() {
@@ -207,11 +207,11 @@ fn damaged_undo_data_is_refused_or_read_as_something_else() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_spent_outputs_come_back() {
     for name in ["bcoin-block300025-undo.raw", "bcoin-block928816-undo.raw"] {
-        let bytes = testkit::read(format!("bitcoin/undo/{name}"));
+        let bytes = blockmill_testkit::read(format!("bitcoin/undo/{name}"));
         let (mut rest, mut coins) = (&bytes[..], Vec::new());
         while let Some((value, behind)) = rest.split_first_chunk() {
             let (length, behind) = (usize::from(behind[0]), &behind[1..]);

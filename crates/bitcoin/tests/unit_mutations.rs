@@ -3,13 +3,13 @@
 
 use crate::generated_chain::Maker;
 use crate::imports::options;
-use archive::blkdat::{BlockFiles, Network, open};
+use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::unit::documents::{Bodies, Headers};
 use blockmill_bitcoin::unit::{Join, bodies, headers};
 use blockmill_bitcoin::{Error, Level};
-use chain::Status;
+use blockmill_verdict::Status;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;

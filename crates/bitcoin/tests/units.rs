@@ -5,18 +5,18 @@
 use crate::generated_chain::{Maker, mine};
 use crate::imports::options;
 use crate::real_blocks;
-use archive::blkdat::{BlockFiles, Network, open};
+use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::unit::documents::{Bodies, Headers, Table};
 use blockmill_bitcoin::unit::{Join, bodies, headers};
 use blockmill_bitcoin::{Error, Level};
+use blockmill_testkit::Random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::Random;
 
 /// A document on its way to another place and back.
 fn sent<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(document: &T) -> T {
@@ -113,7 +113,7 @@ fn at(params: &Params, level: Level) -> Options {
     Options { level, by_itself: true, ..options(params.clone()) }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_chains_are_verified_however_their_blocks_are_spread() {
     let mut random = Random::new_each_run("real_chains_are_verified");
@@ -122,7 +122,7 @@ fn real_chains_are_verified_however_their_blocks_are_spread() {
     let networks = [Params::mainnet(), Params::testnet3(), Params::regtest()];
     for (source, params) in sources.into_iter().zip(networks) {
         for level in [Level::Headers, Level::Bodies] {
-            for _ in 0..testkit::rounds(8) {
+            for _ in 0..blockmill_testkit::rounds(8) {
                 let folder = tempfile::tempdir().unwrap();
                 let units = spread(&mut random, folder.path(), &params, &source.blocks);
                 assert_eq!(expect_same(&units, &at(&params, level), "good"), "verified");
@@ -136,7 +136,7 @@ fn files_from_the_middle_of_a_chain_are_units_too() {
     let mut random = Random::new_each_run("files_from_the_middle");
     let params = Params::regtest();
     let blocks = Maker::of(&params, 41, 120).blocks;
-    for _ in 0..testkit::rounds(40) {
+    for _ in 0..blockmill_testkit::rounds(40) {
         let from = 1 + random.below(100_usize);
         let to = from + 2 + random.below(blocks.len() - from - 1);
         let folder = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ fn bad_blocks_in_branches_get_the_verdict_of_a_single_run() {
     let mut random = Random::new_each_run("bad_blocks_in_branches");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let params = Params::regtest();
-    for round in 0..testkit::rounds(60) as u64 {
+    for round in 0..blockmill_testkit::rounds(60) as u64 {
         let mut main = Maker::of(&params, 50 + round, 30 + random.below(30_u32));
         let mut branch = main.branch(round);
         branch.extend(1 + random.below(12_u32));
@@ -208,7 +208,7 @@ fn bad_blocks_in_branches_get_the_verdict_of_a_single_run() {
         *verdicts.entry(verdict).or_default() += 1;
     }
     println!("{verdicts:#?}");
-    assert!(testkit::rounds(60) < 60 || verdicts.len() >= 3, "{verdicts:?}");
+    assert!(blockmill_testkit::rounds(60) < 60 || verdicts.len() >= 3, "{verdicts:?}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn damaged_files_get_the_verdict_of_a_single_run() {
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let params = Params::regtest();
     let blocks = Maker::of(&params, 42, 80).blocks;
-    for round in 0..testkit::rounds(100) {
+    for round in 0..blockmill_testkit::rounds(100) {
         let folder = tempfile::tempdir().unwrap();
         let units = spread(&mut random, folder.path(), &params, &blocks);
         let path = random.pick(&units.concat());

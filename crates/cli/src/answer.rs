@@ -5,7 +5,7 @@
 
 use crate::unit;
 use anyhow::{Error, Result};
-use chain::{FaultReport, Shortfall, Status};
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -157,34 +157,34 @@ fn status_of(error: &Error) -> Status {
 }
 
 fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> {
-    if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::fault::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<ethereum::params::KeptError>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::params::KeptError>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<bitcoin::datadir::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::datadir::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<neo::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_neo::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<columns::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_export::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<archive::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_archive::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<store::Error>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<ethereum::unit::JoinError>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::unit::JoinError>() {
         return Some(error.status());
     }
     if cause.is::<unit::Changed>() {
@@ -195,38 +195,38 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
 
 /// What the archive lacks, where that is the cause.
 fn shortfall(cause: &(dyn std::error::Error + 'static)) -> Option<Shortfall> {
-    if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
+    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
         return error.shortfall();
     }
-    let error = cause.downcast_ref::<archive::Error>()?;
+    let error = cause.downcast_ref::<blockmill_archive::Error>()?;
     (error.status() == Status::Incomplete).then(|| error.into())
 }
 
 /// What the causes tell of block and location.
 fn parts(error: &Error) -> FaultReport {
     let known = error.chain().find_map(|cause| {
-        if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::fault::Error>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::Error>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<neo::Error>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_neo::Error>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<store::Error>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<ethereum::unit::JoinError>() {
+        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::unit::JoinError>() {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<unit::Changed>() {
             return Some(error.report());
         }
-        let location = cause.downcast_ref::<archive::Error>()?.location()?;
+        let location = cause.downcast_ref::<blockmill_archive::Error>()?.location()?;
         let (file, offset) = (Some(location.file.clone()), Some(location.offset));
         Some(FaultReport { file, offset, ..FaultReport::default() })
     });
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_cause_that_the_error_names_itself_is_said_once() {
         let path = std::path::PathBuf::from("/no/such/file");
-        let error = archive::Archive::open(&[path]).unwrap_err();
+        let error = blockmill_archive::Archive::open(&[path]).unwrap_err();
         let answer = Answer::failed(&Error::new(error).context("--chain"));
         let text = answer.error.unwrap().message;
         assert_eq!(text.matches("No such file").count(), 1, "{text}");
@@ -257,8 +257,8 @@ mod tests {
         let missing = || Err::<(), _>(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!(of(missing().context("cannot open").unwrap_err()), Status::Usage);
         assert_eq!(of(anyhow!("--from: expected less")), Status::Usage);
-        assert_eq!(of(bitcoin::Error::Damaged("coins".into()).into()), Status::Damage);
-        assert_eq!(of(ethereum::fault::Error::Empty.into()), Status::Unknown);
+        assert_eq!(of(blockmill_bitcoin::Error::Damaged("coins".into()).into()), Status::Damage);
+        assert_eq!(of(blockmill_ethereum::fault::Error::Empty.into()), Status::Unknown);
     }
 
     #[test]

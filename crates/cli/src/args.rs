@@ -8,8 +8,8 @@ mod generate;
 mod outputs;
 mod report;
 
-use archive::{Compression, Target, format};
-use chain::Level;
+use blockmill_archive::{Compression, Target, format};
+use blockmill_verdict::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, value_parser};
 use std::net::SocketAddr;

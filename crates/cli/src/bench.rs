@@ -5,17 +5,17 @@ mod instructions;
 use crate::answer::Answer;
 use crate::args::Bench;
 use crate::outputs;
-use ::report::Colour;
 use anyhow::{Context, Result, bail, ensure};
-use lab::contest::{BASELINE, Rules};
-use lab::definition::Definition;
-use lab::findings::Verdict;
-use lab::job::Job;
-use lab::kinds;
-use lab::scratch::Scratch;
-use lab::shape::{Shape, THIS};
-use lab::sitting::{Plan, Sitting, sit};
-use lab::statistics::Estimate;
+use blockmill_bench::contest::{BASELINE, Rules};
+use blockmill_bench::definition::Definition;
+use blockmill_bench::findings::Verdict;
+use blockmill_bench::job::Job;
+use blockmill_bench::kinds;
+use blockmill_bench::scratch::Scratch;
+use blockmill_bench::shape::{Shape, THIS};
+use blockmill_bench::sitting::{Plan, Sitting, sit};
+use blockmill_bench::statistics::Estimate;
+use blockmill_report::Colour;
 use std::path::Path;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     sitting.write(&path)?;
     let mut files = vec![path];
     files.extend(crate::report::write_bench(&sitting, &args.out)?);
-    let tables = ::report::sitting_table(&sitting, Colour::of_stdout());
+    let tables = blockmill_report::sitting_table(&sitting, Colour::of_stdout());
     let answer = Answer::results(&sitting, &tables, &files, json)?;
     ensure!(failed.is_empty(), "{failed}");
     if args.check.is_some() {

@@ -5,11 +5,11 @@ use crate::args::Check;
 use crate::paths::is_file;
 use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
-use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result};
-use archive::Family;
-use chain::{FaultReport, Status};
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_ethereum::snapshot::is_snapshot;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{FaultReport, Status};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ const PRINTED: usize = 20;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DamagedPart {
     /// The file.
-    #[serde(serialize_with = "chain::path::serialize_option")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize_option")]
     pub file: Option<PathBuf>,
     /// Its first damaged byte.
     pub offset: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Checked {
     /// The chain or network, where it is a known one.
     pub chain: Option<String>,
     /// The folder.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub data: PathBuf,
     /// The first block.
     pub first: Option<u64>,
@@ -158,7 +158,7 @@ fn print(checked: &Checked) {
         }
         return;
     }
-    println!("damage         {}", report::counted(checked.damage.len() as u64, "place"));
+    println!("damage         {}", blockmill_report::counted(checked.damage.len() as u64, "place"));
     for part in checked.damage.iter().take(PRINTED) {
         println!("  {}", sentence(part));
     }

@@ -6,10 +6,10 @@ use crate::args::Convert;
 use crate::bitcoin::convert::{block_files, datadir};
 use crate::{bitcoin, ethereum, neo, outputs};
 use anyhow::Result;
-use archive::Output;
-use chain::grouped;
-use chain::{Shortfall, Status};
-use pipeline::Cancel;
+use blockmill_archive::Output;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::grouped;
+use blockmill_verdict::{Shortfall, Status};
 use serde_json::json;
 use std::io;
 

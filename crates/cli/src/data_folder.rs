@@ -2,9 +2,9 @@
 
 use crate::paths::is_file;
 use anyhow::{Result, bail, ensure};
-use archive::Family;
+use blockmill_archive::Family;
+use blockmill_store::ChainStore;
 use std::path::Path;
-use store::ChainStore;
 
 /// Files of a store of Ethereum blocks besides its manifest, the first of an older format.
 const OF_ETHEREUM: [&str; 4] =
@@ -16,7 +16,7 @@ const OF_ETHEREUM: [&str; 4] =
 /// # Errors
 /// When the system does not say it.
 pub fn family_of(folder: &Path) -> Result<Option<Family>> {
-    if neo::commit::holds_neo(folder)? {
+    if blockmill_neo::commit::holds_neo(folder)? {
         return Ok(Some(Family::Neo));
     }
     for name in OF_ETHEREUM {
@@ -27,7 +27,7 @@ pub fn family_of(folder: &Path) -> Result<Option<Family>> {
     if ChainStore::is_in(folder)? {
         return Ok(Some(Family::Ethereum));
     }
-    Ok(bitcoin::data_folder::holds_bitcoin(folder)?.then_some(Family::Bitcoin))
+    Ok(blockmill_bitcoin::data_folder::holds_bitcoin(folder)?.then_some(Family::Bitcoin))
 }
 
 /// A store in which no block is committed, and nothing beside blocks: whoever comes next may have
@@ -45,19 +45,19 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
         (Family::Ethereum, Some(other @ (Family::Bitcoin | Family::Neo))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));
             let found = "an archive of Ethereum blocks".into();
-            return Err(ethereum::fault::Error::OtherChain { expected, found }.into());
+            return Err(blockmill_ethereum::fault::Error::OtherChain { expected, found }.into());
         }
         (Family::Bitcoin, Some(Family::Neo)) => {
             bail!("--data {name}: expected a folder for a Bitcoin chain, found a store of Neo")
         }
         (Family::Bitcoin, _) => ensure!(
-            !archive::is_block_store(folder)?,
+            !blockmill_archive::is_block_store(folder)?,
             "--data {name}: expected a folder for a Bitcoin chain, found a store of Ethereum"
         ),
         (Family::Neo, Some(other @ (Family::Bitcoin | Family::Ethereum))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));
             let found = "dumps of Neo blocks".into();
-            return Err(neo::Error::OtherChain { expected, found }.into());
+            return Err(blockmill_neo::Error::OtherChain { expected, found }.into());
         }
         (Family::Ethereum | Family::Neo, _) => {}
     }

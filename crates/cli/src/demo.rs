@@ -6,8 +6,9 @@ use crate::{
     bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop, unwind,
 };
 use anyhow::{Context, Result, ensure};
-use chain::Status;
-use chain::grouped;
+use blockmill_platform::files;
+use blockmill_verdict::Status;
+use blockmill_verdict::grouped;
 use clap::Parser;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -16,7 +17,6 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::iter;
 use std::path::Path;
-use system::files;
 
 /// The file that marks a folder as that of a demo.
 const MARK: &str = ".blockmill-demo";

@@ -2,10 +2,10 @@
 //! bounded size: a device or a pipe without a writer would never end.
 
 use anyhow::{Context, Result};
+use blockmill_platform::files::FileKind;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
-use system::files::FileKind;
 
 /// Most bytes of such a file; the largest files of tests have some hundred megabytes.
 const MOST_BYTES: u64 = 1 << 30;

@@ -7,14 +7,14 @@ use crate::import::{Run, family};
 use crate::unit::{self, Documents};
 use crate::{bitcoin, ethereum, neo, outputs, paths, stop};
 use anyhow::{Context, Result, bail, ensure};
-use archive::Family;
-use archive::output::{Shape, keep_apart};
-use chain::{Status, counted, grouped};
-use columns::schema::{Form, Names, Table};
-use columns::{
+use blockmill_archive::Family;
+use blockmill_archive::output::{Shape, keep_apart};
+use blockmill_export::schema::{Form, Names, Table};
+use blockmill_export::{
     Error, Facts, FileEntry, MANIFEST, RecordBatch, Verdict, remove_manifest, tables_named,
 };
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Status, counted, grouped};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ pub struct Job {
     /// The tables.
     pub tables: Vec<&'static Table>,
     /// The run.
-    pub export: columns::Export,
+    pub export: blockmill_export::Export,
 }
 
 impl Job {
@@ -137,7 +137,7 @@ impl Job {
             ExportNames::Etl => Names::Etl,
             ExportNames::Cryo => Names::Cryo,
         };
-        let program = program::this();
+        let program = blockmill_program::this();
         let folder = match &asked.to {
             To::Folder(folder) => folder.to_path_buf(),
             To::Reader(_) => PathBuf::new(),
@@ -150,8 +150,10 @@ impl Job {
             ..facts
         };
         let export = match &asked.to {
-            To::Folder(_) => columns::Export::new(&tables, facts, threads)?,
-            To::Reader(reader) => columns::Export::to_reader(&tables, facts, reader.clone())?,
+            To::Folder(_) => blockmill_export::Export::new(&tables, facts, threads)?,
+            To::Reader(reader) => {
+                blockmill_export::Export::to_reader(&tables, facts, reader.clone())?
+            }
         };
         Ok(Self { tables, export })
     }

@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::args::{Generate, Outputs};
 use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result};
-use archive::output::{Claim, Shape};
+use blockmill_archive::output::{Claim, Shape};
 use indicatif::ProgressBar;
 use std::path::Path;
 

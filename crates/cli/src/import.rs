@@ -5,20 +5,20 @@ use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
 use crate::{bitcoin, ethereum, host, neo, outputs, stop, unit};
-use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result, ensure};
-use archive::Family;
-use archive::output::keep_store_apart;
-use chain::Status;
-use chain::grouped;
-use pipeline::Cancel;
-use pipeline::record::RunRecord;
-use report::Colour;
-use serve::{About, Server};
+use blockmill_archive::Family;
+use blockmill_archive::output::keep_store_apart;
+use blockmill_ethereum::snapshot::is_snapshot;
+use blockmill_monitor::{About, Server};
+use blockmill_pipeline::Cancel;
+use blockmill_pipeline::record::RunRecord;
+use blockmill_platform::files::expect_no_link;
+use blockmill_report::Colour;
+use blockmill_verdict::Status;
+use blockmill_verdict::grouped;
 use std::fs::metadata;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use system::files::expect_no_link;
 
 /// A run of any chain: its name, and what becomes of its record.
 pub struct Run {
@@ -41,7 +41,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     stop::leaves(stop::of_store(&args.data));
     stop::writes(&args.data, 0);
     // before a store is created for nothing
-    for path in asked.paths.iter().filter(|path| !archive::is_pipe(path)) {
+    for path in asked.paths.iter().filter(|path| !blockmill_archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     if let [path] = &asked.paths[..]
@@ -146,7 +146,7 @@ impl Run {
 
     /// Writes and prints the record of the run, which is over.
     pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
-        record.command = lab::child::command_line();
+        record.command = blockmill_bench::child::command_line();
         if let Some(profiler) = self.profiler.take() {
             match profiler.stop() {
                 Ok(profile) => record.profile = Some(profile),
@@ -162,7 +162,7 @@ impl Run {
             if record.data.blocks == 0 && ending.resumed && record.result.status.is_success() {
                 println!("nothing new: the store already has what {}", ending.source);
             }
-            print!("{}", report::summary(&record, Colour::of_stdout()));
+            print!("{}", blockmill_report::summary(&record, Colour::of_stdout()));
         }
         match (&saved, &self.record_to) {
             (Ok(()), Some(path)) if !self.json => println!("run record: {}", path.display()),

@@ -3,9 +3,9 @@
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::{bitcoin, data_folder, ethereum, neo};
-use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result, ensure};
-use archive::{Family, LeftOut};
+use blockmill_archive::{Family, LeftOut};
+use blockmill_ethereum::snapshot::is_snapshot;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {

@@ -38,11 +38,11 @@ mod unwind;
 use answer::Answer;
 use anyhow::Result;
 use args::{Cli, Command};
-use chain::{FaultReport, Status};
+use blockmill_bench::counting;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
-use lab::counting;
-use pipeline::Cancel;
 use std::ffi::OsString;
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -55,8 +55,8 @@ pub fn main() -> ExitCode {
     counting::when_exhausted(stop::end_without_memory);
     stop::watch_threads();
     take_stack();
-    pipeline::disk::report_file_size_limit();
-    system::open_files::allow_most();
+    blockmill_pipeline::disk::report_file_size_limit();
+    blockmill_platform::open_files::allow_most();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
     let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");

@@ -47,7 +47,7 @@ pub fn add(text: &str) {
     let Some(end) = begun.rfind('\n') else { return };
     let rest = begun.split_off(end + 1);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let time = report::date_time(now.as_secs());
+    let time = blockmill_report::date_time(now.as_secs());
     let lines: String = begun.lines().map(|line| format!("{time} {line}\n")).collect();
     *begun = rest;
     if file.write_all(lines.as_bytes()).is_err() {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_mark_stands_behind_the_time() {
-        let line = format!("{} blockmill 0.1.0", report::date_time(0));
+        let line = format!("{} blockmill 0.1.0", blockmill_report::date_time(0));
         assert!(line[..HEAD].ends_with(MARK), "{line}");
     }
 }

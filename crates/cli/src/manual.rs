@@ -3,11 +3,11 @@
 use crate::answer::Answer;
 use crate::args::{Cli, Force};
 use anyhow::{Context, Result, ensure};
+use blockmill_platform::files;
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::fs;
 use std::path::Path;
-use system::files;
 
 /// How each of our pages begins, after a few lines of macros.
 const TITLE: &[u8] = b".TH blockmill";

@@ -4,7 +4,7 @@ use crate::args::{Force, Outputs};
 use crate::paths::{is_folder, is_there, list};
 use crate::stop;
 use anyhow::{Context, Result, ensure};
-use archive::output::{Claim, Shape, keep_apart, remove_leftovers};
+use blockmill_archive::output::{Claim, Shape, keep_apart, remove_leftovers};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,5 +63,5 @@ pub fn mark(folder: &Path, mark: &str) -> Result<()> {
 
 /// Asks for room on disk, unless the user does not want that.
 pub fn expect_room(out: &Path, needed: u64, outputs: Outputs) -> io::Result<()> {
-    if outputs.no_space_check { Ok(()) } else { pipeline::disk::expect_room(out, needed) }
+    if outputs.no_space_check { Ok(()) } else { blockmill_pipeline::disk::expect_room(out, needed) }
 }

@@ -1,8 +1,8 @@
 //! What paths lead to, with their names in the errors.
 
 use anyhow::{Context, Result};
+use blockmill_platform::files;
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// Does the path lead to a regular file?
 pub fn is_file(path: &Path) -> Result<bool> {

@@ -7,8 +7,8 @@
 //! output is told once on standard error and turns success into [`Status::Trouble`].
 
 use crate::log;
-use chain::Status;
-use report::Colour;
+use blockmill_report::Colour;
+use blockmill_verdict::Status;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

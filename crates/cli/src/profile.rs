@@ -4,7 +4,7 @@
 //! names are found at the end.
 
 use anyhow::Result;
-use pipeline::record::Profile;
+use blockmill_pipeline::record::Profile;
 
 #[cfg(not(target_os = "linux"))]
 /// There is none on this system.

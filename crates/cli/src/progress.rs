@@ -2,7 +2,7 @@
 
 use crate::log;
 use crate::stop;
-use chain::{Progress, grouped};
+use blockmill_verdict::{Progress, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -56,8 +56,8 @@ impl Display {
     /// For block files, whose headers are indexed before anything else.
     pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
         let mut display = Self::with(total_bytes, INDEX, String::new(), quiet);
-        let files = report::counted(files as u64, "block file");
-        let what = format!("{files}, {}", report::bytes(total_bytes));
+        let files = blockmill_report::counted(files as u64, "block file");
+        let what = format!("{files}, {}", blockmill_report::bytes(total_bytes));
         if let Some(bar) = &display.bar {
             bar.set_message(what);
             bar.enable_steady_tick(Duration::from_millis(100));
@@ -77,8 +77,8 @@ impl Display {
     /// Takes note of all bytes that were read so far.
     pub fn update_bytes(&mut self, bytes: u64) {
         let elapsed = self.started.elapsed();
-        let of = report::bytes(self.total_bytes);
-        let message = format!("{} of {of}", report::bytes(bytes.min(self.total_bytes)));
+        let of = blockmill_report::bytes(self.total_bytes);
+        let message = format!("{} of {of}", blockmill_report::bytes(bytes.min(self.total_bytes)));
         if let Some(bar) = &self.bar {
             bar.set_position(bytes.min(self.total_bytes));
             bar.set_message(message);
@@ -148,7 +148,7 @@ impl Display {
         }
         let blocks = progress.blocks.saturating_sub(self.done.0);
         let rate = grouped((blocks as f64 / elapsed.as_secs_f64()) as u64);
-        let left = report::duration(self.time_left(progress, elapsed));
+        let left = blockmill_report::duration(self.time_left(progress, elapsed));
         let safe = match progress.committed {
             Some(number) => format!(", {} committed", grouped(number)),
             None => String::new(),

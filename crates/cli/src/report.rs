@@ -5,11 +5,11 @@ use crate::args::Report;
 use crate::paths::{is_folder, list};
 use crate::{documents, outputs};
 use anyhow::{Context, Result, ensure};
-use archive::output::{Shape, keep_apart};
-use lab::sitting::Sitting;
-use pipeline::disk::replace_file;
-use pipeline::record::RunRecord;
-use report::{Chart, Colour};
+use blockmill_archive::output::{Shape, keep_apart};
+use blockmill_bench::sitting::Sitting;
+use blockmill_pipeline::disk::replace_file;
+use blockmill_pipeline::record::RunRecord;
+use blockmill_report::{Chart, Colour};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,10 +47,10 @@ fn write_page(benches: &[Sitting], page: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    replace_file(page, report::page_markdown(benches, &name).as_bytes())
+    replace_file(page, blockmill_report::page_markdown(benches, &name).as_bytes())
         .with_context(|| format!("cannot write {}", page.display()))?;
     let mut files = vec![page.to_owned()];
-    files.extend(write_charts(report::page_charts(benches), &folder)?);
+    files.extend(write_charts(blockmill_report::page_charts(benches), &folder)?);
     Ok(files)
 }
 
@@ -68,14 +68,14 @@ fn write_charts(charts: Vec<(String, Chart)>, folder: &Path) -> Result<Vec<PathB
 fn write(records: &Records, folder: &Path) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let mut files = vec![];
-    let page = report::html(&records.benches, &records.runs);
+    let page = blockmill_report::html(&records.benches, &records.runs);
     for (name, text) in [("index.html", page), ("table.md", markdown(records))] {
         let path = folder.join(name);
         replace_file(&path, text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
         files.push(path);
     }
-    files.extend(write_charts(report::charts(&records.benches, &records.runs), folder)?);
+    files.extend(write_charts(blockmill_report::charts(&records.benches, &records.runs), folder)?);
     Ok(files)
 }
 
@@ -86,22 +86,25 @@ pub fn write_bench(sitting: &Sitting, folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn tables(records: &Records) -> String {
     let colour = Colour::of_stdout();
-    let mut text: String =
-        records.benches.iter().map(|bench| report::sitting_table(bench, colour)).collect();
+    let mut text: String = records
+        .benches
+        .iter()
+        .map(|bench| blockmill_report::sitting_table(bench, colour))
+        .collect();
     match &records.runs[..] {
         [] => {}
-        [one] => text += &report::stages_table(one, colour),
-        many => text += &report::compare_table(many, colour),
+        [one] => text += &blockmill_report::stages_table(one, colour),
+        many => text += &blockmill_report::compare_table(many, colour),
     }
     text
 }
 
 fn markdown(records: &Records) -> String {
-    let mut text: String = records.benches.iter().map(report::sitting_markdown).collect();
+    let mut text: String = records.benches.iter().map(blockmill_report::sitting_markdown).collect();
     match &records.runs[..] {
         [] => {}
-        [one] => text += &report::stages_markdown(one),
-        many => text += &report::compare_markdown(many),
+        [one] => text += &blockmill_report::stages_markdown(one),
+        many => text += &blockmill_report::compare_markdown(many),
     }
     text
 }

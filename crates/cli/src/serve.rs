@@ -4,10 +4,10 @@ use crate::answer::Answer;
 use crate::args::Serve;
 use crate::documents;
 use anyhow::{Context, Result};
-use chain::Status;
-use pipeline::Cancel;
-use pipeline::record::RunRecord;
-use serve::Server;
+use blockmill_monitor::Server;
+use blockmill_pipeline::Cancel;
+use blockmill_pipeline::record::RunRecord;
+use blockmill_verdict::Status;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {
     documents::check(&args.record)?;
     let record = RunRecord::read(&args.record)
         .with_context(|| format!("cannot read {}", args.record.display()))?;
-    let page = report::html(&[], std::slice::from_ref(&record));
+    let page = blockmill_report::html(&[], std::slice::from_ref(&record));
     let server = Server::of_record(args.address, page, &record)?;
     eprintln!("the run is shown at http://{}, until Ctrl-C", server.address());
     while !cancel.is_cancelled() {

@@ -6,10 +6,10 @@
 
 use crate::answer::Answer;
 use anyhow::{Context, Result};
-use archive::output::remove_unfinished;
-use chain::{FaultReport, Status};
-use pipeline::Cancel;
-use pipeline::disk::{free_bytes, tells_full};
+use blockmill_archive::output::remove_unfinished;
+use blockmill_pipeline::Cancel;
+use blockmill_pipeline::disk::{free_bytes, tells_full};
+use blockmill_verdict::{FaultReport, Status};
 use std::io::{self, Write};
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ pub fn without_room(mut answer: Answer) -> Answer {
 }
 
 fn counted(bytes: u64) -> String {
-    report::counted(bytes, "byte")
+    blockmill_report::counted(bytes, "byte")
 }
 
 /// From now on the first signal asks the command to stop, and the second one ends it at once.
@@ -140,8 +140,8 @@ pub fn on_signal(command: &str, json: bool) -> Result<()> {
             end();
         }
         cancel.cancel();
-        archive::stop_waiting();
-        lab::child::kill_all();
+        blockmill_archive::stop_waiting();
+        blockmill_bench::child::kill_all();
         let patience = left().patience;
         if patience == PATIENCE {
             eprintln!("stopping; press Ctrl-C again to stop at once");
@@ -201,7 +201,7 @@ fn without_memory(what: &str) -> ! {
 
 /// Ends the process now.
 fn end(command: &str, json: bool) -> ! {
-    lab::child::kill_all();
+    blockmill_bench::child::kill_all();
     answer(Answer::of(Status::Interrupted)).tell(command, json);
     remove_unfinished();
     process::exit(Status::Interrupted.exit_code().into())

@@ -6,9 +6,9 @@ use crate::args::{Verification, Verify};
 use crate::import::family;
 use crate::{bitcoin, ethereum};
 use anyhow::{Context, Result, bail, ensure};
-use archive::Family;
-use chain::{Digits, FaultReport};
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Digits, FaultReport};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,7 +115,7 @@ fn checksum(text: &str) -> Result<String> {
     }
     document.sort_all_objects();
     let bytes = serde_json::to_vec(&document)?;
-    Ok(Digits(&crypto::sha256(&bytes)).to_string())
+    Ok(Digits(&blockmill_crypto::sha256(&bytes)).to_string())
 }
 
 /// A document was changed since it was written.

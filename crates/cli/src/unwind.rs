@@ -4,9 +4,9 @@ use crate::answer::Answer;
 use crate::args::Unwind;
 use crate::{data_folder, ethereum, neo, stop};
 use anyhow::{Result, bail};
-use archive::Family;
-use chain::{Status, grouped};
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Status, grouped};
 use serde_json::json;
 
 /// What going back has done, whatever the chain.

@@ -2,7 +2,7 @@
 //! and hand-overs that share block files with their source.
 
 use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
-use bitcoin::datadir::Datadir;
+use blockmill_bitcoin::datadir::Datadir;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;

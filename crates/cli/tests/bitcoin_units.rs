@@ -2,7 +2,7 @@
 //! all of them, and `verify --with coins=sum` that of a run with a set of coins.
 
 use crate::program::{Ended, Scratch, blockmill, document, run, succeed};
-use chain::Status;
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -189,10 +189,10 @@ fn verdicts(path: &Path, code: i32, status: &str) -> Vec<Value> {
     all
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn a_damaged_length_is_damage_for_every_command() {
-    let file = |name: &str| testkit::case("14-bitcoin-damaged-length").join(name);
+    let file = |name: &str| blockmill_testkit::case("14-bitcoin-damaged-length").join(name);
     for (name, offset, expected, found) in [
         ("core-mainnet-alt-lengthflip-at-88141.dat", 88_135, 169, 524_457),
         ("signet-0-120-lengthflip-at-21867.dat", 21_861, 329, 2_097_481),
@@ -207,10 +207,10 @@ fn a_damaged_length_is_damage_for_every_command() {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn junk_that_can_hold_no_block_is_a_note_for_every_command() {
-    let folder = testkit::case("10-junk-between-blocks");
+    let folder = blockmill_testkit::case("10-junk-between-blocks");
     for (name, code, status) in [
         ("B01", INCOMPLETE, "incomplete"),
         ("B04", 0, "verified"),
@@ -233,10 +233,10 @@ fn refused(words: &str, path: &Path, code: i32, expected: &[&str]) {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn block_files_with_another_key_are_named_with_it() {
-    let folder = testkit::case("09-lost-xor-key");
+    let folder = blockmill_testkit::case("09-lost-xor-key");
     let key = "obfuscated with the key a1b2c3d4e5f60718";
     let write = "write these 8 bytes to it";
     refused("verify", &folder.join("B05a"), 6, &[key, write]);
@@ -253,16 +253,16 @@ fn block_files_with_another_key_are_named_with_it() {
     ends(blockmill("verify").arg(folder.join("B05h")), 0, "verified");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_raw_block_of_another_network_is_refused_by_work_and_difficulty() {
-    let folder = testkit::fixture("bitcoin/blocks");
+    let folder = blockmill_testkit::fixture("bitcoin/blocks");
     let scratch = Scratch::new("raw-blocks");
     let mut seen = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let bytes = testkit::read(&path);
+        let bytes = blockmill_testkit::read(&path);
         let raw = scratch.path(name.trim_end_matches(".zst"));
         fs::write(&raw, &bytes[..]).unwrap();
         let own = match &name {
@@ -286,11 +286,11 @@ fn a_raw_block_of_another_network_is_refused_by_work_and_difficulty() {
     assert!(seen > 5);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn undo_files_and_blocks_of_other_chains_are_called_what_they_are() {
     let scratch = Scratch::new("other-block-files");
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &scratch.path("."));
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &scratch.path("."));
     let undo = scratch.path("undo");
     fs::create_dir_all(&undo).unwrap();
     fs::copy(scratch.path("blocks/rev00000.dat"), undo.join("rev00000.dat")).unwrap();
@@ -302,7 +302,7 @@ fn undo_files_and_blocks_of_other_chains_are_called_what_they_are() {
     refused("inspect", &undo, 2, &words);
     let cash = scratch.path("cash");
     fs::create_dir_all(&cash).unwrap();
-    let block = testkit::read("bitcoin/mainnet-0-4521.dat");
+    let block = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
     let mut bytes = block[..293].to_vec();
     bytes[..4].copy_from_slice(&[0xe3, 0xe1, 0xf3, 0xe8]);
     fs::write(cash.join("blk00000.dat"), bytes).unwrap();

@@ -52,7 +52,7 @@ impl Disk {
             return Self::Namespace { holder, folder };
         }
         let _ = holder.wait();
-        assert!(!testkit::must_run(), "no tmpfs can be mounted here, and tests must run");
+        assert!(!blockmill_testkit::must_run(), "no tmpfs can be mounted here, and tests must run");
         Self::Limit { folder, bytes: LARGE }
     }
 
@@ -214,7 +214,7 @@ fn an_ethereum_import_goes_on_when_there_is_room() {
 }
 
 /// Blocks, log and checkpoint of an executed chain.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_execution_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-execution");
@@ -249,11 +249,11 @@ fn a_bitcoin_import_goes_on_when_there_is_room() {
     each_size(&scratch, &line, coins, &["stays"]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_neo_import_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-neo-import");
-    let dump = testkit::fixture("neo/gen/empty2000-sr.acc.zst");
+    let dump = blockmill_testkit::fixture("neo/gen/empty2000-sr.acc.zst");
     let line = format!("import {} --data @/data --cache 1", dump.display());
     let root = |disk: &Disk| {
         let data = disk.folder().join("data");

@@ -2,11 +2,11 @@
 //! genesis files, blocks that come again, numbers of any size, and what is not supported.
 
 use crate::program::{Ended, blockmill, document, run};
-use chain::Status;
+use blockmill_testkit::case;
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use testkit::case;
 
 /// Runs a command on an archive with this chain.
 fn with_chain(words: &str, archives: &[PathBuf], genesis: &Path) -> Ended {
@@ -25,7 +25,7 @@ fn notes(answer: &Value) -> String {
     notes.iter().map(|note| note.as_str().unwrap().to_owned() + "\n").collect()
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn a_chain_with_its_own_limit_of_code_is_verified_or_refused_by_name() {
     let folder = case("02-contract-size-limit");
@@ -53,7 +53,7 @@ fn a_chain_with_its_own_limit_of_code_is_verified_or_refused_by_name() {
     assert_eq!(fs::read_dir(folder).unwrap().flatten().filter(|e| e.path().is_dir()).count(), seen);
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn a_limit_of_code_that_is_left_out_or_changed_refuses_the_chain() {
     let folder = case("02-contract-size-limit/E_csl24577");
@@ -68,7 +68,7 @@ fn a_limit_of_code_that_is_left_out_or_changed_refuses_the_chain() {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn equal_blocks_that_come_again_are_skipped_with_a_note_by_every_command() {
     let folder = case("05-overlapping-ethereum-exports");
@@ -106,7 +106,7 @@ fn equal_blocks_that_come_again_are_skipped_with_a_note_by_every_command() {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn overlapping_neo_dumps_are_verified() {
     let folder = case("05-overlapping-ethereum-exports/neo-control");
@@ -116,7 +116,7 @@ fn overlapping_neo_dumps_are_verified() {
     assert_eq!(answer["status"], "verified", "{answer}");
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn another_block_of_a_known_number_is_invalid_and_named_with_both_hashes() {
     let folder = case("05-overlapping-ethereum-exports");
@@ -143,10 +143,10 @@ fn another_block_of_a_known_number_is_invalid_and_named_with_both_hashes() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_fork_that_is_not_supported_is_not_called_invalid() {
-    let folder = testkit::fixture("ethereum/bal-chains/transition-240");
+    let folder = blockmill_testkit::fixture("ethereum/bal-chains/transition-240");
     let (archives, genesis) = ([folder.join("chain.rlp")], folder.join("genesis.json"));
     let words = "verify --seal off --level execution";
     let answer = document(&with_chain(words, &archives, &genesis));

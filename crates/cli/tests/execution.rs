@@ -5,7 +5,7 @@ use crate::program::{
     Ended, Scratch, blockmill, copy, document, fixtures, misunderstand, refuse, run, succeed,
     succeed_json, tip_of,
 };
-use chain::Status;
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn level(record: &Value) -> (String, String) {
     (record["level"].as_str().expect("a level").to_owned(), record["notes"].to_string())
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_are_executed_where_there_is_a_state_and_otherwise_it_says_why() {
     let scratch = Scratch::new("execution-default");
@@ -73,7 +73,7 @@ fn a_generated_chain_of_headers_has_no_state() {
     assert!(error.contains("hint: --level bodies"), "{error}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_are_taken_back_and_come_again() {
     let scratch = Scratch::new("execution-unwind");
@@ -109,7 +109,7 @@ fn blocks_are_taken_back_and_come_again() {
     assert_eq!((&done["with_state"], tip_of(&bodies)), (&false.into(), Some(7)));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_damaged_log_or_checkpoint_is_told_with_what_to_do() {
     let scratch = Scratch::new("execution-damage");
@@ -155,7 +155,7 @@ fn a_damaged_log_or_checkpoint_is_told_with_what_to_do() {
 
 /// The text of a witness file.
 fn witness_text() -> Value {
-    serde_json::from_slice(&testkit::read("ethereum/witness/1-46147-nimbus.json.zst"))
+    serde_json::from_slice(&blockmill_testkit::read("ethereum/witness/1-46147-nimbus.json.zst"))
         .expect("a witness")
 }
 
@@ -165,7 +165,7 @@ fn witness(scratch: &Scratch, text: &str) -> Ended {
     run(blockmill("witness --json").arg(path))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn single_blocks_are_executed_with_the_state_that_they_bring() {
     let scratch = Scratch::new("execution-witness");
@@ -205,15 +205,15 @@ fn single_blocks_are_executed_with_the_state_that_they_bring() {
 
 /// The block with another state root: 32 bytes behind parent, ommers and beneficiary.
 fn with_another_root(block: &str) -> String {
-    let mut bytes = testkit::hex::decode(block);
+    let mut bytes = blockmill_testkit::hex::decode(block);
     // a list of a length of so many bytes begins with 0xf7 and their number
     let skip = |at: usize| at + 1 + usize::from(bytes[at].saturating_sub(0xf7));
     let fields = skip(skip(0));
     bytes[fields + 33 + 33 + 21 + 1] ^= 1;
-    testkit::hex::encode_0x(bytes)
+    blockmill_testkit::hex::encode_0x(bytes)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_public_tests_are_run_and_counted() {
     let scratch = Scratch::new("execution-suite");
@@ -223,7 +223,7 @@ fn the_public_tests_are_run_and_counted() {
             || name.contains("BlockchainTests/ValidBlocks/bcStateTests/")
     };
     let mut state_test = None;
-    for (name, bytes) in testkit::tar_files("ethereum/eth-tests.tar.zst", wanted) {
+    for (name, bytes) in blockmill_testkit::tar_files("ethereum/eth-tests.tar.zst", wanted) {
         let path = folder.join(name.trim_start_matches("./"));
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, bytes).expect("a file");
@@ -257,7 +257,7 @@ fn the_public_tests_are_run_and_counted() {
     assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{}", ended.stderr);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn proofs_and_witnesses_come_from_a_store() {
     let scratch = Scratch::new("execution-proofs");

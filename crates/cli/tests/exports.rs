@@ -24,11 +24,11 @@ fn manifest(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_export_names_its_files_by_what_they_hold_and_a_second_one_gives_the_same() {
     let scratch = Scratch::new("exports_by_name");
-    let archive = testkit::fixture("ethereum/chains/hive-engine/chain.rlp");
+    let archive = blockmill_testkit::fixture("ethereum/chains/hive-engine/chain.rlp");
     let to = scratch.path("out");
     let answer = succeed_json(&mut export(&archive, &to, "--tables blocks,transactions"));
     let found = names(&to);
@@ -62,11 +62,11 @@ fn an_export_names_its_files_by_what_they_hold_and_a_second_one_gives_the_same()
     assert!(names(&cryo)[0].ends_with("__blocks__00000001_to_00001024.parquet"));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let scratch = Scratch::new("exports_refused");
-    let archive = testkit::fixture("ethereum/chains/hive-engine/chain.rlp");
+    let archive = blockmill_testkit::fixture("ethereum/chains/hive-engine/chain.rlp");
     let to = scratch.path("out");
     let words = ["--tables", "blocks, ommers, transactions, receipts, logs, withdrawals", "traces"];
     misunderstand(&mut export(&archive, &to, "--tables blocks,traces"), &words);
@@ -82,14 +82,14 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     assert!(names(&to).is_empty());
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damage_leaves_whole_units_and_no_word_of_a_chain() {
     let scratch = Scratch::new("exports_damage");
     let folder = scratch.path("era1");
     fs::create_dir_all(&folder).unwrap();
     for name in ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"] {
-        copy(&testkit::fixture(format!("ethereum/era1/{name}")), &folder.join(name));
+        copy(&blockmill_testkit::fixture(format!("ethereum/era1/{name}")), &folder.join(name));
     }
     let to = scratch.path("out");
     succeed_json(&mut export(&folder, &to, "--tables blocks"));
@@ -123,11 +123,11 @@ fn damage_leaves_whole_units_and_no_word_of_a_chain() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn block_files_that_are_cut_are_a_part_only_where_that_is_said() {
     let scratch = Scratch::new("exports_cut");
-    let archive = testkit::fixture("bitcoin/testnet3-0-400.dat");
+    let archive = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");
     let export = |to: &Path, words: &str| {
         let mut command = blockmill(&format!("export --tables blocks,outputs {words}"));
         command.arg(&archive).arg("--to").arg(to);

@@ -16,10 +16,10 @@ fn test(path: &Path) -> (Value, Ended) {
     (document(&ended), ended)
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn state_tests_without_signed_bytes_run_from_their_fields() {
-    let folder = testkit::case("03-state-test-without-txbytes");
+    let folder = blockmill_testkit::case("03-state-test-without-txbytes");
     for (name, passed) in [("add11", 7), ("with-txbytes/statetest1", 1)] {
         let (found, _) = test(&folder.join(format!("{name}.json")));
         let counts = ["passed", "failed", "skipped"].map(|name| found["result"][name].as_u64());
@@ -50,10 +50,10 @@ fn state_tests_without_signed_bytes_run_from_their_fields() {
     assert_eq!(test(&path).0["result"]["passed"], 7);
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn what_a_run_does_not_understand_is_counted_and_the_rest_runs() {
-    let folder = testkit::case("04-test-folder-aborts");
+    let folder = blockmill_testkit::case("04-test-folder-aborts");
     let (found, _) = test(&folder.join("S1"));
     let result = &found["result"];
     assert_eq!((&result["skipped"], &result["failed"]), (&1.into(), &0.into()), "{found}");
@@ -146,10 +146,10 @@ fn witness(words: &str, files: &[&Path]) -> Ended {
     run(blockmill(&format!("witness {words}")).args(files))
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn witnesses_are_read_as_clients_write_them() {
-    let folder = testkit::case("06-witness-shapes");
+    let folder = blockmill_testkit::case("06-witness-shapes");
     let file = |name: &str| folder.join(name);
     for (name, code, words) in [
         ("own.json", 0, ""),
@@ -173,7 +173,7 @@ fn witnesses_are_read_as_clients_write_them() {
     for (name, bytes) in [
         ("digits", format!("{block}\n").into_bytes()),
         ("answer", answer.into_bytes()),
-        ("rlp", testkit::hex::decode(&block)),
+        ("rlp", blockmill_testkit::hex::decode(&block)),
     ] {
         let path = scratch.path(name);
         fs::write(&path, bytes).expect("a file");
@@ -198,12 +198,12 @@ fn witnesses_are_read_as_clients_write_them() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn a_witness_that_says_another_hash_or_number_than_its_block_is_refused() {
     let scratch = Scratch::new("foreign-witness-stated");
     let path = scratch.path("changed.json");
-    let own = read_json(&testkit::case("06-witness-shapes/own.json"));
+    let own = read_json(&blockmill_testkit::case("06-witness-shapes/own.json"));
     let hash = own["hash"].as_str().expect("a hash").replace("0x4e", "0x4f");
     for (field, value) in [("number", Value::from(46_148)), ("hash", Value::from(hash))] {
         let mut changed = own.clone();
@@ -215,10 +215,10 @@ fn a_witness_that_says_another_hash_or_number_than_its_block_is_refused() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn shapes_that_are_not_read_are_named() {
-    let folder = testkit::fixture("ethereum/witness-native");
+    let folder = blockmill_testkit::fixture("ethereum/witness-native");
     for (name, words) in [
         ("ethrex-560048-1041734.json.zst", "ethrex-replay or keth"),
         ("keth-1-21688509.json.zst", "ethrex-replay or keth"),

@@ -49,7 +49,7 @@ fn count(value: &Value) -> usize {
 
 /// The real data of Bitcoin.
 fn fixtures() -> PathBuf {
-    testkit::fixture("bitcoin")
+    blockmill_testkit::fixture("bitcoin")
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn refused_header_is_named_with_its_rule() {
 }
 
 fn crypto_hash(header: &[u8]) -> [u8; 32] {
-    crypto::sha256d(header)
+    blockmill_crypto::sha256d(header)
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn store_and_datadir_show_the_same_coins() {
     fails("inspect", &[&store], &["manifest", "expected", "found"]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_files_are_described() {
     let fixtures = fixtures();
@@ -233,7 +233,7 @@ fn real_files_are_described() {
     );
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn coins_of_real_blocks_are_those_of_bitcoin_core() {
     let fixtures = fixtures();
@@ -250,7 +250,7 @@ fn coins_of_real_blocks_are_those_of_bitcoin_core() {
     assert_eq!(found["bogosize"].as_u64().map(|size| size > 4348 * 50), Some(true));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn single_real_blocks_are_no_damage_but_not_linked() {
     let fixtures = fixtures();
@@ -284,7 +284,7 @@ fn people_are_told_what_to_ask_instead() {
     assert!(!scratch.path("store").exists(), "nothing was imported, so nothing is left");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mixed_networks_are_refused_with_both_names() {
     let fixtures = fixtures();
@@ -341,13 +341,13 @@ fn demo_refuses_its_damaged_block_and_names_place_and_rule() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_datadir_is_verified_with_what_was_not_checked_and_inspected_with_it() {
     let scratch = Scratch::new("datadir-flips");
     let folder = scratch.path("datadir");
     fs::create_dir_all(&folder).unwrap();
-    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &folder);
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &folder);
     let parts = "the chainstate, the undo files (rev*.dat) and the block index";
     let text = succeed(blockmill("verify --level bodies").arg(&folder));
     let second = text.lines().nth(1).unwrap_or_default();

@@ -4,7 +4,7 @@
 use crate::program::{
     Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
 };
-use bitcoin::params::Params;
+use blockmill_bitcoin::params::Params;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -42,7 +42,7 @@ impl Own {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn no_command_asks_again_for_the_chain_or_the_kind_of_state() {
     let scratch = Scratch::new("kept-chain");
@@ -95,7 +95,7 @@ fn no_command_asks_again_for_the_chain_or_the_kind_of_state() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_raised_store_of_headers_keeps_its_chain() {
     let scratch = Scratch::new("kept-chain-raised");
@@ -108,7 +108,7 @@ fn a_raised_store_of_headers_keeps_its_chain() {
     assert_eq!(tip_of(&store), Some(54));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_chain_is_refused_but_for_forks_that_are_still_to_come() {
     let scratch = Scratch::new("kept-chain-other");
@@ -155,7 +155,7 @@ fn another_chain_is_refused_but_for_forks_that_are_still_to_come() {
     assert_eq!(kept, fs::read(&other).expect("a genesis.json"));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
     let scratch = Scratch::new("kept-chain-damage");
@@ -187,7 +187,7 @@ fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
     succeed(blockmill("check").arg(&store));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_era1_file_from_the_middle_of_a_chain_comes_back_byte_for_byte() {
     let scratch = Scratch::new("kept-totals");
@@ -212,7 +212,7 @@ fn an_era1_file_from_the_middle_of_a_chain_comes_back_byte_for_byte() {
     assert!(fs::read(out.join(name)).expect("an era1 file") == fs::read(file).expect("a file"));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_snapshot_of_another_chain_is_refused() {
     let scratch = Scratch::new("kept-snapshot");
@@ -241,8 +241,9 @@ fn a_snapshot_of_another_chain_is_refused() {
     forge(16, &[7; 32]);
     refused("found one of 0x0707");
     // a network that is built in has another number
-    let mainnet =
-        testkit::hex::decode("d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3");
+    let mainnet = blockmill_testkit::hex::decode(
+        "d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3",
+    );
     forge(16, &mainnet);
     let ended = adopt();
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
@@ -253,7 +254,7 @@ fn a_snapshot_of_another_chain_is_refused() {
     succeed(blockmill("import --data").arg(&blocks).arg(&snapshot));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_command_takes_folders_of_names_that_are_not_utf_8() {
     let scratch = Scratch::new("kept-names");
@@ -328,12 +329,12 @@ fn a_signet_of_its_own_is_named_once() {
     assert!(ended.stderr.contains("signet of its own"), "{}", ended.stderr);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_network_of_neo_is_named_once() {
     let scratch = Scratch::new("kept-neo");
     let (dump, store) = (scratch.path("chain.acc"), scratch.path("store"));
-    let from = testkit::fixture("neo/chain50x2.acc");
+    let from = blockmill_testkit::fixture("neo/chain50x2.acc");
     fs::copy(&from, &dump).expect("a dump");
     let configuration = scratch.path("own.yml");
     let text = fs::read_to_string(from.with_extension("yml")).expect("a configuration");

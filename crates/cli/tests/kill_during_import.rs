@@ -5,21 +5,21 @@ use crate::program::{
     Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, fixtures, succeed, tip_of,
     unexecuted, wait,
 };
-use archive::{Archive, ChunkLimit};
-use ethereum::Level;
-use ethereum::commit::Sink;
-use ethereum::ethash::Caches;
-use ethereum::import::Options;
-use ethereum::option_table::Setting;
-use ethereum::params::ChainSpec;
-use ethereum::seal::SealPolicy;
-use pipeline::Cancel;
+use blockmill_archive::{Archive, ChunkLimit};
+use blockmill_ethereum::Level;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::import::Options;
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::SealPolicy;
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::ChainStore;
 
 /// Kills that must fall between the first and the last commit: of header imports, and of imports
 /// of blocks in each of two formats.
@@ -186,7 +186,7 @@ fn body_imports_from_era1_files_that_are_killed_end_with_the_same_store() {
 
 /// Blocks, state and log: the log is that of an undisturbed run, byte for byte, and the state has
 /// the root of every block at which a run went on.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn executions_that_are_killed_end_with_the_same_store_and_log() {
     let scratch = Scratch::new("kill-execution");
@@ -218,13 +218,15 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
         now: None,
         cancel: Cancel::new(),
     };
-    let (segments, _) = ChainStore::open(&store, &store::Options::default()).expect("a store");
+    let (segments, _) =
+        ChainStore::open(&store, &blockmill_store::Options::default()).expect("a store");
     let mut sink = Sink::Segments(Box::new(segments));
     let mut seen = vec![];
-    let (_, outcome) = ethereum::import::import(&archive, &options, &mut sink, |progress| {
-        assert_eq!(progress.committed, tip_of(&store));
-        seen.push((progress.number, progress.committed));
-    });
+    let (_, outcome) =
+        blockmill_ethereum::import::import(&archive, &options, &mut sink, |progress| {
+            assert_eq!(progress.committed, tip_of(&store));
+            seen.push((progress.number, progress.committed));
+        });
     outcome.expect("a good archive");
     assert_eq!(seen.len(), 11);
     assert!(seen.iter().all(|(verified, committed)| Some(*verified) == *committed), "{seen:?}");
@@ -232,7 +234,7 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
 
     // nothing is committed where nothing is kept
     let (_, outcome) =
-        ethereum::import::import(&archive, &options, &mut Sink::Discard, |progress| {
+        blockmill_ethereum::import::import(&archive, &options, &mut Sink::Discard, |progress| {
             assert_eq!(progress.committed, None);
         });
     outcome.expect("a good archive");

@@ -2,10 +2,10 @@
 //! goes on, and the end is that of an undisturbed run.
 
 use crate::program::{Random, Scratch, blockmill, succeed, wait};
-use bitcoin::chainstate::Chainstate;
-use bitcoin::coins::{Statistics, statistics};
-use bitcoin::import::{Options, Tip};
-use bitcoin::params::Params;
+use blockmill_bitcoin::chainstate::Chainstate;
+use blockmill_bitcoin::coins::{Statistics, statistics};
+use blockmill_bitcoin::import::{Options, Tip};
+use blockmill_bitcoin::params::Params;
 use std::path::Path;
 use std::process::Command;
 use std::thread;

@@ -42,18 +42,18 @@ fn expect_incomplete(folder: &Path, flags: &str, to: &str, name: &str, scratch: 
     assert_eq!(run(partial.arg(folder)).code, Some(0), "{}", folder.display());
 }
 
-#[testkit::needs(cases, fixtures)]
+#[blockmill_testkit::needs(cases, fixtures)]
 #[test]
 fn archives_of_other_forms_in_the_folder_make_it_incomplete() {
     let scratch = Scratch::new("left-out");
     let case = |name: &str| {
         let to = scratch.path(name);
-        copy(&testkit::case(format!("11-unreadable-archives-passed-over/{name}")), &to);
+        copy(&blockmill_testkit::case(format!("11-unreadable-archives-passed-over/{name}")), &to);
         to
     };
     let foreign = case("foreign");
     let era = "sepolia-00000-643a00f7.era1";
-    let from = testkit::fixture(format!("ethereum/era1/{era}"));
+    let from = blockmill_testkit::fixture(format!("ethereum/era1/{era}"));
     fs::copy(from, foreign.join(era)).expect("a file");
     // the .ere file has the same era, and the .era file others
     let name = "sepolia-00001-4b363db9.era";
@@ -103,10 +103,10 @@ fn verify(path: &Path, flags: &str) -> Ended {
     run(blockmill(&format!("verify {flags}")).arg(path))
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn the_sentence_fits_what_is_there() {
-    let case = |name: &str| testkit::case(format!("07-datadir-advice/{name}"));
+    let case = |name: &str| blockmill_testkit::case(format!("07-datadir-advice/{name}"));
     let core = case("bitcoin-datadir-blocksdir-elsewhere");
     for path in [core.clone(), core.join("blocks")] {
         for flags in ["", "--chain regtest"] {
@@ -126,7 +126,7 @@ fn the_sentence_fits_what_is_there() {
             assert!(ended.stderr.contains("geth export"), "{ended:?}");
         }
     }
-    let case = |name: &str| testkit::case(format!("12-neo-zip-and-csharp-config/{name}"));
+    let case = |name: &str| blockmill_testkit::case(format!("12-neo-zip-and-csharp-config/{name}"));
     for (name, file) in [("zip", "chain.acc.zip"), ("zip", "")] {
         let ended = verify(&case(name).join(file), "");
         assert_eq!(ended.code, Some(UNKNOWN), "{ended:?}");
@@ -141,12 +141,12 @@ fn the_sentence_fits_what_is_there() {
     assert!(ended.stderr.contains("compare Magic"), "{ended:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_data_folder_of_geth_is_read_and_its_database_is_named() {
     let scratch = Scratch::new("geth-datadir");
     let chaindata = scratch.path("datadir/geth/chaindata");
-    copy(&testkit::fixture("ethereum/freezer/geth-1.17"), &chaindata.join("ancient"));
+    copy(&blockmill_testkit::fixture("ethereum/freezer/geth-1.17"), &chaindata.join("ancient"));
     for name in ["CURRENT", "MANIFEST-000001", "000002.sst"] {
         fs::write(chaindata.join(name), "").expect("a file");
     }

@@ -3,7 +3,7 @@
 
 use crate::program::{Scratch, blockmill, document, run, succeed};
 use blockmill_cli::library;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;

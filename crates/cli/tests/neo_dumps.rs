@@ -1,9 +1,9 @@
 //! Dumps of Neo: generated, imported, and written again from dumps and stores.
 
 use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
-use neo::body::rules::NOTARY;
-use neo::stored::Stored;
-use neo::types::Attribute;
+use blockmill_neo::body::rules::NOTARY;
+use blockmill_neo::stored::Stored;
+use blockmill_neo::types::Attribute;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,15 +5,15 @@ use crate::program;
 use crate::program::{
     Random, Scratch, blockmill, document, misunderstand, run, succeed, succeed_json, tip_of, wait,
 };
-use neo::params::Protocol;
-use neo::stored::Stored;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::stored::Stored;
+use blockmill_store::ChainStore;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::ChainStore;
 
 /// How far back contracts see.
 const SEEN: u64 = 3;
@@ -57,7 +57,7 @@ fn room(store: &Path) -> u64 {
     let names = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().file_name());
     let is_one = |name: &String| name.starts_with("bodies") || name.starts_with("receipts");
     let names = names.filter_map(|name| name.into_string().ok()).filter(is_one);
-    names.map(|name| testkit::disk_bytes(&store.join(name))).sum()
+    names.map(|name| blockmill_testkit::disk_bytes(&store.join(name))).sum()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_store_of_the_last_blocks_has_the_same_state_and_says_what_is_gone() {
     let tip = tip_of(&all).unwrap();
     let first = tip + 1 - SEEN;
     assert!(left(&all, first) == left(&few, first));
-    let is_given_back = !system::holes::ARE_KNOWN || room(&few) * 3 < room(&all);
+    let is_given_back = !blockmill_platform::holes::ARE_KNOWN || room(&few) * 3 < room(&all);
     assert!(is_given_back, "{} of {} bytes", room(&few), room(&all));
 
     let summary = succeed_json(blockmill("inspect").arg(&few));

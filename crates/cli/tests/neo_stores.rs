@@ -4,16 +4,16 @@ use crate::program;
 use crate::program::{
     Random, Scratch, blockmill, document, read_store, run, succeed, succeed_json, tip_of, wait,
 };
-use archive::acc::Head;
-use chain::Status;
-use neo::ledger::{CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
-use neo::logs::{TRANSFERS, UPDATES};
+use blockmill_archive::acc::Head;
+use blockmill_neo::ledger::{CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
+use blockmill_neo::logs::{TRANSFERS, UPDATES};
+use blockmill_store::{ChainStore, Table, TableOptions};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{ChainStore, Table, TableOptions};
 
 /// Kills that must fall between the first and the last commit.
 const KILLS: u32 = 50;
@@ -25,11 +25,11 @@ const UNTIL: &str = "40";
 const TABLES: [&str; 6] = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS];
 
 fn dump() -> PathBuf {
-    testkit::fixture("neo/gen/mix200x200-sr.acc.zst")
+    blockmill_testkit::fixture("neo/gen/mix200x200-sr.acc.zst")
 }
 
 fn small_dump() -> PathBuf {
-    testkit::fixture("neo/chain50x2.acc")
+    blockmill_testkit::fixture("neo/chain50x2.acc")
 }
 
 fn import(store: &Path, dump: &Path) -> Command {
@@ -48,9 +48,9 @@ struct Whole {
 
 impl Whole {
     fn of(folder: &Path) -> Self {
-        let parts = |opening: &mut store::Opening| {
+        let parts = |opening: &mut blockmill_store::Opening| {
             let open = |name| opening.table(name, &TableOptions::new(1 << 20));
-            TABLES.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+            TABLES.into_iter().map(open).collect::<blockmill_store::Result<Vec<Table>>>()
         };
         let ((store, _), tables) = ChainStore::open_read_only_with(folder, parts).unwrap();
         let tables = tables.iter().map(|table| {
@@ -74,7 +74,7 @@ impl Whole {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
     let scratch = Scratch::new("neo-kills");
@@ -156,7 +156,7 @@ fn write(folder: &Path, first: u32, blocks: &[Vec<u8>]) -> PathBuf {
         bytes.extend(block);
     }
     std::fs::write(&path, bytes).unwrap();
-    let config = testkit::fixture("neo/chain50x2.yml");
+    let config = blockmill_testkit::fixture("neo/chain50x2.yml");
     std::fs::copy(config, folder.join("dump.yml")).unwrap();
     path
 }
@@ -179,7 +179,7 @@ fn refused(scratch: &Scratch, dump: &Path, flags: &[&str]) -> (Status, serde_jso
     (status, error)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
     let scratch = Scratch::new("neo-refused");
@@ -223,7 +223,7 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
     assert_eq!(tip_of(&store), Some(50));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn cut_and_flipped_dumps_never_panic_and_keep_what_is_good() {
     let scratch = Scratch::new("neo-flipped");
@@ -267,7 +267,7 @@ fn cut_and_flipped_dumps_never_panic_and_keep_what_is_good() {
     assert!(bad >= 30, "{statuses:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_dump_from_block_1_is_executed_as_one_from_the_first() {
     let scratch = Scratch::new("neo-from-1");
@@ -285,14 +285,14 @@ fn a_dump_from_block_1_is_executed_as_one_from_the_first() {
     Whole::of(&again).assert_same(&Whole::of(&whole));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_tells_blocks_transactions_and_accounts() {
     let scratch = Scratch::new("neo-inspect");
     let store = scratch.path("store");
     succeed(&mut import(&store, &small_dump()));
     let inspect = |flags: &[&str]| succeed_json(blockmill("inspect").arg(&store).args(flags));
-    let roots = testkit::read("neo/oracle/chain50x2.roots.txt");
+    let roots = blockmill_testkit::read("neo/oracle/chain50x2.roots.txt");
     let roots: Vec<String> = std::str::from_utf8(&roots)
         .unwrap()
         .lines()
@@ -342,7 +342,7 @@ fn a_store_tells_blocks_transactions_and_accounts() {
     succeed(blockmill("inspect").arg(&store));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
     let scratch = Scratch::new("neo-check");

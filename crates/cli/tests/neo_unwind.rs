@@ -5,16 +5,16 @@ use crate::program::{
     Random, Scratch, blockmill, document, misunderstand, read_store, run, succeed, succeed_json,
     tip_of, wait,
 };
-use chain::Status;
-use neo::ledger::CONFLICTS;
-use neo::stored::Stored;
+use blockmill_neo::ledger::CONFLICTS;
+use blockmill_neo::stored::Stored;
+use blockmill_store::{ChainStore, Opening, TableOptions};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{ChainStore, Opening, TableOptions};
 
 /// Ways back that are killed.
 const KILLS: u32 = 30;
@@ -108,11 +108,11 @@ fn a_generated_chain_is_taken_back_and_comes_again() {
     assert_eq!((&done["with_state"], tip_of(&bodies)), (&false.into(), Some(7)));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_way_back_that_is_killed_has_or_has_not_been() {
     let scratch = Scratch::new("neo-unwind-kills");
-    let dump = testkit::fixture("neo/gen/mix200x200-sr.acc.zst");
+    let dump = blockmill_testkit::fixture("neo/gen/mix200x200-sr.acc.zst");
     let [whole, back] = ["whole", "back"].map(|name| scratch.path(name));
     let import = |store: &Path| import(store, &dump, &format!("--cache 1 --until {LAST}"));
     succeed(&mut import(&whole));

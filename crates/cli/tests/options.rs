@@ -2,7 +2,7 @@
 //! is refused before anything is read or made.
 
 use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
-use crypto::{Signatures, Variant};
+use blockmill_crypto::{Signatures, Variant};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -70,7 +70,7 @@ fn what_this_program_was_built_without_is_refused_and_left_out() {
     let folder = scratch.path("none");
     let mut bench = blockmill("bench execution-flat-rocksdb --pairs 1 --benchmarks");
     bench.arg(&folder).arg("--out").arg(scratch.path("out"));
-    if ethereum::state::HAS_ROCKSDB {
+    if blockmill_ethereum::state::HAS_ROCKSDB {
         assert_eq!(succeed_json(&mut command)["options"]["flat-store"], "rocksdb");
         let listed = succeed(blockmill("bench --list --benchmarks").arg(&folder));
         assert!(listed.contains("execution-flat-rocksdb"), "{listed}");
@@ -110,18 +110,22 @@ fn the_record_tells_the_revision_the_start_and_a_checksum_of_the_blocks() {
         let record = verify("");
         let started = record["started_unix"].as_f64().expect("a time");
         assert!(before <= started && started <= now(), "{before} {started}");
-        assert_eq!(record["program"]["revision"], ::program::this().revision);
+        assert_eq!(record["program"]["revision"], blockmill_program::this().revision);
 
         let number = |part: &str, name: &str| record[part][name].as_u64().expect("a number");
         let (first, last) = (number("data", "first"), number("result", "tip_number"));
-        let mut tip = testkit::hex::decode(record["result"]["tip_hash"].as_str().expect("a hash"));
+        let mut tip =
+            blockmill_testkit::hex::decode(record["result"]["tip_hash"].as_str().expect("a hash"));
         // a block of Bitcoin is shown in the reverse of the order in which it is hashed
         if record["data"]["format"] == "blk" {
             tip.reverse();
         }
         assert_eq!((last > 0, tip.len()), (true, 32), "{record}");
         let bytes = [&first.to_be_bytes()[..], &last.to_be_bytes(), &tip].concat();
-        let expected = format!("chain-sha256:{}", testkit::hex::encode(crypto::sha256(&bytes)));
+        let expected = format!(
+            "chain-sha256:{}",
+            blockmill_testkit::hex::encode(blockmill_crypto::sha256(&bytes))
+        );
         assert_eq!(record["data"]["checksum"], expected, "{record}");
         assert_eq!(verify("--threads 1")["data"]["checksum"], expected);
     }

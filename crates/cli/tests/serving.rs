@@ -101,7 +101,7 @@ fn idle_connections_do_not_end_an_import() {
     drop(idle);
 }
 
-#[testkit::needs(prometheus)]
+#[blockmill_testkit::needs(prometheus)]
 #[test]
 fn prometheus_scrapes_a_run() {
     let scratch = Scratch::new("serving-prometheus");
@@ -129,7 +129,7 @@ fn scraping(scratch: &Scratch, serving: &Serving) -> Serving {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("a port").to_string();
     drop(listener);
-    let mut command = Command::new(testkit::path_of("prometheus"));
+    let mut command = Command::new(blockmill_testkit::path_of("prometheus"));
     command.arg(format!("--config.file={}", config.display()));
     command.arg(format!("--storage.tsdb.path={}", scratch.path("tsdb").display()));
     command.arg(format!("--web.listen-address={address}"));
@@ -163,7 +163,7 @@ fn wait_for(scraping: &Serving, asked: &str, word: &str) {
     }
 }
 
-#[testkit::needs(prometheus)]
+#[blockmill_testkit::needs(prometheus)]
 #[test]
 fn every_panel_of_the_dashboard_has_something_to_show_of_executed_blocks() {
     let scratch = Scratch::new("serving-dashboard");

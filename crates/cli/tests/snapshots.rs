@@ -25,7 +25,7 @@ fn state_root(record: &Value) -> &str {
     record["answer"]["state_root"].as_str().expect("a state root")
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_state_of_every_chain_is_what_its_snapshot_says() {
     let scratch = Scratch::new("snapshots");

@@ -3,12 +3,12 @@
 use crate::program::{
     Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
 };
-use chain::Status;
-use ethereum::state::FlatStore;
+use blockmill_ethereum::state::FlatStore;
+use blockmill_store::ChainStore;
+use blockmill_verdict::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use store::ChainStore;
 
 /// An import of a chain through every fork.
 fn import(store: &Path, flags: &str) -> Command {
@@ -17,7 +17,7 @@ fn import(store: &Path, flags: &str) -> Command {
     command
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
     let scratch = Scratch::new("state-on-disk");
@@ -80,7 +80,7 @@ fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
     );
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_raised_store_answers_as_one_that_was_executed_at_once() {
     let scratch = Scratch::new("state-on-disk-raised");
@@ -106,7 +106,7 @@ fn a_raised_store_answers_as_one_that_was_executed_at_once() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_files_of_values_or_of_nodes_are_healed() {
     let scratch = Scratch::new("state-on-disk-heal");
@@ -145,7 +145,7 @@ fn damaged_files_of_values_or_of_nodes_are_healed() {
 }
 
 /// Earlier programs committed what is to be said of a state on disk without the state.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
     let scratch = Scratch::new("state-on-disk-lost");
@@ -156,7 +156,8 @@ fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
         succeed(&mut import(&executed, &format!("--with state={kind}")));
         succeed(&mut import(&lost, "--level bodies"));
         let (from, _) = ChainStore::open_read_only(&executed).expect("a store");
-        let (mut to, _) = ChainStore::open(&lost, &store::Options::default()).expect("a store");
+        let (mut to, _) =
+            ChainStore::open(&lost, &blockmill_store::Options::default()).expect("a store");
         let tip = from.tip().expect("a block");
         to.commit_with(&tip, &mut [], from.state_of_parts()).expect("a commit");
         drop(to);
@@ -175,7 +176,7 @@ fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
     let scratch = Scratch::new("state-on-disk-damage");
@@ -207,7 +208,7 @@ fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
     assert!(told > 2, "{told} told");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn who_has_the_first_block_does_not_read_its_accounts_again() {
     let scratch = Scratch::new("state-on-disk-genesis");

@@ -4,12 +4,12 @@
 #![cfg(target_os = "linux")]
 
 use crate::program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
+use blockmill_store::{Blocks, ChainStore, Items};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use store::{Blocks, ChainStore, Items};
 
 /// From the signal to the end, on a busy machine too.
 const LIMIT: Duration = Duration::from_millis(1_000);
@@ -226,7 +226,7 @@ fn folder(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_making_of_an_ethash_cache_stops_and_leaves_no_part_of_one() {
     let scratch = Scratch::new("stop-ethash");
@@ -257,14 +257,14 @@ fn the_making_of_an_ethash_cache_stops_and_leaves_no_part_of_one() {
 /// A store whose hash index has very many runs, so that making it takes its time.
 fn with_small_runs(from: &Path, to: &Path) {
     let (source, _) = ChainStore::open_read_only(from).expect("a store");
-    let options = store::Options { run_items: 16, ..store::Options::default() };
+    let options = blockmill_store::Options { run_items: 16, ..blockmill_store::Options::default() };
     let (mut copy, _) = ChainStore::open(to, &options).expect("a new store");
     let tip = source.tip().expect("blocks");
     for first in (0..=tip.number).step_by(4_096) {
         let count = (tip.number + 1 - first).min(4_096);
         let mut hashes = vec![];
         source.hashes(first, count, &mut hashes).expect("hashes");
-        let headers = source.items(store::Part::Headers, first, count);
+        let headers = source.items(blockmill_store::Part::Headers, first, count);
         let headers = headers.expect("headers").expect("stored headers");
         let headers = Items { bytes: &headers.bytes, ends: &headers.ends };
         let (bodies, receipts) = (None, None);

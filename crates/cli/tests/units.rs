@@ -1,7 +1,7 @@
 //! `verify --unit` and `verify --join`: boundaries as documents, exit codes, what is refused.
 
 use crate::program::{Ended, blockmill, run};
-use chain::Status;
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const ERAS: [&str; 2] = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
 
 fn era(i: usize) -> PathBuf {
-    testkit::fixture(format!("ethereum/era1/{}", ERAS[i]))
+    blockmill_testkit::fixture(format!("ethereum/era1/{}", ERAS[i]))
 }
 
 /// Verifies a file as a unit without seals, which take long; its boundary goes into `to`.
@@ -27,7 +27,7 @@ fn code(status: Status) -> Option<i32> {
     Some(status.exit_code().into())
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn units_are_joined_to_the_chain() {
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ fn units_are_joined_to_the_chain() {
     assert_eq!(missing.code, code(Status::Fault), "a unit twice: {missing:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_unit_after_a_boundary_is_tied_to_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,13 +77,13 @@ fn a_unit_after_a_boundary_is_tied_to_it() {
     let wrong = format!("--level headers --after {}", files[1].display());
     let ended = unit(&era(1), &wrong, &files[2]);
     assert_eq!(ended.code, code(Status::Fault), "all of it comes before: {ended:?}");
-    let other = testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
+    let other = blockmill_testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
     let ended = unit(&other, &after, &files[2]);
     assert_eq!(ended.code, code(Status::Usage), "{ended:?}");
     assert!(ended.stderr.contains("expected the boundary of blocks of sepolia"), "{ended:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_cannot_be_joined_or_be_a_unit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn what_cannot_be_joined_or_be_a_unit_is_refused() {
     refused(join(&[headers], "--unit"), "cannot be used with");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn documents_that_were_changed_are_refused_by_their_checksum() {
     let folder = tempfile::tempdir().unwrap();

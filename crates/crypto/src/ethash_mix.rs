@@ -6,7 +6,7 @@
 //! its own registers (one item is one register of AVX-512).
 #![allow(unsafe_code)]
 
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 /// Rows that are mixed into one dataset item (ethash: `DATASET_PARENTS`).
 pub const PARENTS: u32 = 256;

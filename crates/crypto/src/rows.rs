@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use system::memory::{Zeroed, prefetch};
+use blockmill_platform::memory::{Zeroed, prefetch};
 
 /// A fixed number of rows of 64 bytes, each in one cache line.
 ///
@@ -57,7 +57,7 @@ mod tests {
     fn rows_start_as_zeros_and_keep_what_is_written() {
         let mut rows = Rows::zeroed(40_000);
         assert!(rows.iter().all(|row| *row == [0; 64]));
-        assert_eq!(rows.as_ptr().addr() % system::memory::HUGE_PAGE, 0);
+        assert_eq!(rows.as_ptr().addr() % blockmill_platform::memory::HUGE_PAGE, 0);
         rows[39_999] = [7; 64];
         rows.prefetch(39_999);
         rows.prefetch(40_000);

@@ -5,9 +5,9 @@
 mod made_p256;
 
 use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_testkit::rounds;
 use made_p256::Made;
 use num_bigint::BigUint;
-use testkit::rounds;
 
 /// Room for a table, but not for two.
 const ONE_TABLE: usize = 100_000;

@@ -6,7 +6,7 @@ use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant, sha256};
 use secp256k1::ecdsa::Signature;
 
 fn read(need: &str, name: &str) -> Vec<u8> {
-    let path = testkit::path_of(need).join(name);
+    let path = blockmill_testkit::path_of(need).join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
 }
 
@@ -83,7 +83,7 @@ impl<'a> Blobs<'a> {
     }
 }
 
-#[testkit::needs(p256_source)]
+#[blockmill_testkit::needs(p256_source)]
 #[test]
 fn ecdsa_of_wycheproof() {
     let name = "src/test_vectors/data/wycheproof.blb";
@@ -109,7 +109,7 @@ fn ecdsa_of_wycheproof() {
     all_ways_agree(&checks, &expected);
 }
 
-#[testkit::needs(ring_source)]
+#[blockmill_testkit::needs(ring_source)]
 #[test]
 fn ecdsa_of_nist_and_boringssl() {
     let name = "crypto/fipsmodule/ecdsa/ecdsa_verify_tests.txt";
@@ -120,7 +120,7 @@ fn ecdsa_of_nist_and_boringssl() {
         let field = |name: &str| {
             let value =
                 block.lines().find_map(|line| line.strip_prefix(name))?.strip_prefix(" = ")?;
-            Some(testkit::hex::decode(value.trim()))
+            Some(blockmill_testkit::hex::decode(value.trim()))
         };
         let [x, y, digest, r, s] =
             ["X", "Y", "Digest", "R", "S"].map(|name| -> Vec<u8> { field(name).unwrap() });

@@ -1,7 +1,7 @@
 //! SHA-256 and SHA-256d against published digests and a chain of real headers.
 
 use blockmill_crypto::{ManySha256, Sha256, sha256, sha256d};
-use testkit::hex;
+use blockmill_testkit::hex;
 
 /// Examples of FIPS 180 (NIST, "SHA256.pdf" and "SHA2_Additional.pdf").
 const EXAMPLES: [(&[u8], &str); 4] = [
@@ -88,10 +88,10 @@ fn headers(file: &[u8]) -> Vec<[u8; 80]> {
     headers
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_headers_link_to_each_other() {
-    let file = testkit::read("bitcoin/mainnet-0-4521.dat");
+    let file = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
     let headers = headers(&file);
     assert!(headers.len() > 4500, "{} headers", headers.len());
     for many in ManySha256::all_available() {

@@ -1,8 +1,8 @@
 //! Every width and every function against the crate `sha2`.
 
 use blockmill_crypto::{ManySha256, Sha256, sha256, sha256d};
+use blockmill_testkit::Random;
 use sha2::Digest;
-use testkit::Random;
 
 fn once(message: &[u8]) -> [u8; 32] {
     sha2::Sha256::digest(message).into()

@@ -3,10 +3,10 @@
 
 mod made;
 
+use blockmill_testkit::rounds;
 use made::Made;
 use made::oracle::{Operation, Share, Tally, part, ways};
 use std::thread;
-use testkit::rounds;
 
 /// Parts of each operation, with a seed each.
 const PARTS: u64 = 2;

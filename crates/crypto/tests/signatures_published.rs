@@ -10,7 +10,7 @@ use serde_json::Value;
 const BATCHES: [usize; 14] = [1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 255, 256, 257, 100_000];
 
 fn read(name: &str) -> String {
-    let path = testkit::path_of("core_source").join("secp256k1/src").join(name);
+    let path = blockmill_testkit::path_of("core_source").join("secp256k1/src").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
 }
 
@@ -36,7 +36,7 @@ fn hold<T, U: Clone + Default + PartialEq + std::fmt::Debug>(
 }
 
 fn unhex(digits: &Value) -> Vec<u8> {
-    testkit::hex::decode(digits.as_str().unwrap())
+    blockmill_testkit::hex::decode(digits.as_str().unwrap())
 }
 
 fn numbers(compact: &[u8; 64]) -> ([u8; 32], [u8; 32]) {
@@ -89,7 +89,7 @@ fn wycheproof() -> Vec<Published> {
     published
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn ecdsa_of_wycheproof() {
     let published = wycheproof();
@@ -111,7 +111,7 @@ fn ecdsa_of_wycheproof() {
 }
 
 /// A signature is valid for the keys that can be recovered from it and for no other.
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn recovery_of_wycheproof() {
     let published = wycheproof();
@@ -147,7 +147,7 @@ fn array<const L: usize>(block: &str, name: &str) -> Option<[u8; L]> {
     bytes.map(byte).collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn schnorr_of_bip340() {
     let text = read("modules/schnorrsig/tests_impl.h");
@@ -181,7 +181,7 @@ fn schnorr_of_bip340() {
 }
 
 /// A signature of no key but with one id, and r = s = 4, from which each id recovers a key.
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn edge_cases_of_recovery() {
     let text = read("modules/recovery/tests_impl.h");

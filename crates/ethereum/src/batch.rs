@@ -19,11 +19,11 @@ use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::ChainSpec;
 use crate::{Address, Hash, Level, U256};
-use archive::{Chunk, Packed, Part, Want};
+use blockmill_archive::{Chunk, Packed, Part, Want};
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::{Cancel, Made, NotMade};
+use blockmill_verdict::Hex;
 use bodies::BodyMemory;
-use chain::Hex;
-use crypto::ManyKeccak;
-use pipeline::{Cancel, Made, NotMade};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -133,7 +133,7 @@ impl Batch {
     }
 
     /// Header `i`, decoded again; the checks have decoded it before.
-    pub(crate) fn header(&self, i: usize) -> Result<HeaderView<'_>, rlp::Error> {
+    pub(crate) fn header(&self, i: usize) -> Result<HeaderView<'_>, blockmill_rlp::Error> {
         HeaderView::decode(self.chunk.headers.get(i))
     }
 }

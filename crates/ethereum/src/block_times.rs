@@ -2,10 +2,10 @@
 
 use crate::execute::Reads;
 use crate::execute::evm::Tally;
-use chain::{BLOCK_PHASES, Execution};
-use pipeline::record::{
+use blockmill_pipeline::record::{
     BLOCK, BLOCKS, FIRST, Facts, MGAS_PER_S, Percentiles, SLOWEST_BLOCK, Series,
 };
+use blockmill_verdict::{BLOCK_PHASES, Execution};
 use std::time::Duration;
 
 /// Most rows of a record. Of a longer chain every second block is kept, of a yet longer one every

@@ -13,12 +13,12 @@ pub mod transactions;
 use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::params::Fork;
-use chain::Hex;
+use blockmill_rlp::ethereum::{Header, Withdrawal};
+use blockmill_rlp::{Decode, Error, Reader};
+use blockmill_trie::RootBuilder;
+use blockmill_verdict::Hex;
 use list::List;
-use rlp::ethereum::{Header, Withdrawal};
-use rlp::{Decode, Error, Reader};
 use transactions::{GAS_PER_BLOB, KZG_VERSION, Transaction, TransactionType};
-use trie::RootBuilder;
 
 /// Most bytes of an encoded block from Osaka on (EIP-7934): 10 MiB less a margin of 2 MiB.
 pub const MAX_BLOCK_SIZE: usize = 8 << 20;
@@ -155,7 +155,7 @@ fn verify_types(fork: Fork, body: &BodyView<'_>) -> Result<(), Violation> {
 }
 
 fn verify_size(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), Violation> {
-    let size = rlp::list_len(header.raw.len() + body.payload_len());
+    let size = blockmill_rlp::list_len(header.raw.len() + body.payload_len());
     if size > MAX_BLOCK_SIZE {
         let expected = format!("at most {MAX_BLOCK_SIZE} bytes");
         return Err(Violation::new(Rule::BlockSize, expected, size));
@@ -182,7 +182,7 @@ fn verify_transactions_root(
 fn verify_ommers_hash(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), Violation> {
     let hash = match body.ommers.count {
         0 => EMPTY_OMMERS,
-        _ => crypto::keccak256(body.ommers.raw),
+        _ => blockmill_crypto::keccak256(body.ommers.raw),
     };
     if hash != *header.ommers_hash {
         return Err(Violation::new(Rule::BodyOmmersHash, Hex(header.ommers_hash), Hex(&hash)));
@@ -232,7 +232,7 @@ pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Vi
     if list.is_empty() {
         return Ok(());
     }
-    let hash = crypto::keccak256(list);
+    let hash = blockmill_crypto::keccak256(list);
     match header.block_access_list_hash {
         Some(expected) if *expected == hash => Ok(()),
         Some(expected) => Err(Violation::new(RULE, Hex(expected), Hex(&hash))),

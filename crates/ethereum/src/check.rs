@@ -9,13 +9,13 @@ use crate::body::{BodyView, verify_body};
 use crate::header::HeaderView;
 use crate::params::Fork;
 use crate::{Hash, U256};
-use archive::ReceiptEncoding;
-use chain::Hex;
-use crypto::ManyKeccak;
+use blockmill_archive::ReceiptEncoding;
+use blockmill_crypto::ManyKeccak;
+use blockmill_store::{ChainStore, OwnedItems, Part};
+use blockmill_trie::RootBuilder;
+use blockmill_verdict::Hex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use store::{ChainStore, OwnedItems, Part};
-use trie::RootBuilder;
 
 /// Blocks that a thread takes at a time: little to hold in memory even where blocks are large.
 const STRETCH: u64 = 128;
@@ -53,7 +53,7 @@ pub fn check(
     store: &ChainStore,
     threads: usize,
     watch: &(dyn Fn(u64) -> bool + Sync),
-) -> Result<Checked, store::Error> {
+) -> Result<Checked, blockmill_store::Error> {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
         return Ok(Checked::default());
     };
@@ -79,7 +79,7 @@ pub fn check(
                             stop.fetch_or(!watch(done.bytes), Relaxed);
                         }
                         // the other check has told it
-                        Err(store::Error::Damaged { .. }) => {}
+                        Err(blockmill_store::Error::Damaged { .. }) => {}
                         Err(error) => {
                             shared.1 = Err(error);
                             stop.store(true, Relaxed);
@@ -117,7 +117,10 @@ pub fn check(
 ///
 /// # Errors
 /// Those of reading.
-pub fn tip_at(store: &ChainStore, number: u64) -> Result<Option<store::Tip>, store::Error> {
+pub fn tip_at(
+    store: &ChainStore,
+    number: u64,
+) -> Result<Option<blockmill_store::Tip>, blockmill_store::Error> {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(None) };
     let Some(hash) = store.hash_of(number)? else { return Ok(None) };
     let sum = |from: u64, to: u64| -> Option<U256> {
@@ -135,7 +138,7 @@ pub fn tip_at(store: &ChainStore, number: u64) -> Result<Option<store::Tip>, sto
         _ => sum(number + 1, tip.number).and_then(|after| stated.checked_sub(after)),
     };
     let total_difficulty = total.unwrap_or_default().to_be_bytes();
-    Ok(Some(store::Tip { number, hash, total_difficulty, ..tip }))
+    Ok(Some(blockmill_store::Tip { number, hash, total_difficulty, ..tip }))
 }
 
 /// What one thread keeps.
@@ -155,7 +158,12 @@ struct Done {
 
 impl Worker<'_> {
     /// Checks `count` blocks from `from` on; `first` is the first of the store.
-    fn stretch(&mut self, first: u64, from: u64, count: u64) -> Result<Done, store::Error> {
+    fn stretch(
+        &mut self,
+        first: u64,
+        from: u64,
+        count: u64,
+    ) -> Result<Done, blockmill_store::Error> {
         let part = |part| self.store.items(part, from, count).map(Option::unwrap_or_default);
         let headers = part(Part::Headers)?;
         let (bodies, receipts) = (part(Part::Bodies)?, part(Part::Receipts)?);

@@ -13,13 +13,13 @@ use crate::header::HeaderView;
 pub use crate::link::Verified;
 use crate::link::{BlockId, Tip};
 use crate::{Address, Hash, Level, U256};
-use archive::{Column, Location, Part, ReceiptEncoding};
-use crypto::ManyKeccak;
-use pipeline::{Cancel, Made, NotMade};
+use blockmill_archive::{Column, Location, Part, ReceiptEncoding};
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::{Cancel, Made, NotMade};
+use blockmill_store::{Blocks, ChainStore, Items};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::time::{Duration, Instant};
-use store::{Blocks, ChainStore, Items};
 
 /// The receiver of an import.
 pub enum Sink {
@@ -203,11 +203,11 @@ pub fn commit(
 }
 
 /// What a store says of its last block when these are the last ones.
-fn tip_of(commit: &Commit<'_>, blocks: &Verified<'_>) -> store::Tip {
+fn tip_of(commit: &Commit<'_>, blocks: &Verified<'_>) -> blockmill_store::Tip {
     let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
     let last = blocks.range.end - 1;
     let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
-    store::Tip {
+    blockmill_store::Tip {
         number: blocks.batch.number(last),
         hash: blocks.batch.hashes[last],
         total_difficulty: total.to_be_bytes(),
@@ -275,7 +275,12 @@ impl Sink {
         let total_difficulty = total.to_be_bytes();
         match self {
             Self::Segments(store) => {
-                store.truncate_after(&store::Tip { number, hash, total_difficulty, ..stored })?;
+                store.truncate_after(&blockmill_store::Tip {
+                    number,
+                    hash,
+                    total_difficulty,
+                    ..stored
+                })?;
             }
             Self::Executed(store) => match store.unwind(number, cancel) {
                 Err(Error::Unwind { .. }) => {}
@@ -321,7 +326,7 @@ impl Sink {
         let (number, expected) = (tip.number, tip.hash);
         let damaged = |found| Err(Error::StoredBlock { number, expected, found });
         let Some(header) = store.header(number)? else { return damaged(None) };
-        let found = crypto::keccak256(&header);
+        let found = blockmill_crypto::keccak256(&header);
         if found != expected {
             return damaged(Some(found));
         }

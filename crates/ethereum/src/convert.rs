@@ -17,11 +17,11 @@ use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::link::{BlockId, gaps};
 use crate::params::ChainSpec;
-use archive::{
+use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,
 };
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use std::path::{Path, PathBuf};
 
 /// What to write.
@@ -246,12 +246,12 @@ impl<'a> State<'a> {
         i: usize,
         next: u64,
         header: &HeaderView<'_>,
-    ) -> Option<archive::Error> {
+    ) -> Option<blockmill_archive::Error> {
         let (raw, file) = match i.checked_sub(1) {
             Some(i) => (chunk.headers.get(i), file_of(chunk, i)),
             None => self.last.as_ref().map(|(raw, file)| (&raw[..], file.clone()))?,
         };
-        let last = BlockId { number: next.checked_sub(1)?, hash: crypto::keccak256(raw) };
+        let last = BlockId { number: next.checked_sub(1)?, hash: blockmill_crypto::keccak256(raw) };
         gaps::before(header, chunk.location(Part::Header, i)?, last, file)
     }
 

@@ -8,11 +8,11 @@ use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
 use crate::error::{Rule, Violation};
 use crate::fault::Cause;
-use rlp::{Item, Reader};
+use blockmill_rlp::{Item, Reader};
 
 /// Why the header `raw` is refused, which does not decode.
-pub(crate) fn header_cause(raw: &[u8], error: rlp::Error) -> Cause {
-    match rlp::validate(raw) {
+pub(crate) fn header_cause(raw: &[u8], error: blockmill_rlp::Error) -> Cause {
+    match blockmill_rlp::validate(raw) {
         Ok(()) => Cause::Rule(Violation::new(Rule::HeaderEncoding, "a header", error)),
         Err(_) => Cause::Header(error),
     }
@@ -25,7 +25,7 @@ pub(crate) fn body_cause(raw: &[u8], error: BodyError) -> Cause {
 
 /// The rule that a body breaks which does not decode; none where its bytes are damaged.
 fn body_violation(raw: &[u8], error: BodyError) -> Option<Violation> {
-    rlp::validate(raw).ok()?;
+    blockmill_rlp::validate(raw).ok()?;
     let Some((index, item)) = first_broken(raw) else {
         return Some(Violation::new(Rule::BodyEncoding, "a body", error));
     };
@@ -50,7 +50,7 @@ fn transaction_violation(item: &Item<'_>, error: BodyError) -> Option<Violation>
             let Some(kind) = TransactionType::from_byte(*byte) else {
                 return Some(unknown_type(byte));
             };
-            rlp::validate(list).ok()?;
+            blockmill_rlp::validate(list).ok()?;
             kind
         }
     };

@@ -292,7 +292,7 @@ impl Display for Rule {
 }
 
 /// A broken rule of this chain.
-pub type Violation = chain::Violation<Rule>;
+pub type Violation = blockmill_verdict::Violation<Rule>;
 
 /// Why a genesis.json or a chain configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -26,16 +26,16 @@ use crate::pace::Pace;
 use crate::params::ChainSpec;
 use crate::state::{Changes, Lost, State, StateError, Tries};
 use crate::{Hash, Level};
-use archive::Part;
+use blockmill_archive::Part;
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::{Cancel, Flow, Stages};
+use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
-use crypto::ManyKeccak;
 use keeping::Keeping;
-use pipeline::{Cancel, Flow, Stages};
 use prefetch::{prefetching, teach};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use store::ChainStore;
 
 /// A block that was executed.
 #[derive(Debug, Default)]
@@ -47,8 +47,8 @@ pub(crate) struct ExecutedBlock {
     lost: Vec<Lost>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
-    /// What it took in each of [`chain::BLOCK_PHASES`].
-    pub(crate) busy: [Duration; chain::BLOCK_PHASES.len()],
+    /// What it took in each of [`blockmill_verdict::BLOCK_PHASES`].
+    pub(crate) busy: [Duration; blockmill_verdict::BLOCK_PHASES.len()],
 }
 
 impl ExecutedBlock {

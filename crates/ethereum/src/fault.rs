@@ -7,9 +7,9 @@ mod told;
 use crate::Hash;
 use crate::error::Rule;
 use crate::state::DiskError;
-use archive::{CompressionFault, Location};
-use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
-use pipeline::NotMade;
+use blockmill_archive::{CompressionFault, Location};
+use blockmill_pipeline::NotMade;
+use blockmill_verdict::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 pub use cause::Cause;
@@ -35,7 +35,7 @@ impl Fault {
     pub(crate) fn doubts_previous(&self) -> bool {
         match &self.cause {
             Cause::Rule(violation) => violation.rule == Rule::ParentHash,
-            Cause::Archive(archive::Error::Compressed { fault, .. }) => {
+            Cause::Archive(blockmill_archive::Error::Compressed { fault, .. }) => {
                 matches!(fault, CompressionFault::Corrupt(_))
             }
             _ => false,
@@ -117,7 +117,7 @@ impl Fault {
     /// The number of the block after a gap, where that is the fault.
     fn behind_gap(&self) -> Option<u64> {
         match &self.cause {
-            Cause::Archive(archive::Error::Gap { found, .. }) => Some(*found),
+            Cause::Archive(blockmill_archive::Error::Gap { found, .. }) => Some(*found),
             Cause::Told(told) => told.behind_gap,
             _ => None,
         }
@@ -159,9 +159,9 @@ pub enum Error {
     /// A block is not accepted.
     Fault(Box<Fault>),
     /// The archive cannot be read at all.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// The store cannot be read or written.
-    Store(store::Error),
+    Store(blockmill_store::Error),
     /// The state on disk cannot be read or written.
     State(DiskError),
     /// The store holds another chain or another depth of verification.
@@ -359,14 +359,14 @@ impl From<Fault> for Error {
     }
 }
 
-impl From<archive::Error> for Error {
-    fn from(error: archive::Error) -> Self {
+impl From<blockmill_archive::Error> for Error {
+    fn from(error: blockmill_archive::Error) -> Self {
         Self::Archive(error)
     }
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }

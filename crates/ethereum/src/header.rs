@@ -2,8 +2,8 @@
 //! headers, the formulas that they need, and seals.
 
 use crate::Hash;
-use rlp::ethereum::Header as Fields;
-use rlp::{Decode, Encode, Error};
+use blockmill_rlp::ethereum::Header as Fields;
+use blockmill_rlp::{Decode, Encode, Error};
 use std::ops::Deref;
 
 mod base_fee;
@@ -58,7 +58,7 @@ impl<'a> HeaderView<'a> {
 
     /// The block hash.
     pub fn hash(&self) -> Hash {
-        crypto::keccak256(self.raw)
+        blockmill_crypto::keccak256(self.raw)
     }
 
     /// What the ethash seal signs: the hash of the header without mix hash and nonce.

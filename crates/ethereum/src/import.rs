@@ -10,10 +10,10 @@ pub use crate::options::Options;
 use crate::overlap;
 use crate::resume::{self, Beginning};
 pub use crate::run::{Run, Setup};
-use archive::{Archive, Reader, Want};
-use chain::Progress;
-use crypto::ManyKeccak;
-use pipeline::{Flow, Stages};
+use blockmill_archive::{Archive, Reader, Want};
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::{Flow, Stages};
+use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
 
 /// The stage that has the most to do; records show it in its parts.
@@ -49,7 +49,7 @@ pub(crate) fn import_behind(
         Ok(survey) => Run::of(survey),
         Err(error) => return (Run::default(), Err(error.into())),
     };
-    run.started_unix = pipeline::record::unix_time();
+    run.started_unix = blockmill_pipeline::record::unix_time();
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
         Ok(known) => stages(known, archive, options, sink, &mut progress, &mut run, start),
         Err(error) => Err(error),
@@ -116,7 +116,7 @@ fn stages(
     let commit = Commit { chain, level: options.level, cancel: &options.cancel };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
-    let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
+    let (wall_s, cpu) = (start.elapsed().as_secs_f64(), blockmill_pipeline::usage::cpu_times());
     run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state to go on with
@@ -183,7 +183,7 @@ fn so_far(run: &Run, tip: Option<&Tip>, sink: &Sink) -> Progress {
 fn workers(options: &Options) -> (usize, Vec<Batch>) {
     let overlapped = options.setting.plan().overlapped;
     let threads = if overlapped { options.threads.max(1) } else { 0 };
-    (threads, (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect())
+    (threads, (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect())
 }
 
 fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {

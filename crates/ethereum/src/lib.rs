@@ -35,8 +35,8 @@ mod overlap;
 mod resume;
 mod run;
 
+pub use blockmill_verdict::Level;
 pub use body::{bloom, ommers, receipts, senders, signing, transaction_rules, transactions};
-pub use chain::Level;
 pub use header::{difficulty, difficulty_bigint, ethash, seal};
 pub use link::{BlockId, Tip};
 pub use ruint::aliases::U256;

@@ -20,9 +20,9 @@ use crate::header::rules;
 use crate::header::{EMPTY_OMMERS, HeaderView};
 use crate::resume::Beginning;
 use crate::{Hash, Level, U256};
-use archive::Part;
-use archive::era1::Accumulator;
-use chain::Hex;
+use blockmill_archive::Part;
+use blockmill_archive::era1::Accumulator;
+use blockmill_verdict::Hex;
 use passed::Passed;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -203,7 +203,7 @@ impl Link {
     /// Checks the first header against the tip. True when it is the tip itself, met again by a
     /// run that goes on.
     fn link_first(&mut self, checks: &Checks<'_>, batch: &Batch) -> Result<bool, Violation> {
-        let broken = |e: rlp::Error| Violation::new(Rule::HeaderEncoding, "a header", e);
+        let broken = |e: blockmill_rlp::Error| Violation::new(Rule::HeaderEncoding, "a header", e);
         let header = batch.header(0).map_err(broken)?;
         let hash = batch.hashes[0];
         if header.number != batch.first_number {

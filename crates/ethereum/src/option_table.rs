@@ -1,13 +1,13 @@
-//! Every optimisation of the import, as a named option (see [`pipeline::options`]).
+//! Every optimisation of the import, as a named option (see [`blockmill_pipeline::options`]).
 
 use crate::durable::LogValues;
 use crate::execute::evm::{MachineKeccak, MachineOptions};
 use crate::execute::speculation::Speculate;
 use crate::state::{DiskOptions, FlatStore, HAS_ROCKSDB, RocksDbOptions, StateKind, TrieHashers};
-use crypto::{ManyKeccak, Signatures};
-pub use pipeline::options::NamedOption;
-use pipeline::options::{self, Feature, Rung, Table};
-use store::ReadAhead;
+use blockmill_crypto::{ManyKeccak, Signatures};
+pub use blockmill_pipeline::options::NamedOption;
+use blockmill_pipeline::options::{self, Feature, Rung, Table};
+use blockmill_store::ReadAhead;
 
 /// What is there in some builds of the program only.
 const ROCKSDB: Feature = Feature { name: "rocksdb", is_built: HAS_ROCKSDB };

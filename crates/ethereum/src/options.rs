@@ -5,8 +5,8 @@ use crate::header::seal::SealPolicy;
 use crate::option_table::Setting;
 use crate::params::ChainSpec;
 use crate::{Hash, Level};
-use archive::ChunkLimit;
-use pipeline::Cancel;
+use blockmill_archive::ChunkLimit;
+use blockmill_pipeline::Cancel;
 use std::sync::Arc;
 
 /// What to verify, and how.

@@ -14,11 +14,11 @@ use crate::link::Link;
 use crate::options::Options;
 use crate::resume::Beginning;
 use crate::run::Run;
-use archive::{Archive, Part};
-use chain::{Hex, Progress};
-use pipeline::{Flow, Stages};
+use blockmill_archive::{Archive, Part};
+use blockmill_pipeline::{Flow, Stages};
+use blockmill_store::ChainStore;
+use blockmill_verdict::{Hex, Progress};
 use std::collections::HashSet;
-use store::ChainStore;
 
 /// Reads what of `archive` the store has, and compares it; an error is for the first block that is
 /// not the stored one, or not whole.
@@ -41,7 +41,7 @@ pub(crate) fn compare(
     if from <= until {
         let mut reader = archive.reader(want, options.chunk, from..=until)?;
         let threads = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
-        let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
+        let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
         let read = |batch: &mut Batch| Ok(reader.read(&mut batch.packed)?);
         let compare = |batch: &mut Batch| -> Result<Flow, Error> {
             run.bytes += batch.packed.disk_bytes();
@@ -93,7 +93,7 @@ pub(crate) fn compare(
 /// An error that is about a block as a fault of that block.
 fn named(error: Error) -> Error {
     match error {
-        Error::Archive(error @ archive::Error::Repeated { .. }) => {
+        Error::Archive(error @ blockmill_archive::Error::Repeated { .. }) => {
             Fault::of_archive(0, error).into()
         }
         error => error,

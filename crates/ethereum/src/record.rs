@@ -9,9 +9,9 @@ use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
-use archive::Archive;
-use chain::{Hex, Status};
-use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Series, Stage};
+use blockmill_archive::Archive;
+use blockmill_pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Series, Stage};
+use blockmill_verdict::{Hex, Status};
 
 /// The record of `run`, called `label` in tables; `program` is this one.
 pub fn of(
@@ -24,7 +24,7 @@ pub fn of(
 ) -> RunRecord {
     let mut record = RunRecord::new(program, label);
     record.started_unix = run.started_unix;
-    record.machine = pipeline::machine::Machine::detect();
+    record.machine = blockmill_pipeline::machine::Machine::detect();
     let (first, last) = run.range.unwrap_or_default();
     record.data = Data {
         paths: archive.files().iter().map(|path| path.display().to_string()).collect(),
@@ -70,7 +70,7 @@ pub fn of(
 /// Of the new blocks.
 fn checksum(run: &Run) -> Option<String> {
     let ((first, _), tip) = (run.range?, run.tip.as_ref()?);
-    Some(archive::chain_checksum(first, tip.id.number, &tip.id.hash))
+    Some(blockmill_archive::chain_checksum(first, tip.id.number, &tip.id.hash))
 }
 
 /// The stages by their names. What a batch is checked for is shown in its parts, which share the

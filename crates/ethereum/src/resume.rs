@@ -9,9 +9,9 @@ use crate::link::{BlockId, Tip};
 use crate::options::Options;
 use crate::unit::boundary::Boundary;
 use crate::{Hash, Level, U256};
-use archive::Archive;
-use chain::Hex;
-use store::{Blocks, ChainStore, Items};
+use blockmill_archive::Archive;
+use blockmill_store::{Blocks, ChainStore, Items};
+use blockmill_verdict::Hex;
 
 /// What a run begins with.
 #[derive(Default)]
@@ -94,7 +94,11 @@ pub(crate) fn begin(
 }
 
 /// The end of a stored chain.
-fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Beginning, Error> {
+fn go_on(
+    store: &ChainStore,
+    tip: &blockmill_store::Tip,
+    options: &Options,
+) -> Result<Beginning, Error> {
     let spec = &options.spec;
     if tip.chain != spec.genesis.hash {
         let stored = crate::params::ChainSpec::by_genesis_hash(&tip.chain);
@@ -141,13 +145,13 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
 
 /// Holds the last stored block to its hash, and the anchor to its own, so that damage of the
 /// store never makes an archive look guilty.
-fn check_tip(store: &ChainStore, tip: &store::Tip, header: &[u8]) -> Result<(), Error> {
+fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> Result<(), Error> {
     let damaged = |what, expected: &Hash, found: &Hash| {
         let (path, offset) = store.header_place(tip.number);
         let (expected, found) = (Hex(expected).to_string(), Hex(found).to_string());
-        Err(store::Error::Damaged { path, offset, what, expected, found }.into())
+        Err(blockmill_store::Error::Damaged { path, offset, what, expected, found }.into())
     };
-    let hash = crypto::keccak256(header);
+    let hash = blockmill_crypto::keccak256(header);
     if hash != tip.hash {
         return damaged("last header", &tip.hash, &hash);
     }
@@ -193,7 +197,7 @@ fn store_genesis(
         bodies: bodies.then_some(Items { bytes: empty_body, ends: &[empty_body.len() as u32] }),
         receipts: receipts.then_some(Items { bytes: &[0xc0], ends: &[1] }),
     })?;
-    store.commit(&store::Tip {
+    store.commit(&blockmill_store::Tip {
         number: 0,
         hash: genesis.hash,
         total_difficulty: header.difficulty.to_be_bytes(),

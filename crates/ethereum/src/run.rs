@@ -7,11 +7,11 @@ use crate::fault::{Error, Fault};
 use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
-use archive::Survey;
-use chain::{Shortfall, ShortfallKind, Status};
-use pipeline::Times;
-use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
-use pipeline::usage::CpuTimes;
+use blockmill_archive::Survey;
+use blockmill_pipeline::Times;
+use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_pipeline::usage::CpuTimes;
+use blockmill_verdict::{Shortfall, ShortfallKind, Status};
 use std::time::{Duration, Instant};
 
 /// The phases of a chunk; linking is part of the validation.

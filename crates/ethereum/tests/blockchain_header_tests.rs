@@ -3,6 +3,7 @@
 //! the test names, or need execution.
 
 use crate::{networks, vectors};
+use blockmill_crypto::{ManyKeccak, Signatures};
 use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
@@ -15,10 +16,9 @@ use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
 use blockmill_ethereum::transaction_rules::TransactionRules;
 use blockmill_ethereum::transaction_rules::block::BlockTerms;
 use blockmill_ethereum::{Hash, U256};
-use crypto::{ManyKeccak, Signatures};
+use blockmill_trie::RootBuilder;
 use serde_json::Value;
 use std::collections::HashMap;
-use trie::RootBuilder;
 
 /// Why a block is refused.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Chain {
     fn new(test: &Value) -> Self {
         let network = test["network"].as_str().unwrap();
         let spec = networks::spec(network, &test["genesisBlockHeader"], &test["pre"]);
-        let raw = testkit::hex::decode(test["genesisRLP"].as_str().unwrap());
+        let raw = blockmill_testkit::hex::decode(test["genesisRLP"].as_str().unwrap());
         let total_difficulty = spec.genesis.header.difficulty;
         let genesis = Block { raw, total_difficulty };
         let hash = genesis.parts().0.hash();
@@ -82,7 +82,7 @@ impl Chain {
 
     /// Hash and total difficulty of a block that breaks no rule, as far as headers and bodies tell.
     fn verify(&self, raw: &[u8]) -> Result<(Hash, U256), Refusal> {
-        let mut outer = rlp::Reader::new(raw);
+        let mut outer = blockmill_rlp::Reader::new(raw);
         let header = outer.list().and_then(|mut block| block.item());
         let header = header.and_then(|item| HeaderView::decode(item.raw));
         let header = header.map_err(|_| Refusal::Encoding)?;
@@ -216,7 +216,7 @@ fn run(name: &str, test: &Value, counts: &mut Counts) {
     let mut chain = Chain::new(test);
     counts.tests += 1;
     for block in test["blocks"].as_array().unwrap() {
-        let raw = testkit::hex::decode(block["rlp"].as_str().unwrap());
+        let raw = blockmill_testkit::hex::decode(block["rlp"].as_str().unwrap());
         let verdict = chain.verify(&raw);
         match block["expectException"].as_str() {
             None => {
@@ -233,7 +233,7 @@ fn run(name: &str, test: &Value, counts: &mut Counts) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_get_the_verdict_that_the_tests_expect() {
     let mut counts = Counts::default();

@@ -3,16 +3,18 @@
 
 use crate::execution::durable::{SMALL, small};
 use crate::execution::imports::{Place, options, published, run};
-use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
+use blockmill_archive::{
+    Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions,
+};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::option_table::Setting;
-use rlp::Encode;
+use blockmill_rlp::Encode;
+use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
-use store::ChainStore;
 
 /// The last block of the chain.
 const LAST: u64 = 54;
@@ -60,7 +62,7 @@ fn neither_is_kept(case: &str, path: &Path, options: &Options, open: &dyn Fn(&Pa
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_block_that_the_next_one_does_not_follow_is_not_kept() {
     let (spec, path) = published("execution-apis");

@@ -39,7 +39,7 @@ fn check(formula: Formula, name: &str, vector: &Value) {
     assert_eq!(difficulty_bigint::next(formula, time, &parent), expected, "{name}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_difficulty_vector_gives_the_expected_difficulty() {
     let mut count = 0;

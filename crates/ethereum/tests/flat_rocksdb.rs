@@ -1,21 +1,19 @@
 //! A state in RocksDB beside the manifest of its store: what a death between two steps of a commit
 //! leaves, what is damage, and values and nodes that are healed from each other.
 
-extern crate store as blockmill_store;
-
 #[path = "../../store/tests/generated_state/mod.rs"]
 mod generated_state;
 
 use blockmill_ethereum::state::{
     FlatOptions, FlatStore, FlatTrie, FlatTrieError, Healed, RocksDbOptions,
 };
-use chain::Status;
+use blockmill_store::{Error, Store, StoreOptions};
+use blockmill_testkit::rounds;
+use blockmill_verdict::Status;
 use generated_state::{Draw, Mood, Random, World, changes};
 use rocksdb::{ColumnFamilyDescriptor, DB, IteratorMode, Options};
 use std::fs;
 use std::path::{Path, PathBuf};
-use store::{Error, Store, StoreOptions};
-use testkit::rounds;
 
 const FAMILIES: [&str; 4] = ["default", "accounts", "slots", "nodes"];
 

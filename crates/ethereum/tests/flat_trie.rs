@@ -5,12 +5,12 @@ use crate::generated_state::{Draw, Mood, Random, World, changes};
 use blockmill_ethereum::state::{
     FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, StateError,
 };
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_store::{Change, StateKey, Store, StoreOptions, Table, TableOptions};
+use blockmill_testkit::rounds;
 use std::path::Path;
 use std::sync::Arc;
-use store::disk::simulated::SimulatedDisk;
-use store::{Change, StateKey, Store, StoreOptions, Table, TableOptions};
 use tempfile::TempDir;
-use testkit::rounds;
 
 /// Where a state is: a store, and a folder for what is beside it.
 struct Place {
@@ -332,10 +332,10 @@ fn a_state_in_rocksdb_is_refused_by_a_program_without_it() {
     let Err(FlatTrieError::Store(error)) = opened else { panic!("it was opened") };
     match HAS_ROCKSDB {
         false => {
-            assert!(matches!(error, store::Error::Mismatch { .. }), "{error}");
+            assert!(matches!(error, blockmill_store::Error::Mismatch { .. }), "{error}");
             assert!(error.to_string().contains("`--features rocksdb`"), "{error}");
         }
         // there is none
-        true => assert!(matches!(error, store::Error::Damaged { .. }), "{error}"),
+        true => assert!(matches!(error, blockmill_store::Error::Damaged { .. }), "{error}"),
     }
 }

@@ -4,17 +4,16 @@
 //! With seals on, every field is under the seal. The table of `docs/benchmarks.md` sets these
 //! verdicts beside those of the peers.
 
-use archive::{Archive, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
-use blockmill_ethereum as ethereum;
-use ethereum::commit::Sink;
-use ethereum::ethash::Caches;
-use ethereum::header::{Header, HeaderView};
-use ethereum::import::{Options, import};
-use ethereum::option_table::Setting;
-use ethereum::params::ChainSpec;
-use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::{Level, U256};
-use rlp::Encode;
+use blockmill_archive::{Archive, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::import::{Options, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::{Level, U256};
+use blockmill_rlp::Encode;
 use std::sync::Arc;
 
 /// Flips one bit of a field.
@@ -40,7 +39,7 @@ const FIELDS: [(&str, Flip); 15] = [
 
 /// The last two headers of the second mainnet era.
 fn last_two() -> [Vec<u8>; 2] {
-    let file = testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
+    let file = blockmill_testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
     let archive = Archive::open(&[file]).unwrap();
     let limit = ChunkLimit::default();
     let mut reader = archive.reader(Want::default(), limit, 16_382..=16_383).unwrap();
@@ -67,7 +66,8 @@ fn verdict_at(
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("headers.rlp");
     let options = WriteOptions::default();
-    let mut writer = archive::ArchiveWriter::create(Format::HeaderStream, &path, &options).unwrap();
+    let mut writer =
+        blockmill_archive::ArchiveWriter::create(Format::HeaderStream, &path, &options).unwrap();
     let mut chunk = Chunk::new();
     headers.iter().for_each(|header| chunk.headers.push(header));
     writer.append(&chunk).unwrap();
@@ -85,14 +85,14 @@ fn verdict_at(
         trust: vec![],
         caches: caches.clone(),
         now: None,
-        cancel: pipeline::Cancel::new(),
+        cancel: blockmill_pipeline::Cancel::new(),
     };
     let archive = Archive::open(&[path]).unwrap();
     let (_, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
     outcome.err().map(|error| error.to_string())
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn with_seals_on_a_flipped_bit_in_any_field_is_noticed() {
     let [parent, last] = last_two();

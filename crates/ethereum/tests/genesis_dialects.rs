@@ -95,7 +95,7 @@ const BLOBS: [(&str, u64, u64, u64); 4] = [
 ];
 
 fn hex(bytes: &[u8]) -> String {
-    testkit::hex::encode_0x(bytes)
+    blockmill_testkit::hex::encode_0x(bytes)
 }
 
 /// The accounts of a built-in network, each as `write` has it.

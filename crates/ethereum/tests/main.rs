@@ -1,8 +1,6 @@
 //! Ethereum against real blocks, naive versions, public vectors and other clients: one program, so
 //! that it is linked once and its tests fill all cores.
 
-extern crate store as blockmill_store;
-
 #[path = "../../store/tests/generated_state/mod.rs"]
 mod generated_state;
 mod networks;

@@ -3,14 +3,14 @@
 
 use crate::execution::imports::options;
 use crate::{networks, vectors};
-use archive::Archive;
+use blockmill_archive::Archive;
 use blockmill_ethereum::Hash;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::import;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
-use chain::Status;
-use rlp::{Encode, Reader};
+use blockmill_rlp::{Encode, Reader};
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -22,7 +22,7 @@ type Counts = BTreeMap<(String, &'static str), usize>;
 fn link(block: &[u8]) -> Option<(Hash, Hash)> {
     let header = Reader::new(block).list().ok()?.item().ok()?;
     let parent = *header.reader().fixed::<32>().ok()?;
-    Some((crypto::keccak256(header.raw), parent))
+    Some((blockmill_crypto::keccak256(header.raw), parent))
 }
 
 /// Imports an export of each refused block of a test.
@@ -30,7 +30,7 @@ fn run(name: &str, test: &Value, scratch: &Path, counts: &mut Counts) {
     let network = test["network"].as_str().unwrap();
     let spec = networks::spec(network, &test["genesisBlockHeader"], &test["pre"]);
     let options = options(spec, Setting::default());
-    let decode = |text: &Value| testkit::hex::decode(text.as_str().unwrap());
+    let decode = |text: &Value| blockmill_testkit::hex::decode(text.as_str().unwrap());
     let genesis = decode(&test["genesisRLP"]);
     let mut known = HashMap::from([(link(&genesis).unwrap().0, genesis.clone())]);
     for block in test["blocks"].as_array().unwrap() {
@@ -60,7 +60,7 @@ fn run(name: &str, test: &Value, scratch: &Path, counts: &mut Counts) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn refused_blocks_of_the_public_tests_are_invalid_and_not_damaged() {
     let mut counts = Counts::new();
@@ -77,7 +77,7 @@ fn refused_blocks_of_the_public_tests_are_invalid_and_not_damaged() {
     };
     vectors::for_each_file(&["BlockchainTests/", "EIPTests/BlockchainTests/"], &mut of_file);
     let official = "ethereum/amsterdam/eels-osaka-bpo.tar.zst";
-    for (name, text) in testkit::tar_files(official, |name| name.ends_with(".json")) {
+    for (name, text) in blockmill_testkit::tar_files(official, |name| name.ends_with(".json")) {
         of_file(&name, str::from_utf8(&text).unwrap());
     }
     println!("{counts:#?}");
@@ -120,7 +120,7 @@ fn changed(change: impl Fn(&mut Vec<Vec<u8>>)) -> Vec<u8> {
         parts.push(item.raw.to_vec());
     }
     change(&mut parts);
-    rlp::RawList(&[&parts.concat()]).encode()
+    blockmill_rlp::RawList(&[&parts.concat()]).encode()
 }
 
 /// A change of a block's items.

@@ -7,7 +7,7 @@ use blockmill_ethereum::header::HeaderView;
 use serde_json::Value;
 
 fn bytes<const N: usize>(value: &Value) -> [u8; N] {
-    testkit::hex::decode(value.as_str().unwrap()).try_into().unwrap()
+    blockmill_testkit::hex::decode(value.as_str().unwrap()).try_into().unwrap()
 }
 
 fn seal(header: &HeaderView) -> Seal {
@@ -22,7 +22,7 @@ fn seal(header: &HeaderView) -> Seal {
 
 /// Checks one vector and returns its seal.
 fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
-    let raw = testkit::hex::decode(vector["header"].as_str().unwrap());
+    let raw = blockmill_testkit::hex::decode(vector["header"].as_str().unwrap());
     let seal = seal(&HeaderView::decode(&raw).unwrap());
     assert_eq!(seal.seal_hash, bytes(&vector["header_hash"]), "{name}: header hash");
     assert_eq!(seal.nonce.to_be_bytes(), bytes(&vector["nonce"]), "{name}: nonce");
@@ -30,7 +30,7 @@ fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
     assert_eq!(cache.as_bytes().len() as u64, vector["cache_size"], "{name}: cache size");
     let pages = blockmill_ethereum::ethash::dataset_pages(0).unwrap();
     assert_eq!(u64::from(pages) * 128, vector["full_size"], "{name}: dataset size");
-    let cache_hash = crypto::keccak256(cache.as_bytes());
+    let cache_hash = blockmill_crypto::keccak256(cache.as_bytes());
     assert_eq!(cache_hash, bytes(&vector["cache_hash"]), "{name}: cache hash");
     let plain = naive::hashimoto_light(cache, &seal.seal_hash, seal.nonce);
     assert_eq!(plain.mix_hash, seal.mix_hash, "{name}: plain mix hash");
@@ -38,7 +38,7 @@ fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
     seal
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn public_vectors_and_real_seals_verify() {
     let cache = Cache::generate(0).unwrap();
@@ -80,7 +80,7 @@ fn the_seal_of_a_real_block_verifies_and_no_easier_one_does() {
 
 /// Block 1 of the main network: hash of the header without its seal, and the seal.
 fn main_network_block_1() -> Seal {
-    let hash = |text| testkit::hex::decode(text).try_into().unwrap();
+    let hash = |text| blockmill_testkit::hex::decode(text).try_into().unwrap();
     Seal {
         seal_hash: hash("85913a3057ea8bec78cd916871ca73802e77724e014dda65add3405d02240eb7"),
         nonce: 0x539b_d497_9fef_1ec4,

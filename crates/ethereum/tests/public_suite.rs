@@ -46,7 +46,7 @@ fn cases<'f>(files: &'f [(String, String)], next: &AtomicUsize) -> Vec<(&'f str,
     found
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blockchain_tests() {
     let folders = ["BlockchainTests/", "EIPTests/BlockchainTests/"];
@@ -57,7 +57,7 @@ fn blockchain_tests() {
     assert_eq!((all(2), counts["Prague"][2]), (1_438, 1_438));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn general_state_tests() {
     let counts = run(&["GeneralStateTests/"]);

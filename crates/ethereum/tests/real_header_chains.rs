@@ -40,7 +40,7 @@ fn verify_chain(spec: &ChainSpec, blocks: &[RealBlock]) -> Hash {
     hash
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mainnet_and_sepolia_files_verify_from_their_genesis() {
     let files = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
@@ -51,18 +51,18 @@ fn mainnet_and_sepolia_files_verify_from_their_genesis() {
     }
     let head = verify_chain(&ChainSpec::by_name("mainnet").unwrap(), &mainnet);
     let expected = "05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5";
-    assert_eq!(head.to_vec(), testkit::hex::decode(expected));
+    assert_eq!(head.to_vec(), blockmill_testkit::hex::decode(expected));
     let sepolia = source::era1("sepolia-00000-643a00f7.era1");
     verify_chain(&ChainSpec::by_name("sepolia").unwrap(), &sepolia);
     println!("{} mainnet headers, {} sepolia headers", mainnet.len(), sepolia.len());
     assert_eq!((mainnet.len(), sepolia.len()), (16_384, 8_192));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn exported_chains_verify_with_their_genesis_json() {
     for name in ["hive-sync", "hive-engine", "geth-ethtest", "execution-apis"] {
-        let folder = testkit::fixture("ethereum");
+        let folder = blockmill_testkit::fixture("ethereum");
         let file = folder.join("chains").join(name).join("genesis.json");
         let spec = ChainSpec::from_genesis_json(&std::fs::read_to_string(file).unwrap()).unwrap();
         let blocks = source::chain(name);
@@ -73,22 +73,22 @@ fn exported_chains_verify_with_their_genesis_json() {
 
 /// The block of a witness file and the headers of its ancestors, newest first.
 fn witness(file: &std::path::Path) -> (u64, Vec<Vec<u8>>) {
-    let json: Value = serde_json::from_slice(&testkit::read(file)).unwrap();
-    let block = testkit::hex::decode(json["block"].as_str().unwrap());
-    let header = rlp::Reader::new(&block).list().unwrap().item().unwrap().raw.to_vec();
+    let json: Value = serde_json::from_slice(&blockmill_testkit::read(file)).unwrap();
+    let block = blockmill_testkit::hex::decode(json["block"].as_str().unwrap());
+    let header = blockmill_rlp::Reader::new(&block).list().unwrap().item().unwrap().raw.to_vec();
     let ancestors = json["witness"]["headers"].as_array().unwrap().iter();
     let mut headers: Vec<_> =
-        ancestors.map(|text| testkit::hex::decode(text.as_str().unwrap())).collect();
+        ancestors.map(|text| blockmill_testkit::hex::decode(text.as_str().unwrap())).collect();
     headers.push(header);
     headers.sort_by_key(|raw| HeaderView::decode(raw).unwrap().number);
     headers.dedup();
     (json["chainId"].as_u64().unwrap(), headers)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_blocks_of_every_later_fork_follow_their_parents() {
-    let folder = testkit::fixture("ethereum");
+    let folder = blockmill_testkit::fixture("ethereum");
     let specs = ChainSpec::NETWORKS.map(|name| ChainSpec::by_name(name).unwrap());
     let mut seen: BTreeMap<Fork, usize> = BTreeMap::new();
     for entry in std::fs::read_dir(folder.join("witness")).unwrap() {
@@ -111,7 +111,7 @@ fn real_blocks_of_every_later_fork_follow_their_parents() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_changed_header_of_a_real_chain_is_refused() {
     let blocks = source::era1("mainnet-00000-5ec1ffb8.era1");

@@ -1,6 +1,6 @@
 //! Real blocks of the fixtures, read by the shortest means, not by the code under test.
 
-use rlp::{OnePass, Write};
+use blockmill_rlp::{OnePass, Write};
 use std::io::Read;
 
 /// One block: header, body and, where the source has them, receipts.
@@ -15,7 +15,7 @@ pub struct RealBlock {
 
 /// A block that stands as `[header, transactions, ommers, ...]`.
 fn split(name: String, block: &[u8]) -> RealBlock {
-    let mut list = rlp::Reader::new(block).list().unwrap();
+    let mut list = blockmill_rlp::Reader::new(block).list().unwrap();
     let header = list.item().unwrap().raw.to_vec();
     let mut body = OnePass::default();
     body.list(|body| body.raw(list.rest()));
@@ -24,12 +24,12 @@ fn split(name: String, block: &[u8]) -> RealBlock {
 
 /// The blocks of a chain in `chains`.
 pub fn chain(name: &str) -> Vec<RealBlock> {
-    export(name, &testkit::read(format!("ethereum/chains/{name}/chain.rlp")))
+    export(name, &blockmill_testkit::read(format!("ethereum/chains/{name}/chain.rlp")))
 }
 
 /// The blocks of an RLP export.
 pub fn export(name: &str, file: &[u8]) -> Vec<RealBlock> {
-    let mut reader = rlp::Reader::new(file);
+    let mut reader = blockmill_rlp::Reader::new(file);
     let mut blocks = vec![];
     while !reader.is_empty() {
         let item = reader.item().unwrap();
@@ -41,10 +41,11 @@ pub fn export(name: &str, file: &[u8]) -> Vec<RealBlock> {
 /// The blocks of the witness files.
 pub fn witnesses() -> Vec<RealBlock> {
     let mut blocks = vec![];
-    for entry in std::fs::read_dir(testkit::fixture("ethereum/witness")).unwrap() {
+    for entry in std::fs::read_dir(blockmill_testkit::fixture("ethereum/witness")).unwrap() {
         let entry = entry.unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&testkit::read(entry.path())).unwrap();
-        let block = testkit::hex::decode(json["block"].as_str().unwrap());
+        let json: serde_json::Value =
+            serde_json::from_slice(&blockmill_testkit::read(entry.path())).unwrap();
+        let block = blockmill_testkit::hex::decode(json["block"].as_str().unwrap());
         blocks.push(split(entry.file_name().to_string_lossy().into_owned(), &block));
     }
     blocks
@@ -52,7 +53,7 @@ pub fn witnesses() -> Vec<RealBlock> {
 
 /// The blocks of an era1 file: records of type, length and Snappy frames.
 pub fn era1(name: &str) -> Vec<RealBlock> {
-    let file = testkit::read(format!("ethereum/era1/{name}"));
+    let file = blockmill_testkit::read(format!("ethereum/era1/{name}"));
     let (mut at, mut parts) = (0, [vec![], vec![], vec![]]);
     while at < file.len() {
         let len = u32::from_le_bytes(file[at + 2..at + 6].try_into().unwrap()) as usize;

@@ -3,6 +3,7 @@
 //! real clients executed.
 
 use crate::{networks, vectors};
+use blockmill_crypto::{ManyKeccak, Signatures, Variant};
 use blockmill_ethereum::body::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, Fork};
@@ -13,8 +14,7 @@ use blockmill_ethereum::transaction_rules::{
 };
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType, newest_type};
 use blockmill_ethereum::{Address, U256};
-use crypto::{ManyKeccak, Signatures, Variant};
-use rlp::{Encode, Error, ErrorKind, Item, Reader};
+use blockmill_rlp::{Encode, Error, ErrorKind, Item, Reader};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -262,14 +262,14 @@ fn number(value: &Value) -> u64 {
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
-    testkit::hex::decode(value.as_str().unwrap())
+    blockmill_testkit::hex::decode(value.as_str().unwrap())
 }
 
 fn address(value: &Value) -> Address {
     bytes(value).try_into().unwrap()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_transaction_has_its_published_fate_under_every_fork() {
     let mut tally = Tally::default();
@@ -332,7 +332,7 @@ fn batched(signed: &[Signed<'_>]) -> Vec<Option<Address>> {
 
 /// All transactions whose numbers are right, in batches of several sizes, those without a key among
 /// them.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn batches_of_published_transactions_have_the_senders_of_each_alone() {
     let mut cases = vec![];
@@ -363,7 +363,7 @@ fn batches_of_published_transactions_have_the_senders_of_each_alone() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn senders_of_valid_test_blocks_are_the_published_ones() {
     let mut count = 0;
@@ -394,7 +394,7 @@ fn senders_of_valid_test_blocks_are_the_published_ones() {
 
 /// One account sends all transactions of each of these chains; a wrongly recovered one would stand
 /// beside it.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn exported_chains_have_one_sender_whose_nonces_count_up() {
     for (chain, expected) in [
@@ -403,7 +403,7 @@ fn exported_chains_have_one_sender_whose_nonces_count_up() {
         ("geth-ethtest", 603),
         ("execution-apis", 249),
     ] {
-        let folder = testkit::fixture("ethereum/chains").join(chain);
+        let folder = blockmill_testkit::fixture("ethereum/chains").join(chain);
         let genesis = std::fs::read_to_string(folder.join("genesis.json")).unwrap();
         let spec = ChainSpec::from_genesis_json(&genesis).unwrap();
         let file = std::fs::read(folder.join("chain.rlp")).unwrap();
@@ -422,12 +422,12 @@ fn exported_chains_have_one_sender_whose_nonces_count_up() {
 }
 
 /// A witness names the accounts that its block touches, if it names any: all senders are there.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn transactions_of_real_blocks_are_valid() {
     let (mut count, mut known) = (0, 0);
-    for entry in std::fs::read_dir(testkit::fixture("ethereum/witness")).unwrap() {
-        let text = testkit::read(entry.unwrap().path());
+    for entry in std::fs::read_dir(blockmill_testkit::fixture("ethereum/witness")).unwrap() {
+        let text = blockmill_testkit::read(entry.unwrap().path());
         let witness: Value = serde_json::from_slice(&text).unwrap();
         let network = if witness["chainId"] == 1 { "mainnet" } else { "hoodi" };
         let senders = senders(&ChainSpec::by_name(network).unwrap(), &bytes(&witness["block"]));

@@ -6,7 +6,7 @@ pub fn for_each_file(folders: &[&str], mut each: impl FnMut(&str, &str)) {
     let wanted = |name: &str| {
         name.ends_with(".json") && folders.iter().any(|folder| name.starts_with(folder))
     };
-    for (name, text) in testkit::tar_files("ethereum/eth-tests.tar.zst", wanted) {
+    for (name, text) in blockmill_testkit::tar_files("ethereum/eth-tests.tar.zst", wanted) {
         each(&name, str::from_utf8(&text).unwrap());
     }
 }

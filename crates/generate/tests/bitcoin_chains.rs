@@ -298,10 +298,10 @@ fn a_last_block_of_unusual_inputs_is_as_full_as_it_can_be() {
 
 /// Bitcoin Core's own reindex, where the environment names the program of
 /// `benchmarks/engines/bitcoin-core`.
-#[testkit::needs(core_peer)]
+#[blockmill_testkit::needs(core_peer)]
 #[test]
 fn bitcoin_core_accepts_the_chain() {
-    let program = testkit::path_of("core_peer");
+    let program = blockmill_testkit::path_of("core_peer");
     let dir = tempfile::tempdir().unwrap();
     let usual = Recipe { inputs: 20_000, stale: 5, duplicates: 5, ..SMALL };
     for recipe in [

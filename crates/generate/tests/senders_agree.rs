@@ -1,26 +1,28 @@
 //! A transaction that is not valid is found in whatever batch it stands: every variant and every
 //! size of chunk gives the same refusal, and keeps the blocks before.
 
-use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
+use blockmill_archive::{
+    Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions,
+};
+use blockmill_ethereum::body::BodyView;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::error::Rule;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::fault::{Cause, Error};
+use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::import::{Options, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::SealPolicy;
+use blockmill_ethereum::signing::GROUP_ORDER;
+use blockmill_ethereum::transactions::Transaction;
+use blockmill_ethereum::{Level, U256};
 use blockmill_generate::ethereum::transfers::{FILE, Recipe, generate};
-use ethereum::body::BodyView;
-use ethereum::commit::Sink;
-use ethereum::error::Rule;
-use ethereum::ethash::Caches;
-use ethereum::fault::{Cause, Error};
-use ethereum::header::{Header, HeaderView};
-use ethereum::import::{Options, import};
-use ethereum::option_table::Setting;
-use ethereum::params::ChainSpec;
-use ethereum::seal::SealPolicy;
-use ethereum::signing::GROUP_ORDER;
-use ethereum::transactions::Transaction;
-use ethereum::{Level, U256};
-use pipeline::Cancel;
-use rlp::{Encode, RawList};
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::{Encode, RawList};
+use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::ChainStore;
 
 /// Blocks of the chain behind block 0, and transfers of each.
 const BLOCKS: u64 = 40;
@@ -42,7 +44,7 @@ const DAMAGES: [(Rule, Damage); 7] = [
     (Rule::SignatureV, |tx| tx.v = U256::from(29)),
     (Rule::SignatureChainId, |tx| tx.v += U256::from(2)),
     (Rule::SignatureKey, |tx| {
-        let key = |r: U256| crypto::recover(&[1; 32], &r.to_be_bytes(), &[1; 32], false);
+        let key = |r: U256| blockmill_crypto::recover(&[1; 32], &r.to_be_bytes(), &[1; 32], false);
         while key(tx.r).is_ok() {
             tx.r += U256::ONE;
         }
@@ -71,7 +73,8 @@ impl Chain {
         let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
         assert!(reader.read(&mut packed).unwrap());
         packed.unpack(&mut chunk).unwrap();
-        let items = |column: &archive::Column| column.iter().map(<[u8]>::to_vec).collect();
+        let items =
+            |column: &blockmill_archive::Column| column.iter().map(<[u8]>::to_vec).collect();
         let (headers, bodies) = (items(&chunk.headers), items(&chunk.bodies));
         Self { folder, spec, headers, bodies }
     }
@@ -100,7 +103,8 @@ impl Chain {
                 raw.push(tx.encode());
             }
             if !raw.is_empty() {
-                header.transactions_root = trie::ordered_root(raw.iter().map(Vec::as_slice));
+                header.transactions_root =
+                    blockmill_trie::ordered_root(raw.iter().map(Vec::as_slice));
             }
             header.parent_hash = parent_hash.unwrap_or(header.parent_hash);
             change(&mut header);
@@ -141,7 +145,8 @@ impl Chain {
             cancel: Cancel::new(),
         };
         let store = tempfile::tempdir().unwrap();
-        let (chain, _) = ChainStore::open(store.path(), &store::Options::default()).unwrap();
+        let (chain, _) =
+            ChainStore::open(store.path(), &blockmill_store::Options::default()).unwrap();
         let mut sink = Sink::Segments(Box::new(chain));
         let archive = Archive::open(&[path.to_path_buf()]).unwrap();
         let (_, outcome) = import(&archive, &options, &mut sink, |_| {});
@@ -153,8 +158,9 @@ impl Chain {
 
 /// Settings that differ in who waits for whom, with chunk sizes: each that this machine has.
 fn settings() -> Vec<(Vec<&'static str>, usize)> {
-    let signatures =
-        crypto::Variant::ALL.into_iter().filter(|v| crypto::Signatures::with(*v).is_some());
+    let signatures = blockmill_crypto::Variant::ALL
+        .into_iter()
+        .filter(|v| blockmill_crypto::Signatures::with(*v).is_some());
     let signatures: Vec<_> = signatures
         .map(|variant| match variant.name() {
             "scalar" => "signatures=scalar",

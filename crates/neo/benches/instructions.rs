@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use blockmill_crypto::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
     contract::native_hash,
@@ -18,7 +19,6 @@ use blockmill_neo::execute::{
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State};
 use blockmill_neo::types::Block;
-use crypto::ManySha256;
 
 /// Rounds of each loop.
 const ROUNDS: u32 = 2_000;
@@ -36,7 +36,7 @@ fn data(bytes: &[u8]) -> Vec<u8> {
 
 /// A big integer of 32 bytes that is not negative.
 fn int256(digits: &str) -> Vec<u8> {
-    let mut bytes = testkit::hex::decode(digits);
+    let mut bytes = blockmill_testkit::hex::decode(digits);
     bytes.reverse();
     [&[PUSHINT256], &bytes[..]].concat()
 }
@@ -227,7 +227,7 @@ fn main() {
             best = best.min(clock.elapsed().as_secs_f64() * 1e9);
             assert_eq!(execution.fault, None, "{name}");
         }
-        let digits = testkit::hex::encode(&script);
+        let digits = blockmill_testkit::hex::encode(&script);
         println!("{name} {:.0} {ROUNDS} {digits}", best / f64::from(ROUNDS));
     }
 }

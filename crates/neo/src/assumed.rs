@@ -5,8 +5,8 @@
 use crate::fault::Error;
 use crate::options::Options;
 use crate::types::{Block, UInt256, hash_blocks};
-use archive::ChunkLimit;
-use archive::acc::{self, Dumps};
+use blockmill_archive::ChunkLimit;
+use blockmill_archive::acc::{self, Dumps};
 
 /// Blocks that are looked at together.
 const TOGETHER: ChunkLimit = ChunkLimit { blocks: 4096, bytes: 8 << 20 };

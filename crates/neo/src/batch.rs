@@ -12,8 +12,8 @@ use crate::repeated;
 use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
-use archive::acc;
-use crypto::KeyTables;
+use blockmill_archive::acc;
+use blockmill_crypto::KeyTables;
 use std::time::{Duration, Instant};
 
 /// Blocks on their way through the stages. Each stage fills its part; buffers are used again.

@@ -12,9 +12,9 @@ use crate::ledger::{self, Facts, STORAGE, TABLE_MEMORY};
 use crate::logs::application;
 use crate::stored;
 use crate::types::{Block, UInt256};
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
+use blockmill_store::{ChainStore, TableOptions};
 use std::path::Path;
-use store::{ChainStore, TableOptions};
 
 /// Blocks between two looks at whether to stop.
 const STRETCH: u64 = 256;
@@ -70,7 +70,7 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
             return Ok(checked);
         }
         // the other check has told it
-        Err(Error::Store(store::Error::Damaged { .. })) => return Ok(checked),
+        Err(Error::Store(blockmill_store::Error::Damaged { .. })) => return Ok(checked),
         Err(error) => return Err(error),
     };
     let (hasher, level) = (ManySha256::detect(), Level::stored(tip.level));
@@ -82,7 +82,7 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
         let level = if number < whole { Level::Headers } else { level };
         match one(store, number, (level, state_root), &hasher, before, &mut checked) {
             Ok((hash, read)) => (before, bytes) = (hash, bytes + read),
-            Err(store::Error::Damaged { .. }) => before = None,
+            Err(blockmill_store::Error::Damaged { .. }) => before = None,
             Err(error) => return Err(error.into()),
         }
         if number % STRETCH == 0 && !watch(std::mem::take(&mut bytes)) {
@@ -102,7 +102,7 @@ fn one(
     hasher: &ManySha256,
     before: Option<UInt256>,
     checked: &mut Checked,
-) -> store::Result<(Option<UInt256>, u64)> {
+) -> blockmill_store::Result<(Option<UInt256>, u64)> {
     let mut raw = store.header(number)?.unwrap_or_default();
     let stated = UInt256(store.hash_of(number)?.unwrap_or_default());
     let header_bytes = raw.len();
@@ -155,8 +155,9 @@ fn one(
 /// # Errors
 /// Those of reading.
 pub fn check_state(folder: &Path) -> Result<Option<(UInt256, Option<UInt256>)>, Error> {
-    let parts =
-        |opening: &mut store::Opening| opening.table(STORAGE, &TableOptions::new(TABLE_MEMORY));
+    let parts = |opening: &mut blockmill_store::Opening| {
+        opening.table(STORAGE, &TableOptions::new(TABLE_MEMORY))
+    };
     let ((store, _), storage) = ChainStore::open_read_only_with(folder, parts)?;
     let executed = store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8);
     let root = Facts::of(&store)?.and_then(|facts| facts.state).map(|state| state.root);

@@ -1,7 +1,7 @@
 //! Blocks and logs as the store takes them: items back to back.
 
 use crate::types::Block;
-use store::Items;
+use blockmill_store::Items;
 
 /// Items back to back.
 #[derive(Debug, Default)]

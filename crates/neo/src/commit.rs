@@ -7,9 +7,9 @@ use crate::ledger::{Facts, Ledger, MARK, ROOTS};
 use crate::link::Verified;
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
-use crypto::sha256;
+use blockmill_crypto::sha256;
+use blockmill_store::{Blocks, ChainStore};
 use std::path::Path;
-use store::{Blocks, ChainStore};
 
 /// The receiver of an import.
 pub enum Sink {
@@ -27,7 +27,7 @@ pub enum Sink {
 ///
 /// # Errors
 /// When the system does not let it be read.
-pub fn holds_neo(folder: &Path) -> Result<bool, store::Error> {
+pub fn holds_neo(folder: &Path) -> Result<bool, blockmill_store::Error> {
     if !ChainStore::is_in(folder)? {
         return Ok(false);
     }
@@ -35,7 +35,7 @@ pub fn holds_neo(folder: &Path) -> Result<bool, store::Error> {
         Ok((store, _)) => {
             Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
         }
-        Err(error @ store::Error::Io { .. }) => Err(error),
+        Err(error @ blockmill_store::Error::Io { .. }) => Err(error),
         Err(_) => Ok(false),
     }
 }
@@ -54,13 +54,13 @@ impl Sink {
     /// Writes the blocks and commits them.
     pub(crate) fn write(&mut self, commit: &Commit, verified: &Verified<'_>) -> Result<(), Error> {
         let Some(last) = verified.blocks().last() else { return Ok(()) };
-        let tip = store::Tip {
+        let tip = blockmill_store::Tip {
             number: last.header.index.into(),
             hash: last.hash.0,
             chain: commit.chain.0,
             anchor_hash: commit.chain.0,
             level: commit.level as u8,
-            ..store::Tip::default()
+            ..blockmill_store::Tip::default()
         };
         match self {
             Self::Discard => {}

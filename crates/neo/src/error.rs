@@ -129,4 +129,4 @@ impl Display for Rule {
 }
 
 /// A broken rule.
-pub type Violation = chain::Violation<Rule>;
+pub type Violation = blockmill_verdict::Violation<Rule>;

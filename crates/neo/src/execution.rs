@@ -17,7 +17,7 @@ use crate::state::State;
 use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
-use pipeline::{Flow, Task};
+use blockmill_pipeline::{Flow, Task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -6,9 +6,9 @@ use crate::datadir::source::Source;
 use crate::datadir::{executables, system, transfers, versions};
 use crate::fault::Error;
 use crate::types::UInt256;
-use archive::leveldb::{BulkWriter, Combine, Library, Sorter};
-use archive::output::OutputFolder;
-use pipeline::Cancel;
+use blockmill_archive::leveldb::{BulkWriter, Combine, Library, Sorter};
+use blockmill_archive::output::OutputFolder;
+use blockmill_pipeline::Cancel;
 use std::ops::Bound;
 use std::path::Path;
 

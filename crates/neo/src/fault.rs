@@ -4,16 +4,16 @@ use crate::error::Violation;
 use crate::logs::TransferError;
 use crate::params::Difference;
 use crate::types::{self, UInt256};
-use archive::{Location, leveldb};
-use chain::{FaultReport, Level, Shortfall, Status};
-use pipeline::NotMade;
+use blockmill_archive::{Location, leveldb};
+use blockmill_pipeline::NotMade;
+use blockmill_verdict::{FaultReport, Level, Shortfall, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
 #[derive(Debug)]
 pub enum Cause {
     /// The dump cannot be read here.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// The bytes are no block.
     Decode(types::Error),
     /// The block, or one of its transactions, breaks a rule of the chain.
@@ -104,9 +104,9 @@ pub enum Error {
     /// A block is not accepted.
     Fault(Box<Fault>),
     /// The dumps cannot be read at all.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// The store cannot be read or written.
-    Store(store::Error),
+    Store(blockmill_store::Error),
     /// The store holds another chain or another depth of verification.
     OtherChain {
         /// What the store holds.
@@ -172,7 +172,7 @@ pub enum Error {
         found: Option<UInt256>,
     },
     /// The state trie cannot be built.
-    Trie(trie::update::Error),
+    Trie(blockmill_trie::update::Error),
     /// The state of the store is not what was committed.
     StoredState {
         /// The state root that was committed.
@@ -361,8 +361,8 @@ impl From<Fault> for Error {
     }
 }
 
-impl From<archive::Error> for Error {
-    fn from(error: archive::Error) -> Self {
+impl From<blockmill_archive::Error> for Error {
+    fn from(error: blockmill_archive::Error) -> Self {
         Self::Archive(error)
     }
 }
@@ -382,14 +382,14 @@ impl From<TransferError> for Error {
     }
 }
 
-impl From<trie::update::Error> for Error {
-    fn from(error: trie::update::Error) -> Self {
+impl From<blockmill_trie::update::Error> for Error {
+    fn from(error: blockmill_trie::update::Error) -> Self {
         Self::Trie(error)
     }
 }
 
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }

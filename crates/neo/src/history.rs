@@ -7,9 +7,9 @@
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
+use blockmill_store::{Runs, Table};
 use std::ops::Bound;
-use store::{Runs, Table};
 
 /// Name of the table in a store.
 pub const HISTORY: &str = "history";
@@ -27,7 +27,11 @@ fn key_at(key: &StorageKey, height: u32) -> Vec<u8> {
 }
 
 /// Puts the changes of a block.
-pub(crate) fn put(table: &mut Table, height: u32, changes: &[Change]) -> store::Result<()> {
+pub(crate) fn put(
+    table: &mut Table,
+    height: u32,
+    changes: &[Change],
+) -> blockmill_store::Result<()> {
     let mut live = vec![];
     for (key, value) in changes {
         live.clear();
@@ -42,7 +46,11 @@ pub(crate) fn put(table: &mut Table, height: u32, changes: &[Change]) -> store::
 }
 
 /// Removes the change of a key by a block.
-pub(crate) fn remove(table: &mut Table, key: &StorageKey, height: u32) -> store::Result<()> {
+pub(crate) fn remove(
+    table: &mut Table,
+    key: &StorageKey,
+    height: u32,
+) -> blockmill_store::Result<()> {
     table.delete(&key_at(key, height))
 }
 
@@ -55,7 +63,7 @@ pub(crate) fn value_at(
     runs: &Runs,
     key: &StorageKey,
     height: u32,
-) -> store::Result<Option<Vec<u8>>> {
+) -> blockmill_store::Result<Option<Vec<u8>>> {
     let (first, last) = (key_at(key, 0), key_at(key, height));
     let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
     let found = runs.last(range, 1)?;

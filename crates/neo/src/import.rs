@@ -15,12 +15,12 @@ use crate::repeated::Repeated;
 pub use crate::run::Run;
 use crate::types::{Block, UInt256};
 use crate::writer::Writer;
-use archive::acc::{self, Dumps};
-use chain::Progress;
-use crypto::{KeyTables, ManySha256};
-use pipeline::{Flow, Stages};
+use blockmill_archive::acc::{self, Dumps};
+use blockmill_crypto::{KeyTables, ManySha256};
+use blockmill_pipeline::{Flow, Stages};
+use blockmill_store::ChainStore;
+use blockmill_verdict::Progress;
 use std::time::Instant;
-use store::ChainStore;
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
@@ -34,7 +34,7 @@ pub fn import(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run { started_unix: pipeline::record::unix_time(), ..Run::default() };
+    let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
     let (unread, notes) = dumps.left_out().judge(options.until.is_some());
     run.shortfalls.extend(unread);
     run.left_out = notes;
@@ -73,7 +73,7 @@ fn stages(
     sink.configure(&configuration, plan.removes);
     let commit = Commit { chain: genesis.hash, level: options.level, configuration };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
-    let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
+    let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
     let repeated = Repeated::new(dumps, from);

@@ -26,11 +26,11 @@ use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
 use crate::types::UInt256;
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
+use blockmill_store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
 use undo::{Replacements, UndoLog};
 
 /// Contract storage, by id and key.
@@ -83,7 +83,7 @@ pub struct Ledger {
     /// As of the last block that was put in.
     facts: StateFacts,
     /// The last block that was appended and not committed.
-    pending: Option<store::Tip>,
+    pending: Option<blockmill_store::Tip>,
     /// How many blocks are committed, for who executes those after them.
     committed: Arc<AtomicU64>,
 }
@@ -93,7 +93,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
-    pub fn open(folder: &Path, options: &store::Options) -> Result<Self, Error> {
+    pub fn open(folder: &Path, options: &blockmill_store::Options) -> Result<Self, Error> {
         Self::open_or_make(folder, options, false)
     }
 
@@ -101,7 +101,10 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::open`]; a store that has not kept it from its first block on.
-    pub fn open_with_history(folder: &Path, options: &store::Options) -> Result<Self, Error> {
+    pub fn open_with_history(
+        folder: &Path,
+        options: &blockmill_store::Options,
+    ) -> Result<Self, Error> {
         let ledger = Self::open_or_make(folder, options, true)?;
         match &ledger.history {
             Some(_) => Ok(ledger),
@@ -115,7 +118,7 @@ impl Ledger {
 
     fn open_or_make(
         folder: &Path,
-        options: &store::Options,
+        options: &blockmill_store::Options,
         wants_history: bool,
     ) -> Result<Self, Error> {
         // a store keeps what it has kept from its first block on
@@ -124,7 +127,7 @@ impl Ledger {
             _ => wants_history,
         };
         let mut history = None;
-        let tables = |opening: &mut store::Opening| -> store::Result<([Table; 7], UndoLog)> {
+        let tables = |opening: &mut blockmill_store::Opening| -> blockmill_store::Result<([Table; 7], UndoLog)> {
             let undo = UndoLog::open(opening)?;
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             history = if keeps_history { Some(table(HISTORY)?) } else { None };
@@ -229,7 +232,7 @@ impl Ledger {
         (first, count): (u32, usize),
         executed: &[Executed],
         (left, tolerated): (&Left, &[(u32, Violation)]),
-    ) -> store::Result<()> {
+    ) -> blockmill_store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         (self.pending, self.changed) = (None, true);
         let mut replaced = Replacements::new(first, tolerated);
@@ -288,9 +291,9 @@ impl Ledger {
     /// Those of [`ChainStore::append`].
     pub(crate) fn append(
         &mut self,
-        blocks: &store::Blocks<'_>,
-        tip: store::Tip,
-    ) -> store::Result<()> {
+        blocks: &blockmill_store::Blocks<'_>,
+        tip: blockmill_store::Tip,
+    ) -> blockmill_store::Result<()> {
         self.store.lock().append(blocks)?;
         self.pending = Some(tip);
         Ok(())
@@ -307,7 +310,7 @@ impl Ledger {
         if self.removes && !self.changed { self.remove() } else { Ok(()) }
     }
 
-    fn commit_pending(&mut self) -> store::Result<()> {
+    fn commit_pending(&mut self) -> blockmill_store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         // heights have four bytes
         self.undo.turn(tip.number as u32 + 1, self.depth, &mut self.facts)?;
@@ -363,7 +366,7 @@ impl Ledger {
 fn put_all<'a>(
     table: &mut Table,
     mut entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
-) -> store::Result<()> {
+) -> blockmill_store::Result<()> {
     let (mut keys, mut values) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
     loop {
         keys.clear();

@@ -37,6 +37,6 @@ pub mod types;
 pub mod witness;
 mod writer;
 
-pub use chain::Level;
+pub use blockmill_verdict::Level;
 pub use error::{Rule, Violation};
 pub use fault::Error;

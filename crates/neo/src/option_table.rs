@@ -1,8 +1,8 @@
-//! Every optimisation of the restore, as a named option (see [`pipeline::options`]).
+//! Every optimisation of the restore, as a named option (see [`blockmill_pipeline::options`]).
 
-use crypto::{ManySha256, Signatures};
-pub use pipeline::options::NamedOption;
-use pipeline::options::{self, Rung, Table};
+use blockmill_crypto::{ManySha256, Signatures};
+pub use blockmill_pipeline::options::NamedOption;
+use blockmill_pipeline::options::{self, Rung, Table};
 
 /// Bytes for tables of public keys: some 480 keys. An import stays within what neo-go takes.
 const KEY_TABLES: usize = 40 << 20;

@@ -5,8 +5,8 @@ use crate::link::Verified;
 use crate::option_table::Setting;
 use crate::params::Protocol;
 use crate::types::UInt256;
-use archive::ChunkLimit;
-use pipeline::{Cancel, NotMade};
+use blockmill_archive::ChunkLimit;
+use blockmill_pipeline::{Cancel, NotMade};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,9 +4,9 @@ use crate::fault::Error;
 use crate::import::CHECK;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
-use archive::acc::Dumps;
-use chain::{Level, Status, grouped};
-use pipeline::record::{Data, Outcome, Program, RunRecord, Series, Stage};
+use blockmill_archive::acc::Dumps;
+use blockmill_pipeline::record::{Data, Outcome, Program, RunRecord, Series, Stage};
+use blockmill_verdict::{Level, Status, grouped};
 
 /// The record of `run`, called `label` in tables; `program` is this one.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn of(
 ) -> RunRecord {
     let mut record = RunRecord::new(program, label);
     record.started_unix = run.started_unix;
-    record.machine = pipeline::machine::Machine::detect();
+    record.machine = blockmill_pipeline::machine::Machine::detect();
     let (first, last) = run.range.unwrap_or_default();
     let (first, last) = (first.into(), last.into());
     record.data = Data {
@@ -31,7 +31,7 @@ pub fn of(
         last,
         blocks: run.blocks,
         bytes: run.bytes,
-        checksum: run.tip.map(|(_, hash)| archive::chain_checksum(first, last, &hash.0)),
+        checksum: run.tip.map(|(_, hash)| blockmill_archive::chain_checksum(first, last, &hash.0)),
     };
     record.level = options.level.name().into();
     record.options = options.setting.to_map();

@@ -5,9 +5,9 @@ use crate::error::Violation;
 use crate::fault::{Cause, Error, Fault};
 use crate::header::rules::Parent;
 use crate::types::UInt256;
-use chain::{Shortfall, Status};
-use pipeline::Times;
-use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_pipeline::Times;
+use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_verdict::{Shortfall, Status};
 use std::time::{Duration, Instant};
 
 /// The phases of a batch.

@@ -13,10 +13,10 @@ use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application
 use crate::params::Protocol;
 use crate::state::{Base, State, StateTrie, StorageKey};
 use crate::types::{Block, Header, Reader, UInt160, UInt256};
-use chain::Level;
-use crypto::{ManySha256, sha256};
+use blockmill_crypto::{ManySha256, sha256};
+use blockmill_store::{ChainStore, Table, TableOptions, Tip};
+use blockmill_verdict::Level;
 use std::path::Path;
-use store::{ChainStore, Table, TableOptions, Tip};
 
 /// A store, as of its last commit.
 pub struct Stored {
@@ -57,17 +57,18 @@ impl Stored {
         }
         let keeps_history = store.parts_besides().contains(&HISTORY);
         let mut history = None;
-        let parts = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
-            let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
-            history = if keeps_history { Some(table(HISTORY)?) } else { None };
-            Ok([
-                table(STORAGE)?,
-                table(TRANSACTIONS)?,
-                table(TRANSFERS)?,
-                table(UPDATES)?,
-                table(ROOTS)?,
-            ])
-        };
+        let parts =
+            |opening: &mut blockmill_store::Opening| -> blockmill_store::Result<[Table; 5]> {
+                let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+                history = if keeps_history { Some(table(HISTORY)?) } else { None };
+                Ok([
+                    table(STORAGE)?,
+                    table(TRANSACTIONS)?,
+                    table(TRANSFERS)?,
+                    table(UPDATES)?,
+                    table(ROOTS)?,
+                ])
+            };
         let ((store, _), tables) = ChainStore::open_read_only_with(folder, parts)?;
         let [storage, transactions, transfers, updates, roots] = tables;
         let facts = Facts::of(&store)?.and_then(|facts| facts.state).unwrap_or_default();
@@ -131,7 +132,7 @@ impl Stored {
     /// A block; none where the store has none of this height, or has only its header.
     ///
     /// # Errors
-    /// Those of reading; [`store::Error::Removed`] when the store has it no more.
+    /// Those of reading; [`blockmill_store::Error::Removed`] when the store has it no more.
     pub fn block(&self, height: u32) -> Result<Option<Block>, Error> {
         Ok(ledger::stored_block(&self.store, height.into(), self.state_root)?)
     }

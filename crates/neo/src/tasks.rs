@@ -22,7 +22,7 @@ use crate::logs::{Tokens, application, entries};
 use crate::option_table::{Plan, Tasks};
 use crate::state::{Change, StateTrie};
 use crate::types::{Attribute, UInt256};
-use pipeline::{Flow, Task};
+use blockmill_pipeline::{Flow, Task};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One of the things that follow.

@@ -10,8 +10,8 @@ use crate::repeated::{self, Repeated};
 use crate::run::Run;
 use crate::tasks;
 use crate::types::UInt256;
-use chain::Progress;
-use pipeline::Flow;
+use blockmill_pipeline::Flow;
+use blockmill_verdict::Progress;
 use std::time::Instant;
 
 /// Bytes of dumps after which the store is made durable, so that a start after a power loss has

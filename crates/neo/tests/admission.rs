@@ -3,6 +3,7 @@
 use crate::dumps;
 use crate::dumps::Dump;
 use crate::witnesses::with_malformed_key;
+use blockmill_crypto::ManySha256;
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
     admit::Judge,
@@ -16,7 +17,6 @@ use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State};
 use blockmill_neo::types::{Block, SingleTransaction, UInt160, UInt256, write};
 use blockmill_neo::witness::{Checked, Verdict};
-use crypto::ManySha256;
 
 /// Instructions.
 const PUSH0: u8 = 0x10;
@@ -86,7 +86,7 @@ impl Draft {
 
 /// The rule that refuses the last of these transactions of block 1.
 fn refused(drafts: &[Draft], verdict: Verdict, past: Past) -> Option<Rule> {
-    let text = testkit::read(Dump::CHAIN50.config);
+    let text = blockmill_testkit::read(Dump::CHAIN50.config);
     let protocol = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap();
     let chain = Chain { protocol, natives: Natives::default(), past };
     let (mut executor, mut vm) = (Executor::default(), machine());
@@ -116,7 +116,7 @@ fn one(draft: Draft) -> Option<Rule> {
     refused(&[draft], Verdict::Machine, Past::nothing())
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn witnesses_of_any_form_are_run() {
     let with = |invocation: &[u8], verification: &[u8]| {
@@ -150,10 +150,10 @@ fn witnesses_of_any_form_are_run() {
     assert_eq!(one(Draft { account: Some(oracle), ..nobody }), wrong, "no answer");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_malformed_key_fails_where_neo_go_tries_it() {
-    let text = testkit::read(Dump::CHAIN50.config);
+    let text = blockmill_testkit::read(Dump::CHAIN50.config);
     let magic = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap().magic;
     let with = |bad: Option<usize>, signers: [usize; 2]| {
         // the account is that of the script, and the hash covers it
@@ -171,7 +171,7 @@ fn a_malformed_key_fails_where_neo_go_tries_it() {
     assert_eq!(with(Some(0), [2, 3]), Some(Rule::Witness));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn fees_pay_for_bytes_attributes_and_witnesses() {
     let size = Draft::default().encode().len() as i64;
@@ -192,7 +192,7 @@ fn fees_pay_for_bytes_attributes_and_witnesses() {
     assert_eq!(standard((30 << 15) - 1), Some(Rule::WitnessFee));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn scripts_heights_and_attributes_have_rules() {
     let draft = Draft::default();
@@ -206,7 +206,7 @@ fn scripts_heights_and_attributes_have_rules() {
     assert_eq!(one(answer), Some(Rule::OracleResponse));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_is_in_the_chain_is_not_taken_again() {
     let draft = Draft::default();

@@ -5,11 +5,11 @@ use blockmill_neo::params::{Hardfork, Protocol};
 use blockmill_neo::types::UInt256;
 
 fn read(name: &str) -> Protocol {
-    let text = std::fs::read_to_string(testkit::fixture(name)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(name)).unwrap();
     Protocol::from_yaml(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn built_in_networks_are_those_of_neo_go() {
     for name in Protocol::NETWORKS {
@@ -39,7 +39,7 @@ fn the_first_blocks_of_built_in_networks_have_their_hashes() {
     assert!(Protocol::by_name("moonnet").is_none());
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_first_block_of_each_dump_follows_from_its_configuration() {
     for dump in Dump::ALL {

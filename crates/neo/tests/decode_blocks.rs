@@ -1,10 +1,10 @@
 //! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
 
 use crate::dumps::{Dump, blocks};
+use blockmill_crypto::{ManySha256, sha256};
 use blockmill_neo::types::{Block, Error, SingleTransaction, write};
-use crypto::{ManySha256, sha256};
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_hashes_of_a_chain_are_those_that_its_blocks_name() {
     for dump in [Dump::CHAIN50, Dump::EMPTY, Dump::MIXED] {
@@ -20,7 +20,7 @@ fn the_hashes_of_a_chain_are_those_that_its_blocks_name() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_transaction_has_a_witness_for_each_signer() {
     let mut contracts = 0;
@@ -43,18 +43,18 @@ fn every_transaction_has_a_witness_for_each_signer() {
     println!("{contracts} witnesses of contracts");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_block_of_the_main_network_has_its_hash() {
-    let text = testkit::fixture("neo/mainnet/mainnet_block_1000.hex");
-    let raw = testkit::hex::decode(std::fs::read_to_string(text).unwrap().trim());
+    let text = blockmill_testkit::fixture("neo/mainnet/mainnet_block_1000.hex");
+    let raw = blockmill_testkit::hex::decode(std::fs::read_to_string(text).unwrap().trim());
     let mut block = Block { raw, ..Block::default() };
     block.decode(false, &ManySha256::detect()).unwrap();
     assert_eq!(block.header.index, 1000);
     assert!(block.hash.to_string().starts_with("0xe31ad938"), "{}", block.hash);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_block_that_is_cut_anywhere_is_refused_where_it_ends() {
     let whole = blocks(Dump::CHAIN50).iter().max_by_key(|block| block.raw.len()).unwrap().clone();
@@ -98,7 +98,7 @@ fn with_long_lengths(block: &Block) -> Vec<u8> {
     raw
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn lengths_in_longer_forms_are_read_and_written_in_the_shortest() {
     let hasher = ManySha256::detect();
@@ -162,8 +162,8 @@ fn keys_and_booleans_in_other_forms_are_read_and_written_as_neo_go_writes_them()
     // the generator of P-256
     let x = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296";
     let y = "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
-    let long = testkit::hex::decode(format!("04{x}{y}"));
-    let short = testkit::hex::decode(format!("03{x}"));
+    let long = blockmill_testkit::hex::decode(format!("04{x}{y}"));
+    let short = blockmill_testkit::hex::decode(format!("03{x}"));
     let groups = |key: &[u8]| [&[0x20, 1], key].concat();
     let rule = |condition: &[u8]| [&[0x40, 1, 1], condition].concat();
     let group = |key: &[u8]| rule(&[&[0x19], key].concat());

@@ -5,6 +5,7 @@ use crate::dumps;
 use std::io::{BufRead, BufReader};
 
 use crate::dumps::{Dump, Run, oracle, shown};
+use blockmill_crypto::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
     engine::{Chain, Execution, Trigger},
@@ -14,15 +15,14 @@ use blockmill_neo::execute::{
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, Change, State, StateTrie};
 use blockmill_neo::types::{Block, UInt256};
-use crypto::ManySha256;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
 fn check_changes(expected: &[Change], found: &[Change], what: &str) {
     for (key, value) in expected {
         let same = found.iter().find(|(other, _)| other == key);
-        let found = same.map(|(_, value)| value.as_ref().map(testkit::hex::encode));
-        let value = value.as_ref().map(testkit::hex::encode);
+        let found = same.map(|(_, value)| value.as_ref().map(blockmill_testkit::hex::encode));
+        let value = value.as_ref().map(blockmill_testkit::hex::encode);
         assert_eq!(found, Some(value), "{what}: {key:?}");
     }
     for (key, value) in found {
@@ -31,11 +31,11 @@ fn check_changes(expected: &[Change], found: &[Change], what: &str) {
 }
 
 fn execute(dump: Dump) -> usize {
-    let text = testkit::read(dump.config);
+    let text = blockmill_testkit::read(dump.config);
     let protocol = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap();
     let mut run = Run::new(protocol);
     let (roots, changes) = (oracle::roots(dump), oracle::changes(dump));
-    let file = testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
+    let file = blockmill_testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
     let mut logs = BufReader::new(GzDecoder::new(&file[..])).lines();
     let mut executions = 0;
     for (block, (root, changes)) in dumps::blocks(dump).into_iter().zip(roots.iter().zip(changes)) {
@@ -62,19 +62,19 @@ fn execute(dump: Dump) -> usize {
     executions
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_chain_of_neo_go_s_tests_is_executed_as_there() {
     assert_eq!(execute(Dump::CHAIN50), Dump::CHAIN50.transactions);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn nearly_empty_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::EMPTY), Dump::EMPTY.transactions);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mixed_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::MIXED), Dump::MIXED.transactions);
@@ -93,10 +93,10 @@ fn ended(record: &[u8], execution: &Execution) -> (u8, u64, Vec<u8>) {
 /// (`docs/neo.md`).
 const DIFFERENT: [&str; 1] = ["base58CheckEncode_of_a_literal,_twice"];
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn the_divergences_have_the_state_roots_and_results_of_neo_go() {
-    let read = |name: &str| testkit::read_case(format!("13-neo-divergences/{name}"));
+    let read = |name: &str| blockmill_testkit::read_case(format!("13-neo-divergences/{name}"));
     let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
     let (roots, logs) = (text("cases.roots"), text("cases.logs.zst"));
     let mut records = logs.lines().filter(|line| line.split(' ').nth(2) != Some("block"));
@@ -113,7 +113,7 @@ fn the_divergences_have_the_state_roots_and_results_of_neo_go() {
         for execution in transactions.filter(|each| each.trigger == Trigger::Application) {
             let record: Vec<&str> = records.next().unwrap().split(' ').collect();
             let [_, _, name, digits] = record[..] else { panic!("{record:?}") };
-            let (state, gas, stack) = ended(&testkit::hex::decode(digits), execution);
+            let (state, gas, stack) = ended(&blockmill_testkit::hex::decode(digits), execution);
             let halted = execution.fault.is_none();
             let mut items = vec![execution.stack.len() as u8];
             execution.stack.iter().for_each(|item| items.extend_from_slice(item));
@@ -127,7 +127,7 @@ fn the_divergences_have_the_state_roots_and_results_of_neo_go() {
     assert_eq!(different, DIFFERENT);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_first_block_of_the_main_network_has_its_state_root() {
     // fixtures/README.md

@@ -2,11 +2,12 @@
 //! the store that it was made of; and what cannot be handed over is refused.
 //!
 //! That neo-go itself writes the same, and goes on from it, is held by
-//! `crates/lab/tests/neo_go_database.rs`.
+//! `crates/bench/tests/neo_go_database.rs`.
 
 use crate::dumps::{Dump, blocks, oracle};
-use archive::acc;
-use archive::leveldb::Scan;
+use blockmill_archive::acc;
+use blockmill_archive::leveldb::Scan;
+use blockmill_crypto::sha256;
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::export::{Written, to_neo_go};
@@ -14,19 +15,18 @@ use blockmill_neo::fault::Error;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;
-use chain::Status;
-use crypto::sha256;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
+use blockmill_trie::codec::{Codec, Neo, ReadChild, ReadNode};
+use blockmill_verdict::Status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use store::ChainStore;
-use trie::codec::{Codec, Neo, ReadChild, ReadNode};
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Imports a dump into a new store.
 fn store_of(dump: Dump, level: Level, data: &Path) {
-    let options = store::Options::default();
+    let options = blockmill_store::Options::default();
     let mut sink = match level {
         Level::Execution => Sink::Ledger(Box::new(Ledger::open(data, &options).unwrap())),
         _ => Sink::Store(Box::new(ChainStore::open(data, &options).unwrap().0)),
@@ -35,10 +35,10 @@ fn store_of(dump: Dump, level: Level, data: &Path) {
 }
 
 fn fill(dump: Dump, level: Level, sink: &mut Sink) {
-    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(dump.config)).unwrap();
     let protocol = Protocol::from_yaml(&text).unwrap();
     let options = Options { threads: 2, level, ..Options::new(protocol) };
-    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
     import(&dumps, &options, sink, |_| {}).1.unwrap();
 }
 
@@ -129,7 +129,7 @@ fn storage(dump: Dump) -> Entries {
     storage
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
     for dump in Dump::ALL {
@@ -189,13 +189,14 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn with_history_the_database_has_the_trie_of_every_block_and_no_other_node() {
     for dump in Dump::ALL {
         let folder = tempfile::tempdir().unwrap();
         let (data, out) = (folder.path().join("data"), folder.path().join("out"));
-        let ledger = Ledger::open_with_history(&data, &store::Options::default()).unwrap();
+        let ledger =
+            Ledger::open_with_history(&data, &blockmill_store::Options::default()).unwrap();
         fill(dump, Level::Execution, &mut Sink::Ledger(Box::new(ledger)));
         assert!(convert(&data, &out).unwrap().keeps_history);
         let all = entries(&out);
@@ -209,7 +210,7 @@ fn with_history_the_database_has_the_trie_of_every_block_and_no_other_node() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_cannot_be_handed_over_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::dumps;
 use crate::dumps::{Dump, records};
-use archive::acc::{self, DumpWriter, Head};
+use blockmill_archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
@@ -11,12 +11,12 @@ use blockmill_neo::import::{Options, Run, import};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::types::{Block, UInt256, write};
-use chain::Status;
+use blockmill_store::ChainStore;
+use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
-use store::ChainStore;
 
 fn options(dump: Dump) -> Options {
-    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(dump.config)).unwrap();
     Options { threads: 2, ..Options::new(Protocol::from_yaml(&text).unwrap()) }
 }
 
@@ -39,7 +39,7 @@ fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_dump_is_verified_with_every_option() {
     for dump in Dump::ALL {
@@ -52,7 +52,7 @@ fn every_dump_is_verified_with_every_option() {
         for setting in settings {
             for level in [Level::Headers, Level::Bodies] {
                 let options = Options { setting: *setting, level, ..options(dump) };
-                let (run, outcome) = verify(&testkit::fixture(dump.file), &options);
+                let (run, outcome) = verify(&blockmill_testkit::fixture(dump.file), &options);
                 outcome.unwrap_or_else(|error| panic!("{}: {error}", dump.name));
                 assert_eq!(run.blocks, dump.blocks as u64);
                 assert_eq!(run.tip, Some((dump.blocks as u32 - 1, tip)));
@@ -65,15 +65,15 @@ fn every_dump_is_verified_with_every_option() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
-    let (data, path) = (folder.path().join("data"), testkit::fixture(dump.file));
+    let (data, path) = (folder.path().join("data"), blockmill_testkit::fixture(dump.file));
     let blocks = dumps::blocks(dump);
     for until in [Some(7), Some(30), None, None] {
         let options = Options { until, ..options(dump) };
-        let (store, _) = ChainStore::open(&data, &store::Options::default()).unwrap();
+        let (store, _) = ChainStore::open(&data, &blockmill_store::Options::default()).unwrap();
         let before = store.tip().map(|tip| tip.number);
         let mut sink = Sink::Store(Box::new(store));
         let (run, outcome) = run(&path, &options, &mut sink);
@@ -94,7 +94,7 @@ fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
     }
     // another chain, and another level
     let mut sink = Sink::Store(Box::new(ChainStore::open(&data, &<_>::default()).unwrap().0));
-    let other = testkit::fixture(Dump::EMPTY.file);
+    let other = blockmill_testkit::fixture(Dump::EMPTY.file);
     let (_, outcome) = run(&other, &options(Dump::EMPTY), &mut sink);
     assert!(matches!(outcome, Err(Error::OtherChain { .. })));
     let headers = Options { level: Level::Headers, ..options(dump) };
@@ -119,7 +119,7 @@ fn pushed_by_pushdata2(invocation: &[u8]) -> Vec<u8> {
     pushes.iter().flat_map(|push| [&[0x0d, 64, 0], &push[2..]].concat()).collect()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn witnesses_of_headers_in_other_forms_are_run_by_the_machine() {
     const NOP: u8 = 0x21;
@@ -181,7 +181,7 @@ fn broken(folder: &Path, options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule, u
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
@@ -224,7 +224,7 @@ fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
     assert_eq!(broken(folder.path(), &options, &change(0, 80)).1, Rule::Genesis);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_changed_witness_is_refused() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
@@ -263,7 +263,7 @@ fn a_changed_witness_is_refused() {
     assert!(of_blocks > 3 && of_transactions > 3, "{of_blocks} {of_transactions}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_network_is_told_by_its_signatures() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
@@ -273,11 +273,11 @@ fn another_network_is_told_by_its_signatures() {
     assert_eq!(broken(folder.path(), &other, &records(dump)), (1, Rule::BlockWitness, 1));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_cut_dump_is_verified_up_to_its_end_and_incomplete() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
-    let bytes = testkit::read(dump.file);
+    let bytes = blockmill_testkit::read(dump.file);
     let path = folder.path().join("cut.acc");
     std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
     let options = options(dump);
@@ -291,7 +291,7 @@ fn a_cut_dump_is_verified_up_to_its_end_and_incomplete() {
     assert_eq!((run.blocks, run.shortfalls.len()), (50, 1));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn dumps_from_the_middle_need_the_block_before() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());

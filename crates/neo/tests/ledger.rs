@@ -3,7 +3,7 @@
 
 use crate::dumps;
 use crate::dumps::{Dump, oracle, records, shown};
-use archive::acc::{self, DumpWriter, Head};
+use blockmill_archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
@@ -15,21 +15,21 @@ use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
 use blockmill_neo::types::UInt256;
+use blockmill_store::{ChainStore, Table, TableOptions};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use store::{ChainStore, Table, TableOptions};
 
 fn options(dump: Dump, threads: usize) -> Options {
-    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(dump.config)).unwrap();
     let protocol = Protocol::from_yaml(&text).unwrap();
     Options { threads, level: Level::Execution, ..Options::new(protocol) }
 }
 
 fn ledger(data: &Path) -> Ledger {
-    Ledger::open(data, &store::Options::default()).unwrap()
+    Ledger::open(data, &blockmill_store::Options::default()).unwrap()
 }
 
 fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) {
@@ -41,7 +41,7 @@ fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) 
 /// Application logs, state roots and contract storage of the store are the oracle's.
 fn compare_with_oracle(dump: Dump, data: &Path) {
     let stored = Stored::open(data).unwrap();
-    let file = testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
+    let file = blockmill_testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
     let mut blocks = 0;
     for (height, line) in (0..).zip(BufReader::new(GzDecoder::new(&file[..])).lines()) {
         let log: Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -77,9 +77,9 @@ fn compare_with_oracle(dump: Dump, data: &Path) {
 /// All entries of the tables, contract storage first.
 fn tables(data: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
     let names = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS];
-    let parts = |opening: &mut store::Opening| {
+    let parts = |opening: &mut blockmill_store::Opening| {
         let open = |name| opening.table(name, &TableOptions::new(1 << 20));
-        names.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+        names.into_iter().map(open).collect::<blockmill_store::Result<Vec<Table>>>()
     };
     let (_, tables) = ChainStore::open_read_only_with(data, parts).unwrap();
     let entries = |table: &Table| {
@@ -102,13 +102,13 @@ fn root_of(dump: Dump, height: usize) -> UInt256 {
     oracle::roots(dump)[height]
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn dumps_are_executed_as_by_neo_go() {
     for dump in Dump::ALL {
         for threads in [1, 2] {
             let folder = tempfile::tempdir().unwrap();
-            let (path, options) = (testkit::fixture(dump.file), options(dump, threads));
+            let (path, options) = (blockmill_testkit::fixture(dump.file), options(dump, threads));
             let (run, outcome) = run(&path, &options, folder.path());
             outcome.unwrap_or_else(|error| panic!("{}: {error}", dump.name));
             assert_eq!(run.root, Some(root_of(dump, dump.blocks - 1)));
@@ -119,7 +119,7 @@ fn dumps_are_executed_as_by_neo_go() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_option_gives_the_same_roots_logs_and_transfers() {
     let dump = Dump::CHAIN50;
@@ -137,9 +137,9 @@ fn every_option_gives_the_same_roots_logs_and_transfers() {
     let mut expected = None;
     for setting in settings {
         let folder = tempfile::tempdir().unwrap();
-        let batch = archive::ChunkLimit { blocks: 7, bytes: 2 << 20 };
+        let batch = blockmill_archive::ChunkLimit { blocks: 7, bytes: 2 << 20 };
         let options = Options { setting, batch, memory: 1 << 16, ..options(dump, 2) };
-        let (run, outcome) = run(&testkit::fixture(dump.file), &options, folder.path());
+        let (run, outcome) = run(&blockmill_testkit::fixture(dump.file), &options, folder.path());
         outcome.unwrap();
         assert_eq!(run.root, Some(root_of(dump, 50)));
         let found = (tables(folder.path()), logs(folder.path()));
@@ -148,25 +148,25 @@ fn every_option_gives_the_same_roots_logs_and_transfers() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn little_memory_and_one_block_at_a_time_give_the_same() {
     let dump = Dump::MIXED;
     let folder = tempfile::tempdir().unwrap();
-    let batch = archive::ChunkLimit { blocks: 3, bytes: 1 << 20 };
+    let batch = blockmill_archive::ChunkLimit { blocks: 3, bytes: 1 << 20 };
     let options = Options { batch, memory: 1 << 16, ..options(dump, 2) };
-    let (run, outcome) = run(&testkit::fixture(dump.file), &options, folder.path());
+    let (run, outcome) = run(&blockmill_testkit::fixture(dump.file), &options, folder.path());
     outcome.unwrap();
     assert_eq!(run.root, Some(root_of(dump, dump.blocks - 1)));
     compare_with_oracle(dump, folder.path());
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_import_goes_on_from_the_state_that_it_committed() {
     for (dump, stops) in [(Dump::CHAIN50, vec![0, 7, 30]), (Dump::EMPTY, vec![1, 777])] {
         let folder = tempfile::tempdir().unwrap();
-        let path = testkit::fixture(dump.file);
+        let path = blockmill_testkit::fixture(dump.file);
         let mut before = None;
         for until in stops.into_iter().map(Some).chain([None]) {
             let options = Options { until, ..options(dump, 2) };
@@ -181,13 +181,13 @@ fn an_import_goes_on_from_the_state_that_it_committed() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_state_as_of_every_block_is_kept_on_request() {
     let dump = Dump::CHAIN50;
     let folder = tempfile::tempdir().unwrap();
-    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
-    let open = || Ledger::open_with_history(folder.path(), &store::Options::default());
+    let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
+    let open = || Ledger::open_with_history(folder.path(), &blockmill_store::Options::default());
     for until in [Some(20), None] {
         let mut sink = Sink::Ledger(Box::new(open().unwrap()));
         let options = Options { until, ..options(dump, 2) };
@@ -208,8 +208,8 @@ fn the_state_as_of_every_block_is_kept_on_request() {
     }
     // a store that began without it cannot have it
     let folder = tempfile::tempdir().unwrap();
-    run(&testkit::fixture(dump.file), &options(dump, 2), folder.path()).1.unwrap();
-    let without = Ledger::open_with_history(folder.path(), &store::Options::default());
+    run(&blockmill_testkit::fixture(dump.file), &options(dump, 2), folder.path()).1.unwrap();
+    let without = Ledger::open_with_history(folder.path(), &blockmill_store::Options::default());
     assert!(matches!(without, Err(Error::OtherChain { .. })));
     assert!(Stored::open(folder.path()).unwrap().trie_at(5).unwrap().is_none());
 }
@@ -234,7 +234,7 @@ fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule) {
     (fault.block, violation.rule)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_witness_is_refused_and_the_blocks_before_stay() {
     let dump = Dump::CHAIN50;
@@ -254,7 +254,7 @@ fn another_witness_is_refused_and_the_blocks_before_stay() {
     assert!(seen > 0);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_state_root_of_another_configuration_is_refused() {
     // the first block of the network is the same, what native contracts begin with is not
@@ -266,7 +266,7 @@ fn a_state_root_of_another_configuration_is_refused() {
     assert_eq!(broken(&options, &records(dump)), (1, Rule::StateRoot));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_sender_without_the_fees_is_refused() {
     // the first block is the same, and gives to the consensus nodes less than they spend
@@ -280,11 +280,11 @@ fn a_sender_without_the_fees_is_refused() {
     let protocol = Protocol { verify_transactions: false, ..(*poor.protocol).clone() };
     let lenient = Options { protocol: protocol.into(), until: Some(first as u32), ..poor };
     let folder = tempfile::tempdir().unwrap();
-    let (run, _) = run(&testkit::fixture(dump.file), &lenient, folder.path());
+    let (run, _) = run(&blockmill_testkit::fixture(dump.file), &lenient, folder.path());
     assert!(run.tolerated >= 1 || run.blocks == first as u64, "{run:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_transaction_that_is_valid_for_too_long_is_refused() {
     let dump = Dump::CHAIN50;

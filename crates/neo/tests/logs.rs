@@ -4,8 +4,8 @@
 //! Chains are those of the cases, a sample of random ones that is kept here
 //! (`tests/random/README.md`), and random ones that the peer makes anew.
 
-use archive::acc;
-use archive::leveldb::Scan;
+use blockmill_archive::acc;
+use blockmill_archive::leveldb::Scan;
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::export::to_neo_go;
@@ -13,7 +13,7 @@ use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,8 @@ impl Oracle {
             let (height, rest) = line.split_once(' ').unwrap();
             let (hash, rest) = rest.split_once(' ').unwrap();
             let (kind, value) = rest.rsplit_once(' ').unwrap();
-            let [mut hash, value] = [hash, value].map(|digits| testkit::hex::decode(digits));
+            let [mut hash, value] =
+                [hash, value].map(|digits| blockmill_testkit::hex::decode(digits));
             hash.reverse();
             Line { height: height.into(), hash, kind: kind.into(), value }
         };
@@ -85,7 +86,8 @@ fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
     let (data, out) = (folder.path().join("data"), folder.path().join("out"));
     let protocol = Protocol::from_yaml(&fs::read_to_string(config).unwrap()).unwrap();
     let options = Options { threads: 2, level: Level::Execution, ..Options::new(protocol) };
-    let mut sink = Sink::Ledger(Ledger::open(&data, &store::Options::default()).unwrap().into());
+    let mut sink =
+        Sink::Ledger(Ledger::open(&data, &blockmill_store::Options::default()).unwrap().into());
     let dumps = acc::open(&[dump.to_path_buf()]).unwrap();
     let outcome = import(&dumps, &options, &mut sink, |_| {}).1;
     drop(sink);
@@ -180,10 +182,10 @@ impl Compared {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn logs_of_odd_transactions_are_those_of_neo_go() {
-    let case = testkit::case("13-neo-divergences");
+    let case = blockmill_testkit::case("13-neo-divergences");
     let oracle = Oracle::read(&case.join("cases.roots"), &case.join("cases.logs.zst"));
     let compared = compare(&case.join("cases.acc"), &case.join("cases.yml"), &oracle);
     assert_eq!((compared.entries, compared.transactions), (2415, 2343));
@@ -192,7 +194,7 @@ fn logs_of_odd_transactions_are_those_of_neo_go() {
 
 /// Makes random chains with the peer and compares each. A few, unless the environment says how many
 /// and from which seed on.
-#[testkit::needs(neo_random)]
+#[blockmill_testkit::needs(neo_random)]
 #[test]
 fn random_chains_of_the_peer_have_its_roots_and_logs() {
     let number = |name: &str, default: u64| -> u64 {
@@ -204,7 +206,7 @@ fn random_chains_of_the_peer_have_its_roots_and_logs() {
     let mut others = Vec::new();
     for seed in first..first + chains {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(testkit::path_of("neo_random"));
+        let mut command = Command::new(blockmill_testkit::path_of("neo_random"));
         command.args(["-seed", &seed.to_string(), "-out"]).arg(folder.path());
         assert!(command.status().unwrap().success(), "seed {seed}");
         let path = |name: &str| folder.path().join(name);

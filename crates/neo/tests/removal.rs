@@ -2,7 +2,7 @@
 //! that of a store which keeps all.
 
 use crate::dumps::Dump;
-use archive::{ChunkLimit, acc};
+use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::fault::Error;
@@ -12,14 +12,14 @@ use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
-use chain::Status;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
+use blockmill_testkit::{Random, spread};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use store::disk::simulated::SimulatedDisk;
-use store::{ChainStore, CrashPoint, Table, TableOptions};
-use testkit::{Random, spread};
 
 const DUMP: Dump = Dump::CHAIN50;
 const LAST: u64 = 50;
@@ -28,7 +28,7 @@ const SEEN: u64 = 10;
 
 /// With a small window, in which Echidna falls, and many commits.
 fn options(with: &[&str]) -> Options {
-    let text = std::fs::read_to_string(testkit::fixture(DUMP.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(DUMP.config)).unwrap();
     let window = format!("  MaxTraceableBlocks: {SEEN}");
     let text = text.replace("  MaxTraceableBlocks: 200000", &window);
     assert!(text.contains(&window));
@@ -41,8 +41,12 @@ fn options(with: &[&str]) -> Options {
 }
 
 /// Files of few bytes, so that there are many of them.
-fn small() -> store::Options {
-    store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
+fn small() -> blockmill_store::Options {
+    blockmill_store::Options {
+        file_bytes: 4096,
+        run_items: 16,
+        ..blockmill_store::Options::default()
+    }
 }
 
 fn open(data: &Path) -> Ledger {
@@ -50,7 +54,7 @@ fn open(data: &Path) -> Ledger {
 }
 
 fn run(ledger: Ledger, options: &Options, until: Option<u32>) -> Result<Option<u64>, Error> {
-    let dumps = acc::open(&[testkit::fixture(DUMP.file)]).unwrap();
+    let dumps = acc::open(&[blockmill_testkit::fixture(DUMP.file)]).unwrap();
     let options = Options { until, ..options.clone() };
     let mut sink = Sink::Ledger(Box::new(ledger));
     let (run, outcome) = import(&dumps, &options, &mut sink, |_| {});
@@ -75,11 +79,11 @@ impl Whole {
         Self::on(data, &small())
     }
 
-    fn on(data: &Path, options: &store::Options) -> Self {
+    fn on(data: &Path, options: &blockmill_store::Options) -> Self {
         let names = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS];
-        let parts = |opening: &mut store::Opening| {
+        let parts = |opening: &mut blockmill_store::Opening| {
             let open = |name| opening.table(name, &TableOptions::new(1 << 20));
-            names.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+            names.into_iter().map(open).collect::<blockmill_store::Result<Vec<Table>>>()
         };
         let ((store, _), tables) = ChainStore::open_with(data, options, parts).unwrap();
         let entries = |table: &Table| {
@@ -93,7 +97,7 @@ impl Whole {
         let block = |height| {
             let header = store.header(height).unwrap().unwrap();
             let hash = store.hash_of(height).unwrap().unwrap();
-            let item = |found: store::Result<Option<Vec<u8>>>| found.unwrap().unwrap();
+            let item = |found: blockmill_store::Result<Option<Vec<u8>>>| found.unwrap().unwrap();
             let whole = || [item(store.body(height)), item(store.receipts(height))];
             (header, hash, (height >= first).then(whole))
         };
@@ -144,7 +148,7 @@ fn all(until: Option<u32>) -> Whole {
     Whole::of(folder.path())
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_is_left_is_what_a_store_of_all_blocks_has() {
     let whole = all(None);
@@ -167,7 +171,7 @@ fn what_is_left_is_what_a_store_of_all_blocks_has() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +195,7 @@ fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
     assert!(refused.contains("expected blocks=all"), "{refused}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_reader_is_told_what_was_removed() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,7 +222,7 @@ fn a_reader_is_told_what_was_removed() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_are_taken_back_as_far_as_the_log_goes_and_come_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -242,7 +246,7 @@ fn blocks_are_taken_back_as_far_as_the_log_goes_and_come_again() {
     assert!(matches!(refused, Error::Unwind { .. }), "{refused}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_death_at_any_point_leaves_a_whole_store_that_goes_on() {
     let few = options(&["blocks=traceable", "log=off"]);
@@ -254,7 +258,7 @@ fn a_death_at_any_point_leaves_a_whole_store_that_goes_on() {
             let folder = tempfile::tempdir().unwrap();
             let data = folder.path();
             run(open(data), &few, Some(30)).unwrap();
-            let dying = store::Options { crash_at: Some((point, times * 3)), ..small() };
+            let dying = blockmill_store::Options { crash_at: Some((point, times * 3)), ..small() };
             let done = run(Ledger::open(data, &dying).unwrap(), &few, None);
             let found = Whole::of(data);
             let what = format!("{point:?} {times}");
@@ -273,11 +277,12 @@ fn a_death_at_any_point_leaves_a_whole_store_that_goes_on() {
     assert!(died > 20 && lessened > 0, "{died} deaths, {lessened} between");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_power_loss_leaves_a_whole_store() {
     let (disk, dir) = (SimulatedDisk::default(), Path::new("data"));
-    let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
+    let on =
+        |disk: &SimulatedDisk| blockmill_store::Options { disk: Arc::new(disk.clone()), ..small() };
     let open = |disk: &SimulatedDisk| Ledger::open(dir, &on(disk)).unwrap();
     run(open(&disk), &options(&["log=off"]), None).unwrap();
     let before = disk.now();

@@ -3,7 +3,7 @@
 
 use crate::dumps;
 use crate::dumps::{Dump, records};
-use archive::acc::{self, DumpWriter, Head};
+use blockmill_archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
@@ -11,23 +11,23 @@ use blockmill_neo::fault::{Cause, Error};
 use blockmill_neo::import::{Options, Run, import};
 use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;
-use chain::Status;
+use blockmill_store::ChainStore;
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
-use store::ChainStore;
 use tempfile::TempDir;
-use testkit::Random;
 
 const DUMP: Dump = Dump::CHAIN50;
 const LEVELS: [Level; 3] = [Level::Headers, Level::Bodies, Level::Execution];
 
 fn options(level: Level) -> Options {
-    let text = std::fs::read_to_string(testkit::fixture(DUMP.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(DUMP.config)).unwrap();
     Options { threads: 2, level, ..Options::new(Protocol::from_yaml(&text).unwrap()) }
 }
 
 /// A store of this level; blocks of lower ones are kept or, without a folder, only verified.
 fn sink(level: Level, data: Option<&Path>) -> Sink {
-    let options = store::Options::default();
+    let options = blockmill_store::Options::default();
     match (data, level) {
         (Some(data), Level::Execution) => {
             Sink::Ledger(Ledger::open(data, &options).unwrap().into())
@@ -81,7 +81,7 @@ fn fault(outcome: Result<(), Error>) -> (u32, PathBuf, u64, Option<Rule>) {
 /// Runs over dumps alone, or over a store that has all of the fixture; `each` gets the dumps to be
 /// read, first the whole one where there is no store.
 fn over_everything(mut each: impl FnMut(&Options, &mut Sink, &[&Path])) {
-    let whole = testkit::fixture(DUMP.file);
+    let whole = blockmill_testkit::fixture(DUMP.file);
     for level in LEVELS {
         let options = options(level);
         let folder = tempfile::tempdir().unwrap();
@@ -97,7 +97,7 @@ fn over_everything(mut each: impl FnMut(&Options, &mut Sink, &[&Path])) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_equal_block_of_a_known_height_is_skipped_and_counted() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records(DUMP));
@@ -111,7 +111,7 @@ fn an_equal_block_of_a_known_height_is_skipped_and_counted() {
     });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_block_of_a_known_height_is_a_fault_with_its_place_and_both_hashes() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records(DUMP));
@@ -132,7 +132,7 @@ fn another_block_of_a_known_height_is_a_fault_with_its_place_and_both_hashes() {
     });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_body_of_a_known_block_is_a_fault() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records(DUMP));
@@ -162,7 +162,7 @@ fn another_body_of_a_known_block_is_a_fault() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn random_bytes_at_known_heights_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ fn random_bytes_at_known_heights_are_refused() {
     });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_cut_dump_of_known_blocks_is_incomplete() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,14 +190,14 @@ fn a_cut_dump_of_known_blocks_is_incomplete() {
     });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn another_network_is_refused_over_a_store() {
-    let other = testkit::fixture(Dump::EMPTY.file);
+    let other = blockmill_testkit::fixture(Dump::EMPTY.file);
     for level in LEVELS {
         let folder = tempfile::tempdir().unwrap();
         let (mut sink, options) = (sink(level, Some(folder.path())), options(level));
-        run(&[&testkit::fixture(DUMP.file)], &options, &mut sink).1.unwrap();
+        run(&[&blockmill_testkit::fixture(DUMP.file)], &options, &mut sink).1.unwrap();
         // the configuration is that of the store, the dump is not
         let (_, outcome) = run(&[&other], &options, &mut sink);
         assert_eq!(fault(outcome).0, 0);
@@ -208,11 +208,11 @@ fn another_network_is_refused_over_a_store() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_resumed_import_compares_what_it_has() {
     let (folder, mut records) = (tempfile::tempdir().unwrap(), records(DUMP));
-    let whole = testkit::fixture(DUMP.file);
+    let whole = blockmill_testkit::fixture(DUMP.file);
     records[5][68] ^= 1;
     let changed = incremental(&folder, "changed.acc", 0, &records);
     for level in LEVELS {

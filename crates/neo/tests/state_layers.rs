@@ -1,9 +1,9 @@
 //! The layers of the state against a plain map, with a table on disk below.
 
 use blockmill_neo::state::{Base, Direction, State, StorageKey, Value};
+use blockmill_store::{Store, StoreOptions, TableOptions};
+use blockmill_testkit::Random;
 use std::collections::BTreeMap;
-use store::{Store, StoreOptions, TableOptions};
-use testkit::Random;
 
 type Map = BTreeMap<(i32, Vec<u8>), Vec<u8>>;
 

@@ -2,11 +2,11 @@
 
 use crate::dumps;
 use crate::dumps::{Dump, oracle};
+use blockmill_crypto::ManySha256;
 use blockmill_neo::state::{Base, State, StateTrie, StorageKey, Value};
 use blockmill_neo::types::UInt256;
-use crypto::ManySha256;
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_block_of_every_dump_has_the_root_of_neo_go() {
     for dump in Dump::ALL {
@@ -37,7 +37,7 @@ fn every_block_of_every_dump_has_the_root_of_neo_go() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn several_blocks_at_once_have_the_same_roots() {
     for dump in Dump::ALL {
@@ -52,7 +52,7 @@ fn several_blocks_at_once_have_the_same_roots() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn headers_state_the_root_of_the_block_before() {
     for dump in [Dump::EMPTY, Dump::MIXED] {
@@ -65,13 +65,15 @@ fn headers_state_the_root_of_the_block_before() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_state_of_the_main_network_at_height_5549_has_its_root() {
-    let text = testkit::read("neo/mainnet/mainnet-height-5549-storage.json");
+    let text = blockmill_testkit::read("neo/mainnet/mainnet-height-5549-storage.json");
     let leaves: Vec<serde_json::Value> = serde_json::from_slice(&text).unwrap();
     assert_eq!(leaves.len(), 132);
-    let bytes = |leaf: &serde_json::Value, name| testkit::hex::decode(leaf[name].as_str().unwrap());
+    let bytes = |leaf: &serde_json::Value, name| {
+        blockmill_testkit::hex::decode(leaf[name].as_str().unwrap())
+    };
     let change = |leaf| {
         let key = StorageKey::from_slice(&bytes(leaf, "storage_key_hex")).unwrap();
         (key, Some(Value::from(bytes(leaf, "value_hex"))))

@@ -4,11 +4,11 @@ use crate::dumps::{Dump, oracle};
 use blockmill_neo::logs::{self, Event, Kept, Movement, Standard, TRANSFERS, UPDATES, transfer_of};
 use blockmill_neo::state::{Base, Direction, State};
 use blockmill_neo::types::{UInt160, write};
+use blockmill_store::{Store, StoreOptions, TableOptions};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use store::{Store, StoreOptions, TableOptions};
 
 /// Hash and id of the native contracts NEO and GAS, and where they keep balances.
 const NEO: (&str, i32) = ("0xef4073a0f2b305a38ec4050e4d3d28bc40ea63f5", -5);
@@ -58,7 +58,7 @@ fn item(value: &Value, out: &mut Vec<u8>) {
 
 /// The transfers of each block: execution, contract, movement.
 fn blocks(dump: Dump) -> Vec<Vec<(u32, i32, Movement)>> {
-    let file = testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
+    let file = blockmill_testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
     let lines = BufReader::new(GzDecoder::new(&file[..])).lines();
     lines.map(|line| movements(&serde_json::from_str(&line.unwrap()).unwrap())).collect()
 }
@@ -104,7 +104,7 @@ fn balances(state: &State, id: i32) -> BTreeMap<UInt160, i128> {
     pairs.map(|(key, value)| (account(key.key()), balance(&value))).collect()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn transfers_add_up_to_the_balances_in_storage() {
     for dump in Dump::ALL {

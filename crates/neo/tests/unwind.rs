@@ -2,7 +2,7 @@
 //! restore which never had them, and goes on as one.
 
 use crate::dumps::Dump;
-use archive::{ChunkLimit, acc};
+use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::fault::Error;
@@ -14,17 +14,17 @@ use blockmill_neo::ledger::{
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
-use chain::Status;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
+use blockmill_testkit::{Random, spread};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use store::disk::simulated::SimulatedDisk;
-use store::{ChainStore, CrashPoint, Table, TableOptions};
-use testkit::{Random, spread};
 
 fn options(dump: Dump) -> Options {
-    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture(dump.config)).unwrap();
     let protocol = Protocol::from_yaml(&text).unwrap();
     // many commits
     let batch = ChunkLimit { blocks: 3, bytes: 1 << 20 };
@@ -38,13 +38,17 @@ fn with(dump: Dump, option: &str) -> Options {
 }
 
 /// Files of few bytes, so that there are many of them.
-fn small() -> store::Options {
-    store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
+fn small() -> blockmill_store::Options {
+    blockmill_store::Options {
+        file_bytes: 4096,
+        run_items: 16,
+        ..blockmill_store::Options::default()
+    }
 }
 
 /// Imports a dump up to a block; the last block that is committed.
 fn run(ledger: Ledger, options: &Options, dump: Dump, until: Option<u32>) -> Option<u64> {
-    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
     let options = Options { until, ..options.clone() };
     let mut sink = Sink::Ledger(Box::new(ledger));
     let (run, outcome) = import(&dumps, &options, &mut sink, |_| {});
@@ -53,7 +57,7 @@ fn run(ledger: Ledger, options: &Options, dump: Dump, until: Option<u32>) -> Opt
 }
 
 fn open(data: &Path) -> Ledger {
-    Ledger::open(data, &store::Options::default()).unwrap()
+    Ledger::open(data, &blockmill_store::Options::default()).unwrap()
 }
 
 fn unwind(ledger: Ledger, to: u64) -> Result<Unwound, Error> {
@@ -69,14 +73,14 @@ struct Whole {
 
 impl Whole {
     fn of(data: &Path) -> Self {
-        Self::on(data, &store::Options::default())
+        Self::on(data, &blockmill_store::Options::default())
     }
 
-    fn on(data: &Path, options: &store::Options) -> Self {
+    fn on(data: &Path, options: &blockmill_store::Options) -> Self {
         let names = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS, HISTORY];
-        let parts = |opening: &mut store::Opening| {
+        let parts = |opening: &mut blockmill_store::Opening| {
             let open = |name| opening.table(name, &TableOptions::new(1 << 20));
-            names.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+            names.into_iter().map(open).collect::<blockmill_store::Result<Vec<Table>>>()
         };
         let ((store, _), tables) = ChainStore::open_with(data, options, parts).unwrap();
         let entries = |table: &Table| {
@@ -86,7 +90,7 @@ impl Whole {
             }
             found
         };
-        let item = |found: store::Result<Option<Vec<u8>>>| found.unwrap().unwrap();
+        let item = |found: blockmill_store::Result<Option<Vec<u8>>>| found.unwrap().unwrap();
         let block = |height| {
             let hash = store.hash_of(height).unwrap().unwrap();
             assert_eq!(store.number_of(&hash).unwrap(), Some(height));
@@ -116,7 +120,7 @@ impl Whole {
 fn there_and_back(dump: Dump, stops: &[u64], history: bool) {
     let options = options(dump);
     let open = |data: &Path| match history {
-        true => Ledger::open_with_history(data, &store::Options::default()).unwrap(),
+        true => Ledger::open_with_history(data, &blockmill_store::Options::default()).unwrap(),
         false => open(data),
     };
     let folder = tempfile::tempdir().unwrap();
@@ -137,20 +141,20 @@ fn there_and_back(dump: Dump, stops: &[u64], history: bool) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_mixed_chain_goes_back_as_if_blocks_had_never_been_and_comes_again() {
     there_and_back(Dump::MIXED, &[200, 101, 3], false);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_chain_goes_back_to_its_first_block_and_its_history_with_it() {
     there_and_back(Dump::CHAIN50, &[49, 20, 0, 50], true);
     there_and_back(Dump::EMPTY, &[1_500, 4], false);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn as_many_blocks_can_be_taken_back_as_was_asked_for_and_at_most_twice_as_many() {
     let (dump, folder) = (Dump::EMPTY, tempfile::tempdir().unwrap());
@@ -178,7 +182,7 @@ fn as_many_blocks_can_be_taken_back_as_was_asked_for_and_at_most_twice_as_many()
     Whole::of(folder.path()).assert_same(&Whole::of(never.path()), "through both logs");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_was_stored_without_a_log_cannot_be_taken_back() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
@@ -201,14 +205,15 @@ fn what_was_stored_without_a_log_cannot_be_taken_back() {
     assert!(unknown.contains("expected one of the blocks 0 to 40, found --to 41"), "{unknown}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_of_blocks_alone_goes_back_too() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let options = Options { level: Level::Bodies, ..options(dump) };
-    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
     for to in [30, 0] {
-        let store = || ChainStore::open(folder.path(), &store::Options::default()).unwrap().0;
+        let store =
+            || ChainStore::open(folder.path(), &blockmill_store::Options::default()).unwrap().0;
         let mut sink = Sink::Store(Box::new(store()));
         import(&dumps, &options, &mut sink, |_| {}).1.unwrap();
         drop(sink);
@@ -219,7 +224,7 @@ fn a_store_of_blocks_alone_goes_back_too() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_request_to_stop_changes_nothing() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
@@ -231,13 +236,14 @@ fn a_request_to_stop_changes_nothing() {
     Whole::of(folder.path()).assert_same(&whole, "cancelled");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
     let dump = Dump::CHAIN50;
     let options = Options { batch: ChunkLimit { blocks: 5, bytes: 1 << 20 }, ..options(dump) };
-    let open =
-        |data: &Path, options: &store::Options| Ledger::open(data, options).unwrap().with_depth(15);
+    let open = |data: &Path, options: &blockmill_store::Options| {
+        Ledger::open(data, options).unwrap().with_depth(15)
+    };
     let [whole, never] = [None, Some(30)].map(|until| {
         let folder = tempfile::tempdir().unwrap();
         run(open(folder.path(), &small()), &options, dump, until);
@@ -249,7 +255,7 @@ fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
             let folder = tempfile::tempdir().unwrap();
             let data = folder.path();
             run(open(data, &small()), &options, dump, None);
-            let dying = store::Options { crash_at: Some((point, times)), ..small() };
+            let dying = blockmill_store::Options { crash_at: Some((point, times)), ..small() };
             let done = unwind(open(data, &dying), 30);
             let found = Whole::on(data, &small());
             let what = format!("{point:?} {times}");
@@ -268,13 +274,14 @@ fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
     assert!(died > 20, "{died} deaths");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_power_loss_on_the_way_back_leaves_one_block_or_the_other() {
     let dump = Dump::CHAIN50;
     let options = options(dump);
     let (disk, dir) = (SimulatedDisk::default(), Path::new("data"));
-    let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
+    let on =
+        |disk: &SimulatedDisk| blockmill_store::Options { disk: Arc::new(disk.clone()), ..small() };
     let open = |disk: &SimulatedDisk| Ledger::open(dir, &on(disk)).unwrap();
     run(open(&disk), &options, dump, None);
     let whole = Whole::on(dir, &on(&disk));

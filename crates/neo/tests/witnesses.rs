@@ -1,11 +1,11 @@
 //! Standard witnesses, many at once, against one signature after the other.
 
+use blockmill_crypto::{KeyTables, ManySha256, Signatures, Variant, sha256};
 use blockmill_neo::types::{PublicKey, UInt160, UInt256, Witness};
 use blockmill_neo::witness::{Signed, Verdict, Verifier, multisig_script, signature_script};
-use crypto::{KeyTables, ManySha256, Signatures, Variant, sha256};
+use blockmill_testkit::Random;
 use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::ecdsa::{Signature, SigningKey};
-use testkit::Random;
 
 const MAGIC: u32 = 0x334f_454e;
 

@@ -1,9 +1,9 @@
 //! Room on disk, and files that may not grow.
 
+use blockmill_platform::files;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use system::files;
 
 /// Bytes that may still be written where `path` is or will be; none where the system does not
 /// tell.

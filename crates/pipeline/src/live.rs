@@ -1,7 +1,7 @@
 //! What a run tells those who watch it while it runs.
 
 use crate::timeline::Timeline;
-use chain::Progress;
+use blockmill_verdict::Progress;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::usage;
-use system::proc;
+use blockmill_platform::proc;
 
 /// The CPU features that our code, or a peer's, takes another path for.
 const FEATURES: [&str; 16] = [

@@ -1,6 +1,6 @@
 //! What somebody makes of verified blocks, beside verifying and storing them.
 
-use chain::Status;
+use blockmill_verdict::Status;
 use std::any::Any;
 use std::fmt;
 

@@ -26,7 +26,7 @@ pub fn children_cpu_s() -> f64 {
 /// On Linux this is `VmHWM`. The peak of getrusage(2) is used elsewhere only: Linux carries it
 /// over from the program that was replaced by exec, so a small process would show its parent's.
 pub fn peak_rss_bytes() -> u64 {
-    system::proc::peak_memory("self").unwrap_or_else(os::peak_rss_bytes)
+    blockmill_platform::proc::peak_memory("self").unwrap_or_else(os::peak_rss_bytes)
 }
 
 /// Page faults of this process so far that needed no disk; 0 when not known (getrusage(2)).

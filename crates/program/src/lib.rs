@@ -3,8 +3,8 @@
 
 mod heap;
 
+use blockmill_pipeline::record::Program;
 pub use heap::{HEAP, Heap};
-use pipeline::record::Program;
 
 /// This program, as records name it. Its revision is that of git, with `-dirty` behind it where
 /// what was compiled is not what was committed; empty where the source came without git.

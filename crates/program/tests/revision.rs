@@ -123,6 +123,6 @@ fn this_program_tells_the_revision_of_its_source() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let given = option_env!("BLOCKMILL_REVISION").filter(|given| !given.is_empty());
     let expected = given.map_or_else(|| revision_of(&root), str::to_string);
-    assert_eq!(program::this().revision, expected);
-    assert_eq!(program::this().name, "blockmill");
+    assert_eq!(blockmill_program::this().revision, expected);
+    assert_eq!(blockmill_program::this().name, "blockmill");
 }

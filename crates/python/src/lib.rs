@@ -10,7 +10,7 @@ mod capsule;
 mod stream;
 mod work;
 
-use cli::library;
+use blockmill_cli::library;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use std::ffi::OsString;

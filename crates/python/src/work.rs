@@ -1,6 +1,6 @@
 //! Work on a thread of its own, while the one that asked for it looks for signals.
 
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::any::Any;

@@ -21,9 +21,9 @@ LINKS = {
     "sepolia.era1": ETHEREUM / "era1" / "sepolia-00000-643a00f7.era1",
     "hive/chain.rlp": CHAIN,
     "hive/genesis.json": CHAIN.with_name("genesis.json"),
-    "bitcoin/blk00000.dat": FIXTURES / "bitcoin" / "testnet3-0-400.dat",
-    "neo/chain50x2.acc": FIXTURES / "neo" / "chain50x2.acc",
-    "neo/chain50x2.yml": FIXTURES / "neo" / "chain50x2.yml",
+    "blockmill-bitcoin/blk00000.dat": FIXTURES / "bitcoin" / "testnet3-0-400.dat",
+    "blockmill-neo/chain50x2.acc": FIXTURES / "neo" / "chain50x2.acc",
+    "blockmill-neo/chain50x2.yml": FIXTURES / "neo" / "chain50x2.yml",
 }
 
 

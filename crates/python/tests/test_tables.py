@@ -96,8 +96,8 @@ class Read(unittest.TestCase):
         for archive, tables, options in [
             ("hive/chain.rlp", ["blocks", "transactions", "withdrawals"], self.options),
             ("mainnet-0.era1", ["blocks"], {"level": "headers", "seal": "off"}),
-            ("bitcoin/blk00000.dat", ["blocks", "outputs"], {"partial": True}),
-            ("neo/chain50x2.acc", ["blocks", "transfers"], {}),
+            ("blockmill-bitcoin/blk00000.dat", ["blocks", "outputs"], {"partial": True}),
+            ("blockmill-neo/chain50x2.acc", ["blocks", "transfers"], {}),
         ]:
             archive = self.folder / archive
             to = self.folder / archive.name.replace(".", "-")

@@ -76,7 +76,7 @@ class Units(unittest.TestCase):
                 blockmill.join(boundaries)
 
     def test_block_files_take_two_steps(self):
-        path = self.folder / "bitcoin/blk00000.dat"
+        path = self.folder / "blockmill-bitcoin/blk00000.dat"
         headers = blockmill.verify_unit(path)
         tables = blockmill.join([headers], partial=True)
         self.assertEqual((tables["status"], len(tables["result"])), ("unknown", 1))
@@ -89,7 +89,7 @@ class Units(unittest.TestCase):
 
     def test_neo_has_no_units(self):
         with self.assertRaises(blockmill.UsageError):
-            blockmill.verify_unit(self.folder / "neo/chain50x2.acc")
+            blockmill.verify_unit(self.folder / "blockmill-neo/chain50x2.acc")
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ class Verify(unittest.TestCase):
             (["sepolia.era1"], "--level headers --seal off", {"level": "headers"}),
             (["hive/chain.rlp"], "--level bodies --seal off", {"level": "bodies"}),
             (["hive/chain.rlp"], "--seal off", {}),
-            (["neo/chain50x2.acc"], "--threads 1", {"threads": 1, "seal": None}),
-            (["bitcoin/blk00000.dat"], "--partial", {"partial": True, "seal": None}),
+            (["blockmill-neo/chain50x2.acc"], "--threads 1", {"threads": 1, "seal": None}),
+            (["blockmill-bitcoin/blk00000.dat"], "--partial", {"partial": True, "seal": None}),
         ]:
             with self.subTest(names=names, options=options):
                 paths = [self.folder / name for name in names]
@@ -127,7 +127,7 @@ class Verify(unittest.TestCase):
         self.assertGreater(turns, 3)
 
     def test_inspect_says_what_the_program_says(self):
-        for name in ["sepolia.era1", "bitcoin/blk00000.dat", "neo/chain50x2.acc", "hive/damaged.rlp"]:
+        for name in ["sepolia.era1", "blockmill-bitcoin/blk00000.dat", "blockmill-neo/chain50x2.acc", "hive/damaged.rlp"]:
             expected = program("inspect", self.folder / name)
             self.assertEqual(blockmill.inspect(self.folder / name), expected, name)
         deep = blockmill.inspect(self.folder / "hive/damaged.rlp", deep=True)

@@ -1,7 +1,7 @@
 //! What a person reads after a run over Bitcoin block files: what the index found, what was
 //! connected, and which coins are left.
 
-use pipeline::record::{Facts, RunRecord, rate};
+use blockmill_pipeline::record::{Facts, RunRecord, rate};
 
 use crate::format;
 

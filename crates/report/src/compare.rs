@@ -1,7 +1,9 @@
 //! Runs side by side: one column for each run, one line for each figure or fact.
 
-use pipeline::record::{BLOCKS_PER_S, CHUNK, CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTES, Percentiles};
-use pipeline::record::{RunRecord, rate};
+use blockmill_pipeline::record::{
+    BLOCKS_PER_S, CHUNK, CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTES, Percentiles,
+};
+use blockmill_pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
 use crate::runs::{cautions, distinct, names, seals};

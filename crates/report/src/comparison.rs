@@ -2,7 +2,7 @@
 
 use crate::fact::{Unit, is_speed, words};
 use crate::format::{percent_of_noise, times};
-use lab::findings::{Contest, Verdict};
+use blockmill_bench::findings::{Contest, Verdict};
 
 /// A fact of two contestants, turned so that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]

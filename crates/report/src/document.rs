@@ -8,9 +8,9 @@ use crate::fact::words;
 use crate::overview::{all_results, machine, name, overview_markdown, program};
 use crate::runs::shell;
 use crate::table::markdown_escape as escape;
-use lab::contest::BASELINE;
-use lab::findings::Contest;
-use lab::sitting::Sitting;
+use blockmill_bench::contest::BASELINE;
+use blockmill_bench::findings::Contest;
+use blockmill_bench::sitting::Sitting;
 
 /// How such a page is to be read.
 const HOW_TO_READ: &str = "\

@@ -3,8 +3,8 @@
 
 use crate::format;
 use crate::table::{Cell, Table};
-use pipeline::record::{BLOCK, Column, FIRST, MGAS_PER_S, Percentiles, RunRecord};
-use pipeline::record::{SLOWEST_BLOCK, Series, Stage};
+use blockmill_pipeline::record::{BLOCK, Column, FIRST, MGAS_PER_S, Percentiles, RunRecord};
+use blockmill_pipeline::record::{SLOWEST_BLOCK, Series, Stage};
 
 /// From this many times the mean on, what a block has to do explains what it takes.
 const MORE: f64 = 1.5;
@@ -28,7 +28,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let mut reads = format::counted(count("account_reads"), "account");
     let (slots, hits) = (count("slot_reads"), count("slot_hits"));
     if slots + hits > 0 {
-        let hits = format::percent(pipeline::record::rate(hits, (slots + hits) as f64));
+        let hits = format::percent(blockmill_pipeline::record::rate(hits, (slots + hits) as f64));
         let slots = format::counted(slots, "slot");
         reads += &format!(" and {slots}; the machine had {hits} of the slots it asked for");
     }

@@ -1,8 +1,8 @@
 //! Facts of a record by their names: the unit, the words for people, and which of two is better.
 
 use crate::format;
-use lab::contest::CPU_S;
-use pipeline::record::MGAS_PER_S;
+use blockmill_bench::contest::CPU_S;
+use blockmill_pipeline::record::MGAS_PER_S;
 
 /// What a fact counts, by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

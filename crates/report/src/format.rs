@@ -6,9 +6,9 @@
 /// What stands where there is no figure.
 pub(crate) const NONE: &str = "-";
 
-pub(crate) use chain::grouped as count;
+pub(crate) use blockmill_verdict::grouped as count;
 
-pub use chain::counted;
+pub use blockmill_verdict::counted;
 
 /// A number with `decimals` digits after the point and commas before it.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
@@ -121,7 +121,7 @@ pub(crate) fn percent_of_noise(share: f64) -> String {
 }
 
 /// An exponent with its error: `0.98 ± 0.02`.
-pub(crate) fn exponent(growth: &lab::statistics::Growth) -> String {
+pub(crate) fn exponent(growth: &blockmill_bench::statistics::Growth) -> String {
     match growth.error > 0.0 {
         true => format!("{:.2} ± {:.2}", growth.exponent, growth.error),
         false => format!("{:.2}", growth.exponent),

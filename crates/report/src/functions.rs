@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pipeline::record::{Profile, RunRecord};
+use blockmill_pipeline::record::{Profile, RunRecord};
 
 use crate::table::{Cell, Table};
 

@@ -1,7 +1,7 @@
 //! Run records and contests in; tables, charts and one HTML page out.
 //!
-//! Everything here is drawn from [`pipeline::record::RunRecord`]s and from the
-//! [`lab::findings::Contest`]s of a [`lab::sitting::Sitting`], and from nothing else. A contest has
+//! Everything here is drawn from [`blockmill_pipeline::record::RunRecord`]s and from the
+//! [`blockmill_bench::findings::Contest`]s of a [`blockmill_bench::sitting::Sitting`], and from nothing else. A contest has
 //! one table and one set of charts, whatever is measured. Text of a record is data: it is escaped
 //! in markdown, SVG and HTML, and its control characters never reach a terminal.
 

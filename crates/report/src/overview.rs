@@ -7,9 +7,9 @@ use crate::contest::{Headline, headline};
 use crate::format::{self, NONE, percent_of_noise, times};
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
-use lab::findings::Contest;
-use lab::sitting::Sitting;
-use pipeline::machine::Machine;
+use blockmill_bench::findings::Contest;
+use blockmill_bench::sitting::Sitting;
+use blockmill_pipeline::machine::Machine;
 
 /// One line for each contest, for a terminal.
 pub fn overview_table(sitting: &Sitting, colour: Colour) -> String {

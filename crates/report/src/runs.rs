@@ -2,7 +2,7 @@
 //! comparing them.
 
 use crate::format;
-use pipeline::record::RunRecord;
+use blockmill_pipeline::record::RunRecord;
 
 /// What each run is called: its label, with a number where several have the same.
 pub(crate) fn names(records: &[RunRecord]) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! Records for the tests of this crate.
 
-use lab::contest::Run;
-use lab::findings::Contest;
-use lab::shape::Contestant;
-use pipeline::record::{
+use blockmill_bench::contest::Run;
+use blockmill_bench::findings::Contest;
+use blockmill_bench::shape::Contestant;
+use blockmill_pipeline::record::{
     BLOCK, BLOCKS, BlockRef, CHUNK, CPU_USER_S, ChunkTimes, FIRST, MGAS_PER_S, PEAK_RSS_BYTES,
     Program, RunRecord, SLICE, SLOWEST_BLOCK, START_S, Series, Stage, Thread, VALIDATION, WALL_S,
     WRITE,

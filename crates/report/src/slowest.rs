@@ -3,7 +3,7 @@
 use crate::executed::at;
 use crate::table::{Cell, Table};
 use crate::{executed, format};
-use pipeline::record::{BLOCK, BLOCKS, Column, FIRST, RunRecord, SLOWEST_BLOCK, Series};
+use blockmill_pipeline::record::{BLOCK, BLOCKS, Column, FIRST, RunRecord, SLOWEST_BLOCK, Series};
 
 /// How many are shown.
 const SHOWN: usize = 8;

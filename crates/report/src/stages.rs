@@ -1,6 +1,6 @@
 //! Which stage the others wait for: busy and waiting time of each stage.
 
-use pipeline::record::{RunRecord, Stage, Thread, rate};
+use blockmill_pipeline::record::{RunRecord, Stage, Thread, rate};
 
 use crate::format;
 use crate::table::{Cell, Mark, Table};

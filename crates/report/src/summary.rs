@@ -2,8 +2,10 @@
 //! the time go.
 
 use anstyle::Style;
-use chain::Status;
-use pipeline::record::{BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord, VALIDATION, WRITE};
+use blockmill_pipeline::record::{
+    BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord, VALIDATION, WRITE,
+};
+use blockmill_verdict::Status;
 
 use crate::block_files;
 use crate::executed;
@@ -170,7 +172,7 @@ fn figures(record: &RunRecord) -> Vec<(&'static str, String)> {
         ),
     )];
     if record.data.bytes > 0 {
-        let speed = pipeline::record::rate(record.data.bytes, wall_s) / 1e6;
+        let speed = blockmill_pipeline::record::rate(record.data.bytes, wall_s) / 1e6;
         let size = format::bytes(record.data.bytes);
         facts.push(("archive", format!("{size}, {} MB/s", format::figure(speed))));
     }
@@ -252,7 +254,7 @@ fn time_lines(record: &RunRecord, colour: Colour) -> String {
 mod tests {
     use super::*;
     use crate::sample;
-    use chain::{Shortfall, ShortfallKind};
+    use blockmill_verdict::{Shortfall, ShortfallKind};
 
     #[test]
     fn says_what_was_verified_and_how() {

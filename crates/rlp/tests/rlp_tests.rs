@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The files of RLPTests by name.
 fn published() -> BTreeMap<String, Value> {
     let wanted = |path: &str| path.contains("RLPTests/") && path.ends_with(".json");
-    let files = testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
+    let files = blockmill_testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
     files.into_iter().map(|(path, text)| (path, serde_json::from_slice(&text).unwrap())).collect()
 }
 
@@ -74,13 +74,13 @@ fn compare(value: &Value, reader: &mut Reader<'_>) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn published_vectors_get_the_expected_verdict() {
     let (mut encoded, mut valid, mut invalid) = (0, 0, 0);
     for (file, tests) in &published() {
         for (name, test) in tests.as_object().unwrap() {
-            let out = testkit::hex::decode(test["out"].as_str().unwrap());
+            let out = blockmill_testkit::hex::decode(test["out"].as_str().unwrap());
             match &test["in"] {
                 Value::String(word) if word == "INVALID" => {
                     assert!(validate(&out).is_err(), "{file} {name}");
@@ -95,7 +95,11 @@ fn published_vectors_get_the_expected_verdict() {
                     let value_to_write = Published(value);
                     assert_eq!(value_to_write.encode(), out, "{file} {name}");
                     assert_eq!(value_to_write.encode_in_one_pass(), out, "{file} {name}");
-                    assert_eq!(value_to_write.hash(), crypto::keccak256(&out), "{file} {name}");
+                    assert_eq!(
+                        value_to_write.hash(),
+                        blockmill_crypto::keccak256(&out),
+                        "{file} {name}"
+                    );
                     let mut reader = Reader::new(&out);
                     compare(value, &mut reader);
                     reader.finish().unwrap();

@@ -1,9 +1,9 @@
 //! Every way to write gives the same bytes as the definition in the Yellow Paper (appendix B), on
 //! values of any shape.
 
+use blockmill_crypto::{ManyKeccak, keccak256};
 use blockmill_rlp::{Encode, Encoder, U256, Write, hash_each, validate};
-use crypto::{ManyKeccak, keccak256};
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// A value of any shape.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use system::files;
+use blockmill_platform::files;
 
 use crate::{
     chain_store::{ChainStore, Options, SEGMENTS},

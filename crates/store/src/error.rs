@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chain::{FaultReport, Status, grouped};
+use blockmill_verdict::{FaultReport, Status, grouped};
 
 use crate::crash::CrashPoint;
 
@@ -172,7 +172,7 @@ pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
 
 /// Bytes in hexadecimal digits, for messages.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    chain::Digits(bytes).to_string()
+    blockmill_verdict::Digits(bytes).to_string()
 }
 
 /// An [`Error::Mismatch`] from two printable values.

@@ -8,7 +8,7 @@ use crate::executed_chain::{Chain, Parts};
 use crate::made_blocks::{FIRST, Random, assert_holds, extend, folder, small, tip};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, CrashPoint, Error, Options, Result, TableOptions};
-use testkit::{rounds, spread};
+use blockmill_testkit::{rounds, spread};
 
 /// The last block.
 const END: u64 = FIRST + 119;

@@ -200,7 +200,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
     make(dir.path(), tips[0], tips[1]);
     let mut names: Vec<String> = data_files(dir.path()).into_keys().collect();
     names.extend(["manifest", "light.0", "light.1"].map(String::from));
-    let (mut noticed, of_each) = (0, testkit::rounds(8));
+    let (mut noticed, of_each) = (0, blockmill_testkit::rounds(8));
     for seed in 0..(names.len() * of_each) as u64 {
         let mut random = Random::new(seed);
         let name = &names[seed as usize % names.len()];

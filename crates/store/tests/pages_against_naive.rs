@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use crate::generated_state::{Draw, Mood, Random, World, assert_holds, changes};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{Change, Error, Pages, PagesOptions, StateKey, Store, StoreOptions};
-use testkit::rounds;
+use blockmill_testkit::rounds;
 
 struct Parts {
     store: Store,
@@ -78,7 +78,7 @@ fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
         assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
         blocks += 1;
     }
-    assert_eq!(parts.pages.root(), trie::EMPTY_ROOT);
+    assert_eq!(parts.pages.root(), blockmill_trie::EMPTY_ROOT);
     let survey = parts.pages.survey();
     assert_eq!((survey.tries, survey.buffer_bytes, survey.live_bytes), (0, 0, 0));
     parts.commit();

@@ -7,7 +7,7 @@ use std::{io, path::Path, sync::Arc};
 use crate::generated_state::{Batch, Draw, Mood, Random, World, assert_holds, changes};
 use blockmill_store::disk::{Disk, Open, simulated::SimulatedDisk};
 use blockmill_store::{CrashPoint, Error, PageStore, PageStoreOptions, PagesOptions, Result};
-use testkit::{rounds, spread};
+use blockmill_testkit::{rounds, spread};
 
 const DIR: &str = "data";
 const BLOCKS: usize = 24;

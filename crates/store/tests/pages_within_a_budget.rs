@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{Change, Pages, PagesOptions, StateKey, Store, StoreOptions};
-use testkit::{Random, rounds};
+use blockmill_testkit::{Random, rounds};
 
 /// The contract with most of the slots, which stays.
 const LARGE: [u8; 32] = [0x77; 32];
@@ -200,7 +200,7 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
             state.pages.update(&changes).unwrap();
             state.commit();
         }
-        assert_eq!(state.pages.root(), trie::EMPTY_ROOT);
+        assert_eq!(state.pages.root(), blockmill_trie::EMPTY_ROOT);
         assert_eq!(state.pages.survey().live_bytes, 0);
     }
 }

@@ -10,7 +10,7 @@ use blockmill_store::{
     CommitPart, Compression, Error, LogFile, Result, Segment, Store, StoreOptions, Table,
     TableOptions,
 };
-use testkit::{rounds, spread};
+use blockmill_testkit::{rounds, spread};
 
 const DIR: &str = "data";
 /// Small, so that the log has several files.

@@ -17,7 +17,7 @@ fn room(dir: &Path) -> u64 {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
     let is_part = |name: &str| name.starts_with("bodies") || name.starts_with("receipts");
     let parts = entries.filter(|entry| is_part(entry.file_name().to_str().unwrap()));
-    parts.map(|entry| testkit::disk_bytes(&entry.path())).sum()
+    parts.map(|entry| blockmill_testkit::disk_bytes(&entry.path())).sum()
 }
 
 #[test]
@@ -72,7 +72,10 @@ fn a_file_of_which_only_a_part_is_removed_gives_that_part_back() {
     store.sync().unwrap();
     let after = room(dir.path());
     println!("{before} and {after} bytes");
-    assert!(!system::holes::ARE_KNOWN || after * 10 < before, "{after} of {before} bytes");
+    assert!(
+        !blockmill_platform::holes::ARE_KNOWN || after * 10 < before,
+        "{after} of {before} bytes"
+    );
     assert_eq!(store.body(FIRST + 39_900).unwrap(), Some(item(1, FIRST + 39_900)));
     assert_eq!(store.check(2, &|_| true).unwrap().len(), 0);
 }

@@ -4,10 +4,10 @@
 //! Only ever a dev-dependency. A test that needs real data says so:
 //!
 //! ```text
-//! #[testkit::needs(fixtures)]
+//! #[blockmill_testkit::needs(fixtures)]
 //! #[test]
 //! fn reads_a_real_file() {
-//!     let bytes = testkit::read("bitcoin/mainnet-0-4521.dat");
+//!     let bytes = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
 //! }
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! The kit itself: what it gives is what it says, and a missing need fails.
 
+use blockmill_testkit::{NEEDS, Random, hex};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
-use testkit::{NEEDS, Random, hex};
 
 #[test]
 fn hex_goes_there_and_back() {
@@ -65,16 +65,16 @@ fn each_need_has_a_name_and_a_variable_of_its_own() {
     assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 8, 10]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn packed_files_are_unpacked_and_kept() {
     let name = "bitcoin/core-datadir-main-0-4521.tar.zst";
-    let bytes = testkit::read(name);
-    assert!(std::sync::Arc::ptr_eq(&bytes, &testkit::read(name)));
-    let files = testkit::tar_files(name, |path| path.ends_with(".dat"));
+    let bytes = blockmill_testkit::read(name);
+    assert!(std::sync::Arc::ptr_eq(&bytes, &blockmill_testkit::read(name)));
+    let files = blockmill_testkit::tar_files(name, |path| path.ends_with(".dat"));
     assert!(files.len() >= 3, "{}", files.len());
     let folder = tempfile::tempdir().unwrap();
-    testkit::unpack(name, folder.path());
+    blockmill_testkit::unpack(name, folder.path());
     for (path, bytes) in files {
         assert_eq!(std::fs::read(folder.path().join(path)).unwrap(), bytes);
     }
@@ -93,7 +93,7 @@ fn package_with_a_needy_test(folder: &Path) {
         "#[path = {need:?}]\nmod need;\n#[path = {place:?}]\nmod place;\n\
          pub use needs::needs;\npub use place::path_of;\n"
     );
-    let test = "#[testkit::needs(fixtures)]\n#[test]\nfn reads_nothing() {}\n";
+    let test = "#[blockmill_testkit::needs(fixtures)]\n#[test]\nfn reads_nothing() {}\n";
     for (name, text) in
         [("Cargo.toml", &*manifest), ("src/lib.rs", &library), ("tests/one.rs", test)]
     {
@@ -115,7 +115,7 @@ fn a_test_without_its_data_is_ignored_with_the_reason_and_fails_where_it_is_requ
             cargo.env_remove(variable);
         }
         cargo.envs(fixtures.map(|folder| ("BLOCKMILL_FIXTURES", folder)));
-        cargo.envs(required.map(|value| (testkit::REQUIRE, value)));
+        cargo.envs(required.map(|value| (blockmill_testkit::REQUIRE, value)));
         let output = cargo.output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(text).unwrap())

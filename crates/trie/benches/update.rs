@@ -4,11 +4,11 @@
 //! `cargo bench -p blockmill-trie --bench update [-- STATES...]`, such as `-- 100000 1000000`.
 //! Times are those of the thread on the CPU. All settings must find the same roots.
 
+use blockmill_crypto::{ManyKeccak, ManySha256};
+use blockmill_testkit::Random;
 use blockmill_trie::codec::{Codec, Ethereum, Neo};
 use blockmill_trie::update::{Changes, Forest, Hashed, TrieId, Update};
-use crypto::{ManyKeccak, ManySha256};
 use std::fs;
-use testkit::Random;
 
 /// Changed keys of a block, and how many blocks are measured.
 const BLOCKS: [(usize, usize); 4] = [(3, 10_000), (20, 4000), (200, 1000), (20_000, 20)];
@@ -23,7 +23,7 @@ fn now() -> u64 {
 
 /// Keys that are hashes, as those of the state and of storage.
 fn key(number: u64) -> [u8; 32] {
-    crypto::keccak256(&number.to_be_bytes())
+    blockmill_crypto::keccak256(&number.to_be_bytes())
 }
 
 /// A block: nine changes of ten are of keys that are there, the others insert and delete.

@@ -1,6 +1,6 @@
 //! A branch node that grows while its children arrive in key order.
 
-use rlp::ethereum::{Child, TrieNode};
+use blockmill_rlp::ethereum::{Child, TrieNode};
 use std::array;
 
 /// How a parent names a node: its hash, or the node itself when that is shorter than 32 bytes.
@@ -29,7 +29,7 @@ impl Reference {
 
     /// Names the encoded `node`.
     pub fn of(node: &[u8]) -> Self {
-        let hash = if node.len() >= 32 { crypto::keccak256(node) } else { [0; 32] };
+        let hash = if node.len() >= 32 { blockmill_crypto::keccak256(node) } else { [0; 32] };
         Self::new(node, hash)
     }
 

@@ -59,7 +59,7 @@ impl RootBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rlp::Encode;
+    use blockmill_rlp::Encode;
 
     #[test]
     fn position_keys_are_rlp_integers() {

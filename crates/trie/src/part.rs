@@ -108,7 +108,7 @@ mod tests {
     use crate::EMPTY_ROOT;
 
     /// Leaves under keys of which many share their beginnings.
-    fn leaves(random: &mut testkit::Random, count: usize) -> Vec<([u8; 32], Vec<u8>)> {
+    fn leaves(random: &mut blockmill_testkit::Random, count: usize) -> Vec<([u8; 32], Vec<u8>)> {
         let mut leaves: Vec<([u8; 32], Vec<u8>)> = vec![];
         for _ in 0..count {
             let mut key = [0; 32];
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn parts_have_the_root_of_the_whole() {
-        let mut random = testkit::Random::new(16);
+        let mut random = blockmill_testkit::Random::new(16);
         let (mut builder, mut joiner) = (RootBuilder::new(), PartJoiner::default());
         assert_eq!(joiner.root(), EMPTY_ROOT);
         let mut parts_of_many = 0;
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_part_hands_over_little() {
-        let mut random = testkit::Random::new(17);
+        let mut random = blockmill_testkit::Random::new(17);
         let all = leaves(&mut random, 20_000);
         let (middle, mut builder) = (&all[5_000..15_000], RootBuilder::new());
         let inside = middle.iter().map(|(key, value)| (key, value));

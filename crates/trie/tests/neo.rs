@@ -1,14 +1,14 @@
 //! Neo's state trie: against the definition, and against the roots of neo-go.
 
+use blockmill_crypto::ManySha256;
+use blockmill_testkit::Random;
+use blockmill_testkit::hex::decode;
 use blockmill_trie::codec::Neo;
 use blockmill_trie::naive;
 use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update, Witness};
-use crypto::ManySha256;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
-use testkit::Random;
-use testkit::hex::decode;
 
 /// Keys and their new values.
 type Change = (Vec<u8>, Option<Vec<u8>>);
@@ -30,7 +30,7 @@ fn random_changes(random: &mut Random, most: usize) -> Vec<Change> {
 #[test]
 fn random_changes_give_the_roots_of_the_definition() {
     let mut random = Random::new(3);
-    for round in 0..testkit::rounds(60) {
+    for round in 0..blockmill_testkit::rounds(60) {
         let hashers = ManySha256::all_available();
         let hasher = hashers[round % hashers.len()];
         let mut forest = Forest::new(Neo::with_hasher(hasher));
@@ -78,7 +78,7 @@ fn check_reads(forest: &Forest<Neo>, trie: TrieId, leaves: &BTreeMap<Vec<u8>, Ve
         assert_eq!(forest.get(trie, key).unwrap().as_ref(), Some(value));
         let proof = forest.prove(trie, key).unwrap();
         let root = forest.root(trie).unwrap();
-        assert_eq!(crypto::sha256d(&proof[0]), root);
+        assert_eq!(blockmill_crypto::sha256d(&proof[0]), root);
         let mut witness = Witness::new(&Neo::new(), proof.iter().map(|node| &node[..]));
         let mut other = Forest::new(Neo::new());
         let partial = other.plant(root, &mut witness).unwrap();
@@ -96,10 +96,10 @@ fn printed(root: [u8; 32]) -> String {
     format!("0x{digits}")
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn leaves_of_the_main_network_have_the_root_of_their_block() {
-    let file = testkit::read("neo/mainnet/mainnet-height-5549-storage.json");
+    let file = blockmill_testkit::read("neo/mainnet/mainnet-height-5549-storage.json");
     let leaves: Vec<Value> = serde_json::from_slice(&file).unwrap();
     assert_eq!(leaves.len(), 132);
     let text = |leaf: &Value, name: &str| decode(leaf[name].as_str().unwrap());
@@ -127,7 +127,7 @@ fn leaves_of_the_main_network_have_the_root_of_their_block() {
 
 /// The storage changes of each block.
 fn oracle_changes(name: &str) -> Vec<Vec<Change>> {
-    let packed = testkit::read(format!("neo/oracle/{name}.storage.jsonl.gz"));
+    let packed = blockmill_testkit::read(format!("neo/oracle/{name}.storage.jsonl.gz"));
     let mut text = String::new();
     flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
     let mut blocks = vec![];
@@ -151,7 +151,7 @@ fn oracle_changes(name: &str) -> Vec<Vec<Change>> {
 /// Applies the changes of each block, in groups, and compares each root with neo-go's. Gives the
 /// number of blocks.
 fn check_oracle(name: &str, group: usize) -> usize {
-    let roots = testkit::read(format!("neo/oracle/{name}.roots.txt"));
+    let roots = blockmill_testkit::read(format!("neo/oracle/{name}.roots.txt"));
     let roots: Vec<_> = str::from_utf8(&roots).unwrap().lines().collect();
     let blocks = oracle_changes(name);
     assert_eq!(blocks.len(), roots.len(), "{name}");
@@ -196,7 +196,7 @@ fn check_oracle(name: &str, group: usize) -> usize {
     roots.len()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_root_of_the_reference_is_found_and_undone() {
     assert_eq!(check_oracle("chain50x2", 1), 51);

@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 /// The files of `folder` in the archive of published tests.
 fn published(folder: &str) -> Vec<(String, Value)> {
     let wanted = |path: &str| path.contains(folder) && path.ends_with(".json");
-    let files = testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
+    let files = blockmill_testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
     files.into_iter().map(|(path, text)| (path, serde_json::from_slice(&text).unwrap())).collect()
 }
 
 /// A string that begins with 0x is hex, any other one is text.
 fn bytes(text: &str) -> Vec<u8> {
-    if text.starts_with("0x") { testkit::hex::decode(text) } else { text.as_bytes().to_vec() }
+    if text.starts_with("0x") {
+        blockmill_testkit::hex::decode(text)
+    } else {
+        text.as_bytes().to_vec()
+    }
 }
 
 /// The changes of a test, in order.
@@ -33,7 +37,7 @@ fn steps(input: &Value) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
 fn changed_root(input: &Value, is_secure: bool) -> [u8; 32] {
     let mut steps = steps(input);
     if is_secure {
-        steps.iter_mut().for_each(|(key, _)| *key = crypto::keccak256(key).to_vec());
+        steps.iter_mut().for_each(|(key, _)| *key = blockmill_crypto::keccak256(key).to_vec());
     }
     let mut forest = Forest::new(Ethereum::new());
     let [one, all] = [(); 2].map(|()| forest.create().unwrap());
@@ -78,7 +82,7 @@ fn set(leaves: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: &str, value: &Value) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn published_roots_are_reproduced() {
     let (mut plain, mut secure, mut other) = (0, 0, 0);

@@ -1,12 +1,12 @@
 //! Tries that change, against the definition: random inserts, updates, deletes and wipes in many
 //! tries, with all kinds of keys.
 
+use blockmill_crypto::ManyKeccak;
+use blockmill_testkit::Random;
 use blockmill_trie::codec::Ethereum;
 use blockmill_trie::naive;
 use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update};
-use crypto::ManyKeccak;
 use std::collections::BTreeMap;
-use testkit::Random;
 
 type Leaves = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -23,7 +23,9 @@ enum Keys {
 
 fn key(keys: Keys, random: &mut Random, pool: usize) -> Vec<u8> {
     match keys {
-        Keys::Hashed => crypto::keccak256(&(random.below(pool) as u64).to_le_bytes()).to_vec(),
+        Keys::Hashed => {
+            blockmill_crypto::keccak256(&(random.below(pool) as u64).to_le_bytes()).to_vec()
+        }
         Keys::Alike => {
             let mut key = vec![0x11; 32];
             for _ in 0..2 {
@@ -48,7 +50,7 @@ fn value(random: &mut Random) -> Vec<u8> {
         value.push(0xa0);
         value.extend(blockmill_trie::EMPTY_ROOT);
         value.push(0xa0);
-        value.extend(crypto::keccak256(&[]));
+        value.extend(blockmill_crypto::keccak256(&[]));
     }
     value
 }
@@ -111,7 +113,7 @@ fn check(forest: &Forest<Ethereum>, tries: &BTreeMap<TrieId, Leaves>, what: &str
 #[test]
 fn random_changes_give_the_roots_of_the_definition() {
     let mut random = Random::new(1);
-    for round in 0..testkit::rounds(300) {
+    for round in 0..blockmill_testkit::rounds(300) {
         let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round % 3];
         let hashers = ManyKeccak::all_available();
         let hasher = hashers[round / 3 % hashers.len()];
@@ -133,7 +135,7 @@ fn random_changes_give_the_roots_of_the_definition() {
 #[test]
 fn groups_of_blocks_give_the_root_of_each() {
     let mut random = Random::new(2);
-    for round in 0..testkit::rounds(150) {
+    for round in 0..blockmill_testkit::rounds(150) {
         let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round % 3];
         let mut forest = Forest::new(Ethereum::new());
         let ids: Vec<_> = (0..3).map(|_| forest.create().unwrap()).collect();
@@ -207,7 +209,8 @@ fn what_no_trie_can_hold_is_an_error() {
 fn removed_tries_leave_their_memory_and_their_number() {
     let mut forest = Forest::new(Ethereum::new());
     let tries = [(); 2].map(|()| forest.create().unwrap());
-    let keys: Vec<_> = (0..500_u32).map(|i| crypto::keccak256(&i.to_be_bytes())).collect();
+    let keys: Vec<_> =
+        (0..500_u32).map(|i| blockmill_crypto::keccak256(&i.to_be_bytes())).collect();
     let fill = |forest: &mut Forest<_>, trie| {
         let updates: Vec<_> =
             keys.iter().map(|key| Update { trie, key, value: Some(key) }).collect();

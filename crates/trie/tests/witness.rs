@@ -1,13 +1,13 @@
 //! Tries made of the nodes of real witnesses: all that a block touches, and no more.
 
+use blockmill_rlp::ethereum::Account;
+use blockmill_rlp::{Decode, Reader};
+use blockmill_testkit::Random;
+use blockmill_testkit::hex::decode;
 use blockmill_trie::codec::Ethereum;
 use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update, Witness};
-use rlp::ethereum::Account;
-use rlp::{Decode, Reader};
 use serde_json::Value;
 use std::fs;
-use testkit::Random;
-use testkit::hex::decode;
 
 /// A key and its value.
 type Leaf = (Vec<u8>, Vec<u8>);
@@ -31,7 +31,7 @@ fn known(forest: &Forest<Ethereum>, trie: TrieId) -> (Vec<Leaf>, usize) {
 }
 
 fn plant(file: &str) -> State {
-    let text = testkit::read(format!("ethereum/witness/{file}"));
+    let text = blockmill_testkit::read(format!("ethereum/witness/{file}"));
     let json: Value = serde_json::from_slice(&text).unwrap();
     let list = |name: &str| {
         let items = json["witness"][name].as_array().unwrap();
@@ -64,12 +64,12 @@ fn plant(file: &str) -> State {
     State { forest, accounts, storage, nodes: nodes.len(), unknown }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_witnesses_give_tries_that_can_be_read_proved_and_changed() {
     let mut random = Random::new(4);
     let (mut files, mut nodes, mut leaves, mut tries, mut unknown) = (0, 0, 0, 0, 0);
-    let mut names: Vec<_> = fs::read_dir(testkit::fixture("ethereum/witness"))
+    let mut names: Vec<_> = fs::read_dir(blockmill_testkit::fixture("ethereum/witness"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -83,7 +83,7 @@ fn real_witnesses_give_tries_that_can_be_read_proved_and_changed() {
             for (key, value) in &known {
                 assert_eq!(forest.get(trie, key).unwrap().as_ref(), Some(value), "{file}");
                 let proof = forest.prove(trie, key).unwrap();
-                assert_eq!(crypto::keccak256(&proof[0]), root, "{file}");
+                assert_eq!(blockmill_crypto::keccak256(&proof[0]), root, "{file}");
             }
             // other values, and the old ones again
             let other = random.bytes(40);
@@ -113,7 +113,8 @@ fn real_witnesses_give_tries_that_can_be_read_proved_and_changed() {
 fn full() -> (Forest<Ethereum>, TrieId, Vec<[u8; 32]>) {
     let mut forest = Forest::new(Ethereum::new());
     let trie = forest.create().unwrap();
-    let keys: Vec<_> = (0..400_u32).map(|i| crypto::keccak256(&i.to_be_bytes())).collect();
+    let keys: Vec<_> =
+        (0..400_u32).map(|i| blockmill_crypto::keccak256(&i.to_be_bytes())).collect();
     let updates: Vec<_> =
         keys.iter().map(|key| Update { trie, key, value: Some(&key[..9]) }).collect();
     forest.update(&Changes { wiped: &[], updates: &updates }).unwrap();
@@ -131,7 +132,7 @@ fn what_is_not_known_is_named_by_its_hash() {
     assert_eq!(partial.get(planted, &keys[0]), forest.get(trie, &keys[0]));
     let elsewhere = keys.iter().find(|key| key[0] >> 4 != keys[0][0] >> 4).unwrap();
     let missing = forest.prove(trie, elsewhere).unwrap();
-    let expected = Error::Unknown(crypto::keccak256(&missing[1]));
+    let expected = Error::Unknown(blockmill_crypto::keccak256(&missing[1]));
     assert_eq!(partial.get(planted, elsewhere), Err(expected.clone()));
     let update = Update { trie: planted, key: elsewhere, value: Some(b"new") };
     let result = partial.update(&Changes { wiped: &[], updates: &[update] });
@@ -153,7 +154,7 @@ fn a_deletion_that_merges_with_an_unknown_node_names_it() {
     let planted = partial.plant(root, &mut witness).unwrap();
     let delete = [Update { trie: planted, key: &one, value: None }];
     let result = partial.update(&Changes { wiped: &[], updates: &delete });
-    assert_eq!(result, Err(Error::Unknown(crypto::keccak256(&sibling))));
+    assert_eq!(result, Err(Error::Unknown(blockmill_crypto::keccak256(&sibling))));
 }
 
 #[test]
@@ -162,12 +163,12 @@ fn no_damage_to_a_witness_makes_more_than_an_error() {
     let root = forest.root(trie).unwrap();
     let mut random = Random::new(5);
     let mut damaged = 0;
-    for _ in 0..testkit::rounds(2000) {
+    for _ in 0..blockmill_testkit::rounds(2000) {
         let mut proof = forest.prove(trie, &random.pick(&keys)).unwrap();
         // the root itself is damaged, and named by its new hash
         let at = random.below(proof[0].len());
         proof[0][at] = random.pick(&[0x00, 0x20, 0x80, 0xa0, 0xc0, 0xf8, 0xff]);
-        let root = crypto::keccak256(&proof[0]);
+        let root = blockmill_crypto::keccak256(&proof[0]);
         let mut witness = Witness::new(&Ethereum::new(), proof.iter().map(|node| &node[..]));
         let mut partial = Forest::new(Ethereum::new());
         match partial.plant(root, &mut witness) {

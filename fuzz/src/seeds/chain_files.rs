@@ -2,8 +2,8 @@
 
 use crate::chain_files::naive::{Plain, Tx, TxIn, TxOut};
 use crate::input::put_part;
-use bitcoin::params::Params;
-use bitcoin::types::{Amount, Coin};
+use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::{Amount, Coin};
 
 /// The first payment of the main network, in block 170, and the script of what it spends.
 const FIRST_PAYMENT: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857f\
@@ -99,6 +99,7 @@ pub fn undo() -> Vec<u8> {
         script,
     });
     let mut out = vec![];
-    bitcoin::undo::encode([1, 3].into_iter(), coins, &mut out).expect("a coin for each input");
+    blockmill_bitcoin::undo::encode([1, 3].into_iter(), coins, &mut out)
+        .expect("a coin for each input");
     out
 }

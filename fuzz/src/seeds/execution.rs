@@ -2,20 +2,20 @@
 //! and found, and the text is changed until nothing is left to say.
 
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, GAS_PRICE, call, chain};
-use ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
-use ethereum::error::Rule;
-use ethereum::execute::witness::{Witness, WitnessError};
-use ethereum::execute::{Code, ExecutionError};
-use ethereum::header::Header;
-use ethereum::snapshot::{self, Head};
-use ethereum::state::{EMPTY_CODE, State};
-use ethereum::suite::{self, Verdict};
-use ethereum::{Hash, U256};
-use rlp::Encode;
-use rlp::ethereum::{Account, Withdrawal};
-use rlp::{OnePass, Write};
-use trie::codec::Ethereum;
-use trie::update::{Changes, Forest, Update};
+use blockmill_ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
+use blockmill_ethereum::error::Rule;
+use blockmill_ethereum::execute::witness::{Witness, WitnessError};
+use blockmill_ethereum::execute::{Code, ExecutionError};
+use blockmill_ethereum::header::Header;
+use blockmill_ethereum::snapshot::{self, Head};
+use blockmill_ethereum::state::{EMPTY_CODE, State};
+use blockmill_ethereum::suite::{self, Verdict};
+use blockmill_ethereum::{Hash, U256};
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::{Account, Withdrawal};
+use blockmill_rlp::{OnePass, Write};
+use blockmill_trie::codec::Ethereum;
+use blockmill_trie::update::{Changes, Forest, Update};
 
 /// Networks of the state test.
 const NETWORKS: [&str; 4] = ["Frontier", "Istanbul", "London", "Cancun"];
@@ -93,12 +93,12 @@ fn witness_of(header: &Header) -> String {
 fn nodes() -> Vec<Vec<u8>> {
     let genesis = &chain().genesis;
     let accounts = genesis.accounts().expect("accounts");
-    let leaf = |account: &ethereum::params::genesis::GenesisAccount| {
-        let code_hash = crypto::keccak256(&account.code);
-        let storage_root = &crypto::keccak256(&[0x80]);
+    let leaf = |account: &blockmill_ethereum::params::genesis::GenesisAccount| {
+        let code_hash = blockmill_crypto::keccak256(&account.code);
+        let storage_root = &blockmill_crypto::keccak256(&[0x80]);
         let (nonce, balance) = (account.nonce, account.balance);
         let value = Account { nonce, balance, storage_root, code_hash: &code_hash }.encode();
-        (crypto::keccak256(&account.address), value)
+        (blockmill_crypto::keccak256(&account.address), value)
     };
     let leaves: Vec<_> = accounts.iter().map(leaf).collect();
     let mut forest = Forest::new(Ethereum::new());
@@ -120,7 +120,11 @@ fn nodes() -> Vec<Vec<u8>> {
 /// A block's changes, with old values and without.
 pub(super) fn log_records() -> Vec<Vec<u8>> {
     let account = |nonce, code_hash| {
-        Some(ethereum::state::Account { nonce, balance: U256::from(1_000_000_007u64), code_hash })
+        Some(blockmill_ethereum::state::Account {
+            nonce,
+            balance: U256::from(1_000_000_007u64),
+            code_hash,
+        })
     };
     let slot = |slot, before, after| {
         let [slot, before, after] = [slot, before, after].map(U256::from);
@@ -222,18 +226,18 @@ fn snapshot(accounts: u64, slots: u64) -> Vec<u8> {
     for account in 0..accounts {
         let code = Code::new(vec![account as u8 + 1; 3]);
         let (nonce, balance, code_hash) = (account, U256::from(account << 33), code.hash());
-        let account = ethereum::state::Account { nonce, balance, code_hash };
+        let account = blockmill_ethereum::state::Account { nonce, balance, code_hash };
         state.restore_code(code);
         let id = state.restore_account(&[nonce as u8; 20], Some(account)).expect("few accounts");
         for slot in 0..slots / (nonce + 1) {
-            let word = U256::from_be_bytes(crypto::keccak256(&slot.to_be_bytes()));
+            let word = U256::from_be_bytes(blockmill_crypto::keccak256(&slot.to_be_bytes()));
             state.restore_slot(id, word, word >> (slot % 250) as usize);
         }
     }
     let mut head =
         Head { chain_id: 1, genesis: [1; 32], number: 2, hash: [2; 32], state_root: [0; 32] };
     let write = |head: &Head, out: &mut Vec<u8>| {
-        let written = snapshot::write(&state, head, out, &pipeline::Cancel::default());
+        let written = snapshot::write(&state, head, out, &blockmill_pipeline::Cancel::default());
         written.expect("memory").expect("nobody stops it").state_root
     };
     head.state_root = write(&head, &mut vec![]);

@@ -1,8 +1,8 @@
 //! Good inputs of Neo: first blocks, and transactions with everything that one can have.
 
-use archive::acc::Head;
-use neo::params::Protocol;
-use neo::types::write;
+use blockmill_archive::acc::Head;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::types::write;
 
 /// A point of P-256: the first key of the main network's committee.
 fn key() -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Good inputs of Neo's contracts: code, manifests, scripts that call native contracts.
 
-use neo::execute::contract::Nef;
+use blockmill_neo::execute::contract::Nef;
 
 pub fn nefs() -> Vec<Vec<u8>> {
     let plain = Nef::new("neo-core-v3.0", vec![0x11, 0x40]);
@@ -13,7 +13,7 @@ pub fn nefs() -> Vec<Vec<u8>> {
 fn with_checksum(nef: &Nef) -> Vec<u8> {
     let mut bytes = nef.encode();
     let end = bytes.len() - 4;
-    let sum = crypto::sha256d(&bytes[..end]);
+    let sum = blockmill_crypto::sha256d(&bytes[..end]);
     bytes[end..].copy_from_slice(&sum[..4]);
     bytes
 }

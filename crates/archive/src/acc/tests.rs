@@ -7,8 +7,8 @@ use super::{Batch, Dumps, Head, MAX_BLOCK, MIN_BLOCK, Reader, looks_like, open};
 use crate::acc::DumpWriter;
 use crate::input::pack::{ALL, pack};
 use crate::{ChunkLimit, Error, Family};
-use chain::Status;
-use testkit::Random;
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 
 /// A block of this height as far as a dump looks at it.
 fn block(random: &mut Random, height: u32) -> Vec<u8> {
@@ -190,10 +190,10 @@ fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
     }
 }
 
-#[testkit::needs(cases)]
+#[blockmill_testkit::needs(cases)]
 #[test]
 fn the_dump_of_neo_2_is_unsupported_by_name() {
-    let case = testkit::case("12-neo-zip-and-csharp-config/neo2");
+    let case = blockmill_testkit::case("12-neo-zip-and-csharp-config/neo2");
     let folder = tempfile::tempdir().unwrap();
     let bytes = fs::read(case.join("chain.acc")).unwrap();
     for path in [case, write(folder.path(), "chain", &bytes)] {
@@ -306,11 +306,11 @@ fn a_writer_takes_the_blocks_that_were_said_and_no_others() {
     assert!(!folder.path().join("y.acc").exists());
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn dumps_of_neo_go_are_read() {
     for (name, count) in [("neo/chain50x2.acc", 51), ("neo/gen/empty2000-sr.acc.zst", 2004)] {
-        let dumps = open(&[testkit::fixture(name)]).unwrap();
+        let dumps = open(&[blockmill_testkit::fixture(name)]).unwrap();
         assert_eq!(dumps.range(), Some((0, count - 1)));
         let (found, error) = read_all(&dumps, 0, ChunkLimit::default());
         assert!(error.is_none(), "{error:?}");

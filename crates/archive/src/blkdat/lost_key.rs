@@ -143,7 +143,7 @@ mod tests {
         let mut record =
             [&[0xf9, 0xbe, 0xb4, 0xd9, 0x1d, 1, 0, 0, 1, 0, 0, 0][..], &[0; 32]].concat();
         let root = "3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a";
-        let root = testkit::hex::decode(root);
+        let root = blockmill_testkit::hex::decode(root);
         record.extend([&root[..], &[0x29, 0xab, 0x5f, 0x49, 0xff, 0xff, 0, 0x1d]].concat());
         record.extend([0x1d, 0xac, 0x2b, 0x7c, 1, 1, 0, 0, 0, 1]);
         record.extend([0; 32]);

@@ -1,9 +1,9 @@
 //! The networks, as far as files tell them apart: by the magic in front of each block.
 
-use chain::Digits;
+use blockmill_verdict::Digits;
 use std::fmt;
 
-use crypto::sha256d;
+use blockmill_crypto::sha256d;
 
 /// A network. The magic is that of its peer-to-peer messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

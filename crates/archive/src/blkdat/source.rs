@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use system::holes::end_of_hole;
+use blockmill_platform::holes::end_of_hole;
 
 use super::MAX_BLOCK;
 use crate::input::read_full_at;

@@ -1,12 +1,12 @@
 //! The obfuscation of block files: eight bytes, XORed over the whole file again and again.
 
-use chain::Digits;
+use blockmill_verdict::Digits;
 use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 
-use system::files;
+use blockmill_platform::files;
 
 use crate::{Error, Location};
 

@@ -11,7 +11,7 @@ mod read;
 mod tests;
 mod write;
 
-use chain::Digits;
+use blockmill_verdict::Digits;
 use std::path::Path;
 
 use crate::{Error, foreign};

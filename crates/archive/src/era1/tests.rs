@@ -277,10 +277,10 @@ fn writers_refuse_what_the_format_cannot_hold() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn rewrites_published_files_byte_for_byte() {
-    let fixtures = testkit::fixtures();
+    let fixtures = blockmill_testkit::fixtures();
     let eras = fixtures.join("ethereum/era1");
     for network in ["mainnet", "sepolia"] {
         let files: Vec<_> = fs::read_dir(&eras)

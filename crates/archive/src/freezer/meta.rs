@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rlp::Encode;
+use blockmill_rlp::Encode;
 
 use crate::{Error, Location};
 
@@ -35,7 +35,7 @@ impl Meta {
     /// Reads `bytes`, the content of the file `path`; only zeros may follow the list.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
         let rlp = |source| Error::Rlp { location: Location::new(path, 0), what: WHAT, source };
-        let mut outer = rlp::Reader::new(bytes);
+        let mut outer = blockmill_rlp::Reader::new(bytes);
         let mut list = outer.list().map_err(rlp)?;
         let version = list.u64().map_err(rlp)?;
         let tail = list.u64().map_err(rlp)?;

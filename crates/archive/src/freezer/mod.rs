@@ -14,7 +14,7 @@ mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chain::Status;
+use blockmill_verdict::Status;
 
 use crate::listing::is_file;
 use crate::{Error, FileReport, Location, Survey, TableReport, Want};

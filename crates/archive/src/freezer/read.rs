@@ -250,7 +250,7 @@ fn unpack_difficulties(
     track: &mut Track,
 ) -> Result<(), Error> {
     table.for_each(|item, path, offset| {
-        let mut reader = rlp::Reader::new(item);
+        let mut reader = blockmill_rlp::Reader::new(item);
         let value = reader.u256().and_then(|value| reader.finish().map(|()| value.to_be_bytes()));
         let (location, what) = (|| Location::new(&**path, offset), DIFFICULTIES.what);
         difficulties.push(value.map_err(|source| Error::Rlp {

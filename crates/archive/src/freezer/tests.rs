@@ -50,7 +50,7 @@ fn what_is_written_is_read_again_in_both_layouts() {
         let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();
         assert_eq!((chunks.len(), chunks[0].first), (1, Some(0)));
         assert!(same_blocks(&chunks[0], &written));
-        let hashes: Vec<_> = written.headers.iter().map(crypto::keccak256).collect();
+        let hashes: Vec<_> = written.headers.iter().map(blockmill_crypto::keccak256).collect();
         assert_eq!(chunks[0].stated_hashes, hashes);
         let totals = if layout == Layout::Geth19 { &written.total_difficulties[..] } else { &[] };
         assert_eq!(chunks[0].total_difficulties, totals);
@@ -187,7 +187,7 @@ fn files_cut_anywhere_are_refused() {
     fs::remove_file(data).unwrap();
     let error = read(&tables, EVERYTHING, ChunkLimit::default()).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");
-    assert_eq!(error.status(), chain::Status::Incomplete);
+    assert_eq!(error.status(), blockmill_verdict::Status::Incomplete);
     assert!(report(&tables, false).damage[0].text.contains("bodies.0000.cdat"));
 }
 
@@ -302,10 +302,10 @@ fn inspect_warns_that_geth_drops_bodies_that_have_no_receipts() {
     assert!(found.notes[1].contains("drops the bodies"), "{:?}", found.notes);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn rewrites_the_folders_of_geth_byte_for_byte() {
-    let fixtures = testkit::fixtures();
+    let fixtures = blockmill_testkit::fixtures();
     let era1 = fixtures.join("ethereum/era1");
     let files =
         [era1.join("mainnet-00000-5ec1ffb8.era1"), era1.join("mainnet-00001-a5364e9a.era1")];
@@ -344,10 +344,10 @@ fn rewrites_the_folders_of_geth_byte_for_byte() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn folders_of_both_geth_versions_open_at_each_level_and_hold_16384_blocks() {
-    let fixtures = testkit::fixtures();
+    let fixtures = blockmill_testkit::fixtures();
     for (name, totals) in [("geth-1.17", 0), ("geth-1.17/chain", 0), ("geth-1.9", 16_384)] {
         let folder = fixtures.join("ethereum/freezer").join(name);
         let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();
@@ -357,7 +357,7 @@ fn folders_of_both_geth_versions_open_at_each_level_and_hold_16384_blocks() {
         assert_eq!(count(|chunk| chunk.receipts.len()), 16_384, "{name}");
         assert_eq!(count(|chunk| chunk.total_difficulties.len()), totals, "{name}");
         for (header, stated) in chunks[3].headers.iter().zip(&chunks[3].stated_hashes).step_by(64) {
-            assert_eq!(crypto::keccak256(header), *stated);
+            assert_eq!(blockmill_crypto::keccak256(header), *stated);
         }
     }
 }

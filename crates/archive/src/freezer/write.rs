@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use rlp::{Encode, U256};
+use blockmill_rlp::{Encode, U256};
 
 use super::index::{ENTRY, Entry};
 use super::meta::Meta;
@@ -106,7 +106,7 @@ impl Writer {
         }
         let header = chunk.headers.get(i);
         self.headers.append(header)?;
-        self.hashes.append(&crypto::keccak256(header))?;
+        self.hashes.append(&blockmill_crypto::keccak256(header))?;
         if !chunk.bodies.is_empty() {
             self.bodies.append(chunk.bodies.get(i))?;
         }

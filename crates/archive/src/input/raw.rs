@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use blockmill_platform::files::FileKind;
 use nix::errno::Errno;
-use system::files::FileKind;
 
 use nix::poll::{PollFd, PollFlags, poll};
 

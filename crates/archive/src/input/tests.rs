@@ -68,7 +68,10 @@ fn data_cut_anywhere_is_an_error_that_says_so_and_how_far_it_unpacked() {
             };
             assert!(bytes.starts_with(&found), "{compression} cut to {length}");
             assert_eq!((location.offset, location.unpacked), (found.len() as u64, true));
-            assert_eq!(fault.as_ref().map(Error::status), Some(chain::Status::Incomplete));
+            assert_eq!(
+                fault.as_ref().map(Error::status),
+                Some(blockmill_verdict::Status::Incomplete)
+            );
         }
     }
 }
@@ -118,7 +121,7 @@ fn windows_that_take_too_much_memory_are_refused_with_what_to_do() {
         let fault = fault.expect("an error");
         assert!(found.is_empty());
         assert!(fault.to_string().contains("more than 128 MiB"), "{fault}");
-        assert_eq!(fault.status(), chain::Status::Usage);
+        assert_eq!(fault.status(), blockmill_verdict::Status::Usage);
     }
 }
 

@@ -8,7 +8,7 @@ use super::manifest::Version;
 use super::scan::{logs, manifest_of, order, read_batch};
 use super::table::{BLOCK_TAIL, FOOTER_BYTES, read_block, read_handles};
 use super::{Error, Handle, KEY_TAIL, TableFile, read_file, table_path};
-use chain::Status;
+use blockmill_verdict::Status;
 use std::path::Path;
 
 /// Damaged places that are listed.

@@ -1,6 +1,6 @@
 //! Why a database cannot be written or read, and where.
 
-use chain::{Digits, Status};
+use blockmill_verdict::{Digits, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -158,7 +158,7 @@ fn table_name(number: u64) -> String {
 fn table_path(folder: &Path, number: u64) -> Result<PathBuf, Error> {
     let path = folder.join(table_name(number));
     for path in [path.clone(), path.with_extension("sst")] {
-        if system::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
+        if blockmill_platform::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
             return Ok(path);
         }
     }

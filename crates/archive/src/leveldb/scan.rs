@@ -113,7 +113,7 @@ pub(super) fn manifest_of(folder: &Path) -> Result<PathBuf, Error> {
         || Error::Missing { path: current.clone(), what: "the name of a manifest".into() };
     let name = name.ok_or_else(missing)?;
     let path = folder.join(name);
-    match system::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
+    match blockmill_platform::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
         true => Ok(path),
         false => {
             let what = format!("the manifest {name}");

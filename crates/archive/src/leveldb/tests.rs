@@ -11,8 +11,10 @@ type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 fn entries(count: u32) -> Entries {
     let entry = |i: u32| {
         let mut key = vec![b'C'];
-        key.extend_from_slice(&crypto::sha256(&(i / 3).to_le_bytes())[..(8 + i % 3) as usize]);
-        let value = crypto::sha256(&i.to_be_bytes()).repeat((i % 7) as usize);
+        key.extend_from_slice(
+            &blockmill_crypto::sha256(&(i / 3).to_le_bytes())[..(8 + i % 3) as usize],
+        );
+        let value = blockmill_crypto::sha256(&i.to_be_bytes()).repeat((i % 7) as usize);
         (key, value)
     };
     let mut entries: Entries = (0..count).map(entry).collect();
@@ -148,7 +150,8 @@ fn damage_anywhere_is_noticed_or_harmless() {
 fn entries_in_any_order_are_sorted_and_combined_with_much_memory_and_with_little() {
     let sum: super::Combine = |value, other| value.extend_from_slice(other);
     let mut expected = std::collections::BTreeMap::<Vec<u8>, Vec<u8>>::new();
-    let entry = |i: u32| (crypto::sha256(&(i % 700).to_le_bytes())[..6].to_vec(), [i as u8, 7]);
+    let entry =
+        |i: u32| (blockmill_crypto::sha256(&(i % 700).to_le_bytes())[..6].to_vec(), [i as u8, 7]);
     for (key, value) in (0..2000).map(entry) {
         expected.entry(key).or_default().extend(value);
     }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use system::files::{self, FileKind};
+use blockmill_platform::files::{self, FileKind};
 
 use super::identity::{resolved, same};
 use super::{SET_ASIDE, UNFINISHED, expect_free, named};

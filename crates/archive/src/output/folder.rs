@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use system::files;
+use blockmill_platform::files;
 
 use super::identity::device;
 use super::{UNFINISHED, expect_free, forget, lock, named, note, remove, remove_leftover};

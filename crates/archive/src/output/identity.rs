@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use system::files;
+use blockmill_platform::files;
 
 use crate::Error;
 

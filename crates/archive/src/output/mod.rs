@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use system::files::{self, FileKind};
+use blockmill_platform::files::{self, FileKind};
 
 use crate::{Error, listing};
 

@@ -67,7 +67,7 @@ fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut File
         }
         _ => Ok(false),
     };
-    let depth = if deep { rlp::validate(item) } else { Ok(()) };
+    let depth = if deep { blockmill_rlp::validate(item) } else { Ok(()) };
     if let Some(source) = shape.err().or(depth.err()) {
         report.damaged(&rlp_error(source));
     }

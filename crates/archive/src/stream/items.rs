@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rlp::ErrorKind;
+use blockmill_rlp::ErrorKind;
 
 use super::{Packed, item_kind};
 use crate::input::Input;
@@ -155,7 +155,7 @@ impl Items {
         ends: &mut Vec<u32>,
     ) -> Result<Option<u64>, Error> {
         while ends.is_empty() || (ends.len() < limit.blocks && *walked < limit.bytes) {
-            let needed = match rlp::Reader::new(&bytes[*walked..]).item() {
+            let needed = match blockmill_rlp::Reader::new(&bytes[*walked..]).item() {
                 Ok(item) if !item.is_list => {
                     return Err(self.rlp_error(*walked, 0, ErrorKind::ExpectedList));
                 }
@@ -165,12 +165,12 @@ impl Items {
                     continue;
                 }
                 Ok(item) => item.raw.len() as u64,
-                Err(rlp::Error { kind: ErrorKind::Truncated { needed, .. }, .. }) => {
+                Err(blockmill_rlp::Error { kind: ErrorKind::Truncated { needed, .. }, .. }) => {
                     // counted from behind the first byte, unless not even that is there
                     let first = u64::from(bytes.len() > *walked);
                     needed.saturating_add(first)
                 }
-                Err(rlp::Error { offset, kind }) => {
+                Err(blockmill_rlp::Error { offset, kind }) => {
                     return Err(self.rlp_error(*walked, offset, kind));
                 }
             };
@@ -193,7 +193,7 @@ impl Items {
     }
 
     fn rlp_error(&self, walked: usize, offset: usize, kind: ErrorKind) -> Error {
-        let source = rlp::Error { offset, kind };
+        let source = blockmill_rlp::Error { offset, kind };
         Error::Rlp { location: self.location(walked), what: self.what, source }
     }
 }

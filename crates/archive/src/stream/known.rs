@@ -141,14 +141,14 @@ impl Known {
         if (found.header, found.body) == (known.header, known.body) {
             return Ok(true);
         }
-        let last = self.last.as_ref().map(|last| crypto::keccak256(&last.header));
+        let last = self.last.as_ref().map(|last| blockmill_crypto::keccak256(&last.header));
         if found.header != known.header && parent(found.header).is_some_and(|p| last == Some(*p)) {
             return Ok(false);
         }
         Err(Error::Repeated {
             number,
-            expected: Box::new(crypto::keccak256(known.header)),
-            found: Box::new(crypto::keccak256(found.header)),
+            expected: Box::new(blockmill_crypto::keccak256(known.header)),
+            found: Box::new(blockmill_crypto::keccak256(found.header)),
             before: Box::new(before()),
             location: packed.location(i),
         })
@@ -217,7 +217,7 @@ impl Cursor {
 }
 
 /// The parts of a list; of a header stream all of it is the header.
-fn parts(format: Format, item: &[u8]) -> Result<Parts<'_>, rlp::Error> {
+fn parts(format: Format, item: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
     match format {
         Format::RlpExport => rlp_export::split(item),
         _ => Ok(Parts { offset: 0, header: item, body: &[], access_list: &[] }),
@@ -226,5 +226,5 @@ fn parts(format: Format, item: &[u8]) -> Result<Parts<'_>, rlp::Error> {
 
 /// The parent hash in a header.
 fn parent(header: &[u8]) -> Option<&[u8; 32]> {
-    rlp::Reader::new(header).list().ok()?.fixed().ok()
+    blockmill_rlp::Reader::new(header).list().ok()?.fixed().ok()
 }

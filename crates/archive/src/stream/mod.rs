@@ -116,15 +116,15 @@ const HEAD_PREFIXES: [(usize, u8); 7] =
     [(0, 0xa0), (33, 0xa0), (66, 0x94), (87, 0xa0), (120, 0xa0), (153, 0xa0), (186, 0xb9)];
 
 /// The block number in one list; nothing else of it is decoded.
-fn number_of(format: Format, item: &[u8]) -> Result<u64, rlp::Error> {
-    let mut header = rlp::Reader::new(item).list()?;
+fn number_of(format: Format, item: &[u8]) -> Result<u64, blockmill_rlp::Error> {
+    let mut header = blockmill_rlp::Reader::new(item).list()?;
     if format == Format::RlpExport {
         header = header.list()?;
     }
     // parent, ommers, beneficiary, three roots, bloom: of one size in every header
     let fields = header.rest();
     if fields.len() > HEAD && HEAD_PREFIXES.iter().all(|(at, prefix)| fields[*at] == *prefix) {
-        header = rlp::Reader::with_base(&fields[HEAD..], header.offset() + HEAD);
+        header = blockmill_rlp::Reader::with_base(&fields[HEAD..], header.offset() + HEAD);
     } else {
         for _ in 0..7 {
             header.item()?;

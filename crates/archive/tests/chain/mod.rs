@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Column, Error, Packed, Want};
+use blockmill_rlp::{Encode, OnePass, RawList, Write as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rlp::{Encode, OnePass, RawList, Write as _};
 
 /// `payload` as a list.
 pub fn list(payload: &[u8]) -> Vec<u8> {
@@ -44,7 +44,7 @@ pub fn body(number: u64) -> Vec<u8> {
 /// A block of an export.
 pub fn block(number: u64) -> Vec<u8> {
     let body = body(number);
-    let items = rlp::Reader::new(&body).list().unwrap();
+    let items = blockmill_rlp::Reader::new(&body).list().unwrap();
     list(&[&header(number), items.rest()].concat())
 }
 

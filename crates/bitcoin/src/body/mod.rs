@@ -18,8 +18,8 @@ use crate::header::Header;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
 use crate::types::Block;
 use crate::{Hash, Rule};
-use chain::Reversed;
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
+use blockmill_verdict::Reversed;
 
 /// The shortest output script that holds a commitment.
 const LEAST_COMMITMENT: usize = 38;
@@ -111,7 +111,7 @@ impl Bodies {
             return Err(Violation::of_transaction(rule, 0, expected, found));
         };
         let root = self.merkle.root(&block.wtxids).hash;
-        let found = crypto::sha256d([root, *nonce].as_flattened());
+        let found = blockmill_crypto::sha256d([root, *nonce].as_flattened());
         if found != stated {
             return Err(Violation::new(
                 Rule::WitnessCommitment,

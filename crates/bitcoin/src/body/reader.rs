@@ -1,8 +1,8 @@
 //! Reads blocks to where they are taken apart.
 
 use crate::types::Block;
-use archive::Error;
-use archive::blkdat::{BlockFiles, BlockLocation, BodyReader};
+use blockmill_archive::Error;
+use blockmill_archive::blkdat::{BlockFiles, BlockLocation, BodyReader};
 use std::ops::Range;
 
 /// Blocks that have this many bytes on average are read one by one: a call costs less than the copy

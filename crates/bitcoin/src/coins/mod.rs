@@ -11,7 +11,7 @@ mod statistics;
 pub use packed::{PackedCoin, PackedScript};
 pub use statistics::{Counter, Statistics, statistics};
 
-use chain::Reversed;
+use blockmill_verdict::Reversed;
 
 use crate::types::{OutPoint, Txid};
 
@@ -52,7 +52,7 @@ pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
 pub enum CoinsError {
     /// The store failed, or its files are damaged.
     #[error("{0}")]
-    Store(#[from] store::Error),
+    Store(#[from] blockmill_store::Error),
     /// The store holds bytes under this key that are no coin.
     #[error("coin {}: expected a packed coin, found {} other bytes", shown(key), found.len())]
     Malformed {

@@ -1,7 +1,7 @@
 //! Statistics over all coins, as `gettxoutsetinfo` of Bitcoin Core gives them.
 
-use crypto::{Sha256, sha256};
-use store::Table;
+use blockmill_crypto::{Sha256, sha256};
+use blockmill_store::Table;
 
 use super::{CoinsError, PackedCoin};
 use crate::Hash;

@@ -6,8 +6,8 @@ use super::flat::file_name;
 use super::{Datadir, Error};
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, undo};
-use archive::leveldb;
-use chain::Status;
+use blockmill_archive::leveldb;
+use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -133,13 +133,14 @@ fn index(datadir: &Datadir, folder: &Path, checked: &mut CheckedDatadir) -> Resu
         {
             let path = folder.join("blocks").join(file_name(kind, number));
             let needed = u64::from(needed);
-            let outcome =
-                match system::files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
-                    false if needed == 0 || entry.blocks == 0 => Ok(()),
-                    // a pruned file has an entry of zeros
-                    false => Err(Error::Missing { path, what: "a file of the block index".into() }),
-                    true => is_long_enough(&path, needed),
-                };
+            let outcome = match blockmill_platform::files::is_there(&path)
+                .map_err(Error::io(&path, "cannot open"))?
+            {
+                false if needed == 0 || entry.blocks == 0 => Ok(()),
+                // a pruned file has an entry of zeros
+                false => Err(Error::Missing { path, what: "a file of the block index".into() }),
+                true => is_long_enough(&path, needed),
+            };
             checked.add(part, outcome)?;
         }
     }

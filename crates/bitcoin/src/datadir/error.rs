@@ -2,8 +2,8 @@
 
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, Hash};
-use archive::leveldb;
-use chain::{Reversed, Status};
+use blockmill_archive::leveldb;
+use blockmill_verdict::{Reversed, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The datadir cannot be made there, or cannot get its name.
     #[error("{0}")]
-    Output(archive::Error),
+    Output(blockmill_archive::Error),
     /// A file is not what its format demands.
     #[error("{} at {offset}: {source}", path.display())]
     Malformed {

@@ -14,7 +14,7 @@ mod read;
 mod shared;
 mod write;
 
-pub use archive::blkdat::XorKey;
+pub use blockmill_archive::blkdat::XorKey;
 pub use chainstate::Coins;
 pub use check::{CheckedDatadir, Part, check};
 pub use error::Error;

@@ -6,12 +6,12 @@ use super::flat::file_name;
 use super::{Error, XorKey, read_file};
 use crate::coins::compress::{Malformed, take};
 use crate::{BlockHash, undo};
-use archive::leveldb::Scan;
+use blockmill_archive::leveldb::Scan;
+use blockmill_platform::files;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// Before each record: magic and size.
 const FRAME_BYTES: u64 = 8;

@@ -4,11 +4,11 @@
 use super::block_index::FileEntry;
 use super::write::{BlocksWriter, FRAME_BYTES, Growing};
 use super::{Error, XorKey};
+use blockmill_platform::links::{self, Shared};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use system::links::{self, Shared};
 
 /// What is read of a block: frame, header, and the number of its transactions.
 const HEAD_BYTES: usize = 8 + 80 + 9;

@@ -9,8 +9,8 @@ use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
 use crate::types::{Coin, OutPoint};
 use crate::{BlockHash, undo};
-use archive::leveldb::{BulkWriter, Library};
-use archive::output::OutputFolder;
+use blockmill_archive::leveldb::{BulkWriter, Library};
+use blockmill_archive::output::OutputFolder;
 use std::fs;
 use std::path::{Path, PathBuf};
 

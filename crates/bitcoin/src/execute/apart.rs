@@ -13,9 +13,9 @@ use crate::body::reader::BlockReader;
 use crate::fault::{Cause, Error};
 use crate::types::hash_blocks;
 use crate::verified::Making;
-use archive::blkdat::BlockLocation;
-use crypto::ManySha256;
-use pipeline::{Made, NotMade};
+use blockmill_archive::blkdat::BlockLocation;
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::{Made, NotMade};
 
 /// Some blocks on their way.
 pub(crate) struct Apart {

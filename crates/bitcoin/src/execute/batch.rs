@@ -14,10 +14,10 @@ use crate::index::path::Path;
 use crate::options::Options;
 use crate::types::Block;
 use crate::verified::Making;
-use crypto::ManySha256;
-use pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_store::{Table, TableReader};
 use std::time::{Duration, Instant};
-use store::{Table, TableReader};
 
 /// What all batches of a run share.
 pub(crate) struct Context<'a> {
@@ -217,7 +217,7 @@ impl Batch {
     }
 
     /// Takes back the blocks that are connected but not finished, the last one first.
-    pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), store::Error> {
+    pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), blockmill_store::Error> {
         self.connected.disconnect(&self.blocks, self.finished, coins)
     }
 

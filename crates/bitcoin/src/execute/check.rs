@@ -17,7 +17,7 @@ use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin, Span};
 use crate::undo;
 use crate::verified::{Making, Spent, VerifiedBlock};
-use pipeline::{Made, NotMade};
+use blockmill_pipeline::{Made, NotMade};
 use std::ops::Range;
 
 /// The fourth phase: what disconnects the blocks, which are verified.

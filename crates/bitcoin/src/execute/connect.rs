@@ -12,7 +12,7 @@ use crate::execute::unwind::unwind;
 use crate::fault::Cause;
 use crate::params::Rules;
 use crate::types::{Block, Coin, OutPoint};
-use store::Table;
+use blockmill_store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
 const NEXT_BATCH: usize = 4 << 20;
@@ -29,11 +29,11 @@ struct At {
 /// What a block did to the coins before it could go no further.
 enum Stopped {
     Violation(Violation),
-    Store(store::Error),
+    Store(blockmill_store::Error),
 }
 
-impl From<store::Error> for Stopped {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for Stopped {
+    fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }
@@ -152,7 +152,7 @@ impl Connected {
         prepared: &Prepared,
         context: &Context,
         coins: &mut Table,
-    ) -> Result<bool, store::Error> {
+    ) -> Result<bool, blockmill_store::Error> {
         let hint = if context.fetches { prepared.fetched().hint(index) } else { None };
         let there = coins.take(&prepared.keys()[index], hint, self.spent.tail())?;
         if there {
@@ -169,7 +169,7 @@ impl Connected {
         at: At,
         number: usize,
         coins: &mut Table,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), blockmill_store::Error> {
         let spent = self.spent.len() - at.input;
         unwind(coins, block, number, spent, |input| self.spent.get(at.input + input))?;
         self.spent.truncate(at.input);
@@ -182,7 +182,7 @@ impl Connected {
         blocks: &Blocks,
         finished: usize,
         coins: &mut Table,
-    ) -> Result<(), store::Error> {
+    ) -> Result<(), blockmill_store::Error> {
         let inputs = |block: &Block| block.inputs.len() - 1;
         let mut first: usize = blocks.all()[..self.blocks].iter().map(inputs).sum();
         while self.blocks > finished {

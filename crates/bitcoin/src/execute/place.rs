@@ -10,7 +10,7 @@ use crate::params::{Params, Rules};
 use crate::script::{self, Scripts};
 use crate::sum::Sum;
 use crate::types::Block;
-use crypto::{ManySha256, Signatures};
+use blockmill_crypto::{ManySha256, Signatures};
 
 /// What all blocks of a run are held to, and what for.
 pub(crate) struct Terms<'a> {

@@ -8,8 +8,8 @@ use crate::execute::place::{Place, Terms};
 use crate::execute::read::Blocks;
 use crate::fault::Cause;
 use crate::types::{Amount, Block, Coin, hash_blocks};
-use crypto::ManySha256;
-use store::Fetched;
+use blockmill_crypto::ManySha256;
+use blockmill_store::Fetched;
 
 /// The second phase: what the coins have to know of the blocks.
 pub(super) struct Prepared {

@@ -5,7 +5,7 @@ use crate::execute::batch::{Context, Verdict};
 use crate::execute::place::Place;
 use crate::fault::Cause;
 use crate::types::Block;
-use archive::blkdat::BlockLocation;
+use blockmill_archive::blkdat::BlockLocation;
 
 /// Bytes of blocks after which a batch is full; a larger block has a batch of its own.
 const BATCH_BYTES: u64 = 1 << 20;
@@ -62,7 +62,7 @@ impl Blocks {
     }
 
     /// Fetches the bytes of all blocks. Returns which cannot be read, and why.
-    pub fn fetch(&mut self, reader: &mut BlockReader) -> Vec<(usize, archive::Error)> {
+    pub fn fetch(&mut self, reader: &mut BlockReader) -> Vec<(usize, blockmill_archive::Error)> {
         let len = self.len();
         if self.blocks.len() < len {
             self.blocks.resize_with(len, Block::default);

@@ -2,7 +2,7 @@
 
 use crate::coins::key;
 use crate::types::{Block, OutPoint};
-use store::Table;
+use blockmill_store::Table;
 
 /// Takes back the first `transactions` transactions of `block` and the first `spent` of its
 /// inputs, the coinbase's not counted; `coin` gives what an input spent, encoded.
@@ -12,7 +12,7 @@ pub(crate) fn unwind<'a>(
     transactions: usize,
     mut spent: usize,
     coin: impl Fn(usize) -> &'a [u8],
-) -> Result<(), store::Error> {
+) -> Result<(), blockmill_store::Error> {
     let mut gone = vec![];
     for number in (0..block.transactions.len().min(transactions + 1)).rev() {
         let transaction = &block.transactions[number];

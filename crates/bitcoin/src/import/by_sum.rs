@@ -6,7 +6,7 @@ use crate::chainstate::{Chainstate, CommitClock};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
 use crate::sum::{self, Kept, Sum, Undo, Unproven, difference};
-use chain::Progress;
+use blockmill_verdict::Progress;
 
 impl Job<'_> {
     /// Proves the best chain by the sum where that is asked for and can be; else by a set of

@@ -2,9 +2,9 @@
 
 use crate::chainstate::{Commit, CommitClock, Undo, lock};
 use crate::run::Run;
+use blockmill_store::Table;
 use std::sync::Mutex;
 use std::time::Instant;
-use store::Table;
 
 /// Coins and undo data, and when they are committed.
 pub(super) struct Store<'a> {
@@ -16,7 +16,7 @@ pub(super) struct Store<'a> {
 
 impl Store<'_> {
     /// Makes it durable.
-    pub fn commit(&mut self, run: &mut Run) -> Result<(), store::Error> {
+    pub fn commit(&mut self, run: &mut Run) -> Result<(), blockmill_store::Error> {
         let clock = Instant::now();
         run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);
         self.commit.commit(self.coins, self.undo, self.clock)?;

@@ -6,13 +6,13 @@
 use super::Found;
 use crate::BlockHash;
 use crate::header::HEADER_BYTES;
+use blockmill_platform::files;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use system::files;
 
 /// What an index file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"BMINDEX1";

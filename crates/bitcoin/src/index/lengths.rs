@@ -19,8 +19,8 @@
 use super::pass1::Index;
 use super::{GENESIS, Tree};
 use crate::BlockHash;
-use archive::blkdat::{BlockFiles, DamageKind, FRAME, HEADER, MAX_BLOCK, Shape};
-use chain::{FaultReport, counted};
+use blockmill_archive::blkdat::{BlockFiles, DamageKind, FRAME, HEADER, MAX_BLOCK, Shape};
+use blockmill_verdict::{FaultReport, counted};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;

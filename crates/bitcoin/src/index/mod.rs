@@ -28,7 +28,7 @@ pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
 
 use crate::BlockHash;
 use crate::header::{HEADER_BYTES, Header};
-use archive::blkdat::BlockLocation;
+use blockmill_archive::blkdat::BlockLocation;
 
 /// A block that a scan found: where it is, and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::params::Params;
 use crate::run::{Run, Spare, Tip};
 use crate::types::Block;
 use crate::{Level, body};
-use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
+use blockmill_archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
 use std::path::Path;
 use std::time::Instant;
 
@@ -292,8 +292,8 @@ fn all(files: &BlockFiles) -> Vec<u32> {
 }
 
 fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
-    let stamp = |file: &archive::blkdat::BlockFile| {
-        if archive::is_pipe(file.path()) {
+    let stamp = |file: &blockmill_archive::blkdat::BlockFile| {
+        if blockmill_archive::is_pipe(file.path()) {
             return Ok(FileStamp::of_pipe(file.path(), file.length()));
         }
         let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());

@@ -11,11 +11,11 @@ use crate::index::pass1::Index;
 use crate::index::{Gap, Tree, Why, WrongLength, lengths};
 use crate::options::Options;
 use crate::run::Run;
-use archive::blkdat::{
+use blockmill_archive::blkdat::{
     BlockFiles, BlockLocation, BodyReader, Damage, DamageKind, FRAME, MIN_BLOCK,
     otherwise_obfuscated,
 };
-use chain::{Shortfall, ShortfallKind};
+use blockmill_verdict::{Shortfall, ShortfallKind};
 use std::collections::HashMap;
 
 /// Shortfalls of a kind that are listed one by one.
@@ -304,5 +304,5 @@ fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<Bloc
     let mut header = vec![];
     let whole = damage.length >= FRAME + HEADER_BYTES as u64;
     whole.then(|| reader.read(location, &mut header).ok()).flatten()?;
-    Some(BlockHash(crypto::sha256d(&header)))
+    Some(BlockHash(blockmill_crypto::sha256d(&header)))
 }

@@ -4,7 +4,7 @@ use super::{Found, GENESIS, Tree};
 use crate::fault::Error;
 use crate::run::Spare;
 use crate::types::Block;
-use archive::blkdat::{BlockFiles, BodyReader};
+use blockmill_archive::blkdat::{BlockFiles, BodyReader};
 
 /// Bytes of blocks that are read near gaps, before and after all of them.
 const NEAR_GAPS: u64 = 256 << 20;
@@ -32,7 +32,7 @@ pub(crate) fn measured(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Er
         let Some(found) = found.get(record as usize) else { continue };
         match reader.read(found.location(), &mut block.raw) {
             Ok(()) => {}
-            Err(error @ archive::Error::Io { .. }) => return Err(error.into()),
+            Err(error @ blockmill_archive::Error::Io { .. }) => return Err(error.into()),
             // a damaged body is none of the headers' business
             Err(_) => continue,
         }

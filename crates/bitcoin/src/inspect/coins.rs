@@ -6,10 +6,10 @@ use crate::datadir::{self, Datadir};
 use crate::fault::Error;
 use crate::params::Params;
 use crate::run::Tip;
-use archive::blkdat::BlockFiles;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_platform::files;
+use blockmill_store::StoreOptions;
 use std::path::{Path, PathBuf};
-use store::StoreOptions;
-use system::files;
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;

@@ -2,7 +2,7 @@
 //! does (`crates/interpreter`).
 
 use super::{Flags, Spend};
-use interpreter::{Error, Transaction};
+use blockmill_interpreter::{Error, Transaction};
 use std::fmt;
 
 /// Why a script is refused.

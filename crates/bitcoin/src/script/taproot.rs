@@ -2,7 +2,7 @@
 
 use super::sighash::tagged;
 use super::spend::compact_size;
-use crypto::{Sha256, TweakCheck};
+use blockmill_crypto::{Sha256, TweakCheck};
 
 /// The leaf version of BIP342, parity bit cleared.
 const TAPSCRIPT: u8 = 0xc0;

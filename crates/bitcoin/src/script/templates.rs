@@ -12,7 +12,7 @@ use super::signature::{self, EcdsaSignature};
 use super::taproot::Tags;
 use super::{Flags, Spend};
 use crate::types::Witness;
-use crypto::{EcdsaCheck, SchnorrCheck, TweakCheck, sha256};
+use blockmill_crypto::{EcdsaCheck, SchnorrCheck, TweakCheck, sha256};
 use ripemd::{Digest, Ripemd160};
 
 const OP_IF: u8 = 0x63;

@@ -8,7 +8,7 @@ use crate::coins::{self, Key, PackedCoin};
 use crate::fault::Error;
 use crate::types::{Coin, OutPoint};
 use crate::undo::Reader;
-use chain::{Digits, Status};
+use blockmill_verdict::{Digits, Status};
 
 /// The first difference of what is kept from what a run left in `own`, whose chain has these
 /// hashes by height; none where they are the same.

@@ -2,7 +2,7 @@
 
 use crate::BlockHash;
 use crate::types::{OutPoint, Txid};
-use chain::FaultReport;
+use blockmill_verdict::FaultReport;
 use std::path::PathBuf;
 
 /// What speaks against undo data or unspent coins, or cannot be proven of them.

@@ -1,6 +1,6 @@
 //! What hashes stand for, and how they are shown.
 
-use chain::Reversed;
+use blockmill_verdict::Reversed;
 use std::fmt;
 
 /// SHA-256d of anything: a node of a merkle tree, a commitment, a checksum.

@@ -12,9 +12,9 @@ use crate::run::{Run, Tip};
 use crate::types::{Block, Coin};
 use crate::undo;
 use crate::{Rule, Violation};
-use archive::blkdat::{BlockFiles, BodyReader};
-use chain::Reversed;
-use crypto::ManySha256;
+use blockmill_archive::blkdat::{BlockFiles, BodyReader};
+use blockmill_crypto::ManySha256;
+use blockmill_verdict::Reversed;
 
 /// Files that stay open while bodies are read.
 const OPEN_FILES: usize = 4;

@@ -9,10 +9,10 @@ use crate::index::Found;
 use crate::options::Options;
 use crate::params::Rules;
 use crate::sum::{Places, Sum, Undo};
-use archive::blkdat::BlockFiles;
-use chain::Status;
-use crypto::ManySha256;
-use pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_verdict::Status;
 use std::path::PathBuf;
 
 /// Files that the reading thread keeps open.
@@ -131,7 +131,7 @@ fn run(
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
     let threads = if options.setting.plan().overlapped { options.threads.max(1) } else { 0 };
     let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher), made: None };
-    let batches = (0..pipeline::buffers(threads)).map(|_| batch()).collect();
+    let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);
     let mut next = 0;
     let read = |batch: &mut Batch| {

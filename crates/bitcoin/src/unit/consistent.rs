@@ -8,7 +8,7 @@ use crate::index::pass1::announced_height;
 use crate::index::scan::files::{Opened, io_error};
 use crate::option_table::Read;
 use crate::options::Options;
-use archive::blkdat::{
+use blockmill_archive::blkdat::{
     BlockFile, BlockFiles, Damage, DamageKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Shape, Walk,
 };
 use std::collections::{HashMap, HashSet};
@@ -175,7 +175,8 @@ fn lengths(file: &BlockFile, own: &[(usize, &Record)], damage: &[&Damage]) -> Re
         if let DamageKind::Junk(told) = damage.kind {
             let mut first = bytes_at(file, damage.offset, 4)?;
             first.resize(4, 0);
-            let (expected, told) = (chain::Digits(&first), chain::Digits(&told));
+            let (expected, told) =
+                (blockmill_verdict::Digits(&first), blockmill_verdict::Digits(&told));
             let field = format!("damage at byte {}", damage.offset);
             expect(file, field, expected.to_string(), told.to_string())?;
         }
@@ -278,7 +279,8 @@ fn doubtful(
                 Shape::Hex => continue,
                 Shape::Records { .. } | Shape::Raw => bytes_at(file, record.offset, HEADER)?,
             };
-            let (expected, told) = (chain::Digits(&bytes), chain::Digits(&record.header.0));
+            let (expected, told) =
+                (blockmill_verdict::Digits(&bytes), blockmill_verdict::Digits(&record.header.0));
             let field = format!("records[{i}].header");
             expect(file, field, expected.to_string(), told.to_string())?;
         }

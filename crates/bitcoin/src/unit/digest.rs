@@ -3,20 +3,20 @@
 use super::documents::{Coins, Headers, Hex, Source};
 use crate::BlockHash;
 use crate::fault::Error;
-use archive::blkdat::BlockFiles;
-use chain::Digits;
-use crypto::Sha256;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_crypto::Sha256;
+use blockmill_platform::files;
+use blockmill_verdict::Digits;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// Bytes that are hashed at once.
 const STEP: usize = 1 << 20;
 
 /// The files of blocks.
 pub(super) fn of_blocks(files: &BlockFiles) -> Result<Vec<Source>, Error> {
-    let source = |file: &archive::blkdat::BlockFile| {
+    let source = |file: &blockmill_archive::blkdat::BlockFile| {
         let path = file.path();
         of(path, file.open().map_err(Error::system("open", path))?)
     };

@@ -5,8 +5,8 @@ pub use super::hex::{Hex, NoHex};
 use crate::fault::{Cause, Error, Fault};
 use crate::header::HEADER_BYTES;
 use crate::sum::Proof;
-use archive::blkdat::Damage;
-use chain::{FaultReport, Status};
+use blockmill_archive::blkdat::Damage;
+use blockmill_verdict::{FaultReport, Status};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its path.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: u64,

@@ -1,7 +1,7 @@
 //! Bytes in the text of documents.
 
 use crate::{BlockHash, Hash};
-use chain::Digits;
+use blockmill_verdict::Digits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -15,7 +15,7 @@ use crate::index::{Found, GENESIS, Tree, shortfalls};
 use crate::options::Options;
 use crate::run::{Run, Tip};
 use crate::{BlockHash, Level};
-use archive::blkdat::BlockFiles;
+use blockmill_archive::blkdat::BlockFiles;
 use std::collections::HashMap;
 
 /// Where a record stands: its file, as an index of all files, and its first byte.

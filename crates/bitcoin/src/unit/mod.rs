@@ -23,7 +23,7 @@ use crate::index::scan::{self, files::stretch};
 use crate::inspect::datadir_of;
 use crate::options::Options;
 use crate::{BlockHash, Error, Level};
-use archive::blkdat::{BlockFiles, Damage};
+use blockmill_archive::blkdat::{BlockFiles, Damage};
 pub use bodies::{bodies, execute};
 pub use coins::{add_coins, coins};
 use documents::{Headers, Hex, Record, SCHEMA, Source};
@@ -98,7 +98,7 @@ fn record(found: &Found, announced: Option<u32>) -> Record {
 impl Record {
     /// The record, of a file with this index.
     fn found(&self, file: u32) -> Found {
-        let (header, hash) = (self.header.0, BlockHash(crypto::sha256d(&self.header.0)));
+        let (header, hash) = (self.header.0, BlockHash(blockmill_crypto::sha256d(&self.header.0)));
         Found { file, offset: self.offset, size: self.size, header, hash }
     }
 }

@@ -6,7 +6,7 @@ use crate::BlockHash;
 use crate::fault::Error;
 use crate::params::Params;
 use crate::sum::{Proof, Total, Unproven, new_salt};
-use chain::FaultReport;
+use blockmill_verdict::FaultReport;
 use ruint::aliases::U256;
 
 /// Parts of the sum on their way to zero.

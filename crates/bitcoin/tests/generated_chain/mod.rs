@@ -7,7 +7,7 @@ use crate::generated_headers::Random;
 use crate::naive::{Plain, Tx, TxIn, TxOut};
 use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::params::Params;
-use crypto::sha256d;
+use blockmill_crypto::sha256d;
 use std::collections::VecDeque;
 
 /// What each transaction pays.
@@ -41,10 +41,11 @@ pub fn locked(lock: Lock, script: &[u8]) -> Vec<u8> {
     match lock {
         Lock::Plain => script.to_vec(),
         Lock::Script => {
-            let hash = <ripemd::Ripemd160 as ripemd::Digest>::digest(crypto::sha256(script));
+            let hash =
+                <ripemd::Ripemd160 as ripemd::Digest>::digest(blockmill_crypto::sha256(script));
             [&[0xa9, 20][..], &hash, &[0x87]].concat()
         }
-        Lock::Witness => [&[0, 32][..], &crypto::sha256(script)].concat(),
+        Lock::Witness => [&[0, 32][..], &blockmill_crypto::sha256(script)].concat(),
     }
 }
 

@@ -3,16 +3,16 @@
 #![allow(dead_code)] // each test program uses its own part of this module
 
 use crate::naive_connect::{Chain, Owned};
-use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
+use blockmill_archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::chainstate::Chainstate;
 use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_of};
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{BlockHash, OutPoint, Txid};
+use blockmill_store::Table;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use store::Table;
 
 /// An import of everything, with all that is fast.
 pub fn options(params: Params) -> Options {
@@ -79,7 +79,7 @@ impl End {
     pub fn naive(blocks: &[Vec<u8>]) -> Self {
         let mut chain = Chain::default();
         let undo: Vec<_> = blocks.iter().filter_map(|block| chain.connect(block)).collect();
-        let hash = BlockHash(crypto::sha256d(&blocks.last().unwrap()[..80]));
+        let hash = BlockHash(blockmill_crypto::sha256d(&blocks.last().unwrap()[..80]));
         let tip = (blocks.len() as u32 - 1, hash.to_string());
         Self { tip, statistics: statistics(&chain.coins), coins: chain.coins, undo }
     }
@@ -131,7 +131,7 @@ pub fn statistics(coins: &HashMap<OutPoint, Owned>) -> Statistics {
         found.script_bytes += coin.script.len() as u64;
         last = Some(outpoint.txid);
     }
-    found.hash_serialized = crypto::sha256d(&bytes);
+    found.hash_serialized = blockmill_crypto::sha256d(&bytes);
     found
 }
 

@@ -6,7 +6,7 @@
 use crate::generated_chain::Maker;
 use crate::imports::{self, options, with};
 use crate::naive_connect::{Chain, Owned};
-use archive::blkdat::{BlockFiles, Network, open};
+use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::datadir::{BlocksWriter, Options as Keys, Stands, XorKey};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
@@ -15,11 +15,11 @@ use blockmill_bitcoin::undo::{self, Reader};
 use blockmill_bitcoin::unit::documents::{Bodies, Coins, Execution, Headers, Salt, Table};
 use blockmill_bitcoin::unit::{self, Join};
 use blockmill_bitcoin::{Error, Level};
-use chain::Status;
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
-use testkit::Random;
 
 pub const KEYS: Keys =
     Keys { blocks_key: XorKey(*b"blockmil"), coins_key: XorKey(*b"\x01ldatadi") };

@@ -14,7 +14,7 @@ pub struct Source {
 /// All real blocks.
 #[allow(dead_code)]
 pub fn all() -> Vec<Source> {
-    let folder = testkit::fixture("bitcoin");
+    let folder = blockmill_testkit::fixture("bitcoin");
     let mut sources = vec![
         framed(&folder.join("mainnet-0-4521.dat"), 4_522),
         framed(&folder.join("testnet3-0-400.dat"), 400),
@@ -22,7 +22,11 @@ pub fn all() -> Vec<Source> {
     let text = std::fs::read_to_string(folder.join("regtest-1-206.hex.txt")).unwrap();
     sources.push(Source {
         name: "regtest".into(),
-        blocks: text.lines().filter(|line| !line.is_empty()).map(testkit::hex::decode).collect(),
+        blocks: text
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(blockmill_testkit::hex::decode)
+            .collect(),
     });
     assert_eq!(sources[2].blocks.len(), 206);
     let mut paths: Vec<_> =

@@ -6,10 +6,10 @@ use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
 use blockmill_bitcoin::types::{Amount, Block, Span};
-use crypto::Signatures;
+use blockmill_crypto::Signatures;
+pub use blockmill_testkit::Random;
+pub use blockmill_testkit::hex::decode as hex;
 use serde_json::Value;
-pub use testkit::Random;
-pub use testkit::hex::decode as hex;
 
 /// All rules of today.
 pub const ALL: Flags = Flags::P2SH
@@ -22,7 +22,7 @@ pub const ALL: Flags = Flags::P2SH
 
 /// One of Bitcoin Core's test vector files.
 pub fn vectors(name: &str) -> Vec<Value> {
-    let path = testkit::path_of("core_source").join("test/data").join(name);
+    let path = blockmill_testkit::path_of("core_source").join("test/data").join(name);
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 

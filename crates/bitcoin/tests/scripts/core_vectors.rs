@@ -3,7 +3,7 @@
 use super::assembly::{Assembler, Draft, DraftInput, compact_size};
 use super::case::{ALL, Case, Coins, hex, vectors};
 use blockmill_bitcoin::script::{Flags, LegacyHashes, SegwitHashes, Spend, TaprootHashes};
-use crypto::{sha256, sha256d};
+use blockmill_crypto::{sha256, sha256d};
 use secp256k1::{Scalar, XOnlyPublicKey};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn flags(names: &str) -> (Flags, bool) {
     (flags, known)
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn signature_hashes_of_random_transactions() {
     let rows = vectors("sighash.json");
@@ -58,11 +58,11 @@ fn signature_hashes_of_random_transactions() {
     assert!(checked >= 500);
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn script_tests() {
     let rows = vectors("script_tests.json");
-    let assembler = Assembler::new(&testkit::path_of("core_source"));
+    let assembler = Assembler::new(&blockmill_testkit::path_of("core_source"));
     let (mut exact, mut all, mut recognised) = (0, 0, 0);
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let (witness, row) = match row.split_first().unwrap() {
@@ -175,11 +175,11 @@ fn transaction_of(assembler: &Assembler, row: &[Value]) -> Option<Case> {
     Case::new(&bytes, coins)
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn valid_transactions() {
     let rows = vectors("tx_valid.json");
-    let assembler = Assembler::new(&testkit::path_of("core_source"));
+    let assembler = Assembler::new(&blockmill_testkit::path_of("core_source"));
     let (mut checked, mut recognised) = (0, 0);
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let case = transaction_of(&assembler, row).unwrap();
@@ -194,11 +194,11 @@ fn valid_transactions() {
     assert!(checked > 100 && recognised > 40);
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn invalid_transactions() {
     let rows = vectors("tx_invalid.json");
-    let assembler = Assembler::new(&testkit::path_of("core_source"));
+    let assembler = Assembler::new(&blockmill_testkit::path_of("core_source"));
     let mut checked = 0;
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let (flags, known) = flags(row[2].as_str().unwrap());
@@ -214,10 +214,10 @@ fn invalid_transactions() {
     assert!(checked > 60);
 }
 
-#[testkit::needs(core_source)]
+#[blockmill_testkit::needs(core_source)]
 #[test]
 fn taproot_hashes_and_signatures_of_wallets() {
-    let folder = testkit::path_of("core_source");
+    let folder = blockmill_testkit::path_of("core_source");
     let path = folder.join("test/data/bip341_wallet_vectors.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     for vector in all["keyPathSpending"].as_array().unwrap() {

@@ -142,10 +142,11 @@ fn change_bits(block: &Block, coins: &Coins, flags: Flags, times: usize, seed: u
     assert!(refused > times / 3);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn regtest_1_to_206() {
-    let text = std::fs::read_to_string(testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
+    let text = std::fs::read_to_string(blockmill_testkit::fixture("bitcoin/regtest-1-206.hex.txt"))
+        .unwrap();
     let mut known = HashMap::new();
     let mut total = 0;
     for (height, line) in (1..).zip(text.lines()) {
@@ -161,10 +162,10 @@ fn regtest_1_to_206() {
     assert!(total > 0);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mainnet_0_to_4521() {
-    let file = testkit::read("bitcoin/mainnet-0-4521.dat");
+    let file = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
     let mut rest = &file[..];
     let (mut blocks, mut known) = (Vec::new(), HashMap::new());
     while let Some(([0xf9, 0xbe, 0xb4, 0xd9, size @ ..], after)) = rest.split_first_chunk::<8>() {
@@ -180,13 +181,13 @@ fn mainnet_0_to_4521() {
     for scripts in [Scripts::Library, Scripts::Templates] {
         let mut batch = blockmill_bitcoin::script::ScriptBatch::default();
         let start = thread_time();
-        assert_eq!(batch.verify(&parts, scripts, &crypto::Signatures::detect()), Ok(()));
+        assert_eq!(batch.verify(&parts, scripts, &blockmill_crypto::Signatures::detect()), Ok(()));
         println!("{} blocks in {:?}", parts.len(), thread_time() - start);
         report("mainnet 0 to 4521", batch.counts());
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mainnet_300025() {
     with_undo("blocks/bcoin-block300025.raw", "undo/bcoin-block300025-undo.raw", |block, coins| {
@@ -198,7 +199,7 @@ fn mainnet_300025() {
     });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn mainnet_928816() {
     with_undo("blocks/bcoin-block928816.raw", "undo/bcoin-block928816-undo.raw", |block, coins| {
@@ -208,6 +209,6 @@ fn mainnet_928816() {
 }
 
 fn with_undo(block_file: &str, undo_file: &str, check: impl Fn(&Block, &Coins)) {
-    let read = |name: &str| testkit::read(format!("bitcoin/{name}"));
+    let read = |name: &str| blockmill_testkit::read(format!("bitcoin/{name}"));
     check(&block(&read(block_file)), &coins_of(&read(undo_file)));
 }

@@ -9,8 +9,8 @@ use super::naive;
 use blockmill_bitcoin::script::{
     Flags, LegacyHashes, Part, Scripts, SegwitHashes, Spend, TaprootHashes,
 };
-use crypto::sha256;
-use interpreter::{Error, Transaction};
+use blockmill_crypto::sha256;
+use blockmill_interpreter::{Error, Transaction};
 use ripemd::{Digest, Ripemd160};
 use secp256k1::{Keypair, Message, PublicKey, SecretKey};
 

@@ -1,10 +1,10 @@
 //! Flags of `generate`.
 
 use super::{Outputs, target};
-use archive::Target;
+use blockmill_archive::Target;
+use blockmill_generate::ethereum::executable::{FORKS, Work};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, value_parser};
-use generate::ethereum::executable::{FORKS, Work};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]

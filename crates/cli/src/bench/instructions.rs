@@ -3,11 +3,11 @@
 use crate::answer::Answer;
 use crate::args::Bench;
 use anyhow::{Context, Result, ensure};
-use lab::definition::Definition;
-use lab::instructions;
-use lab::scratch::Scratch;
-use lab::shape::Shape;
-use pipeline::disk::replace_file;
+use blockmill_bench::definition::Definition;
+use blockmill_bench::instructions;
+use blockmill_bench::scratch::Scratch;
+use blockmill_bench::shape::Shape;
+use blockmill_pipeline::disk::replace_file;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -34,7 +34,7 @@ pub fn count(args: &Bench, definitions: &[(Definition, Shape)], json: bool) -> R
         }
         Err(_) => (String::new(), vec![]),
     };
-    let compiler = program::compiler();
+    let compiler = blockmill_program::compiler();
     let others: Vec<_> = recorded.iter().map(|section| section.compiler.clone()).collect();
     let recorded = recorded.into_iter().find(|section| section.compiler == compiler);
     let alike = recorded.is_some();

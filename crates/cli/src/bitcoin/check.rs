@@ -2,8 +2,8 @@
 
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::Result;
-use bitcoin::check::{self, Damage, Part};
-use chain::grouped;
+use blockmill_bitcoin::check::{self, Damage, Part};
+use blockmill_verdict::grouped;
 use std::path::Path;
 
 /// Checks the store in `data`.

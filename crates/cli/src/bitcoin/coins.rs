@@ -2,15 +2,15 @@
 
 use crate::answer::Answer;
 use anyhow::{Context, Result};
-use bitcoin::coins::Statistics;
-use bitcoin::import::Tip;
-use bitcoin::inspect::{core_state, is_store, stored};
-use bitcoin::sources::{SourceState, Sources};
-use chain::{Reversed, Shortfall, ShortfallKind, counted, grouped};
+use blockmill_bitcoin::coins::Statistics;
+use blockmill_bitcoin::import::Tip;
+use blockmill_bitcoin::inspect::{core_state, is_store, stored};
+use blockmill_bitcoin::sources::{SourceState, Sources};
+use blockmill_platform::files::FileKind;
+use blockmill_verdict::{Reversed, Shortfall, ShortfallKind, counted, grouped};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use system::files::FileKind;
 
 /// Looks at the store of a Bitcoin import.
 pub fn run(folder: &Path, json: bool) -> Result<Answer> {
@@ -46,7 +46,7 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
 
 /// A store whose block files are gone can only be handed over or verified when they are back.
 fn answer(folder: &Path, sources: &Sources) -> Answer {
-    let missing = |error: bitcoin::Error| Answer {
+    let missing = |error: blockmill_bitcoin::Error| Answer {
         shortfalls: vec![Shortfall::new(ShortfallKind::MissingBlocks, error.to_string())],
         ..Answer::of(error.status())
     };
@@ -144,7 +144,7 @@ impl Coins<'_> {
 
 /// Satoshis as bitcoins, exactly.
 fn bitcoins(satoshis: u128) -> String {
-    let one = u128::from(bitcoin::params::COIN);
+    let one = u128::from(blockmill_bitcoin::params::COIN);
     let whole = u64::try_from(satoshis / one).unwrap_or(u64::MAX);
     format!("{}.{:08}", grouped(whole), satoshis % one)
 }

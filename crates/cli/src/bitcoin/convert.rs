@@ -8,18 +8,18 @@ use crate::convert::{expect_room, print_notes, written};
 use crate::host;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
-use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
-use archive::output::{keep_apart, keep_store_apart, will_go};
-use bitcoin::Error;
-use bitcoin::datadir::SharedFiles;
-use bitcoin::export;
-use bitcoin::import::{Options, Run};
-use bitcoin::record;
-use chain::{Status, counted, grouped};
-use pipeline::Cancel;
+use blockmill_archive::blkdat::{BlockFiles, WriterOptions, XorKey};
+use blockmill_archive::output::{keep_apart, keep_store_apart, will_go};
+use blockmill_bitcoin::Error;
+use blockmill_bitcoin::datadir::SharedFiles;
+use blockmill_bitcoin::export;
+use blockmill_bitcoin::import::{Options, Run};
+use blockmill_bitcoin::record;
+use blockmill_pipeline::Cancel;
+use blockmill_store::disk::ScratchDisk;
+use blockmill_verdict::{Status, counted, grouped};
 use std::path::Path;
 use std::sync::Arc;
-use store::disk::ScratchDisk;
 
 /// Writes the chain of some files; without printing when the last is true.
 type Write = fn(&Convert, &BlockFiles, &Options, bool) -> Result<Answer>;
@@ -125,7 +125,7 @@ fn from_store(
 
 /// Says which bytes were not copied.
 fn print_shared(shared: &SharedFiles) {
-    let bytes = report::bytes(shared.bytes);
+    let bytes = blockmill_report::bytes(shared.bytes);
     let how = match (shared.reflinks, shared.hard_links) {
         (0, 0) => return,
         (_, 0) => "share their bytes on disk with the source's",

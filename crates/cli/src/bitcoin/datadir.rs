@@ -3,12 +3,12 @@
 
 use super::inspect::{SHOWN, print_some};
 use crate::answer::Answer;
-use archive::blkdat::BlockFiles;
-use bitcoin::datadir::{CheckedDatadir, Part};
-use bitcoin::index::WrongLength;
-use bitcoin::inspect::{Inspection, Meaning};
-use chain::{FaultReport, Shortfall, Status, grouped};
-use report::counted;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_bitcoin::datadir::{CheckedDatadir, Part};
+use blockmill_bitcoin::index::WrongLength;
+use blockmill_bitcoin::inspect::{Inspection, Meaning};
+use blockmill_report::counted;
+use blockmill_verdict::{FaultReport, Shortfall, Status, grouped};
 use serde_json::{Value, json};
 
 /// The status, with damaged length fields and files that are missing.

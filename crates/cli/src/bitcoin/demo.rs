@@ -4,10 +4,10 @@
 use crate::demo::{Steps, flip};
 use crate::host;
 use anyhow::{Context, Result, bail, ensure};
-use archive::blkdat::{self, BodyReader};
-use bitcoin::inspect::inspect;
-use bitcoin::types::{Block, Span};
-use chain::Status;
+use blockmill_archive::blkdat::{self, BodyReader};
+use blockmill_bitcoin::inspect::inspect;
+use blockmill_bitcoin::types::{Block, Span};
+use blockmill_verdict::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -7,11 +7,11 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::unit::{Documents, sealed};
 use anyhow::{Context, Result, bail};
-use bitcoin::import::{Options, Run as Ended};
-use bitcoin::{Error, Level};
-use columns::bitcoin::{making, making_of_unit, tables};
-use columns::{Facts, Verdict};
-use pipeline::{Cancel, NotMade};
+use blockmill_bitcoin::import::{Options, Run as Ended};
+use blockmill_bitcoin::{Error, Level};
+use blockmill_export::bitcoin::{making, making_of_unit, tables};
+use blockmill_export::{Facts, Verdict};
+use blockmill_pipeline::{Cancel, NotMade};
 use serde_json::json;
 
 /// `blockmill export` of block files.
@@ -26,7 +26,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-export-").tempdir();
     let folder = folder.context("cannot create a folder for coins")?;
-    archive::output::will_go(folder.path());
+    blockmill_archive::output::will_go(folder.path());
     let (ended, mut outcome) = job.engine(folder.path(), &run)?;
     let mut files = vec![];
     // what is missing or damaged in the files is no error of the engine

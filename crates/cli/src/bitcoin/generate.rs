@@ -4,10 +4,10 @@ use crate::answer::Answer;
 use crate::args::{self, GenerateBitcoin};
 use crate::generate::write;
 use anyhow::Result;
-use archive::blkdat;
-use archive::output::Shape;
-use chain::{Reversed, grouped};
-use generate::bitcoin::{Order, Recipe, generate};
+use blockmill_archive::blkdat;
+use blockmill_archive::output::Shape;
+use blockmill_generate::bitcoin::{Order, Recipe, generate};
+use blockmill_verdict::{Reversed, grouped};
 use serde_json::json;
 use std::thread::available_parallelism;
 

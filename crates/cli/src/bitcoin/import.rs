@@ -9,18 +9,18 @@ use crate::import::{Ending, Run, kept};
 use crate::progress::Display;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
-use archive::Family;
-use archive::blkdat::BlockFiles;
-use bitcoin::data_folder::{expect_own, keep_challenge};
-use bitcoin::import::{Options, Run as Ended, import as engine};
-use bitcoin::option_table::Setting;
-use bitcoin::{BlockHash, Error, Level, inspect, record};
-use chain::FaultReport;
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_archive::blkdat::BlockFiles;
+use blockmill_bitcoin::data_folder::{expect_own, keep_challenge};
+use blockmill_bitcoin::import::{Options, Run as Ended, import as engine};
+use blockmill_bitcoin::option_table::Setting;
+use blockmill_bitcoin::{BlockHash, Error, Level, inspect, record};
+use blockmill_pipeline::Cancel;
+use blockmill_store::disk::ScratchDisk;
+use blockmill_verdict::FaultReport;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::disk::ScratchDisk;
 
 /// `blockmill import` of block files.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
@@ -45,7 +45,7 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
     let folder = folder.context("cannot create a folder for coins")?;
     job.options.disk = Arc::new(ScratchDisk);
-    archive::output::will_go(folder.path());
+    blockmill_archive::output::will_go(folder.path());
     let answer = job.run(folder.path(), false, run);
     folder.close().context("cannot remove the folder of the coins")?;
     answer
@@ -129,7 +129,8 @@ impl Job {
         run: Run,
     ) -> Result<Answer> {
         let Self { files, options, mut notes, .. } = self;
-        let mut record = record::of(ended, outcome, &files, &options, program::this(), &run.label);
+        let mut record =
+            record::of(ended, outcome, &files, &options, blockmill_program::this(), &run.label);
         record.notes.append(&mut notes);
         record.notes.extend(files.copied());
         if !stores {
@@ -184,8 +185,9 @@ pub fn bring_up_to_date(
 
 /// The bytes of so many MiB for coins, if the machine has as many.
 pub fn cache(mebibytes: u64) -> Result<u64> {
-    let (wanted, found) = (mebibytes << 20, pipeline::machine::Machine::detect().memory_bytes);
-    let shown = report::bytes(found);
+    let (wanted, found) =
+        (mebibytes << 20, blockmill_pipeline::machine::Machine::detect().memory_bytes);
+    let shown = blockmill_report::bytes(found);
     ensure!(
         found == 0 || wanted <= found,
         "--cache {mebibytes}: expected fewer MiB than this machine has, found {shown} in all"
@@ -195,7 +197,7 @@ pub fn cache(mebibytes: u64) -> Result<u64> {
 
 /// The last block of the store, read again from the disk: nothing else is said to be committed.
 pub fn committed(data: &Path, options: &Options, notes: &mut Vec<String>) -> Option<u64> {
-    match bitcoin::chainstate::committed(data, options) {
+    match blockmill_bitcoin::chainstate::committed(data, options) {
         Ok(tip) => tip.map(|tip| tip.height.into()),
         Err(error) => {
             notes.push(format!("the store cannot be read again: {error}"));
@@ -219,7 +221,9 @@ pub fn hint(error: &Error) -> Option<&'static str> {
             Some("`blockmill verify DATADIR --with coins=sum` on one machine names what is wrong")
         }
         Error::OtherChain { .. } => Some("use another --data folder for it"),
-        Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
+        Error::Damaged(_) | Error::Store(blockmill_store::Error::Damaged { .. }) => {
+            Some(blockmill_store::DAMAGE_HINT)
+        }
         _ => None,
     }
 }

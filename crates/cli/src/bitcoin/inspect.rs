@@ -7,12 +7,12 @@ use crate::args::Inspect;
 use crate::host;
 use crate::inspect::print_left_out;
 use anyhow::Result;
-use archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
-use bitcoin::datadir::check;
-use bitcoin::index::{Branch, Found, Gap, Refused, Why};
-use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, Meaning, Place, inspect};
-use chain::grouped;
-use report::counted;
+use blockmill_archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
+use blockmill_bitcoin::datadir::check;
+use blockmill_bitcoin::index::{Branch, Found, Gap, Refused, Why};
+use blockmill_bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, Meaning, Place, inspect};
+use blockmill_report::counted;
+use blockmill_verdict::grouped;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>> {
         return Ok(None);
     };
     let Some(datadir) = folder.parent() else { return Ok(None) };
-    Ok(bitcoin::inspect::is_datadir(datadir)?.then(|| datadir.to_path_buf()))
+    Ok(blockmill_bitcoin::inspect::is_datadir(datadir)?.then(|| datadir.to_path_buf()))
 }
 
 /// Files and what was found in them.
@@ -124,7 +124,7 @@ impl View<'_> {
         }
         let id = tree.hash(summary.tip);
         println!("chain: heights 0 to {}, tip {id}", grouped(summary.height.into()));
-        let date = report::date(tree.time(summary.tip).into()).unwrap_or_default();
+        let date = blockmill_report::date(tree.time(summary.tip).into()).unwrap_or_default();
         let bits = (tree.chain_work(summary.tip) as f64).log2();
         println!("       the tip's time is {date}; 2^{bits:.1} hashes of work");
     }
@@ -163,7 +163,7 @@ impl View<'_> {
 
     /// A block that is linked to nothing: all that it says of where it belongs.
     fn block(&self, found: &Found) -> String {
-        let date = report::date(found.header().time().into()).unwrap_or_default();
+        let date = blockmill_report::date(found.header().time().into()).unwrap_or_default();
         let (id, previous) = (found.hash, found.header().previous());
         format!("{id} of {date}, after {previous}")
     }

@@ -2,9 +2,9 @@
 
 use crate::args::bytes_of;
 use anyhow::{Context, Result, bail};
-use archive::blkdat::{self, BlockFiles, Network};
-use bitcoin::data_folder::kept_signet;
-use bitcoin::params::Params;
+use blockmill_archive::blkdat::{self, BlockFiles, Network};
+use blockmill_bitcoin::data_folder::kept_signet;
+use blockmill_bitcoin::params::Params;
 use std::path::PathBuf;
 
 /// Opens block files and finds out their network, unless the user says it, or one of `stores` keeps
@@ -41,7 +41,7 @@ pub fn open<'p>(
 fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
     let files = match blkdat::open(paths, None) {
         Ok(files) => files,
-        Err(error @ archive::Error::Io { .. }) => return Err(error.into()),
+        Err(error @ blockmill_archive::Error::Io { .. }) => return Err(error.into()),
         // the name of the network may be what lacks
         Err(_) => return Ok(()),
     };

@@ -3,11 +3,11 @@
 use crate::args::Command;
 use crate::data_folder;
 use anyhow::Result;
-use archive::{Family, Output};
-use bitcoin::Error;
-use bitcoin::chainstate;
-use bitcoin::import::Options;
-use bitcoin::sources::Sources;
+use blockmill_archive::{Family, Output};
+use blockmill_bitcoin::Error;
+use blockmill_bitcoin::chainstate;
+use blockmill_bitcoin::import::Options;
+use blockmill_bitcoin::sources::Sources;
 use std::path::{Path, PathBuf};
 
 /// Puts the block files in the place of the stores that a command was given.

@@ -8,16 +8,16 @@ use crate::answer::Answer;
 use crate::args::Verification;
 use crate::unit::{Documents, sealed, with_boundary};
 use anyhow::{Context, Result, bail, ensure};
-use archive::blkdat::{BlockFile, BlockFiles};
-use bitcoin::import::{Options, Run};
-use bitcoin::inspect::whose_coins;
-use bitcoin::unit::documents::{
+use blockmill_archive::blkdat::{BlockFile, BlockFiles};
+use blockmill_bitcoin::import::{Options, Run};
+use blockmill_bitcoin::inspect::whose_coins;
+use blockmill_bitcoin::unit::documents::{
     Bodies, Coins, Document, Execution, Finding, Headers, Salt, Source, Table, Verdict,
 };
-use bitcoin::unit::{Join, add_coins, bodies, coins, execute, headers};
-use bitcoin::{Error, Level, record};
-use chain::{FaultReport, Status, counted, grouped};
-use pipeline::Cancel;
+use blockmill_bitcoin::unit::{Join, add_coins, bodies, coins, execute, headers};
+use blockmill_bitcoin::{Error, Level, record};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{FaultReport, Status, counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

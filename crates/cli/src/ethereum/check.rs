@@ -2,15 +2,15 @@
 
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
-use chain::{Level, Status};
-use ethereum::check::{self, Finding};
-use ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
-use ethereum::fault;
-use ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
-use ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
-use pipeline::Cancel;
+use blockmill_ethereum::check::{self, Finding};
+use blockmill_ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
+use blockmill_ethereum::fault;
+use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
+use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Damage, Error};
+use blockmill_verdict::{Level, Status};
 use std::path::Path;
-use store::{ChainStore, Damage, Error};
 
 /// Checks the store in `data`, and repairs it on request; the second value says whether that was
 /// done and nothing is damaged any more.

@@ -6,11 +6,11 @@ use crate::args::Convert;
 use crate::convert::{expect_room, status, written};
 use crate::stop;
 use anyhow::{Context, Result};
-use archive::{Archive, Files, Format, Want};
-use chain::Shortfall;
-use ethereum::convert::{self, Conversion};
-use ethereum::fault::Error;
-use pipeline::Cancel;
+use blockmill_archive::{Archive, Files, Format, Want};
+use blockmill_ethereum::convert::{self, Conversion};
+use blockmill_ethereum::fault::Error;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::Shortfall;
 
 /// `blockmill convert --to FORMAT`, a format of Ethereum archives.
 pub fn run(
@@ -54,7 +54,7 @@ pub fn run(
 
 /// What the blocks had and the output, which is `written`, has not.
 pub fn left_out(access_lists: u64, written: &str) -> Option<String> {
-    let lists = report::counted(access_lists, "block access list");
+    let lists = blockmill_report::counted(access_lists, "block access list");
     (access_lists > 0).then(|| format!("left out: {lists} (EIP-7928), which {written} has"))
 }
 

@@ -3,7 +3,7 @@
 use crate::args::Demo;
 use crate::demo::{Steps, flip};
 use anyhow::{Context, Result, ensure};
-use chain::Status;
+use blockmill_verdict::Status;
 use std::fs;
 use std::path::Path;
 

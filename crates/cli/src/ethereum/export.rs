@@ -7,15 +7,15 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::unit::sealed;
 use anyhow::Result;
-use chain::{Hex, Progress, Status};
-use columns::ethereum::{Sink as Columns, tables};
-use columns::{Facts, Verdict};
-use ethereum::commit::Sink;
-use ethereum::fault::Error;
-use ethereum::import::{Options, Run as Done};
-use ethereum::unit::boundary::Boundary;
-use ethereum::unit::verify_unit_into;
-use pipeline::{Cancel, NotMade};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::{Options, Run as Done};
+use blockmill_ethereum::unit::boundary::Boundary;
+use blockmill_ethereum::unit::verify_unit_into;
+use blockmill_export::ethereum::{Sink as Columns, tables};
+use blockmill_export::{Facts, Verdict};
+use blockmill_pipeline::{Cancel, NotMade};
+use blockmill_verdict::{Hex, Progress, Status};
 use serde_json::json;
 
 /// `blockmill export` of an archive.

@@ -4,12 +4,12 @@ use crate::answer::Answer;
 use crate::args::GenerateEthereum;
 use crate::generate::write;
 use anyhow::{Context, Result};
-use archive::Output;
-use archive::output::Shape;
-use chain::{Hex, grouped};
-use generate::ethereum::executable::{self, FORKS, Made, Recipe, Work};
-use generate::ethereum::transfers as transfer_chains;
-use generate::ethereum::{self as header_chains, generate};
+use blockmill_archive::Output;
+use blockmill_archive::output::Shape;
+use blockmill_generate::ethereum::executable::{self, FORKS, Made, Recipe, Work};
+use blockmill_generate::ethereum::transfers as transfer_chains;
+use blockmill_generate::ethereum::{self as header_chains, generate};
+use blockmill_verdict::{Hex, grouped};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -5,11 +5,11 @@ use crate::args::Heal;
 use crate::check::Watch;
 use crate::{data_folder, stop};
 use anyhow::{Context, Result};
-use archive::Family;
-use chain::{FaultReport, Status, grouped};
-use ethereum::durable::{ExecutedStore, HEALED_APART, Healing};
-use ethereum::state::Healed;
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Healing};
+use blockmill_ethereum::state::Healed;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{FaultReport, Status, grouped};
 use serde_json::json;
 
 /// Damaged places that are printed; all are in the document of `--json`.

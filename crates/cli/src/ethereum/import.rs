@@ -9,23 +9,23 @@ use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
 use anyhow::{Context, Result, bail, ensure};
-use archive::{Archive, ChunkLimit, Family};
-use chain::grouped;
-use ethereum::commit::Sink;
-use ethereum::durable::{ExecutedStore, Limits, kept_options};
-use ethereum::error::Rule;
-use ethereum::ethash::Caches;
-use ethereum::fault::{Cause, Error};
-use ethereum::import::{Options, Run as Done, import as engine};
-use ethereum::option_table::{OF_BENCHMARKS, Setting};
-use ethereum::params::keep_in;
-use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::state::StateKind;
-use ethereum::{Hash, Level, record};
-use pipeline::Cancel;
+use blockmill_archive::{Archive, ChunkLimit, Family};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::{ExecutedStore, Limits, kept_options};
+use blockmill_ethereum::error::Rule;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::fault::{Cause, Error};
+use blockmill_ethereum::import::{Options, Run as Done, import as engine};
+use blockmill_ethereum::option_table::{OF_BENCHMARKS, Setting};
+use blockmill_ethereum::params::keep_in;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::state::StateKind;
+use blockmill_ethereum::{Hash, Level, record};
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Recovery, Tip};
+use blockmill_verdict::grouped;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::{ChainStore, Recovery, Tip};
 
 /// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
 const IMPORT_SEAL: &str = "1/100";
@@ -42,7 +42,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     setting(&asked.with)?;
     // nor does what is no archive
     Archive::open(&asked.paths)?;
-    let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
+    let (store, recovery) = ChainStore::open(&args.data, &blockmill_store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !quiet {
         tell_recovery(&recovery);
@@ -60,7 +60,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     }
     drop(store);
     let limits = limits(args, &job.options.setting, job.options.threads);
-    let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits)
+    let (store, _) = ExecutedStore::open(&args.data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
 }
@@ -201,7 +201,7 @@ impl Job {
     ) -> Result<Answer> {
         let Self { archive, options, shallow, .. } = self;
         let mut record =
-            record::of(ended, outcome, &archive, &options, program::this(), &run.label);
+            record::of(ended, outcome, &archive, &options, blockmill_program::this(), &run.label);
         record.notes.extend(shallow);
         record.notes.extend(archive.copied());
         record.notes.extend(note);
@@ -234,8 +234,8 @@ pub(super) fn hint(error: &Error) -> Option<&'static str> {
         Error::State(error) => Some(error.store()),
         _ => None,
     };
-    if matches!(of_store, Some(store::Error::Damaged { .. })) {
-        return Some(store::DAMAGE_HINT);
+    if matches!(of_store, Some(blockmill_store::Error::Damaged { .. })) {
+        return Some(blockmill_store::DAMAGE_HINT);
     }
     let Error::Fault(fault) = error else { return None };
     let Cause::Rule(violation) = &fault.cause else { return None };

@@ -5,12 +5,12 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::inspect::print_left_out;
 use anyhow::Result;
-use archive::{Archive, FileReport, Format, Inspection, TableReport};
-use chain::grouped;
+use blockmill_archive::{Archive, FileReport, Format, Inspection, TableReport};
+use blockmill_verdict::grouped;
 
 /// Looks at archives of any formats; their stores are some, too.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
-    let mut inspection = archive::inspect(&args.paths, args.deep)?;
+    let mut inspection = blockmill_archive::inspect(&args.paths, args.deep)?;
     inspection.files.iter_mut().try_for_each(name_chain)?;
     let answer = Answer::of(inspection.status());
     if json {

@@ -2,11 +2,11 @@
 
 use crate::paths::{is_file, is_folder};
 use anyhow::{Context, Result, bail};
-use archive::{Archive, ChunkLimit, Packed, Want};
-use ethereum::header::HeaderView;
-use ethereum::params::{ChainSpec, KeptError, Reached, expect_same_rules, kept_in};
+use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::params::{ChainSpec, KeptError, Reached, expect_same_rules, kept_in};
+use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
-use store::ChainStore;
 
 /// A chain, and where its rules were read.
 pub struct Found {
@@ -37,7 +37,7 @@ pub fn detect(
         expect_rules_of(store, chain, &found)?;
     }
     for path in paths {
-        if archive::is_block_store(path)? {
+        if blockmill_archive::is_block_store(path)? {
             expect_rules_of(&ChainStore::open_read_only(path)?.0, chain, &found)?;
         }
     }
@@ -57,7 +57,7 @@ fn find(
         return Ok(spec.into());
     }
     for path in paths {
-        if archive::is_block_store(path)?
+        if blockmill_archive::is_block_store(path)?
             && let Some(file) = kept_in(path)?
         {
             return from_file(&file, Some(&ChainStore::open_read_only(path)?.0));
@@ -151,13 +151,13 @@ pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     }
     let one = ChunkLimit { blocks: 1, ..ChunkLimit::default() };
     let mut reader = archive.reader(Want::default(), one, 0..=0)?;
-    let (mut packed, mut chunk) = (Packed::new(), archive::Chunk::new());
+    let (mut packed, mut chunk) = (Packed::new(), blockmill_archive::Chunk::new());
     if !reader.read(&mut packed)? {
         return Ok(None);
     }
     packed.unpack(&mut chunk)?;
     let header = chunk.headers.iter().next();
-    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&crypto::keccak256(raw))))
+    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&blockmill_crypto::keccak256(raw))))
 }
 
 /// A genesis.json in the same folder.

@@ -5,10 +5,10 @@ use super::state::Source;
 use crate::answer::Answer;
 use crate::args::Prove;
 use anyhow::Result;
-use chain::{Hex, Status};
-use ethereum::U256;
-use ethereum::state::{AccountProof, NodeBytes, SlotProof};
-use pipeline::Cancel;
+use blockmill_ethereum::U256;
+use blockmill_ethereum::state::{AccountProof, NodeBytes, SlotProof};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Hex, Status};
 use serde_json::{Value, json};
 
 /// `blockmill prove`.

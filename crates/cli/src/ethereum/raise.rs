@@ -12,14 +12,14 @@ use crate::args::Import;
 use crate::import::{RECORDS, default_record, run_import};
 use crate::paths::{is_file, is_folder};
 use anyhow::{Context, Result, bail};
-use ethereum::Level;
-use ethereum::params::{KEPT_FILES, keep_in};
-use pipeline::Cancel;
+use blockmill_ethereum::Level;
+use blockmill_ethereum::params::{KEPT_FILES, keep_in};
+use blockmill_pipeline::Cancel;
+use blockmill_platform::files::{self, FileKind};
+use blockmill_store::{ChainStore, Tip};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use store::{ChainStore, Tip};
-use system::files::{self, FileKind};
 
 /// What the manifest of a store is called whose place was taken: its files may go.
 const REPLACED: &str = "manifest.replaced";
@@ -76,7 +76,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
         }
         return Ok(answer);
     };
-    system::folders::exchange(&data, &folder)
+    blockmill_platform::folders::exchange(&data, &folder)
         .with_context(|| format!("cannot exchange {} and {}", data.display(), folder.display()))?;
     drop(store);
     let level = Level::stored(raised.level).map_or("unknown", Level::name);
@@ -103,7 +103,7 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
     let was_replaced = match ChainStore::open_read_only(&folder) {
         Ok((old, _)) => same_chain(&old)?,
         // the kill came between the last file and its folder
-        Err(error @ store::Error::Io { .. }) => return Err(error.into()),
+        Err(error @ blockmill_store::Error::Io { .. }) => return Err(error.into()),
         Err(_) if !is_folder(&folder)? => false,
         Err(_) if names(&folder)?.is_empty() => {
             fs::remove_dir(&folder)
@@ -121,7 +121,7 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
 /// Removes the store of headers in `old`, and moves everything else there to `data`. A sentence
 /// where something stays, as `data` has something of its name.
 fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
-    let manifest = old.join(store::MANIFEST);
+    let manifest = old.join(blockmill_store::MANIFEST);
     if is_file(&manifest)? {
         move_to(&manifest, &old.join(REPLACED))?;
     }
@@ -130,7 +130,7 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         let (path, to) = (old.join(&name), data.join(&name));
         if name == REPLACED {
             continue;
-        } else if store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)?) {
+        } else if blockmill_store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)?) {
             own.push(path);
         } else if !exists(&to)? {
             move_to(&path, &to)?;

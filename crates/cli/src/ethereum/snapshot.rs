@@ -9,20 +9,20 @@ use crate::check::{Checked, DamagedPart, Watch};
 use crate::convert::expect_room;
 use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
-use archive::Family;
-use archive::output::OutputFile;
-use chain::{FaultReport, Hex, Status, grouped};
-use ethereum::durable::ExecutedStore;
-use ethereum::fault::Error;
-use ethereum::header::HeaderView;
-use ethereum::params::ChainSpec;
-use ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
-use pipeline::Cancel;
-use report::counted;
+use blockmill_archive::Family;
+use blockmill_archive::output::OutputFile;
+use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
+use blockmill_pipeline::Cancel;
+use blockmill_report::counted;
+use blockmill_store::ChainStore;
+use blockmill_verdict::{FaultReport, Hex, Status, grouped};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use store::ChainStore;
 
 /// `blockmill convert DATA --to snapshot`.
 pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
@@ -48,7 +48,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         chain_id,
         genesis: spec.genesis.hash,
         number,
-        hash: crypto::keccak256(&encoded),
+        hash: blockmill_crypto::keccak256(&encoded),
         state_root: *header.state_root,
     };
     let Some(state) = source.state_behind(number, &spec, cancel)? else {
@@ -77,7 +77,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
             "bytes": written.bytes,
         }));
     }
-    println!("wrote {} to {out}: {}", amounts(&counts), report::bytes(written.bytes));
+    println!("wrote {} to {out}: {}", amounts(&counts), blockmill_report::bytes(written.bytes));
     println!("state root {} behind block {}", Hex(&head.state_root), grouped(number));
     println!("`blockmill check {out}` computes it from the file alone");
     Ok(Answer::ok())
@@ -94,7 +94,7 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     );
     data_folder::expect(data, Family::Ethereum)?;
     ensure!(
-        archive::is_block_store(data)?,
+        blockmill_archive::is_block_store(data)?,
         "--data {}: expected a store of blocks that ends with the snapshot's, found none",
         data.display()
     );
@@ -107,7 +107,7 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     }
     drop(blocks);
     let limits = limits(args, &setting, threads);
-    let (store, _) = ExecutedStore::open(data, &store::Options::default(), limits)
+    let (store, _) = ExecutedStore::open(data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let watch = Watch::new(size.len(), json, cancel);
@@ -194,7 +194,7 @@ pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
         }));
     }
     let chain = chain.unwrap_or_else(|| format!("genesis {}", Hex(&head.genesis)));
-    println!("format         flat snapshot, {}", report::bytes(size));
+    println!("format         flat snapshot, {}", blockmill_report::bytes(size));
     println!("network        {chain}, chain {}", head.chain_id);
     println!("state          behind block {} {hash}", grouped(head.number));
     match found {

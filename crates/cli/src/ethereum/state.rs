@@ -2,11 +2,11 @@
 
 use super::network;
 use anyhow::{Context, Result, ensure};
-use chain::Hex;
-use ethereum::durable::ExecutedStore;
-use ethereum::params::ChainSpec;
-use ethereum::state::{NodeSet, State, StateKind};
-use pipeline::Cancel;
+use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::state::{NodeSet, State, StateKind};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::Hex;
 use std::path::Path;
 
 /// A store that is only read.

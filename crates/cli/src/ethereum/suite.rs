@@ -4,16 +4,16 @@ use crate::answer::Answer;
 use crate::args::Test;
 use crate::documents;
 use anyhow::{Context, Error, Result, ensure};
-use chain::{FaultReport, Hex, Status};
-use ethereum::suite::{self, Case, Verdict};
-use pipeline::Cancel;
+use blockmill_ethereum::suite::{self, Case, Verdict};
+use blockmill_pipeline::Cancel;
+use blockmill_platform::files::{self, FileKind};
+use blockmill_verdict::{FaultReport, Hex, Status};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use system::files::{self, FileKind};
 
 /// How many cases of a network passed, failed, were not run.
 type Counts = BTreeMap<String, [u64; 3]>;

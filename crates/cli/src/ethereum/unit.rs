@@ -8,16 +8,16 @@ use crate::host;
 use crate::progress::Display;
 use crate::unit::with_boundary;
 use anyhow::{Context, Result, ensure};
-use archive::ChunkLimit;
-use chain::{Status, grouped};
-use ethereum::Level;
-use ethereum::ethash::Caches;
-use ethereum::import::Options;
-use ethereum::params::ChainSpec;
-use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::unit::boundary::Boundary;
-use ethereum::unit::{join as join_units, verify_unit};
-use pipeline::Cancel;
+use blockmill_archive::ChunkLimit;
+use blockmill_ethereum::Level;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::import::Options;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::unit::boundary::Boundary;
+use blockmill_ethereum::unit::{join as join_units, verify_unit};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Status, grouped};
 use std::sync::Arc;
 
 /// Verifies an archive as a unit, behind the blocks of `after`.
@@ -98,7 +98,7 @@ pub fn join(
 fn tell(units: &[Boundary], boundary: &Boundary, status: Status) {
     let (Some(first), Some(last)) = (&boundary.first, &boundary.last) else { return };
     let (from, to) = (grouped(first.number), grouped(last.number));
-    let units = report::counted(units.len() as u64, "unit");
+    let units = blockmill_report::counted(units.len() as u64, "unit");
     let chain = &boundary.asked.chain;
     let anchor = boundary.anchor.as_ref().map_or(String::new(), |anchor| {
         format!(", as far as block {} is right", grouped(anchor.number))

@@ -2,13 +2,13 @@
 
 use crate::unwind::Unwound;
 use anyhow::{Context, Result};
-use ethereum::durable::{self, ExecutedStore, Limits};
-use pipeline::Cancel;
+use blockmill_ethereum::durable::{self, ExecutedStore, Limits};
+use blockmill_pipeline::Cancel;
 use std::path::Path;
 
 /// Makes block `to` the last one; none when asked to stop.
 pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> {
-    let options = store::Options::default();
+    let options = blockmill_store::Options::default();
     let (mut store, _) = ExecutedStore::open(data, &options, Limits::default())
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let done = store.unwind(to, cancel)?;

@@ -6,12 +6,12 @@ use super::state::Source;
 use crate::answer::Answer;
 use crate::{args, outputs};
 use anyhow::{Context, Result, bail};
-use archive::output::{OutputFile, Shape};
-use chain::{FaultReport, Hex, Status, grouped};
-use ethereum::execute::ExecutionError;
-use ethereum::execute::witness::{Document, Stateless, Witness, WitnessError};
-use ethereum::params::ChainSpec;
-use pipeline::Cancel;
+use blockmill_archive::output::{OutputFile, Shape};
+use blockmill_ethereum::execute::ExecutionError;
+use blockmill_ethereum::execute::witness::{Document, Stateless, Witness, WitnessError};
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{FaultReport, Hex, Status, grouped};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     let length = std::fs::metadata(file).map_or(0, |found| found.len());
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let most = length.saturating_mul(UNPACKED_FOR_A_BYTE).saturating_add(UNPACKED);
-    Ok(archive::read_whole(file, most.min(MOST_BYTES))?)
+    Ok(blockmill_archive::read_whole(file, most.min(MOST_BYTES))?)
 }
 
 fn execute(
@@ -148,7 +148,7 @@ fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
         bail!("the file does not say which chain this is: name it with --chain");
     };
     let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
-    match known.find(|spec| spec.chain_id == ethereum::U256::from(chain_id)) {
+    match known.find(|spec| spec.chain_id == blockmill_ethereum::U256::from(chain_id)) {
         Some(spec) => Ok(spec),
         None => bail!("chain {chain_id}: name it with --chain genesis.json"),
     }

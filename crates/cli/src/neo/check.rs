@@ -3,11 +3,11 @@
 use super::network;
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::Result;
-use chain::{Level, grouped};
-use neo::check::{self, Finding};
-use neo::types::UInt256;
+use blockmill_neo::check::{self, Finding};
+use blockmill_neo::types::UInt256;
+use blockmill_store::{ChainStore, Damage, Error};
+use blockmill_verdict::{Level, grouped};
 use std::path::Path;
-use store::{ChainStore, Damage, Error};
 
 /// What repairs a store of which something is gone.
 const ANEW: &str = "import the dumps again into a new folder";

@@ -6,12 +6,12 @@ use crate::convert::{expect_room, status, written};
 use crate::data_folder;
 use crate::stop;
 use anyhow::{Context, Error, Result, bail, ensure};
-use archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
-use archive::{ChunkLimit, Family};
-use chain::{FaultReport, Shortfall, Status};
-use neo::repeated::Compared;
-use pipeline::Cancel;
-use store::ChainStore;
+use blockmill_archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
+use blockmill_archive::{ChunkLimit, Family};
+use blockmill_neo::repeated::Compared;
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 
 /// Where blocks come from.
 enum Source {

@@ -2,8 +2,8 @@
 
 use crate::demo::{Steps, flip};
 use anyhow::{Context, Result, ensure};
-use chain::Status;
-use generate::neo::{CONFIGURATION, FILE};
+use blockmill_generate::neo::{CONFIGURATION, FILE};
+use blockmill_verdict::Status;
 use std::fs;
 use std::path::Path;
 

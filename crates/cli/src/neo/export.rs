@@ -5,11 +5,11 @@ use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
-use columns::neo::{tables, take};
-use columns::{Facts, Verdict};
-use neo::Error;
-use neo::import::{Options, Run as Ended};
-use pipeline::NotMade;
+use blockmill_export::neo::{tables, take};
+use blockmill_export::{Facts, Verdict};
+use blockmill_neo::Error;
+use blockmill_neo::import::{Options, Run as Ended};
+use blockmill_pipeline::NotMade;
 
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {

@@ -4,9 +4,9 @@ use crate::answer::Answer;
 use crate::args::GenerateNeo;
 use crate::generate::write;
 use anyhow::Result;
-use archive::output::Shape;
-use chain::grouped;
-use generate::neo::{CONFIGURATION, FILE, Recipe, generate};
+use blockmill_archive::output::Shape;
+use blockmill_generate::neo::{CONFIGURATION, FILE, Recipe, generate};
+use blockmill_verdict::grouped;
 use serde_json::json;
 use std::path::Path;
 

@@ -6,12 +6,12 @@ use crate::convert::expect_room;
 use crate::data_folder::{self, name_of};
 use crate::stop;
 use anyhow::{Context, Result, bail, ensure};
-use archive::Family;
-use chain::{Status, grouped};
-use neo::export::{Written, to_neo_go};
-use pipeline::Cancel;
+use blockmill_archive::Family;
+use blockmill_neo::export::{Written, to_neo_go};
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
+use blockmill_verdict::{Status, grouped};
 use std::path::Path;
-use store::ChainStore;
 
 /// `blockmill convert DATA --to neo-go`.
 pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
@@ -36,7 +36,7 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     let blocks = grouped(u64::from(written.height) + 1);
     let (pairs, transfers) = (grouped(written.pairs), grouped(written.transfers));
     println!("wrote {blocks} blocks, {pairs} pairs of contract storage and {transfers} transfers");
-    println!("to {out}: {} in tables", report::bytes(written.bytes));
+    println!("to {out}: {} in tables", blockmill_report::bytes(written.bytes));
     println!("state root {} after block {}", written.root, grouped(written.height.into()));
     println!("start neo-go with LevelDBOptions: DataDirectoryPath: {out}");
     println!("and KeepOnlyLatestState: {}: it goes on from there", !written.keeps_history);

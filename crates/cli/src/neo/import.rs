@@ -8,22 +8,22 @@ use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
 use anyhow::{Context, Result, bail, ensure};
-use archive::acc::{self, Dumps};
-use archive::{ChunkLimit, Family};
-use neo::commit::Sink;
-use neo::error::Rule;
-use neo::fault::Cause;
-use neo::import::{MEMORY, Options, Run as Ended, import as engine};
-use neo::ledger::Ledger;
-use neo::option_table::Setting;
-use neo::stored::Stored;
-use neo::{Error, Level, record};
-use pipeline::Cancel;
+use blockmill_archive::acc::{self, Dumps};
+use blockmill_archive::{ChunkLimit, Family};
+use blockmill_neo::commit::Sink;
+use blockmill_neo::error::Rule;
+use blockmill_neo::fault::Cause;
+use blockmill_neo::import::{MEMORY, Options, Run as Ended, import as engine};
+use blockmill_neo::ledger::Ledger;
+use blockmill_neo::option_table::Setting;
+use blockmill_neo::stored::Stored;
+use blockmill_neo::{Error, Level, record};
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
+use blockmill_store::disk::ScratchDisk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use store::ChainStore;
-use store::disk::ScratchDisk;
 use tempfile::TempDir;
 
 /// `blockmill import` of dumps.
@@ -33,7 +33,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
     let sink = match args.history {
         true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
-        true => Ledger::open_with_history(&args.data, &store::Options::default())
+        true => Ledger::open_with_history(&args.data, &blockmill_store::Options::default())
             .map(|ledger| kept(ledger, args)),
         false => sink(&args.data, job.options.level, args),
     };
@@ -45,7 +45,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 fn stored(data: &Path) -> Result<Option<Stored>> {
     match Stored::open(data) {
         Ok(store) => Ok(Some(store)),
-        Err(Error::Store(store::Error::NoStore { .. })) => Ok(None),
+        Err(Error::Store(blockmill_store::Error::NoStore { .. })) => Ok(None),
         Err(error) => {
             Err(error).with_context(|| format!("cannot open the store {}", data.display()))
         }
@@ -70,7 +70,7 @@ fn kept(ledger: Ledger, args: &Import) -> Sink {
 
 /// The store in a folder, for blocks of this level.
 fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
-    let options = store::Options::default();
+    let options = blockmill_store::Options::default();
     Ok(match level {
         Level::Execution => kept(Ledger::open(folder, &options)?, args),
         _ => Sink::Store(Box::new(ChainStore::open(folder, &options)?.0)),
@@ -139,8 +139,11 @@ impl Job {
         // of a name that is free: what a killed process left may have the number of this one
         let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
         let folder = folder.context("cannot create a folder for the state")?;
-        archive::output::will_go(folder.path());
-        let options = store::Options { disk: Arc::new(ScratchDisk), ..store::Options::default() };
+        blockmill_archive::output::will_go(folder.path());
+        let options = blockmill_store::Options {
+            disk: Arc::new(ScratchDisk),
+            ..blockmill_store::Options::default()
+        };
         let ledger = Ledger::open(folder.path(), &options)?;
         Ok((Sink::Ledger(Box::new(ledger)), Some(folder)))
     }
@@ -170,7 +173,8 @@ impl Job {
     /// The answer of a run of the engine.
     pub fn end(self, ended: &Ended, outcome: &Result<(), Error>, run: Run) -> Result<Answer> {
         let Self { dumps, options } = self;
-        let record = record::of(ended, outcome, &dumps, &options, program::this(), &run.label);
+        let record =
+            record::of(ended, outcome, &dumps, &options, blockmill_program::this(), &run.label);
         let ending = Ending {
             source: "these dumps hold",
             unit: "height",
@@ -189,7 +193,7 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("use another --data folder for it, or the configuration of the store")
         }
         Error::Blocks { .. } => Some("ask for that with --with, or use another --data folder"),
-        Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
+        Error::Store(blockmill_store::Error::Damaged { .. }) => Some(blockmill_store::DAMAGE_HINT),
         Error::Fault(fault) => match &fault.cause {
             Cause::Rule(violation) if violation.rule == Rule::Genesis => {
                 Some("these are dumps of another network: see --chain")

@@ -5,10 +5,10 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::inspect::print_left_out;
 use anyhow::Result;
-use archive::acc::{self, Batch, Dumps};
-use archive::{Damage, FileReport, Inspection};
-use chain::{ShortfallKind, Status, grouped};
-use neo::types::Block;
+use blockmill_archive::acc::{self, Batch, Dumps};
+use blockmill_archive::{Damage, FileReport, Inspection};
+use blockmill_neo::types::Block;
+use blockmill_verdict::{ShortfallKind, Status, grouped};
 use serde_json::Value;
 
 /// Looks at dumps.

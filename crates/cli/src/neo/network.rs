@@ -2,12 +2,12 @@
 
 use crate::paths::is_file;
 use anyhow::{Context, Result, bail, ensure};
-use archive::ChunkLimit;
-use archive::acc::{Batch, Dumps, Reader};
-use crypto::ManySha256;
-use neo::params::Protocol;
-use neo::stored::Stored;
-use neo::types::{Block, UInt256, hash_blocks};
+use blockmill_archive::ChunkLimit;
+use blockmill_archive::acc::{Batch, Dumps, Reader};
+use blockmill_crypto::ManySha256;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::stored::Stored;
+use blockmill_neo::types::{Block, UInt256, hash_blocks};
 use std::path::{Path, PathBuf};
 
 /// Finds the network: what the user says, else a configuration beside the first dump, else the

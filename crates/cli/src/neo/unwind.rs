@@ -2,15 +2,15 @@
 
 use crate::unwind::Unwound;
 use anyhow::{Context, Result};
-use neo::Level;
-use neo::ledger::{self, Ledger, unwind_blocks};
-use pipeline::Cancel;
+use blockmill_neo::Level;
+use blockmill_neo::ledger::{self, Ledger, unwind_blocks};
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
 use std::path::Path;
-use store::ChainStore;
 
 /// Makes block `to` the last one; none when asked to stop.
 pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> {
-    let options = store::Options::default();
+    let options = blockmill_store::Options::default();
     let context = || format!("cannot open the store {}", data.display());
     let (mut store, _) = ChainStore::open(data, &options).with_context(context)?;
     let done = match store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8) {

@@ -1,12 +1,12 @@
 //! Chains in memory, to be edited and written in any format.
 
 use crate::program::{Scratch, blockmill, succeed};
-use archive::{
+use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding, Want, WriteOptions,
 };
-use ethereum::header::{Header, HeaderView};
-use ethereum::{U256, receipts};
-use rlp::{Encode, OnePass, Write};
+use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::{U256, receipts};
+use blockmill_rlp::{Encode, OnePass, Write};
 use std::path::Path;
 
 /// All formats, under their names on the command line.
@@ -64,7 +64,7 @@ impl Blocks {
     pub fn relink(&mut self, from: usize) {
         for i in from..self.headers.len() {
             let mut header = self.header(i);
-            header.parent_hash = crypto::keccak256(&self.headers[i - 1]);
+            header.parent_hash = blockmill_crypto::keccak256(&self.headers[i - 1]);
             self.headers[i] = header.encode();
         }
     }
@@ -148,7 +148,7 @@ pub fn list<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
 
 /// The encodings of the items in an RLP list.
 pub fn items(list: &[u8]) -> Vec<Vec<u8>> {
-    let mut reader = rlp::Reader::new(list).list().expect("a list");
+    let mut reader = blockmill_rlp::Reader::new(list).list().expect("a list");
     let mut items = vec![];
     while !reader.is_empty() {
         items.push(reader.item().expect("an item").raw.to_vec());

@@ -52,7 +52,7 @@ fn ends(blocks: &Blocks, format: &str) -> Vec<u64> {
         }
         // a body is a list of the items that follow the header in an exported block
         let prefix = body - super::blocks::items(&blocks.bodies[i]).concat().len();
-        rlp::list_len(header + body - prefix)
+        blockmill_rlp::list_len(header + body - prefix)
     });
     lengths
         .scan(0, |end, length| {

@@ -199,7 +199,7 @@ fn hashes_that_an_ancient_folder_states_are_compared() {
     good.refuses(&damaged, 77, "hash stated by the archive");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn exchanged_files_of_an_ancient_folder_are_refused() {
     let fixtures = fixtures();
@@ -226,7 +226,7 @@ fn exchanged_files_of_an_ancient_folder_are_refused() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_file_of_sepolia_among_those_of_mainnet_is_refused() {
     let fixtures = fixtures();

@@ -3,11 +3,11 @@
 use crate::Good;
 use crate::blocks::{Blocks, items, list};
 use crate::program::{blockmill, misunderstand, refuse, unexecuted};
-use ethereum::U256;
-use ethereum::difficulty::Parent;
-use ethereum::header::{Header, HeaderView};
-use ethereum::params::ChainSpec;
-use generate::ethereum::HeaderChain;
+use blockmill_ethereum::U256;
+use blockmill_ethereum::difficulty::Parent;
+use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_generate::ethereum::HeaderChain;
 use std::time::UNIX_EPOCH;
 
 /// Number of the last block, and of the block that is changed.

@@ -33,7 +33,7 @@ fn headers(scratch: &Scratch, fixtures: &Path) -> Vec<Vec<u8>> {
     blocks.headers
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_flipped_bit_that_only_the_seal_covers_is_found() {
     let fixtures = fixtures();
@@ -62,7 +62,7 @@ fn a_flipped_bit_that_only_the_seal_covers_is_found() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_wrong_seal_in_an_era1_file_is_found_at_level_bodies() {
     let fixtures = fixtures();

@@ -270,7 +270,7 @@ fn verify_and_inspect_agree_on_damaged_ancient_folders() {
     assert!(!notes("").contains("not checked at this level"));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn verify_and_inspect_agree_on_damaged_folders_of_both_clients() {
     let fixtures = fixtures();
@@ -297,7 +297,7 @@ fn nothing_new_is_said_only_of_what_was_compared() {
         let mut header = blocks.clone();
         let mut changed = header.header(700);
         changed.state_root[3] ^= 1;
-        header.headers[700] = rlp::Encode::encode(&changed);
+        header.headers[700] = blockmill_rlp::Encode::encode(&changed);
         let mut other = blocks.clone();
         other.edit(700, |header| header.state_root[3] ^= 1);
         for (blocks, words) in [
@@ -402,7 +402,7 @@ fn what_rests_on_unchecked_seals_is_said() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn verify_checks_every_seal_unless_told_otherwise() {
     let fixtures = fixtures();

@@ -6,12 +6,14 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding};
-use archive::{Want, WriteOptions};
-use ethereum::receipts::consensus_to_storage;
-use generate::bitcoin::{self, Order};
-use generate::ethereum::transfers;
-use rlp::{Encode, OnePass, RawList, Write as _};
+use blockmill_archive::{
+    Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding,
+};
+use blockmill_archive::{Want, WriteOptions};
+use blockmill_ethereum::receipts::consensus_to_storage;
+use blockmill_generate::bitcoin::{self, Order};
+use blockmill_generate::ethereum::transfers;
+use blockmill_rlp::{Encode, OnePass, RawList, Write as _};
 
 use crate::oracle;
 
@@ -130,7 +132,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let (genesis, mut chunk) = transfers(1);
     let (_, other) = transfers(2);
     if format == Format::Freezer {
-        let mut stored = archive::Column::new();
+        let mut stored = blockmill_archive::Column::new();
         for receipts in chunk.receipts.iter() {
             let mut out = vec![];
             consensus_to_storage(receipts, &mut out).expect("sound receipts");
@@ -149,7 +151,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let options = WriteOptions { gzip: false, network: "custom".into(), replace: false };
     let out = folder.path().join(target);
     let mut writer = ArchiveWriter::create(format, &out, &options).expect("a writer");
-    let tip = chunk.headers.iter().last().map(crypto::keccak256).expect("a tip");
+    let tip = chunk.headers.iter().last().map(blockmill_crypto::keccak256).expect("a tip");
     writer.append(&chunk).expect("blocks");
     writer.finish().expect("an archive");
     let foreign = other.headers.iter().last().expect("a header").to_vec();
@@ -163,7 +165,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let level: &[_] = if kind == Kind::Headers { &[] } else { &["--level", "bodies"] };
     let flags = [&["--seal", "off", "--chain", "genesis.json"], level].concat();
     let body = other.bodies.iter().last().expect("a body");
-    let items = rlp::Reader::new(body).list().expect("a list").rest();
+    let items = blockmill_rlp::Reader::new(body).list().expect("a list").rest();
     let whole = RawList(&[&foreign, items]).encode();
     Original {
         name,
@@ -173,7 +175,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         beside: Files::from([("genesis.json".into(), genesis)]),
         target,
         flags: flags.into_iter().map(String::from).collect(),
-        tip: Some(testkit::hex::encode_0x(tip)),
+        tip: Some(blockmill_testkit::hex::encode_0x(tip)),
         foreign: if kind == Kind::Rlp { whole } else { foreign },
     }
 }

@@ -33,10 +33,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use blockmill_testkit::Random;
 use chains::Original;
 use mutations::Mutant;
 use oracle::Truth;
-use testkit::Random;
 use verdict::Run;
 
 /// Archives of each format, unless `BLOCKMILL_MUTATIONS` says how many.

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use testkit::Random;
+use blockmill_testkit::Random;
 
 use crate::chains::{Files, Kind, Original, Packing, pack};
 use crate::oracle;

@@ -3,8 +3,11 @@
 //! Each test program uses a part of this.
 #![allow(dead_code)]
 
-use archive::Archive;
-use chain::Status;
+use blockmill_archive::Archive;
+use blockmill_store::{ChainStore, Tip};
+#[allow(unused_imports, reason = "each test program uses its part")]
+pub use blockmill_testkit::{Random, hex::encode_0x as hex};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -12,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{ChainStore, Tip};
-#[allow(unused_imports, reason = "each test program uses its part")]
-pub use testkit::{Random, hex::encode_0x as hex};
 
 /// No command of these tests may take longer, whatever its input.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -177,7 +177,7 @@ impl Drop for Scratch {
 
 /// The folder of real Ethereum data.
 pub fn fixtures() -> PathBuf {
-    testkit::fixture("ethereum")
+    blockmill_testkit::fixture("ethereum")
 }
 
 /// Copies a file, or a folder with the files in it and below; the copy can be written to.
@@ -286,7 +286,8 @@ impl Snapshot {
 
     /// Asserts that another store holds the first blocks of this one, or all.
     pub fn assert_begins_like(&self, found: &Path) {
-        if matches!(ChainStore::open_read_only(found), Err(store::Error::NoStore { .. })) {
+        if matches!(ChainStore::open_read_only(found), Err(blockmill_store::Error::NoStore { .. }))
+        {
             return; // an archive that is no archive makes no store
         }
         let found = read_store(found);

@@ -10,7 +10,7 @@ fn convert(from: &[PathBuf], format: &str, to: &Path) {
     succeed(command.arg(format).arg("--out").arg(to).args(from));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn era1_files_come_back_byte_for_byte_from_an_ancient_folder() {
     let (fixtures, scratch) = set_up("era1-freezer-era1");
@@ -28,7 +28,7 @@ fn era1_files_come_back_byte_for_byte_from_an_ancient_folder() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_of_both_clients_give_the_published_era1_files() {
     let (fixtures, scratch) = set_up("freezer-era1");
@@ -42,7 +42,7 @@ fn ancient_folders_of_both_clients_give_the_published_era1_files() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_gives_back_the_published_era1_files() {
     let (fixtures, scratch) = set_up("store-era1");
@@ -55,7 +55,7 @@ fn a_store_gives_back_the_published_era1_files() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn streams_made_of_era1_files_hold_the_same_chain() {
     let (fixtures, scratch) = set_up("era1-streams");
@@ -91,7 +91,7 @@ fn streams_made_of_era1_files_hold_the_same_chain() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_converted_range_begins_and_ends_where_it_was_asked_to() {
     let (fixtures, scratch) = set_up("convert-range");

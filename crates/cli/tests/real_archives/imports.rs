@@ -5,7 +5,7 @@ use crate::{MAINNET_16383, SEPOLIA, SEPOLIA_8191, assert_tip, import, mainnet, s
 use serde_json::Value;
 use std::fs;
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn real_era1_files_verify_with_their_seals() {
     let (fixtures, scratch) = set_up("real-era1");
@@ -33,7 +33,7 @@ fn real_era1_files_verify_with_their_seals() {
     assert!(sepolia_seals >= 8_191.0, "{sepolia_seals}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_of_both_clients_hold_the_blocks_of_the_era1_files() {
     let (fixtures, scratch) = set_up("real-freezer");
@@ -74,7 +74,7 @@ const CHAINS: [(&str, u64, &str, u64); 4] = [
     ),
 ];
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn chains_of_other_clients_verify_up_to_their_last_fork() {
     let (fixtures, scratch) = set_up("real-chains");
@@ -86,7 +86,7 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
         let record = succeed_json(command.arg(folder.join("chain.rlp")));
         assert_tip(&record, last, hash);
         let notes = record["notes"].to_string();
-        let transactions = chain::grouped(transactions);
+        let transactions = blockmill_verdict::grouped(transactions);
         let stand = format!("{transactions} transactions are covered by verified roots");
         assert!(notes.contains(&stand), "{name}: {notes}");
         if let Ok(text) = fs::read_to_string(folder.join("headblock.json")) {
@@ -98,7 +98,7 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn inspect_finds_real_archives_sound() {
     let (fixtures, _scratch) = set_up("inspect");

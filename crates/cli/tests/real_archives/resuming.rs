@@ -5,7 +5,7 @@ use crate::program::{
 };
 use crate::{MAINNET_8191, MAINNET_16383, SEPOLIA, assert_tip, import, mainnet, set_up};
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_import_in_two_runs_gives_the_store_of_one_run() {
     let (fixtures, scratch) = set_up("two-runs");
@@ -32,7 +32,7 @@ fn an_import_in_two_runs_gives_the_store_of_one_run() {
     assert_same_store(&whole, &files);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_second_import_says_that_there_is_nothing_new() {
     let (fixtures, scratch) = set_up("nothing-new");
@@ -49,7 +49,7 @@ fn a_second_import_says_that_there_is_nothing_new() {
     assert_eq!(read_store(&store), before);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn trusted_hashes_must_be_met() {
     let (fixtures, scratch) = set_up("trust");
@@ -73,7 +73,7 @@ fn trusted_hashes_must_be_met() {
     misunderstand(command.args(&files), &["64 hexadecimal digits"]);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_chain_that_begins_in_the_middle_has_an_anchor_and_says_so() {
     let (fixtures, scratch) = set_up("anchor");
@@ -105,7 +105,7 @@ fn a_chain_that_begins_in_the_middle_has_an_anchor_and_says_so() {
     assert_eq!(tip_of(&whole), Some(16_383), "{}", ended.stderr);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_keeps_its_level_and_its_chain() {
     let (fixtures, scratch) = set_up("level");

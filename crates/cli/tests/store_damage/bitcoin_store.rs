@@ -2,9 +2,9 @@
 
 use super::program::{Random, Scratch, blockmill, run, succeed};
 use super::{Counts, Deed, TRIALS, Work, assert_all_hit, files, renew};
-use bitcoin::check::Part;
-use bitcoin::coins::Statistics;
-use bitcoin::import::Tip;
+use blockmill_bitcoin::check::Part;
+use blockmill_bitcoin::coins::Statistics;
+use blockmill_bitcoin::import::Tip;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -21,8 +21,8 @@ fn import(data: &Path, blocks: &Path) -> Command {
 }
 
 /// What a store answers: its last block and all coins.
-fn answers(data: &Path) -> Result<Option<(Tip, Statistics)>, bitcoin::Error> {
-    let stored = bitcoin::inspect::stored(data)?;
+fn answers(data: &Path) -> Result<Option<(Tip, Statistics)>, blockmill_bitcoin::Error> {
+    let stored = blockmill_bitcoin::inspect::stored(data)?;
     Ok(stored.map(|stored| (stored.tip, stored.statistics)))
 }
 
@@ -42,7 +42,7 @@ fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
         succeed(import(&base, &blocks).args(["--until", &height.to_string()]));
     }
     let stored = files(&base);
-    let good = bitcoin::check::check(&base, &mut |_| true).expect("a check");
+    let good = blockmill_bitcoin::check::check(&base, &mut |_| true).expect("a check");
     assert!(good.damage.is_empty(), "{:?}", good.damage);
     assert_eq!((good.undo_blocks, good.network), (commits[2].into(), Some("regtest")));
 
@@ -51,7 +51,7 @@ fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
     for trial in 0..TRIALS {
         renew(&base, &work);
         let deed = Deed::random(&mut random, &stored, &work, &mut kinds);
-        let found = bitcoin::check::check(&work, &mut |_| true);
+        let found = blockmill_bitcoin::check::check(&work, &mut |_| true);
         let found = found.unwrap_or_else(|error| panic!("{deed:?}: {error}")).damage;
         let mends = found.iter().all(|damage| damage.part == Part::Index);
         if deed.is_none() {
@@ -74,7 +74,11 @@ fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
                 }
                 Err(error) => {
                     assert!(!mends, "the check found nothing, and then {error}: {text}");
-                    assert_eq!(error.status(), chain::Status::Damage, "{error}: {text}");
+                    assert_eq!(
+                        error.status(),
+                        blockmill_verdict::Status::Damage,
+                        "{error}: {text}"
+                    );
                     counts.detected += 1;
                 }
             },

@@ -4,10 +4,10 @@ use super::program::{
     Ended, Scratch, assert_same_store, blockmill, document, read_store, run, succeed, tip_of,
     unexecuted,
 };
+use blockmill_store::ChainStore;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use store::ChainStore;
 
 fn import(store: &Path, archive: &Path) -> Command {
     let mut command = blockmill("import --data");
@@ -96,11 +96,11 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
 fn damage_of_a_part_besides_the_blocks_is_named_and_no_repair_is_promised() {
     let scratch = Scratch::new("check-besides");
     let (archive, store) = created(&scratch, 1000);
-    let open = |opening: &mut store::Opening| {
-        let accounts = opening.table("accounts", &store::TableOptions::new(1 << 20))?;
+    let open = |opening: &mut blockmill_store::Opening| {
+        let accounts = opening.table("accounts", &blockmill_store::TableOptions::new(1 << 20))?;
         Ok((accounts, opening.log("changes", 1 << 20)?))
     };
-    let opened = ChainStore::open_with(&store, &store::Options::default(), open);
+    let opened = ChainStore::open_with(&store, &blockmill_store::Options::default(), open);
     let ((mut blocks, _), (mut accounts, mut changes)) = opened.expect("a store");
     accounts.put(b"an account", b"its balance").expect("a change");
     changes.append(b"no account").expect("a record");

@@ -2,29 +2,33 @@
 
 use super::program::{Random, Scratch, blockmill, succeed};
 use super::{Counts, Deed, TRIALS, Work, assert_all_hit, files, renew};
-use archive::{Archive, ChunkLimit};
-use chain::Status;
-use ethereum::Level;
-use ethereum::commit::Sink;
-use ethereum::ethash::Caches;
-use ethereum::fault::Error;
-use ethereum::import::{Options, import};
-use ethereum::option_table::Setting;
-use ethereum::params::ChainSpec;
-use ethereum::seal::{SealMode, SealPolicy};
-use pipeline::Cancel;
+use blockmill_archive::{Archive, ChunkLimit};
+use blockmill_ethereum::Level;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::{Options, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Tip};
+use blockmill_verdict::Status;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use store::{ChainStore, Tip};
 
 /// Blocks of the archive, and of the store that is damaged.
 const BLOCKS: u64 = 750;
 const STORED: u64 = 600;
 
 /// Small files and runs, so that all kinds of files are there and most end in the middle.
-fn layout() -> store::Options {
-    store::Options { file_bytes: 32 << 10, run_items: 16, ..store::Options::default() }
+fn layout() -> blockmill_store::Options {
+    blockmill_store::Options {
+        file_bytes: 32 << 10,
+        run_items: 16,
+        ..blockmill_store::Options::default()
+    }
 }
 
 fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Result<(), Error> {
@@ -54,7 +58,7 @@ fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Resul
 type Block = ([u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Everything that a store answers.
-fn answers(dir: &Path) -> Result<(Option<Tip>, Vec<Block>), store::Error> {
+fn answers(dir: &Path) -> Result<(Option<Tip>, Vec<Block>), blockmill_store::Error> {
     let (store, _) = ChainStore::open_read_only(dir)?;
     let mut blocks = vec![];
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok((None, blocks)) };
@@ -73,11 +77,13 @@ fn check(dir: &Path) -> (usize, bool) {
     let watch = |_| true;
     let (store, mut damage) = match ChainStore::open_damaged(dir) {
         Ok(opened) => opened,
-        Err(store::Error::Damaged { .. } | store::Error::NoStore { .. }) => return (1, false),
+        Err(blockmill_store::Error::Damaged { .. } | blockmill_store::Error::NoStore { .. }) => {
+            return (1, false);
+        }
         Err(error) => panic!("{error}"),
     };
     damage.extend(store.check(1, &watch).expect("a check"));
-    let blocks = ethereum::check::check(&store, 1, &watch).expect("a check");
+    let blocks = blockmill_ethereum::check::check(&store, 1, &watch).expect("a check");
     let found = damage.len() + blocks.findings.len();
     let mends = blocks.findings.is_empty() && damage.iter().all(|damage| damage.mends_itself);
     (found, mends)

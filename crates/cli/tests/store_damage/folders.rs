@@ -2,7 +2,7 @@
 
 use super::files;
 use super::program::{Scratch, blockmill, run, succeed};
-use bitcoin::params::Params;
+use blockmill_bitcoin::params::Params;
 use std::fs;
 use std::path::Path;
 

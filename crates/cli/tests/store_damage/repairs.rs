@@ -102,7 +102,7 @@ fn follow_advice(base: &Path, store: &Path, kind: &str) -> Result<Outcome, Strin
     done.map(|()| Outcome::Anew)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_a_repair_advises_works() {
     let scratch = Scratch::new("repairs");

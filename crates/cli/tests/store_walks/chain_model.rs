@@ -3,9 +3,9 @@
 
 use crate::command::Command;
 use crate::program::{Scratch, fixtures, hex, read_store};
-use ethereum::header::HeaderView;
-use ethereum::snapshot::{Entry, read};
-use pipeline::Cancel;
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::snapshot::{Entry, read};
+use blockmill_pipeline::Cancel;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,8 +1,8 @@
 //! Commands of the program, run in this process.
 
 use blockmill_cli::library;
-use chain::Status;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::Status;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt;

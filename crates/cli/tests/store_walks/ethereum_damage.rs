@@ -3,7 +3,7 @@
 use crate::command::{Command, Ended};
 use crate::deeds::{Deed, files};
 use crate::ethereum_walk::{Kind, Model, Walk};
-use chain::{Level, Status};
+use blockmill_verdict::{Level, Status};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

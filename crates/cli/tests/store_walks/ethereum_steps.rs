@@ -2,21 +2,21 @@
 
 use crate::command::{Command, Ended};
 use crate::ethereum_walk::{Kind, Model, Walk};
-use archive::{Archive, ChunkLimit};
-use chain::{Level, Status};
-use ethereum::commit::Sink;
-use ethereum::durable::{ExecutedStore, Limits};
-use ethereum::ethash::Caches;
-use ethereum::fault::Error;
-use ethereum::import::{Options, import};
-use ethereum::option_table::Setting;
-use ethereum::params::ChainSpec;
-use ethereum::seal::{SealMode, SealPolicy};
-use pipeline::Cancel;
+use blockmill_archive::{Archive, ChunkLimit};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::{Options, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, CrashPoint};
+use blockmill_verdict::{Level, Status};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use store::{ChainStore, CrashPoint};
 
 const LEVELS: [Level; 3] = [Level::Headers, Level::Bodies, Level::Execution];
 
@@ -192,7 +192,7 @@ impl Walk<'_> {
         let ended = self.engine(&options, crash);
         let whole = match ended {
             Ok(()) => true,
-            Err(Error::Store(store::Error::Crash(_))) => false,
+            Err(Error::Store(blockmill_store::Error::Crash(_))) => false,
             Err(error) if error.to_string().contains("crash") => false,
             Err(error) => panic!("{error}"),
         };
@@ -235,7 +235,10 @@ impl Walk<'_> {
 
     fn engine(&self, options: &Options, crash: (CrashPoint, u32)) -> Result<(), Error> {
         let archive = Archive::open(std::slice::from_ref(&self.chain.archive))?;
-        let stored = store::Options { crash_at: Some(crash), ..store::Options::default() };
+        let stored = blockmill_store::Options {
+            crash_at: Some(crash),
+            ..blockmill_store::Options::default()
+        };
         let mut sink = match options.level {
             Level::Execution => {
                 let (store, _) = ExecutedStore::open(&self.data, &stored, self.limits())?;
@@ -281,7 +284,10 @@ impl Walk<'_> {
         let crash = (self.random.pick(&CrashPoint::ALL), self.random.below(3_u32));
         self.note("kill unwind", format!("--to {to}, {crash:?}"));
         self.killed = true;
-        let stored = store::Options { crash_at: Some(crash), ..store::Options::default() };
+        let stored = blockmill_store::Options {
+            crash_at: Some(crash),
+            ..blockmill_store::Options::default()
+        };
         let opened = ExecutedStore::open(&self.data, &stored, self.limits());
         let ended = opened.and_then(|(mut store, _)| store.unwind(to, &Cancel::new()));
         let whole = match ended {

@@ -4,11 +4,11 @@ use crate::chain_model::Chain;
 use crate::command::Command;
 use crate::program::Random;
 use crate::walks::Seen;
-use chain::{Level, Status};
-use ethereum::durable::ExecutedStore;
-use ethereum::state::StateKind;
+use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::state::StateKind;
+use blockmill_store::{ChainStore, Tip};
+use blockmill_verdict::{Level, Status};
 use std::path::{Path, PathBuf};
-use store::{ChainStore, Tip};
 
 /// Where a store keeps its state, and how it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
     pub fn read(data: &Path) -> Option<(Tip, Option<u64>)> {
         let tip = match ChainStore::open_read_only(data) {
             Ok((store, _)) => store.tip()?,
-            Err(store::Error::NoStore { .. }) => return None,
+            Err(blockmill_store::Error::NoStore { .. }) => return None,
             Err(error) => panic!("{}: {error}", data.display()),
         };
         if tip.level < Level::Execution as u8 {

@@ -36,25 +36,25 @@ use walks::walk_all;
 /// Walks of each kind of store, unless `BLOCKMILL_WALKS` says how many.
 const WALKS: u64 = 6;
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_with_its_state_in_memory() {
     walk_ethereum("memory", Kind::Memory);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_with_its_state_in_pages() {
     walk_ethereum("pages", Kind::Pages);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_with_its_state_and_references_in_a_small_cache() {
     walk_ethereum("cached", Kind::PagesCached);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_with_its_state_in_values_and_nodes() {
     walk_ethereum("flat-trie", Kind::FlatTrie);

@@ -15,7 +15,7 @@ fn read(scratch: &Scratch, (name, verified): (&str, &str), words: &str, archive:
     let answer = succeed_json(command.arg(archive).arg("--to").arg(&to));
     assert_eq!(answer["verified"], verified);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables/read.py");
-    let mut python = Command::new(testkit::path_of("tables_python"));
+    let mut python = Command::new(blockmill_testkit::path_of("tables_python"));
     let text = succeed(piped(python.arg(script).arg(&to)));
     serde_json::from_str(&text).unwrap()
 }
@@ -25,11 +25,11 @@ fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-#[testkit::needs(tables_python, fixtures)]
+#[blockmill_testkit::needs(tables_python, fixtures)]
 #[test]
 fn duckdb_and_polars_read_every_table_of_ethereum() {
     let scratch = Scratch::new("tables_of_ethereum");
-    let archive = testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
+    let archive = blockmill_testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
     let all = "blocks,ommers,transactions,receipts,logs,withdrawals,balance_diffs,nonce_diffs,\
                code_diffs,storage_diffs";
     let words = &format!("--seal off --level execution --tables {all}");
@@ -55,11 +55,11 @@ fn duckdb_and_polars_read_every_table_of_ethereum() {
     assert_eq!(hex["logs"]["rows"], tables["logs"]["rows"]);
 }
 
-#[testkit::needs(tables_python, fixtures)]
+#[blockmill_testkit::needs(tables_python, fixtures)]
 #[test]
 fn duckdb_and_polars_read_every_table_of_bitcoin() {
     let scratch = Scratch::new("tables_of_bitcoin");
-    let archive = testkit::fixture("bitcoin/testnet3-0-400.dat");
+    let archive = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");
     // its last record is cut
     let words = "--partial --tables blocks,transactions,inputs,outputs";
     let tables = read(&scratch, ("plain", "partial"), words, &archive);
@@ -71,12 +71,12 @@ fn duckdb_and_polars_read_every_table_of_bitcoin() {
     assert_eq!(hex["inputs"]["rows"], tables["inputs"]["rows"]);
 }
 
-#[testkit::needs(tables_python, fixtures)]
+#[blockmill_testkit::needs(tables_python, fixtures)]
 #[test]
 fn duckdb_and_polars_read_every_table_of_neo() {
     let scratch = Scratch::new("tables_of_neo");
-    let archive = testkit::fixture("neo/chain50x2.acc");
-    let protocol = testkit::fixture("neo/chain50x2.yml");
+    let archive = blockmill_testkit::fixture("neo/chain50x2.acc");
+    let protocol = blockmill_testkit::fixture("neo/chain50x2.yml");
     let words = format!(
         "--chain {} --tables blocks,transactions,notifications,transfers",
         protocol.display()

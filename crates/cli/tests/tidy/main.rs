@@ -21,14 +21,14 @@ const PLATFORM_FILES: [(&str, &str); 15] = [
     ("crates/pipeline/src/disk.rs", "what each system tells about room on disk"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
     ("crates/program/src/heap.rs", "the allocator, which only a build can choose"),
-    ("crates/system/src/abort.rs", "a signal of Unix, and a C library that sends it"),
-    ("crates/system/src/files.rs", "only Unix tells pipes and sockets from devices"),
-    ("crates/system/src/holes.rs", "only Linux tells of them"),
-    ("crates/system/src/folders.rs", "only Linux exchanges two names in one step"),
-    ("crates/system/src/links.rs", "only Linux shares blocks of files"),
-    ("crates/system/src/memory.rs", "prefetch and huge pages"),
-    ("crates/system/src/open_files.rs", "a limit of Unix"),
-    ("crates/system/src/page_cache.rs", "only Linux drops a file from it"),
+    ("crates/platform/src/abort.rs", "a signal of Unix, and a C library that sends it"),
+    ("crates/platform/src/files.rs", "only Unix tells pipes and sockets from devices"),
+    ("crates/platform/src/holes.rs", "only Linux tells of them"),
+    ("crates/platform/src/folders.rs", "only Linux exchanges two names in one step"),
+    ("crates/platform/src/links.rs", "only Linux shares blocks of files"),
+    ("crates/platform/src/memory.rs", "prefetch and huge pages"),
+    ("crates/platform/src/open_files.rs", "a limit of Unix"),
+    ("crates/platform/src/page_cache.rs", "only Linux drops a file from it"),
 ];
 
 /// Files with unsafe code outside the crates that may have it, and why.
@@ -36,8 +36,11 @@ const UNSAFE_FILES: [(&str, &str); 5] = [
     ("benchmarks/engines/bitcoin-core/src/kernel.rs", "calls of Bitcoin Core, in a peer"),
     ("benchmarks/engines/rlp-alloy/src/allocations.rs", "a counting allocator, in a peer"),
     ("benchmarks/engines/stores/src/lmdb.rs", "a mapped file, in a peer"),
-    ("crates/lab/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
-    ("crates/lab/src/counting/emergency.rs", "memory that the allocator keeps for its last words"),
+    ("crates/bench/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
+    (
+        "crates/bench/src/counting/emergency.rs",
+        "memory that the allocator keeps for its last words",
+    ),
 ];
 
 /// Files whose code may panic, and why that cannot be caused by input.
@@ -60,55 +63,56 @@ const FORGIVING_LISTS: [(&str, &str); 5] = [
 const OUR_VARIABLES: &str = "BLOCKMILL_";
 
 /// What tests share; any crate may have it, for its tests only.
-const KIT: &str = "testkit";
+const KIT: &str = "blockmill-testkit";
 
 /// What each crate may import, besides what those import.
 const IMPORTS: [(&str, &[&str]); 22] = [
-    ("system", &[]),
-    ("chain", &[]),
+    ("platform", &[]),
+    ("verdict", &[]),
     ("rlp", &["crypto"]),
-    ("crypto", &["system"]),
+    ("crypto", &["platform"]),
     // a store of ours is one more format
-    ("archive", &["system", "chain", "rlp", "crypto", "store"]),
-    ("trie", &["system", "rlp", "crypto"]),
-    ("store", &["system", "chain", "rlp", "crypto", "trie"]),
-    ("program", &["chain", "pipeline"]),
-    ("pipeline", &["system", "chain"]),
-    ("ethereum", &["system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
+    ("archive", &["platform", "verdict", "rlp", "crypto", "store"]),
+    ("trie", &["platform", "rlp", "crypto"]),
+    ("store", &["platform", "verdict", "rlp", "crypto", "trie"]),
+    ("program", &["verdict", "pipeline"]),
+    ("pipeline", &["platform", "verdict"]),
+    ("ethereum", &["platform", "verdict", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("interpreter", &[]),
-    ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
-    ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
+    ("bitcoin", &["platform", "verdict", "crypto", "interpreter", "archive", "store", "pipeline"]),
+    ("neo", &["verdict", "crypto", "archive", "trie", "store", "pipeline"]),
     (
-        "columns",
+        "export",
         &[
-            "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
+            "verdict", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
             "bitcoin", "neo",
         ],
     ),
     (
         "generate",
         &[
-            "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
+            "verdict", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
             "bitcoin", "neo",
         ],
     ),
     (
-        "lab",
+        "bench",
         &[
-            "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "neo", "columns", "generate", "program",
+            "platform", "verdict", "rlp", "crypto", "archive", "trie", "store", "pipeline",
+            "ethereum", "bitcoin", "neo", "export", "generate", "program",
         ],
     ),
-    ("report", &["chain", "pipeline", "lab"]),
-    ("serve", &["system", "chain", "pipeline", "program"]),
+    ("report", &["verdict", "pipeline", "bench"]),
+    ("monitor", &["platform", "verdict", "pipeline", "program"]),
     (
         "cli",
         &[
-            "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "neo", "columns", "generate", "lab", "report", "serve", "program",
+            "platform", "verdict", "rlp", "crypto", "archive", "trie", "store", "pipeline",
+            "ethereum", "bitcoin", "neo", "export", "generate", "bench", "report", "monitor",
+            "program",
         ],
     ),
-    ("python", &["chain", "pipeline", "columns", "cli", "build-once"]),
+    ("python", &["verdict", "pipeline", "export", "cli", "build-once"]),
     ("build-once", &["cli"]),
     ("testkit", &[]),
 ];
@@ -182,7 +186,7 @@ fn functions_fit_a_screen() {
 #[test]
 fn unsafe_code_is_in_five_crates_and_an_allocator_and_gives_its_reason() {
     let place = faults_by_line(|source, at| {
-        let may = ["crypto", "rlp", "store", "system", "interpreter"]
+        let may = ["crypto", "rlp", "store", "platform", "interpreter"]
             .map(|name| format!("crates/{name}/"));
         let may = may.iter().any(|folder| source.path.starts_with(folder));
         (has_word(&source.code[at], "unsafe") && !may).then(|| "unsafe code".into())
@@ -231,7 +235,7 @@ fn input_cannot_panic_and_nothing_is_left_to_do() {
     expect_none(faults, &[]);
 }
 
-/// The methods of paths answer "no" to an error of the system; `system::files` returns it.
+/// The methods of paths answer "no" to an error of the system; `blockmill_platform::files` returns it.
 #[test]
 fn an_error_of_the_system_is_never_read_as_not_there() {
     let asks = [".is_file()", ".is_dir()", ".is_symlink()", ".exists()", ".try_exists()"];
@@ -241,9 +245,9 @@ fn an_error_of_the_system_is_never_read_as_not_there() {
             && source.path.contains("/src/");
         let found = asks.iter().find(|ask| source.code[at].contains(**ask));
         let found = found.filter(|_| product && !source.for_tests[at]);
-        found.map(|ask| format!("{ask}: ask `system::files`"))
+        found.map(|ask| format!("{ask}: ask `blockmill_platform::files`"))
     });
-    let files = [("crates/system/src/files.rs", "asks the system, and keeps its errors")];
+    let files = [("crates/platform/src/files.rs", "asks the system, and keeps its errors")];
     expect_none(faults, &files);
     let lists = faults_by_line(|source, at| {
         let code = &source.code[at];
@@ -277,17 +281,22 @@ fn crates_import_downwards_only() {
         let manifest: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
         for section in ["dependencies", "dev-dependencies"] {
             let Some(section) = manifest.get(section).and_then(|s| s.as_table()) else { continue };
-            for import in section.keys().filter(|key| known.contains(key) && *key != KIT) {
-                assert!(allowed.contains(&&**import), "{name} imports {import}");
+            let ours = section.keys().filter(|key| *key != KIT);
+            let ours = ours.filter_map(|key| key.strip_prefix("blockmill-"));
+            for import in ours.filter(|import| known.iter().any(|name| name == import)) {
+                assert!(allowed.contains(&import), "{name} imports {import}");
             }
         }
     }
 }
 
-/// What a test needs from outside of the repository it says in `#[testkit::needs(...)]`.
+/// What a test needs from outside of the repository it says in `#[blockmill_testkit::needs(...)]`.
 #[test]
 fn tests_do_not_look_for_what_they_need_themselves() {
-    let variables = testkit::NEEDS.iter().map(|need| need.variable).chain([testkit::REQUIRE]);
+    let variables = blockmill_testkit::NEEDS
+        .iter()
+        .map(|need| need.variable)
+        .chain([blockmill_testkit::REQUIRE]);
     let texts: Vec<_> = variables.map(|variable| format!("\"{variable}\"")).collect();
     let faults = faults_by_line(|source, at| {
         let line = &source.lines[at];
@@ -334,7 +343,7 @@ fn only_tests_use_the_kit_of_the_tests() {
         for (section, dependencies) in manifest {
             let Some(table) = dependencies.as_table().filter(|table| table.contains_key(KIT))
             else {
-                let hides = format!("{dependencies:?}").contains("blockmill-testkit");
+                let hides = format!("{dependencies:?}").contains(KIT);
                 assert!(!hides, "{path}: [{section}] calls the kit something else");
                 continue;
             };

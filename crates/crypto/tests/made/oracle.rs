@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::{Kind, Made, ecdsa, p256, recovery, schnorr, tweak};
-use testkit::hex;
+use blockmill_testkit::hex;
 
 /// The longest batch: more than two of the lanes' own.
 const LONGEST: usize = 600;

@@ -12,8 +12,8 @@ use crate::error::{Rule, Violation};
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
-use archive::Part;
-use trie::RootBuilder;
+use blockmill_archive::Part;
+use blockmill_trie::RootBuilder;
 
 /// What the checks of bodies keep from chunk to chunk.
 #[derive(Default)]

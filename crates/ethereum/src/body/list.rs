@@ -1,6 +1,6 @@
 //! An encoded list whose items were checked once and are read again later.
 
-use rlp::{Decode, Error, Item, Reader};
+use blockmill_rlp::{Decode, Error, Item, Reader};
 
 /// An encoded list and the number of its items.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use crate::header::HeaderView;
 use crate::header::rules::{DifficultyArithmetic, verify_contents, verify_linkage};
 use crate::params::ChainSpec;
 use crate::{Hash, U256};
-use chain::Hex;
+use blockmill_verdict::Hex;
 use std::collections::VecDeque;
 
 /// A block has at most this many ommers.
@@ -143,7 +143,7 @@ fn verify_ommer(
 mod tests {
     use super::*;
     use crate::header::Header;
-    use rlp::Encode;
+    use blockmill_rlp::Encode;
 
     /// Ten mainnet blocks that follow the rules, genesis first.
     fn chain(spec: &ChainSpec) -> Vec<Header> {

@@ -1,6 +1,6 @@
 //! Receipts: the encoding of the receipts trie, the one of geth's database, and back.
 //!
-//! era1 files hold [`rlp::ethereum::Receipt`], ancient folders [`rlp::ethereum::StoredReceipt`],
+//! era1 files hold [`blockmill_rlp::ethereum::Receipt`], ancient folders [`blockmill_rlp::ethereum::StoredReceipt`],
 //! which leaves out type and bloom: the body and the logs have them.
 
 mod lists;
@@ -10,9 +10,9 @@ pub use lists::{
 };
 
 use crate::body::bloom::Bloom;
-use crypto::ManyKeccak;
-use rlp::Error;
-use rlp::ethereum::Log;
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::Error;
+use blockmill_rlp::ethereum::Log;
 use std::iter;
 
 /// Why receipts are malformed. Offsets count from the start of the block's list of receipts.

@@ -19,7 +19,7 @@ use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
 use crate::{Address, Hash};
-use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
+use blockmill_crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
 
 /// Transactions that wait for each other: a larger batch makes a signature no cheaper.
@@ -56,7 +56,7 @@ impl KeyBatch {
             let Signed { transaction, form } = signed;
             transaction.signing(form.protected)
         });
-        rlp::hash_each(messages, hasher, &mut self.digests);
+        blockmill_rlp::hash_each(messages, hasher, &mut self.digests);
         self.signatures.clear();
         self.signatures.extend(signed.iter().zip(&self.digests).map(|(signed, digest)| Recovery {
             digest: *digest,

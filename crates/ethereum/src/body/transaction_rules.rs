@@ -262,7 +262,7 @@ mod tests {
     use crate::body::transactions::TransactionType::{
         AccessList, Blob, DynamicFee, Legacy, SetCode,
     };
-    use rlp::List;
+    use blockmill_rlp::List;
 
     /// A transaction whose every field is 0 or empty.
     fn empty() -> Transaction<'static> {

@@ -3,8 +3,8 @@
 
 use crate::body::BodyError;
 use crate::params::Fork;
-pub use rlp::ethereum::{Transaction, TransactionType};
-use rlp::{Decode, List, Reader, bytes_len, u64_len, u256_len};
+pub use blockmill_rlp::ethereum::{Transaction, TransactionType};
+use blockmill_rlp::{Decode, List, Reader, bytes_len, u64_len, u256_len};
 
 /// Blob gas of one blob (EIP-4844).
 pub const GAS_PER_BLOB: u64 = 131_072;
@@ -88,8 +88,8 @@ fn check_versions(hashes: &List<'_, [u8; 32]>) -> Result<(), BodyError> {
 mod tests {
     use super::*;
     use crate::U256;
-    use rlp::Encode;
-    use rlp::ethereum::Authorization;
+    use blockmill_rlp::Encode;
+    use blockmill_rlp::ethereum::Authorization;
 
     /// The verdict on a transaction that follows five other bytes.
     fn verdict(transaction: &Transaction<'_>) -> Option<BodyError> {

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::commit::Verified;
 use crate::fault::Error;
-use pipeline::{Flow, Made, NotMade, Stages, Task};
+use blockmill_pipeline::{Flow, Made, NotMade, Stages, Task};
 use std::sync::Arc;
 
 /// Makes something of verified blocks, on any thread.

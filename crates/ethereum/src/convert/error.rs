@@ -1,15 +1,15 @@
 //! Why an archive cannot be converted, and what that says of it.
 
 use crate::fault::{Cause, Fault};
-use archive::Format;
-use chain::{FaultReport, Shortfall, Status};
+use blockmill_archive::Format;
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::fmt;
 
 /// Why an archive cannot be converted.
 #[derive(Debug)]
 pub enum ConvertError {
     /// Reading or writing failed.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// A block cannot be decoded or does not follow the one before.
     Fault(Box<Fault>),
     /// The target needs what the source does not have.
@@ -88,7 +88,7 @@ impl ConvertError {
             },
             _ => return None,
         };
-        let archive::Error::Gap { expected, found, .. } = error else { return None };
+        let blockmill_archive::Error::Gap { expected, found, .. } = error else { return None };
         let last = expected.checked_sub(1).filter(|_| found > expected)?;
         Some(format!("--until {last} writes the blocks before the gap"))
     }
@@ -96,9 +96,9 @@ impl ConvertError {
 
 impl std::error::Error for ConvertError {}
 
-impl From<archive::Error> for ConvertError {
-    fn from(error: archive::Error) -> Self {
-        if let archive::Error::Repeated { number, .. } = error {
+impl From<blockmill_archive::Error> for ConvertError {
+    fn from(error: blockmill_archive::Error) -> Self {
+        if let blockmill_archive::Error::Repeated { number, .. } = error {
             return Self::Fault(Box::new(Fault::of_archive(number, error)));
         }
         Self::Archive(error)

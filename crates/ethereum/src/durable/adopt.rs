@@ -8,12 +8,12 @@ use crate::header::HeaderView;
 use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
 use crate::state::Filling;
 use crate::{Hash, Level};
-use chain::Hex;
-use crypto::ManyKeccak;
-use pipeline::Cancel;
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::Cancel;
+use blockmill_store::Tip;
+use blockmill_verdict::Hex;
 use std::fs::File;
 use std::path::Path;
-use store::Tip;
 
 impl ExecutedStore {
     /// Puts the state of the snapshot at `path` beside the blocks of a store that has none, so that

@@ -7,7 +7,7 @@ use crate::execute::Replay;
 use crate::fault::Error;
 use crate::params::ChainSpec;
 use crate::state::{NodeSet, State, Tries};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 
 impl ExecutedStore {
     /// The flat state behind block `number`, without the hashes of ancestors; none when asked to

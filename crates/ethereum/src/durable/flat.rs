@@ -8,9 +8,9 @@ use crate::execute::Code;
 use crate::fault::Error;
 use crate::state::{Account, State};
 use crate::{Address, Hash, U256};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{MANIFEST, Segment, Table};
 use std::path::Path;
-use store::{MANIFEST, Segment, Table};
 
 /// What a key begins with.
 const CODE: u8 = 0;
@@ -86,7 +86,7 @@ pub(super) fn checkpoint(table: &mut Table, log: &Segment, facts: &Facts) -> Res
     while at < log.len() {
         let (block, end) = log::read_from(log, at)?;
         for code in &block.codes {
-            put_code_in_table(table, &crypto::keccak256(code), code)?;
+            put_code_in_table(table, &blockmill_crypto::keccak256(code), code)?;
         }
         for account in &block.accounts {
             put_in_table(table, &account.address, account.after.as_ref())?;
@@ -184,12 +184,12 @@ fn whole<'a, T>(
 
 /// An entry of the table that stands for nothing, although its page is what was written.
 fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
-    Error::Store(store::Error::Damaged {
+    Error::Store(blockmill_store::Error::Damaged {
         path: dir.join(MANIFEST),
         offset: 0,
         what: "table of the state",
         expected: expected.to_owned(),
-        found: format!("another entry under {}", chain::Hex(key)),
+        found: format!("another entry under {}", blockmill_verdict::Hex(key)),
     })
 }
 

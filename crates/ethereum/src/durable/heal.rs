@@ -5,9 +5,9 @@ use super::on_disk::of_state;
 use super::{ExecutedStore, Facts};
 use crate::fault::Error;
 use crate::state::{DiskOptions, Healed, LostNode, SharedState, StateKind};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::Options;
 use std::path::Path;
-use store::Options;
 
 /// Pieces of a state that are healed one after the other.
 pub const HEALED_APART: u64 = 256;

@@ -3,7 +3,7 @@
 
 use super::{BlockChanges, Malformed};
 use crate::fault::Error;
-use store::Segment;
+use blockmill_store::Segment;
 
 /// Bytes of a length.
 const EDGE: u64 = 4;
@@ -11,7 +11,7 @@ const EDGE: u64 = 4;
 /// Appends a record.
 pub(super) fn append(log: &mut Segment, record: &[u8]) -> Result<(), Error> {
     let Ok(len) = u32::try_from(record.len()) else {
-        return Err(Error::Store(store::Error::Mismatch {
+        return Err(Error::Store(blockmill_store::Error::Mismatch {
             what: "bytes of a state log's record",
             expected: "less than 4 GiB".into(),
             found: record.len().to_string(),
@@ -72,7 +72,7 @@ fn read(log: &Segment, start: u64, len: u64, other: u64) -> Result<BlockChanges,
 /// Bytes at `position` that are not what was written.
 pub(super) fn damaged(log: &Segment, position: u64, expected: &str, found: impl ToString) -> Error {
     let (path, offset) = log.location(position);
-    Error::Store(store::Error::Damaged {
+    Error::Store(blockmill_store::Error::Damaged {
         path,
         offset,
         what: "state log",

@@ -41,9 +41,9 @@ pub use unwind::Unwound;
 use crate::Hash;
 use crate::fault::Error;
 use crate::state::{DiskOptions, SharedState, StateKind};
+use blockmill_store::{ChainStore, Options, Recovery, Tip};
 use parts::{Parts, StatePart};
 use std::path::Path;
-use store::{ChainStore, Options, Recovery, Tip};
 
 /// How large things become.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ impl ExecutedStore {
     /// stays so until there is a state.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open`]; [`store::Error::Damaged`] where what it says of the state
+    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Damaged`] where what it says of the state
     /// makes no sense.
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
@@ -116,7 +116,7 @@ impl ExecutedStore {
     /// Opens the store in `dir` as of its last commit, to be read.
     ///
     /// # Errors
-    /// Those of [`ExecutedStore::open`]; [`store::Error::NoStore`] where there is none.
+    /// Those of [`ExecutedStore::open`]; [`blockmill_store::Error::NoStore`] where there is none.
     pub fn open_read_only(dir: &Path) -> Result<Self, Error> {
         let limits = Limits::default();
         let ((blocks, _), parts) =
@@ -179,12 +179,12 @@ impl ExecutedStore {
     /// Appends the record of the next block. It counts after the next commit.
     ///
     /// # Errors
-    /// [`store::Error::Mismatch`] where the block does not follow the last one; those of the store.
+    /// [`blockmill_store::Error::Mismatch`] where the block does not follow the last one; those of the store.
     pub(crate) fn log(&mut self, number: u64, hash: Hash, record: &[u8]) -> Result<(), Error> {
         let next = |facts: &&mut Facts| facts.block + 1 == number;
         let Some(facts) = self.facts.as_mut().filter(next) else {
             let expected = self.facts.map_or("none".into(), |f| (f.block + 1).to_string());
-            return Err(Error::Store(store::Error::Mismatch {
+            return Err(Error::Store(blockmill_store::Error::Mismatch {
                 what: "block of a state log",
                 expected,
                 found: number.to_string(),
@@ -274,8 +274,8 @@ impl ExecutedStore {
 
 /// Damage of what a manifest says.
 fn damaged_facts(dir: &Path, expected: &str, found: String) -> Error {
-    Error::Store(store::Error::Damaged {
-        path: dir.join(store::MANIFEST),
+    Error::Store(blockmill_store::Error::Damaged {
+        path: dir.join(blockmill_store::MANIFEST),
         offset: 0,
         what: "manifest",
         expected: expected.to_owned(),

@@ -4,8 +4,10 @@ use super::Limits;
 use super::on_disk::of_state;
 use crate::fault::Error;
 use crate::state::{DiskState, FlatStore, SharedState, StateKind};
+use blockmill_store::{
+    ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip,
+};
 use std::path::Path;
-use store::{ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip};
 
 /// Names of the parts besides the blocks; a state on disk names its own.
 const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
@@ -47,7 +49,11 @@ pub fn kept_options(store: &ChainStore) -> Vec<String> {
 
 impl Parts {
     /// Opens or creates them.
-    pub fn open(opening: &mut Opening, dir: &Path, limits: &Limits) -> store::Result<Self> {
+    pub fn open(
+        opening: &mut Opening,
+        dir: &Path,
+        limits: &Limits,
+    ) -> blockmill_store::Result<Self> {
         let there = match opening.has(TABLE) {
             true => Some(StateKind::Memory),
             false => StateKind::of_parts(|name| opening.has(name)),
@@ -85,7 +91,7 @@ impl Parts {
     fn with<T>(
         &mut self,
         all: bool,
-        act: impl FnOnce(&mut [CommitPart<'_>]) -> Result<T, store::Error>,
+        act: impl FnOnce(&mut [CommitPart<'_>]) -> Result<T, blockmill_store::Error>,
     ) -> Result<T, Error> {
         let Self { state, logs, .. } = self;
         let mut logs: Vec<_> = logs.iter_mut().map(CommitPart::Segment).collect();

@@ -9,9 +9,9 @@ use crate::header::HeaderView;
 use crate::params::ChainSpec;
 use crate::state::{AccountChange, Changes, SlotChange, State, StateError, Tries};
 use crate::{Hash, Level, U256};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Tip};
 use std::fmt::Display;
-use store::{ChainStore, Tip};
 
 /// Accounts and slots that go into the tries at a time.
 const GROUP: usize = 1 << 16;

@@ -2,10 +2,10 @@
 
 use super::{ExecutedStore, Facts, Limits, is_state_part};
 use crate::fault::Error;
-use chain::Status;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Options, Tip};
+use blockmill_verdict::Status;
 use std::path::Path;
-use store::{ChainStore, Options, Tip};
 
 /// The state after a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Facts {
 /// with its log.
 ///
 /// # Errors
-/// [`store::Error::Locked`] when the store is open elsewhere; those of reading and writing.
+/// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and writing.
 pub fn repair(
     dir: &Path,
     tip: &Tip,

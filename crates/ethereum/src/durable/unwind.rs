@@ -6,7 +6,7 @@ use crate::check::tip_at;
 use crate::fault::Error;
 use crate::state::{State, Tries};
 use crate::{Address, U256};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
 use std::collections::BTreeSet;
 
 /// What going back has done.
@@ -137,7 +137,7 @@ impl ExecutedStore {
     fn give_up(
         &mut self,
         facts: &Facts,
-        new: &store::Tip,
+        new: &blockmill_store::Tip,
         back: &Back,
         state: &State,
     ) -> Result<(), Error> {

@@ -127,7 +127,7 @@ impl PreparedBlock {
         body: &BodyView<'_>,
     ) -> Result<Self, Violation> {
         let fork = spec.fork_of(header);
-        crate::body::verify_body(fork, header, body, &mut trie::RootBuilder::new())?;
+        crate::body::verify_body(fork, header, body, &mut blockmill_trie::RootBuilder::new())?;
         let blobs = spec.rules_at(header.number, header.timestamp).blobs;
         let terms = crate::transaction_rules::block::BlockTerms::new(header, blobs);
         let rules = TransactionRules::of(spec, fork, header);

@@ -6,7 +6,7 @@ use crate::Address;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::header::Header;
-use rlp::Encode;
+use blockmill_rlp::Encode;
 
 impl Replay<'_> {
     /// Executes a block whose header says everything but what follows from that, fills it in (gas

@@ -6,11 +6,11 @@ use crate::Hash;
 use crate::body::bloom::Bloom;
 use crate::error::{Rule, Violation};
 use crate::header::EMPTY_ROOT;
-use chain::Hex;
-use crypto::ManyKeccak;
-use rlp::ethereum::{self, Receipt};
-use rlp::{Encode, Write};
-use trie::RootBuilder;
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::ethereum::{self, Receipt};
+use blockmill_rlp::{Encode, Write};
+use blockmill_trie::RootBuilder;
+use blockmill_verdict::Hex;
 
 /// Makes receipts, block after block, and keeps its memory.
 pub struct Receipts {
@@ -67,7 +67,7 @@ impl Receipts {
     pub fn list(&mut self, block: &PreparedBlock, outcomes: &[Outcome], roots: &[Hash]) -> Vec<u8> {
         self.encode(block, outcomes, roots);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let mut out = rlp::OnePass::default();
+        let mut out = blockmill_rlp::OnePass::default();
         out.list(|out| {
             for (start, end) in starts.clone().zip(&self.ends) {
                 let canonical = &self.bytes[start..*end];
@@ -109,7 +109,7 @@ impl Receipts {
                 outcome.logs.iter().map(|log| log.topics().collect()).collect();
             let logs = outcome.logs.iter().zip(&topics).map(|(log, topics)| ethereum::Log {
                 address: log.address(),
-                topics: rlp::List::Values(topics),
+                topics: blockmill_rlp::List::Values(topics),
                 data: log.data(),
             });
             let logs: Vec<_> = logs.collect();
@@ -122,7 +122,7 @@ impl Receipts {
                 },
                 cumulative_gas: gas,
                 bloom: &bloom.0,
-                logs: rlp::List::Values(&logs),
+                logs: blockmill_rlp::List::Values(&logs),
             };
             let canonical = receipt.canonical();
             // with room for more, since `encode_into` makes just enough

@@ -7,8 +7,8 @@ use crate::Hash;
 use crate::error::{Rule, Violation};
 use crate::params::ChainSpec;
 use crate::state::{Changes, Lost, State, StateError, Tries};
-use chain::Hex;
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
+use blockmill_verdict::Hex;
 
 /// What a block changed.
 #[derive(Clone, Debug, Default)]

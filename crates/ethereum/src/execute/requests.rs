@@ -4,7 +4,7 @@ use super::evm::Outcome;
 use super::verify::ExecutionError;
 use crate::error::{Rule, Violation};
 use crate::{Address, Hash};
-use chain::Hex;
+use blockmill_verdict::Hex;
 
 /// Keccak-256 of `DepositEvent(bytes,bytes,bytes,bytes,bytes)`.
 const DEPOSIT_EVENT: Hash = [
@@ -58,8 +58,8 @@ fn deposit_data(data: &[u8]) -> Result<&[u8], ExecutionError> {
 
 /// SHA-256 over the SHA-256 of each request, in the order of types (EIP-7685).
 pub(super) fn requests_hash(requests: &[Vec<u8>]) -> Hash {
-    let mut all = crypto::Sha256::new();
-    requests.iter().for_each(|request| all.update(&crypto::sha256(request)));
+    let mut all = blockmill_crypto::Sha256::new();
+    requests.iter().for_each(|request| all.update(&blockmill_crypto::sha256(request)));
     all.finalize()
 }
 

@@ -9,7 +9,7 @@ use crate::Address;
 use crate::error::{Rule, Violation};
 use crate::params::Fork;
 use crate::state::{EMPTY_CODE, StateError};
-use chain::Hex;
+use blockmill_verdict::Hex;
 
 /// Before the transactions: the beacon root of the parent (EIP-4788) and the hash of the parent
 /// (EIP-2935) go to the contracts that keep them. Where these are not there, or fail, nothing is

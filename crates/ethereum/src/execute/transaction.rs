@@ -5,8 +5,8 @@ use super::history::Call;
 use crate::error::{Rule, Violation};
 use crate::state::StateError;
 use crate::{Address, Hash, U256};
-use chain::Hex;
-use rlp::ethereum::{Transaction, TransactionType};
+use blockmill_rlp::ethereum::{Transaction, TransactionType};
+use blockmill_verdict::Hex;
 
 /// A transaction that keeps every rule that needs no state, with its sender.
 #[derive(Clone, Debug)]

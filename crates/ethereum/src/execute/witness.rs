@@ -18,8 +18,8 @@ use crate::header::HeaderView;
 use crate::header::rules::{DifficultyArithmetic, verify_header};
 use crate::params::ChainSpec;
 use crate::state::{NodeSet, State, StateError, Tries};
-use chain::Hex;
-use rlp::{Encode, Write};
+use blockmill_rlp::{Encode, Write};
+use blockmill_verdict::Hex;
 use serde_json::{Value, json};
 
 /// A block and its state.
@@ -134,7 +134,7 @@ impl Witness {
     ) -> Result<Self, E> {
         let malformed = |error| WitnessError::from(malformed("a block", error));
         let number = HeaderView::decode(header).map_err(malformed)?.number;
-        let items = rlp::Reader::new(body).list().map_err(malformed)?.rest();
+        let items = blockmill_rlp::Reader::new(body).list().map_err(malformed)?.rest();
         let block = Joined { header, items }.encode();
         let oldest = number
             .checked_sub(1)
@@ -211,7 +211,9 @@ impl Parts {
             HeaderView::decode(header).ok().map(|header| *header.parent_hash)
         });
         let mut headers = self.headers.iter();
-        parent.is_some_and(|parent| headers.any(|header| crypto::keccak256(header) == parent))
+        parent.is_some_and(|parent| {
+            headers.any(|header| blockmill_crypto::keccak256(header) == parent)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Level;
 use crate::options::Options;
-use archive::ChunkLimit;
+use blockmill_archive::ChunkLimit;
 
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
 /// on short archives, and wait little for each other.

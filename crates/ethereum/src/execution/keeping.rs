@@ -6,8 +6,8 @@ use crate::durable::{ExecutedStore, LogValues};
 use crate::fault::Error;
 use crate::option_table::Plan;
 use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};
-use pipeline::Flow;
-use store::{Store, StoreOptions};
+use blockmill_pipeline::Flow;
+use blockmill_store::{Store, StoreOptions};
 use tempfile::TempDir;
 
 /// What becomes of a state on disk behind each chunk.
@@ -121,7 +121,7 @@ impl Scratch {
     fn new(plan: &Plan, threads: usize) -> Result<(Self, SharedState), Error> {
         let folder = TempDir::with_prefix("blockmill-state-").map_err(|source| {
             let path = std::env::temp_dir();
-            store::Error::Io { action: "create", path, source }
+            blockmill_store::Error::Io { action: "create", path, source }
         })?;
         let mut opening = Store::open(folder.path(), &StoreOptions::default())?;
         let options = plan.disk(DiskOptions::MEMORY, threads);

@@ -10,10 +10,10 @@ use crate::fault::Error;
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crate::{Address, Hash};
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::Stages;
+use blockmill_store::StateKey;
 use hashbrown::HashMap;
-use pipeline::Stages;
-use store::StateKey;
 
 /// Adds the stage that does, where the state is on disk.
 pub(super) fn prefetching<'a>(

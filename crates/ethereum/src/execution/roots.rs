@@ -4,7 +4,7 @@ use super::{ExecutedBlock, cause};
 use crate::batch::Batch;
 use crate::execute::{ExecutionError, PreparedBlock, verify_state_root};
 use crate::state::{Changes, Tries};
-use archive::Part;
+use blockmill_archive::Part;
 use std::time::Instant;
 
 /// Changes of a block that changes little: with more of them the lanes are full without others.

@@ -9,9 +9,9 @@ use crate::state::DiskError;
 #[derive(Debug)]
 pub enum Cause {
     /// The archive cannot be read here.
-    Archive(archive::Error),
+    Archive(blockmill_archive::Error),
     /// The header is no canonical RLP: its bytes are damaged.
-    Header(rlp::Error),
+    Header(blockmill_rlp::Error),
     /// The body is no canonical RLP: its bytes are damaged.
     Body(BodyError),
     /// The block, or one of its transactions, breaks a rule of the chain.

@@ -2,14 +2,14 @@
 
 use super::{Cause, Fault};
 use crate::error::{Rule, Violation};
-use chain::Hex;
+use blockmill_verdict::Hex;
 
 impl Fault {
     /// The archive cannot be read where `block` should be, or has another block of a number before
     /// it.
-    pub(crate) fn of_archive(block: u64, error: archive::Error) -> Self {
+    pub(crate) fn of_archive(block: u64, error: blockmill_archive::Error) -> Self {
         let location = error.location().cloned();
-        if let archive::Error::Repeated { number, expected, found, before, .. } = &error {
+        if let blockmill_archive::Error::Repeated { number, expected, found, before, .. } = &error {
             let body = if expected == found { ", with another body" } else { "" };
             let expected = format!("{}, as read before at {before}", Hex(&expected[..]));
             let found_text = format!("{}{body}", Hex(&found[..]));

@@ -1,7 +1,7 @@
 //! A fault as another run told it, in text: what a boundary carries of the fault of its unit.
 
 use super::{Cause, Fault};
-use chain::{Shortfall, Status};
+use blockmill_verdict::{Shortfall, Status};
 use serde::{Deserialize, Serialize};
 
 /// What another run found wrong with a block.

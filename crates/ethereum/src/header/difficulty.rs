@@ -119,7 +119,7 @@ fn wide_sum(parent: U256, steps: i64, period: u64) -> Option<U256> {
 mod tests {
     use super::*;
     use crate::header::difficulty_bigint;
-    use testkit::Random;
+    use blockmill_testkit::Random;
 
     fn random_parent(random: &mut Random) -> (u64, Parent) {
         let limbs: [u64; 4] = std::array::from_fn(|_| random.next_u64());

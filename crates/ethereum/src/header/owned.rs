@@ -2,9 +2,9 @@
 
 use super::{EMPTY_OMMERS, EMPTY_ROOT, Fields, HeaderView};
 use crate::{Address, Hash, U256};
-use rlp::{Encode, Write};
+use blockmill_rlp::{Encode, Write};
 
-/// A header that owns its fields; they mean the same as in [`rlp::ethereum::Header`].
+/// A header that owns its fields; they mean the same as in [`blockmill_rlp::ethereum::Header`].
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {

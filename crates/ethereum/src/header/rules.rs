@@ -11,7 +11,7 @@ use crate::header::difficulty_bigint;
 use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::{Hash, U256};
-use chain::Hex;
+use blockmill_verdict::Hex;
 
 /// What a rule answers.
 pub type Verdict = Result<(), Violation>;

@@ -2,7 +2,7 @@
 
 use crate::error::{Rule, Violation};
 use crate::header::ethash::{EpochTooHigh, SealError};
-use chain::Hex;
+use blockmill_verdict::Hex;
 use std::fmt;
 use std::str::FromStr;
 

@@ -12,9 +12,9 @@ use crate::fault::{Cause, Fault};
 use crate::header::HeaderView;
 use crate::unit::boundary::{Boundary, FirstStake, HeadBlock, LastWork, TailBlock};
 use crate::unit::text::Number;
-use archive::era1::Accumulator;
-use archive::{Location, Part, expect_next};
-use rlp::{Encode, Write};
+use blockmill_archive::era1::Accumulator;
+use blockmill_archive::{Location, Part, expect_next};
+use blockmill_rlp::{Encode, Write};
 use std::path::Path;
 
 /// Why units cannot be joined beyond a block.
@@ -209,7 +209,7 @@ fn head_batch(unit: &Boundary) -> Batch {
     }
     for block in &head.blocks {
         batch.chunk.headers.push(&block.header.0);
-        batch.hashes.push(crypto::keccak256(&block.header.0));
+        batch.hashes.push(blockmill_crypto::keccak256(&block.header.0));
         let header = HeaderView::decode(&block.header.0);
         batch.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
         if let Some(total) = block.total_difficulty.filter(|_| with_total) {

@@ -9,7 +9,7 @@ use crate::header::{EMPTY_OMMERS, HeaderView};
 use crate::link::BlockId;
 use crate::unit::boundary::{FirstStake, Head, HeadBlock, LastWork, Sides, TailBlock};
 use crate::unit::text::{Bytes, HashText, Number};
-use archive::Part;
+use blockmill_archive::Part;
 use std::ops::Range;
 
 /// The blocks of one run, or of units that were joined.

@@ -6,10 +6,10 @@ use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
 use crate::option_table::Setting;
 use crate::params::ChainSpec;
-use archive::Want;
-use crypto::ManyKeccak;
-use pipeline::Cancel;
-use rlp::Encode;
+use blockmill_archive::Want;
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::Encode;
 
 /// What linking one batch, the first of a run, finds wrong.
 fn fault_of(batch: &mut Batch) -> Option<String> {

@@ -7,7 +7,7 @@ use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use crate::header::{HeaderView, rules};
 use crate::params::ChainSpec;
-use archive::Part;
+use blockmill_archive::Part;
 
 impl Link {
     /// Sums difficulties, compares them with what the archive states, and holds each header to

@@ -12,9 +12,9 @@ use crate::error::SpecError;
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header, INITIAL_BASE_FEE};
 use crate::params::Fork;
 use crate::{Address, Hash, U256};
+use blockmill_rlp::ethereum::Account;
+use blockmill_rlp::{Encode, Reader};
 use object::{Object, missing};
-use rlp::ethereum::Account;
-use rlp::{Encode, Reader};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ pub enum Alloc {
 pub enum AccountsError {
     /// A file that is part of the program does not decode.
     #[error("a built-in file: {0}")]
-    BuiltIn(#[from] rlp::Error),
+    BuiltIn(#[from] blockmill_rlp::Error),
     /// A genesis.json cannot be read, or is not what it was.
     #[error("{}: {problem}", path.display())]
     File {
@@ -170,7 +170,7 @@ impl Genesis {
             ..Header::default()
         };
         let raw = header.encode();
-        Self { hash: crypto::keccak256(&raw), raw, header, alloc }
+        Self { hash: blockmill_crypto::keccak256(&raw), raw, header, alloc }
     }
 
     /// The accounts, ordered by address.
@@ -187,7 +187,7 @@ impl Genesis {
 }
 
 /// Decodes the format of `genesis/README.md`.
-fn decode(data: &[u8]) -> Result<Vec<GenesisAccount>, rlp::Error> {
+fn decode(data: &[u8]) -> Result<Vec<GenesisAccount>, blockmill_rlp::Error> {
     let mut file = Reader::new(data);
     let mut list = file.list()?;
     file.finish()?;
@@ -242,7 +242,7 @@ impl AsRef<[u8]> for SlotValue {
 
 /// The root of the state that holds exactly these accounts (Yellow Paper 4.1).
 pub fn state_root(accounts: &[GenesisAccount]) -> Hash {
-    trie::secure_root(accounts.iter().map(|account| (account.address, encode(account))))
+    blockmill_trie::secure_root(accounts.iter().map(|account| (account.address, encode(account))))
 }
 
 /// An account as the state trie holds it: nonce, balance, storage root, code hash.
@@ -252,8 +252,8 @@ fn encode(account: &GenesisAccount) -> Vec<u8> {
     Account {
         nonce: account.nonce,
         balance: account.balance,
-        storage_root: &trie::secure_root(slots),
-        code_hash: &crypto::keccak256(&account.code),
+        storage_root: &blockmill_trie::secure_root(slots),
+        code_hash: &blockmill_crypto::keccak256(&account.code),
     }
     .encode()
 }

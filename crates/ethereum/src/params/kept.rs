@@ -3,12 +3,12 @@
 use super::config::{Config, SWITCHES};
 use super::genesis::known;
 use crate::error::SpecError;
-use chain::{Hex, Status};
-use crypto::Sha256;
+use blockmill_crypto::Sha256;
+use blockmill_platform::files;
+use blockmill_verdict::{Hex, Status};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// The genesis.json, byte for byte.
 const FILE: &str = "chain.json";

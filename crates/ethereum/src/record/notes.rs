@@ -7,8 +7,8 @@ use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
-use archive::Archive;
-use chain::{Hex, grouped};
+use blockmill_archive::Archive;
+use blockmill_verdict::{Hex, grouped};
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = run.notes.clone();

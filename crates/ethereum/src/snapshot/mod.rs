@@ -3,7 +3,7 @@
 //!
 //! The file is frames of a few thousand slots, each with a sum and with the first and the last key
 //! in it. So whoever reads knows the neighbours of a frame before it is looked into, and any thread
-//! hashes it: all of the tries but the few branches that frames share ([`trie::Part`]).
+//! hashes it: all of the tries but the few branches that frames share ([`blockmill_trie::Part`]).
 
 mod frame;
 mod read;
@@ -17,12 +17,12 @@ pub use write::{Written, write};
 use crate::params::ChainSpec;
 use crate::state::Account;
 use crate::{Address, Hash, U256};
-use chain::Hex;
+use blockmill_platform::files;
+use blockmill_verdict::Hex;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use system::files;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"BMFLAT01";

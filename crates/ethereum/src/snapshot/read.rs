@@ -6,13 +6,13 @@ use super::{
     Take, Wrong,
 };
 use crate::{Address, Hash};
-use chain::Hex;
+use blockmill_pipeline::{Cancel, Flow, Stages};
+use blockmill_trie::PartJoiner;
+use blockmill_verdict::Hex;
 use hashbrown::HashSet;
-use pipeline::{Cancel, Flow, Stages};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use trie::PartJoiner;
 
 /// A snapshot that is what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn run(
         watch((FRAME_HEAD + frame.payload.len()) as u64);
         Ok(if cancel.is_cancelled() { Flow::Stop } else { Flow::Continue })
     };
-    let frames = (0..pipeline::buffers(threads)).map(|_| Frame::default()).collect();
+    let frames = (0..blockmill_pipeline::buffers(threads)).map(|_| Frame::default()).collect();
     let stages = Stages::read("read", read).parallel("hash", Frame::look).serial("join", join);
     stages.run(frames, threads).outcome?;
     if cancel.is_cancelled() {

@@ -4,12 +4,12 @@ use super::*;
 use crate::U256;
 use crate::params::genesis::GenesisAccount;
 use crate::state::{EMPTY_CODE, State};
-use pipeline::Cancel;
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_testkit::Random;
 use std::fs;
 use tempfile::NamedTempFile;
-use testkit::Random;
 
 /// Accounts, some with code and some with slots, one of them with many.
 fn made(random: &mut Random, accounts: usize, many: usize) -> Vec<GenesisAccount> {
@@ -42,9 +42,9 @@ fn made(random: &mut Random, accounts: usize, many: usize) -> Vec<GenesisAccount
 
 /// The root of a state by the definition.
 fn root_of(state: &State) -> Hash {
-    trie::secure_root(state.accounts().map(|(id, address, account)| {
+    blockmill_trie::secure_root(state.accounts().map(|(id, address, account)| {
         let slots = state.slots(id).map(|(slot, value)| (slot.to_be_bytes::<32>(), value.encode()));
-        let (storage_root, code_hash) = (&trie::secure_root(slots), &account.code_hash);
+        let (storage_root, code_hash) = (&blockmill_trie::secure_root(slots), &account.code_hash);
         let (nonce, balance) = (account.nonce, account.balance);
         (*address, Leaf { nonce, balance, storage_root, code_hash }.encode())
     }))
@@ -235,7 +235,8 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
         );
         payload.push(0);
     }
-    let at = |address: &Address| Position { key: crypto::keccak256(address), slot: [0; 32] };
+    let at =
+        |address: &Address| Position { key: blockmill_crypto::keccak256(address), slot: [0; 32] };
     let (first, last) = (at(&addresses[0]), at(&addresses[addresses.len() - 1]));
     (Kind::Accounts, first, last, payload)
 }
@@ -244,7 +245,7 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
 fn keys_that_do_not_ascend_are_refused() {
     let mut random = Random::new(8);
     let mut addresses: Vec<Address> = (0..4).map(|n| [n; 20]).collect();
-    addresses.sort_by_key(|address| crypto::keccak256(address));
+    addresses.sort_by_key(|address| blockmill_crypto::keccak256(address));
     let end = |accounts| {
         let counts = Counts { accounts, ..Counts::default() };
         (Kind::End, Position::default(), Position::default(), counts.encode())

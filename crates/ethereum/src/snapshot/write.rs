@@ -5,13 +5,13 @@ use crate::durable::{put_account, put_number, put_word};
 use crate::execute::Code;
 use crate::state::{Account, AccountId, State};
 use crate::{Address, Hash, U256};
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_trie::RootBuilder;
 use hashbrown::HashSet;
-use pipeline::Cancel;
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
 use std::io::{self, Write};
-use trie::RootBuilder;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

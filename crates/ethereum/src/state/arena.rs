@@ -1,16 +1,16 @@
 //! The tries over the state in two arenas: the storage of all accounts, and the accounts. All keys
 //! of a block are hashed together in lanes, walk down together, and the nodes that changed are
-//! hashed level by level ([`trie::update`]).
+//! hashed level by level ([`blockmill_trie::update`]).
 
 use super::{AccountId, Changes, StateError, TrieHashers};
 use crate::Hash;
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_trie::EMPTY_ROOT;
+use blockmill_trie::codec::Ethereum;
+use blockmill_trie::update::{self, Forest, TrieId, Update};
 use hashbrown::HashMap;
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
-use trie::EMPTY_ROOT;
-use trie::codec::Ethereum;
-use trie::update::{self, Forest, TrieId, Update};
 
 /// What the tries know of an account.
 #[derive(Clone, Copy, Debug, Default)]

@@ -65,13 +65,13 @@ impl Unread {
     /// Of an account on disk with this hashed address; none where it is not there, at this turn.
     pub fn on_disk(key: Hash, root: Option<Hash>, turn: u64) -> Self {
         let whole_since = if root.is_none() { Some(turn) } else { None };
-        Self { key, whole_since, ..Self::of_root(root.unwrap_or(trie::EMPTY_ROOT)) }
+        Self { key, whole_since, ..Self::of_root(root.unwrap_or(blockmill_trie::EMPTY_ROOT)) }
     }
 
     /// Whether there may be slots besides those that are known.
     pub fn may_have_slots(&self) -> bool {
         let older = self.older.as_ref().is_some_and(|(slots, _)| !slots.is_empty());
-        older || self.whole_since.is_none() && self.root != trie::EMPTY_ROOT
+        older || self.whole_since.is_none() && self.root != blockmill_trie::EMPTY_ROOT
     }
 
     fn slot(&self, slot: &U256) -> Known {
@@ -187,10 +187,11 @@ impl Entry {
             Some(since) if since + 1 >= turn => return Ok(self),
             Some(_) => true,
             // it has got its first slots since it was read
-            None => dropped && unread.root == trie::EMPTY_ROOT,
+            None => dropped && unread.root == blockmill_trie::EMPTY_ROOT,
         };
         if is_stale {
-            unread.root = disk.account(&unread.key)?.map_or(trie::EMPTY_ROOT, |found| found.1);
+            unread.root =
+                disk.account(&unread.key)?.map_or(blockmill_trie::EMPTY_ROOT, |found| found.1);
             unread.whole_since = None;
         }
         let known = (std::mem::take(&mut self.slots), std::mem::take(&mut unread.zeros));
@@ -205,7 +206,7 @@ impl Source {
             Self::Memory => Ok(U256::ZERO),
             Self::Nodes(nodes, _) => nodes.slot(&unread.root, slot),
             Self::Disk(disk) => {
-                disk.slot(&unread.key, &crypto::keccak256(&slot.to_be_bytes::<32>()))
+                disk.slot(&unread.key, &blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()))
             }
         }
     }
@@ -222,7 +223,7 @@ impl Source {
                 }
             }
             Self::Disk(disk) => {
-                let key = crypto::keccak256(address);
+                let key = blockmill_crypto::keccak256(address);
                 let found = disk.account(&key)?;
                 entry.account = found.map(|found| found.0);
                 let root = found.map(|found| found.1);

@@ -32,7 +32,7 @@ pub use sparse::SparseTrie;
 pub use tries::{Lost, TrieHashers, Tries};
 
 use crate::{Address, Hash, U256};
-use chain::Hex;
+use blockmill_verdict::Hex;
 
 /// An account's index in the flat state: it stays the same while the state is in memory.
 pub type AccountId = u32;
@@ -104,7 +104,7 @@ pub enum StateError {
     Disk(#[from] DiskError),
     /// The tries in memory cannot be changed.
     #[error(transparent)]
-    Trie(#[from] trie::update::Error),
+    Trie(#[from] blockmill_trie::update::Error),
     /// More accounts than an index can name.
     #[error("more than {} accounts", u32::MAX)]
     TooManyAccounts,

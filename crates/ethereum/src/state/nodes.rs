@@ -7,9 +7,9 @@ use super::whole::WholeState;
 use super::{Account, SharedState, State, StateError};
 use crate::execute::Code;
 use crate::{Address, Hash, U256};
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::{Account as Leaf, Child, TrieNode};
 use hashbrown::HashMap;
-use rlp::Decode;
-use rlp::ethereum::{Account as Leaf, Child, TrieNode};
 use std::sync::Arc;
 
 /// The encoding of a node.
@@ -37,7 +37,7 @@ impl Default for NodeSet {
 
 impl FromIterator<Vec<u8>> for NodeSet {
     fn from_iter<I: IntoIterator<Item = Vec<u8>>>(nodes: I) -> Self {
-        let named = nodes.into_iter().map(|node| (crypto::keccak256(&node), node.into()));
+        let named = nodes.into_iter().map(|node| (blockmill_crypto::keccak256(&node), node.into()));
         Self(Arc::new(Source::Given(named.collect())))
     }
 }
@@ -104,7 +104,7 @@ impl NodeSet {
         address: &Address,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let value = value(&self.below(*root), root, &crypto::keccak256(address), visit)?;
+        let value = value(&self.below(*root), root, &blockmill_crypto::keccak256(address), visit)?;
         let Some(value) = value else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
@@ -132,7 +132,7 @@ impl NodeSet {
         slot: &U256,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<U256, StateError> {
-        let key = crypto::keccak256(&slot.to_be_bytes::<32>());
+        let key = blockmill_crypto::keccak256(&slot.to_be_bytes::<32>());
         match value(&self.below(*root), root, &key, visit)? {
             Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),
@@ -173,7 +173,7 @@ pub(super) fn value(
     key: &Hash,
     visit: &mut dyn FnMut(&NodeBytes),
 ) -> Result<Option<Vec<u8>>, StateError> {
-    if *root == trie::EMPTY_ROOT {
+    if *root == blockmill_trie::EMPTY_ROOT {
         return Ok(None);
     }
     let mut rest = halves(key);
@@ -199,7 +199,10 @@ enum Step {
     Below(Hash),
 }
 
-fn step(node: &[u8], key: &mut impl ExactSizeIterator<Item = u8>) -> Result<Step, rlp::Error> {
+fn step(
+    node: &[u8],
+    key: &mut impl ExactSizeIterator<Item = u8>,
+) -> Result<Step, blockmill_rlp::Error> {
     let mut raw = node;
     loop {
         let child = match TrieNode::decode(raw)? {
@@ -232,6 +235,6 @@ fn halves(key: &Hash) -> impl ExactSizeIterator<Item = u8> {
 }
 
 /// Bytes that stand for a node and are none.
-pub(super) fn bad(hash: &Hash, error: rlp::Error) -> StateError {
+pub(super) fn bad(hash: &Hash, error: blockmill_rlp::Error) -> StateError {
     StateError::BadNode { hash: *hash, error: error.to_string() }
 }

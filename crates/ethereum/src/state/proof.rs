@@ -2,7 +2,7 @@
 
 use super::{Account, NodeBytes, NodeSet, StateError};
 use crate::{Address, Hash, U256};
-use trie::EMPTY_ROOT;
+use blockmill_trie::EMPTY_ROOT;
 
 /// An account, and the nodes from the state root to it or to where it would be.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 //! caches, so that a look-up among millions costs one miss.
 
 use crate::U256;
+use blockmill_platform::memory::prefetch;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
-use system::memory::prefetch;
 
 /// A slot that is not 0; a value of 0 marks a free place.
 #[derive(Clone, Copy, Debug, Default)]
@@ -254,7 +254,7 @@ impl Table {
 
 fn free_places(count: usize) -> Vec<Slot> {
     let mut places = Vec::with_capacity(count);
-    system::memory::prefer_huge_pages(&mut places);
+    blockmill_platform::memory::prefer_huge_pages(&mut places);
     places.resize(count, Slot::default());
     places
 }

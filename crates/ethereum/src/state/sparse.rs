@@ -13,9 +13,9 @@ pub use hash::MadeNode;
 use super::StateError;
 use super::nodes::NodeBytes;
 use crate::Hash;
+use blockmill_trie::EMPTY_ROOT;
 use hash::{Name, name, places};
 use read::read;
-use trie::EMPTY_ROOT;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
@@ -107,7 +107,7 @@ impl SparseTrie {
             None => EMPTY_ROOT,
             Some(Name::Hash(hash)) => hash,
             Some(Name::Embedded(encoding)) => {
-                let hash = crypto::keccak256(&encoding);
+                let hash = blockmill_crypto::keccak256(&encoding);
                 made(MadeNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
                 hash
             }

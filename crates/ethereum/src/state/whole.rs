@@ -8,12 +8,12 @@ use super::nodes::{NoNodes, NodeBytes};
 use super::{AccountId, SparseTrie, State, StateError};
 use crate::Hash;
 use crate::execute::Code;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_trie::EMPTY_ROOT;
 use hashbrown::HashMap;
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trie::EMPTY_ROOT;
 
 /// A state, and the nodes of its tries as far as they were made.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl WholeState {
         let mut owners = HashMap::default();
         let mut leaves = vec![];
         for (id, address, account) in state.accounts() {
-            let storage_root = trie::root_of_sorted(slots(&state, id));
+            let storage_root = blockmill_trie::root_of_sorted(slots(&state, id));
             if storage_root != EMPTY_ROOT {
                 owners.insert(storage_root, id);
             }
@@ -48,7 +48,7 @@ impl WholeState {
                 storage_root: &storage_root,
                 code_hash: &account.code_hash,
             };
-            leaves.push((crypto::keccak256(address), leaf.encode()));
+            leaves.push((blockmill_crypto::keccak256(address), leaf.encode()));
         }
         let mut tables = Tables::default();
         let root = tables.make(leaves)?;
@@ -105,7 +105,7 @@ impl Tables {
 /// The leaves of an account's storage, in the order of their keys.
 fn slots(state: &State, id: AccountId) -> Vec<(Hash, Vec<u8>)> {
     let leaf = |(slot, value): (&crate::U256, &crate::U256)| {
-        (crypto::keccak256(&slot.to_be_bytes::<32>()), value.encode())
+        (blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()), value.encode())
     };
     let mut leaves: Vec<_> = state.slots(id).map(leaf).collect();
     leaves.sort_unstable();

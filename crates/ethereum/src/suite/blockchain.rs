@@ -10,7 +10,7 @@ use crate::ommers::{Ancestor, AncestorWindow};
 use crate::params::ChainSpec;
 use crate::state::{Changes, Tries};
 use crate::{Hash, U256};
-use chain::Hex;
+use blockmill_verdict::Hex;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -116,7 +116,7 @@ impl<'c> Chain<'c> {
 
     /// Accepts a block that breaks no rule.
     fn add(&mut self, raw: &[u8]) -> Result<(), ExecutionError> {
-        let mut outer = rlp::Reader::new(raw);
+        let mut outer = blockmill_rlp::Reader::new(raw);
         let header = outer.list().and_then(|mut block| block.item()).map_err(encoding)?;
         let header = HeaderView::decode(header.raw).map_err(encoding)?;
         let parent_hash = *header.parent_hash;

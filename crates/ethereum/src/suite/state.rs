@@ -10,9 +10,9 @@ use crate::signing;
 use crate::state::{State, Tries};
 use crate::transaction_rules::{self, TransactionError, block};
 use crate::{Hash, U256};
-use chain::Hex;
-use rlp::Encode;
-use rlp::ethereum::{self, Transaction};
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::{self, Transaction};
+use blockmill_verdict::Hex;
 use serde_json::Value;
 
 /// The base fee from London on where a test names none (go-ethereum's `tests/state_test_util.go`).
@@ -136,7 +136,7 @@ fn run_one(
     tries.apply(&state.take_changes())?;
     for number in header.number.saturating_sub(256)..header.number {
         // as go-ethereum's runner makes the hashes of blocks that there are not
-        state.ancestors.push(number, crypto::keccak256(number.to_string().as_bytes()));
+        state.ancestors.push(number, blockmill_crypto::keccak256(number.to_string().as_bytes()));
     }
     let encoded = header.encode();
     let view = header.view(&encoded);
@@ -185,7 +185,7 @@ fn prepare(
     // a legacy transaction is a list, any other one a type and a list
     let is_list = raw.first().is_some_and(|byte| *byte >= 0xc0);
     let item = if is_list { raw.clone() } else { raw[..].encode() };
-    let mut reader = rlp::Reader::new(&item);
+    let mut reader = blockmill_rlp::Reader::new(&item);
     let tx: Transaction<'_> = crate::transactions::read(&mut reader).map_err(encoding)?;
     reader.finish().map_err(encoding)?;
     let asked = transaction_rules::TransactionRules::new(rules.fork, spec.chain_id);
@@ -214,9 +214,9 @@ fn hash_of_logs(logs: &[Log]) -> Hash {
         .iter()
         .zip(&topics)
         .flat_map(|(log, topics)| {
-            let topics = rlp::List::Values(topics);
+            let topics = blockmill_rlp::List::Values(topics);
             ethereum::Log { address: log.address(), topics, data: log.data() }.encode()
         })
         .collect();
-    crypto::keccak256(&rlp::RawList(&[&encoded]).encode())
+    blockmill_crypto::keccak256(&blockmill_rlp::RawList(&[&encoded]).encode())
 }

@@ -6,8 +6,8 @@ use crate::error::{Rule, Violation};
 use crate::signing::{GROUP_ORDER, MAX_LOW_S};
 use crate::transactions::{Transaction, TransactionType};
 use crate::{Address, Hash, U256};
-use rlp::ethereum::{AccessListEntry, Authorization};
-use rlp::{Encode, List};
+use blockmill_rlp::ethereum::{AccessListEntry, Authorization};
+use blockmill_rlp::{Encode, List};
 use serde_json::Value;
 
 /// The x coordinate of secp256k1's generator (SEC 2, section 2.4.1); its y is even.
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::params::Fork;
     use crate::signing::sender;
-    use rlp::Decode;
+    use blockmill_rlp::Decode;
     use serde_json::json;
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
             let tx = Transaction::decode_canonical(&given.raw).unwrap();
             assert_eq!(tx.kind, TransactionType::ALL[at]);
             assert_eq!(
-                testkit::hex::encode(sender(&tx, Fork::Prague, U256::ONE).unwrap()),
+                blockmill_testkit::hex::encode(sender(&tx, Fork::Prague, U256::ONE).unwrap()),
                 account
             );
             assert_eq!((tx.nonce, tx.gas_limit, tx.value), (1, 100_000, U256::ONE));

@@ -6,8 +6,8 @@ use crate::fault::{Fault, Told};
 use crate::link::{BlockId, Tip};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::{Level, U256};
-use archive::Location;
-use chain::{Shortfall, Status};
+use blockmill_archive::Location;
+use blockmill_verdict::{Shortfall, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its path.
-    #[serde(serialize_with = "chain::path::serialize")]
+    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
     /// Its bytes on disk.
     pub bytes: u64,

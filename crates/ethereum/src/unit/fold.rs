@@ -9,8 +9,8 @@ use crate::import::{Options, Run, checks};
 use crate::link::Link;
 use crate::link::join::Broken;
 use crate::resume::Beginning;
-use archive::Want;
-use chain::Shortfall;
+use blockmill_archive::Want;
+use blockmill_verdict::Shortfall;
 use std::collections::HashSet;
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use super::consistent::Inconsistent;
 use super::fold::Fold;
 use crate::fault::Error;
 use crate::import::Options;
-use chain::{FaultReport, Shortfall, Status};
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::fmt;
 use std::path::PathBuf;
 

@@ -17,9 +17,9 @@ use crate::commit::Sink;
 use crate::fault::{Error, Fault};
 use crate::import::{Options, Run, import_behind};
 use crate::resume::Beginning;
-use archive::Archive;
+use blockmill_archive::Archive;
+use blockmill_verdict::{Progress, Status};
 use boundary::{Asked, BlockName, Boundary, Counts, LastBlock, SCHEMA, UnitFault};
-use chain::{Progress, Status};
 pub use consistent::Inconsistent;
 pub use fold::Fold;
 pub use join::{JoinError, Joined, join};
@@ -59,7 +59,7 @@ pub fn verify_unit_into(
     }
     let sources = source::sources(archive).map_err(|source| {
         let path = archive.files().first().cloned().unwrap_or_default();
-        archive::Error::Io { path, action: "cannot read", source }
+        blockmill_archive::Error::Io { path, action: "cannot read", source }
     })?;
     let beginning = after.map(|after| Beginning::behind(after, options));
     let (run, outcome) = import_behind(beginning, archive, options, sink, progress);

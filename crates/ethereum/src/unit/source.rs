@@ -1,13 +1,13 @@
 //! Names what was read by its SHA-256, so that a verdict can be told to be of these bytes.
 
 use super::boundary::Source;
-use archive::Archive;
-use chain::Digits;
-use crypto::Sha256;
+use blockmill_archive::Archive;
+use blockmill_crypto::Sha256;
+use blockmill_platform::files;
+use blockmill_verdict::Digits;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use system::files;
 
 /// Bytes that are read at once.
 const STEP: usize = 1 << 20;
@@ -24,7 +24,7 @@ pub(super) fn sources(archive: &Archive) -> io::Result<Vec<Source>> {
 }
 
 fn of_file(path: &Path) -> io::Result<Source> {
-    if archive::is_pipe(path) {
+    if blockmill_archive::is_pipe(path) {
         return Ok(Source { path: path.to_path_buf(), bytes: 0, sha256: None });
     }
     let mut file = File::open(path)?;

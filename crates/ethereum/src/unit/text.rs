@@ -1,7 +1,7 @@
 //! Bytes, hashes and large numbers as a boundary's document has them: in text.
 
 use crate::{Hash, U256};
-use chain::Hex;
+use blockmill_verdict::Hex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -34,12 +34,12 @@ pub fn execute(spec: &ChainSpec, blocks: &[RealBlock]) -> BTreeMap<String, usize
 }
 
 fn published(name: &str) -> (ChainSpec, Vec<RealBlock>) {
-    let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let genesis = blockmill_testkit::read(format!("ethereum/chains/{name}/genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
     (spec, source::chain(name))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_chain_through_every_fork() {
     let (spec, blocks) = published("execution-apis");
@@ -49,7 +49,7 @@ fn a_chain_through_every_fork() {
     assert!(counts.len() > 10);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn chains_that_clients_test_with() {
     for (name, count) in [("geth-ethtest", 600), ("hive-engine", 1_024), ("hive-sync", 3_000)] {
@@ -60,7 +60,7 @@ fn chains_that_clients_test_with() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_first_blocks_of_mainnet_and_of_sepolia() {
     for (network, files, count) in [

@@ -1,21 +1,21 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
 use super::imports::{Place, options, published, run, settings};
-use archive::{Archive, ChunkLimit};
+use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
-use chain::Status;
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::CrashPoint;
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_testkit::{Random, rounds, spread};
+use blockmill_verdict::Status;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::CrashPoint;
-use store::disk::simulated::SimulatedDisk;
-use testkit::{Random, rounds, spread};
 
 /// Checkpoints often, and short logs.
 pub const SMALL: Limits = Limits {
@@ -28,11 +28,15 @@ pub const SMALL: Limits = Limits {
     disk: DiskOptions { memory_bytes: 1 << 20, ..DiskOptions::DEFAULT },
 };
 
-pub fn small() -> store::Options {
-    store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
+pub fn small() -> blockmill_store::Options {
+    blockmill_store::Options {
+        file_bytes: 4096,
+        run_items: 16,
+        ..blockmill_store::Options::default()
+    }
 }
 
-fn open_with(dir: &Path, options: &store::Options, limits: Limits) -> Sink {
+fn open_with(dir: &Path, options: &blockmill_store::Options, limits: Limits) -> Sink {
     Sink::Executed(Box::new(ExecutedStore::open(dir, options, limits).unwrap().0))
 }
 
@@ -89,7 +93,7 @@ fn assert_together(store: &ExecutedStore) {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_goes_on_with_the_state_that_it_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +113,7 @@ fn a_store_goes_on_with_the_state_that_it_kept() {
     assert_eq!((run.blocks, error), (0, None));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_that_were_stored_without_a_log_are_executed_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +136,7 @@ fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     of_log.map(|(name, path)| (name, std::fs::read(path).unwrap())).collect()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_setting_keeps_the_same_state_in_two_runs() {
     let ((plain, path), mut kept) = (chain(&[]), None);
@@ -158,7 +162,7 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_thousand_blocks_are_taken_back_and_come_again() {
     Place::all().into_iter().for_each(take_back);
@@ -197,7 +201,7 @@ fn take_back(place: Place) {
     import();
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_log_of_new_values_has_no_way_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +212,7 @@ fn a_log_of_new_values_has_no_way_back() {
     assert_eq!(open(folder.path()).blocks().tip().map(|tip| tip.number), Some(LAST));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_death_at_any_point_loses_nothing_that_was_committed() {
     let mut died = 0;
@@ -224,7 +228,7 @@ fn a_death_at_any_point_loses_nothing_that_was_committed() {
 /// Who only reads comes to the root of the last block, too.
 fn assert_can_be_read(dir: &Path) {
     let store = match ExecutedStore::open_read_only(dir) {
-        Err(Error::Store(store::Error::NoStore { .. })) => None,
+        Err(Error::Store(blockmill_store::Error::NoStore { .. })) => None,
         opened => Some(opened.unwrap()),
     };
     let facts = store.as_ref().and_then(|store| Some((store, store.facts()?)));
@@ -245,7 +249,7 @@ fn die_everywhere(place: Place) -> usize {
         for times in times.iter().copied() {
             let folder = tempfile::tempdir().unwrap();
             let crash_at = Some((point, times));
-            let dying = store::Options { crash_at, ..small() };
+            let dying = blockmill_store::Options { crash_at, ..small() };
             let mut sink = open_with(folder.path(), &dying, limits);
             let mut seen = None;
             let (_, outcome) = import(&archive, &options, &mut sink, |p| seen = p.committed);
@@ -279,7 +283,7 @@ fn die_everywhere(place: Place) -> usize {
     died
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
     let tried: usize = StateKind::ALL.map(lose_power).into_iter().sum();
@@ -295,7 +299,8 @@ fn lose_power(state: StateKind) -> usize {
     let limits = place.limits(SMALL);
     let disk = SimulatedDisk::default();
     let dir = Path::new("data");
-    let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
+    let on =
+        |disk: &SimulatedDisk| blockmill_store::Options { disk: Arc::new(disk.clone()), ..small() };
     for until in [20, 40, LAST] {
         let options = Options { until: Some(until), ..options.clone() };
         let (_, error) = run(path.clone(), &options, &mut open_with(dir, &on(&disk), limits));
@@ -324,7 +329,7 @@ fn lose_power(state: StateKind) -> usize {
     tried
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
     Place::all().into_iter().for_each(damage);
@@ -372,7 +377,7 @@ fn damage(place: Place) {
     assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_goes_on_where_it_keeps_its_state_and_nowhere_else() {
     for place in Place::on_disk() {
@@ -396,7 +401,7 @@ fn a_store_goes_on_where_it_keeps_its_state_and_nowhere_else() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_stop_is_heard_while_the_state_is_read_back() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,11 +6,11 @@ use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::state::{Healed, StateKind};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Table, TableOptions};
+use blockmill_testkit::{Random, rounds};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::{ChainStore, Table, TableOptions};
-use testkit::{Random, rounds};
 
 /// Tables of such a state, and the bytes that a prefix of their keys has.
 const TABLES: [(&str, u8); 3] = [("flat-accounts", 0), ("flat-slots", 32), ("trie-nodes", 0)];
@@ -24,7 +24,8 @@ fn import_to(dir: &Path, state: StateKind, until: Option<u64>) -> u64 {
     let (spec, path) = published("geth-ethtest");
     let setting = Setting::default().with(&[format!("state={}", state.name())]).unwrap();
     let options = blockmill_ethereum::import::Options { until, ..options(spec, setting) };
-    let (store, _) = ExecutedStore::open(dir, &store::Options::default(), limits(state)).unwrap();
+    let (store, _) =
+        ExecutedStore::open(dir, &blockmill_store::Options::default(), limits(state)).unwrap();
     let (run, error) = run(path, &options, &mut Sink::Executed(Box::new(store)));
     assert_eq!(error, None);
     run.committed.unwrap()
@@ -32,14 +33,15 @@ fn import_to(dir: &Path, state: StateKind, until: Option<u64>) -> u64 {
 
 /// Removes entries of the tables that `loses` says; how many.
 fn lose(dir: &Path, mut loses: impl FnMut(&str, &[u8]) -> bool) -> u64 {
-    let (mut chain, mut tables) = ChainStore::open_with(dir, &store::Options::default(), |all| {
-        let open = |(name, prefix_bytes): (&'static str, u8)| {
-            all.table(name, &TableOptions { prefix_bytes, ..TableOptions::new(1 << 20) })
-        };
-        TABLES.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
-    })
-    .map(|((chain, _), tables)| (chain, tables))
-    .unwrap();
+    let (mut chain, mut tables) =
+        ChainStore::open_with(dir, &blockmill_store::Options::default(), |all| {
+            let open = |(name, prefix_bytes): (&'static str, u8)| {
+                all.table(name, &TableOptions { prefix_bytes, ..TableOptions::new(1 << 20) })
+            };
+            TABLES.into_iter().map(open).collect::<blockmill_store::Result<Vec<Table>>>()
+        })
+        .map(|((chain, _), tables)| (chain, tables))
+        .unwrap();
     let mut lost = 0;
     for table in &mut tables {
         let name = table.name().to_owned();
@@ -69,10 +71,10 @@ fn heal(dir: &Path) -> (Healed, bool) {
 
 fn open(dir: &Path) -> ExecutedStore {
     let limits = limits(StateKind::FlatTrie);
-    ExecutedStore::open(dir, &store::Options::default(), limits).unwrap().0
+    ExecutedStore::open(dir, &blockmill_store::Options::default(), limits).unwrap().0
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
     let mut random = Random::new(16);
@@ -111,7 +113,7 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
     assert!(healed_values > 100, "{healed_values}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_both_have_lost_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,13 +126,13 @@ fn what_both_have_lost_is_told() {
     assert!(healed.lost > 0, "{healed:?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_state_that_is_kept_once_is_not_healed() {
     for kind in [StateKind::Memory, StateKind::Pages] {
         let folder = tempfile::tempdir().unwrap();
         import_to(folder.path(), kind, Some(20));
-        let options = store::Options::default();
+        let options = blockmill_store::Options::default();
         let mut store = ExecutedStore::open(folder.path(), &options, limits(kind)).unwrap().0;
         let error = store.heal(&Cancel::new(), |_| {}).unwrap_err();
         assert!(matches!(error, Error::Unwind { .. }), "{error}");
@@ -184,7 +186,7 @@ fn flip(whole: &BTreeMap<PathBuf, Vec<u8>>, kinds: &[&str], random: &mut Random)
     path
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_bytes_of_one_copy_are_made_again_from_the_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +224,7 @@ fn damaged_bytes_of_one_copy_are_made_again_from_the_other() {
     assert!(healed >= rounds(60) && lost_files > 0);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damage_of_both_copies_is_healed_or_named_and_stays_damage() {
     let folder = tempfile::tempdir().unwrap();

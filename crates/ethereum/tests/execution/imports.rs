@@ -1,7 +1,7 @@
 //! Level execution through the stages of an import.
 
 use crate::source;
-use archive::{Archive, ChunkLimit};
+use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::Limits;
@@ -12,11 +12,11 @@ use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
-use pipeline::Cancel;
-use rlp::Encode;
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::Encode;
+use blockmill_store::ChainStore;
 use std::path::PathBuf;
 use std::sync::Arc;
-use store::ChainStore;
 
 pub fn options(spec: ChainSpec, setting: Setting) -> Options {
     Options {
@@ -37,9 +37,9 @@ pub fn options(spec: ChainSpec, setting: Setting) -> Options {
 }
 
 pub fn published(name: &str) -> (ChainSpec, PathBuf) {
-    let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let genesis = blockmill_testkit::read(format!("ethereum/chains/{name}/genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
-    (spec, testkit::fixture(format!("ethereum/chains/{name}/chain.rlp")))
+    (spec, blockmill_testkit::fixture(format!("ethereum/chains/{name}/chain.rlp")))
 }
 
 /// The run, and its error as a sentence.
@@ -117,7 +117,7 @@ fn in_rocksdb() -> Vec<Setting> {
     turned.filter(|(option, ..)| of_it.contains(&option.name)).map(|(.., it)| it).collect()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_setting_executes_the_chain_through_every_fork() {
     let (spec, path) = published("execution-apis");
@@ -130,7 +130,7 @@ fn every_setting_executes_the_chain_through_every_fork() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn chains_and_era1_files_are_executed_by_the_stages() {
     for (name, blocks) in [("geth-ethtest", 600), ("hive-engine", 1_024), ("hive-sync", 3_000)] {
@@ -143,19 +143,20 @@ fn chains_and_era1_files_are_executed_by_the_stages() {
         [("mainnet", "mainnet-00000-5ec1ffb8.era1"), ("sepolia", "sepolia-00000-643a00f7.era1")]
     {
         let options = options(ChainSpec::by_name(network).unwrap(), Setting::default());
-        let path = testkit::fixture(format!("ethereum/era1/{file}"));
+        let path = blockmill_testkit::fixture(format!("ethereum/era1/{file}"));
         let (run, error) = run(path, &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (8_192, None), "{network}");
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_goes_on_where_it_ended() {
     let (spec, path) = published("geth-ethtest");
     let folder = tempfile::tempdir().unwrap();
     for (until, tip) in [(Some(250), 250), (None, 600)] {
-        let (store, _) = ChainStore::open(folder.path(), &store::Options::default()).unwrap();
+        let (store, _) =
+            ChainStore::open(folder.path(), &blockmill_store::Options::default()).unwrap();
         let options = Options { until, ..options(spec.clone(), Setting::default()) };
         let mut sink = Sink::Segments(Box::new(store));
         let (run, error) = run(path.clone(), &options, &mut sink);
@@ -164,17 +165,17 @@ fn a_store_goes_on_where_it_ended() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_archive_that_begins_without_its_state_is_refused() {
     let options = options(ChainSpec::by_name("mainnet").unwrap(), Setting::default());
-    let path = testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
+    let path = blockmill_testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
     let (_, error) = run(path, &options, &mut Sink::Discard);
     assert!(error.unwrap().starts_with("--level execution: expected the state before block 8192"));
 }
 
 /// Of several blocks that are rooted together, the one whose root is wrong is named.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
     let (spec, path) = published("geth-ethtest");
@@ -209,7 +210,7 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
 
 /// Whatever stage finds a fault, and whatever stage finds another behind it: each setting names the
 /// same block and the same rule.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_setting_refuses_the_same_block_with_the_same_words() {
     type Change = fn(&mut blockmill_ethereum::header::Header);

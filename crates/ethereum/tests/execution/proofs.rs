@@ -10,12 +10,12 @@ use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::{AccountProof, NodeBytes, NodeSet, StateError, StateKind};
 use blockmill_ethereum::{Address, U256};
-use pipeline::Cancel;
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_testkit::Random;
 use serde_json::Value;
 use std::path::Path;
-use testkit::Random;
 
 /// A store of a published chain, which is only read.
 fn stored(name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
@@ -25,7 +25,7 @@ fn stored(name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
 fn stored_in(place: Place, name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
     let (spec, path) = published(name);
     let limits = place.limits(Limits::default());
-    let store = ExecutedStore::open(dir, &store::Options::default(), limits).unwrap();
+    let store = ExecutedStore::open(dir, &blockmill_store::Options::default(), limits).unwrap();
     let mut sink = Sink::Executed(Box::new(store.0));
     let (_, error) = run(path, &options(spec.clone(), place.with(&[])), &mut sink);
     assert_eq!(error, None);
@@ -43,7 +43,7 @@ fn nodes_behind(store: &ExecutedStore, number: u64) -> (NodeSet, [u8; 32]) {
 /// The library's verdict.
 fn accepts(root: &[u8; 32], key: &[u8], value: Option<Vec<u8>>, nodes: &[NodeBytes]) -> bool {
     let nodes: Vec<Bytes> = nodes.iter().map(|node| Bytes::copy_from_slice(node)).collect();
-    let key = Nibbles::unpack(crypto::keccak256(key));
+    let key = Nibbles::unpack(blockmill_crypto::keccak256(key));
     verify_proof(B256::from(root), key, value, &nodes).is_ok()
 }
 
@@ -74,7 +74,7 @@ fn prove(nodes: &NodeSet, root: &[u8; 32], address: &Address, slots: &[U256]) ->
     found
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_library_accepts_the_proofs_of_every_account_and_slot() {
     let in_own_folder = |place| {
@@ -118,7 +118,7 @@ fn witness_of(spec: &ChainSpec, store: &ExecutedStore, number: u64) -> Value {
     witness.to_json(&done)
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
     let mut refused = 0;
@@ -160,7 +160,7 @@ fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
     assert!(refused > 500, "{refused}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_state_that_is_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,18 +5,18 @@ use super::durable::{SMALL, small};
 use super::imports::{Place, options, published, run};
 use super::refused::export;
 use crate::source;
-use archive::{Archive, ChunkLimit};
+use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::state::{AccountProof, StateKind};
 use blockmill_ethereum::{Level, U256};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, CrashPoint};
+use blockmill_testkit::{Random, rounds};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use store::{ChainStore, CrashPoint};
-use testkit::{Random, rounds};
 
 /// The last block of the chain through every fork.
 const LAST: u64 = 54;
@@ -47,7 +47,7 @@ impl Chain {
         Place::all().into_iter().flat_map(of).collect()
     }
 
-    fn open(&self, dir: &Path, options: &store::Options) -> ExecutedStore {
+    fn open(&self, dir: &Path, options: &blockmill_store::Options) -> ExecutedStore {
         ExecutedStore::open(dir, options, self.place.limits(SMALL)).unwrap().0
     }
 
@@ -105,7 +105,7 @@ impl Chain {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_of_bodies_is_raised_to_the_state_of_a_direct_import() {
     for chain in Chain::all("execution-apis") {
@@ -123,7 +123,7 @@ fn a_store_of_bodies_is_raised_to_the_state_of_a_direct_import() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_death_during_a_raise_leaves_a_store_that_can_be_raised() {
     let mut died = 0;
@@ -135,7 +135,7 @@ fn a_death_during_a_raise_leaves_a_store_that_can_be_raised() {
             for times in [0, 2] {
                 let raised = tempfile::tempdir().unwrap();
                 chain.import_bodies(raised.path(), None);
-                let dying = store::Options { crash_at: Some((point, times)), ..small() };
+                let dying = blockmill_store::Options { crash_at: Some((point, times)), ..small() };
                 let mut sink = Sink::Executed(Box::new(chain.open(raised.path(), &dying)));
                 let (_, outcome) = import(&archive, &chain.options, &mut sink, |_| {});
                 drop(sink);
@@ -155,7 +155,7 @@ fn a_death_during_a_raise_leaves_a_store_that_can_be_raised() {
     assert!(died > 40, "{died} deaths");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_raise_that_is_stopped_goes_on_where_it_was() {
     let (mut random, mut stopped) = (Random::new(21), 0);
@@ -188,7 +188,7 @@ fn a_raise_that_is_stopped_goes_on_where_it_was() {
 }
 
 /// The first commit of a state on disk comes with the first chunk, unless there is a fault in it.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_fault_in_the_first_blocks_leaves_a_store_that_can_go_on() {
     let blocks = source::chain("execution-apis");
@@ -205,7 +205,7 @@ fn a_fault_in_the_first_blocks_leaves_a_store_that_can_go_on() {
                 "receipts" => header.receipts_root[9] ^= 1,
                 _ => header.parent_hash[9] ^= 1,
             }
-            wrong[at].header = rlp::Encode::encode(&header);
+            wrong[at].header = blockmill_rlp::Encode::encode(&header);
             export(&wrong_path, &wrong);
             let folder = tempfile::tempdir().unwrap();
             let mut sink = Sink::Executed(Box::new(chain.open(folder.path(), &small())));

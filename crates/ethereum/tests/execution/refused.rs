@@ -14,7 +14,7 @@ use blockmill_ethereum::header::{EMPTY_ROOT, Header, HeaderView};
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::state::Tries;
-use rlp::{Encode, OnePass, Write};
+use blockmill_rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn changed(good: &PreparedBlock, change: Change) -> PreparedBlock {
 
 /// Changes every field of every block; how many changes of a field were refused, by fork.
 fn refuse_all(chain: &str) -> BTreeMap<(&'static str, Fork), usize> {
-    let genesis = testkit::read(format!("ethereum/chains/{chain}/genesis.json"));
+    let genesis = blockmill_testkit::read(format!("ethereum/chains/{chain}/genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
     let mut replay = Replay::from_genesis(&spec, Tries::arena().unwrap()).unwrap();
     let mut refused = BTreeMap::new();
@@ -114,7 +114,7 @@ fn refuse_all(chain: &str) -> BTreeMap<(&'static str, Fork), usize> {
     refused
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_of_every_fork_with_one_wrong_field() {
     let mut refused = refuse_all("execution-apis");
@@ -169,7 +169,7 @@ fn another_mix_is_refused_where_a_contract_asks_for_it() {
     };
     let state_root = |header: &Header| match execute(header) {
         Err(ExecutionError::Rule(violation)) if violation.rule == Rule::StateRoot => {
-            testkit::hex::array(&violation.found)
+            blockmill_testkit::hex::array(&violation.found)
         }
         other => panic!("{other:?}"),
     };
@@ -184,7 +184,7 @@ pub fn export(path: &Path, blocks: &[RealBlock]) {
     let mut file = vec![];
     for RealBlock { header, body, .. } in blocks {
         let mut block = OnePass::default();
-        let parts = rlp::Reader::new(body).list().unwrap().rest();
+        let parts = blockmill_rlp::Reader::new(body).list().unwrap().rest();
         block.list(|block| {
             block.raw(header);
             block.raw(parts);
@@ -194,7 +194,7 @@ pub fn export(path: &Path, blocks: &[RealBlock]) {
     fs::write(path, file).unwrap();
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_import_keeps_the_state_of_the_block_before_the_wrong_one() {
     let (spec, path) = published("execution-apis");

@@ -8,10 +8,10 @@ use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::snapshot::{Head, write};
-use pipeline::Cancel;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, CrashPoint, Tip};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use store::{ChainStore, CrashPoint, Tip};
 
 /// The block that the snapshot is behind, and the last one of the chain.
 const AT: u64 = 40;
@@ -47,11 +47,14 @@ impl Case {
         let bodies = Options { level: Level::Bodies, until: Some(AT), ..options.clone() };
         assert_eq!(run(path.clone(), &bodies, &mut sink).1, None);
         drop(sink);
-        let open =
-            |options: &store::Options| ExecutedStore::open(store, options, limits).unwrap().0;
-        let adopt =
-            |options: &store::Options| open(options).adopt(snapshot, 1, &Cancel::default(), |_| ());
-        let died = adopt(&store::Options { crash_at: Some((point, times)), ..small() }).is_err();
+        let open = |options: &blockmill_store::Options| {
+            ExecutedStore::open(store, options, limits).unwrap().0
+        };
+        let adopt = |options: &blockmill_store::Options| {
+            open(options).adopt(snapshot, 1, &Cancel::default(), |_| ())
+        };
+        let died =
+            adopt(&blockmill_store::Options { crash_at: Some((point, times)), ..small() }).is_err();
         let read = open(&small());
         let tip = read.blocks().tip().unwrap();
         let facts = read.facts().map(|facts| (facts.block, facts.hash));
@@ -74,7 +77,7 @@ impl Case {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_state() {
     let folder = tempfile::tempdir().unwrap();

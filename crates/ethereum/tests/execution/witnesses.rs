@@ -8,10 +8,10 @@ use serde_json::Value;
 
 /// Every file: its name, and its text as JSON.
 fn files() -> Vec<(String, Value)> {
-    let folder = std::fs::read_dir(testkit::fixture("ethereum/witness")).unwrap();
+    let folder = std::fs::read_dir(blockmill_testkit::fixture("ethereum/witness")).unwrap();
     let files = folder.map(|entry| {
         let entry = entry.unwrap();
-        let json = serde_json::from_slice(&testkit::read(entry.path())).unwrap();
+        let json = serde_json::from_slice(&blockmill_testkit::read(entry.path())).unwrap();
         (entry.file_name().to_string_lossy().into_owned(), json)
     });
     files.collect()
@@ -24,7 +24,7 @@ fn spec(chain_id: u64) -> ChainSpec {
     spec
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_witness_gives_the_state_root_of_its_header() {
     let files = files();
@@ -36,7 +36,7 @@ fn every_witness_gives_the_state_root_of_its_header() {
         match witness.execute(&spec) {
             Ok(done) => {
                 assert_eq!(Some(done.number), json["number"].as_u64(), "{name}");
-                let hash = format!("0x{}", testkit::hex::encode(done.hash));
+                let hash = format!("0x{}", blockmill_testkit::hex::encode(done.hash));
                 assert_eq!(Some(&hash[..]), json["hash"].as_str(), "{name}");
             }
             Err(error) => failures.push(format!("{name}: {error}")),
@@ -45,7 +45,7 @@ fn every_witness_gives_the_state_root_of_its_header() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_node_that_is_missing_is_named() {
     let (name, json) = files().into_iter().find(|(name, _)| name.contains("46147")).unwrap();
@@ -54,7 +54,8 @@ fn a_node_that_is_missing_is_named() {
     for at in 0..nodes {
         let mut less = json.clone();
         let node = less["witness"]["state"].as_array_mut().unwrap().remove(at);
-        let hash = crypto::keccak256(&testkit::hex::decode(node.as_str().unwrap()));
+        let hash =
+            blockmill_crypto::keccak256(&blockmill_testkit::hex::decode(node.as_str().unwrap()));
         let witness = Witness::read(&less.to_string()).unwrap();
         match witness.execute(&spec(1)) {
             Err(WitnessError::Execution(ExecutionError::State(StateError::MissingNode {

@@ -6,8 +6,8 @@ use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::Fork;
 use blockmill_ethereum::transactions::TransactionType;
-use rlp::Encode;
-use trie::RootBuilder;
+use blockmill_rlp::Encode;
+use blockmill_trie::RootBuilder;
 
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
@@ -39,7 +39,7 @@ fn verify_all(blocks: &[RealBlock]) -> Counts {
     counts
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn bodies_of_exported_chains_match_their_headers() {
     for (name, expected, transactions) in [
@@ -56,7 +56,7 @@ fn bodies_of_exported_chains_match_their_headers() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn bodies_of_real_networks_match_their_headers() {
     for (name, expected) in [
@@ -87,7 +87,7 @@ fn find(wanted: TransactionType) -> RealBlock {
     found.unwrap_or_else(|| panic!("no small block with a transaction of type {wanted:?}"))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn bodies_cut_at_any_byte_are_errors() {
     for kind in TransactionType::ALL {
@@ -100,7 +100,7 @@ fn bodies_cut_at_any_byte_are_errors() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn no_flipped_bit_goes_unnoticed() {
     let mut roots = RootBuilder::new();
@@ -125,7 +125,7 @@ fn no_flipped_bit_goes_unnoticed() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn each_type_is_refused_in_the_forks_before_its_own() {
     let first = [Fork::Frontier, Fork::Berlin, Fork::London, Fork::Cancun, Fork::Prague];
@@ -143,7 +143,7 @@ fn each_type_is_refused_in_the_forks_before_its_own() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_comparison_with_the_header_names_its_rule() {
     let block = find(TransactionType::Blob);

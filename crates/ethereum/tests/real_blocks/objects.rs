@@ -3,8 +3,10 @@
 
 use crate::source::{self, RealBlock};
 use blockmill_ethereum::body::BodyView;
-use rlp::ethereum::{AccessListEntry, Authorization, Block, Body, Header, Transaction, Withdrawal};
-use rlp::{Decode, Encode, Encoder, List, OnePass, Reader, Write};
+use blockmill_rlp::ethereum::{
+    AccessListEntry, Authorization, Block, Body, Header, Transaction, Withdrawal,
+};
+use blockmill_rlp::{Decode, Encode, Encoder, List, OnePass, Reader, Write};
 use std::collections::BTreeMap;
 
 /// What blocks hold.
@@ -55,7 +57,7 @@ fn fields(list: &[u8]) -> usize {
 
 /// Encodes by every writer.
 fn assert_encodes_to(value: &impl Encode, bytes: &[u8], encoder: &mut Encoder, name: &str) {
-    let hash = crypto::keccak256(bytes);
+    let hash = blockmill_crypto::keccak256(bytes);
     assert!(value.encode() == bytes, "{name}");
     assert!(value.encode_in_one_pass() == bytes, "{name}");
     assert!(encoder.encode(value) == bytes, "{name}");
@@ -146,7 +148,7 @@ fn rebuild_all(blocks: &[RealBlock]) -> Counts {
     counts
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_of_exported_chains_are_rebuilt_from_their_parts() {
     let forks = [(15, 26), (16, 12), (17, 3), (20, 3), (21, 10)];
@@ -166,7 +168,7 @@ fn blocks_of_exported_chains_are_rebuilt_from_their_parts() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn blocks_of_real_networks_are_rebuilt_from_their_parts() {
     for (name, fields, ommers) in [

@@ -1,7 +1,7 @@
 //! Receipts of real blocks: against their headers, to geth's storage form and back.
 
 use crate::source::{self, RealBlock};
-use archive::ReceiptEncoding;
+use blockmill_archive::ReceiptEncoding;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
@@ -9,9 +9,9 @@ use blockmill_ethereum::receipts::{
     ReceiptError, consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
 };
 use blockmill_ethereum::transactions::TransactionType;
-use rlp::ethereum::Receipt;
-use rlp::{Decode, Encode, List};
-use trie::RootBuilder;
+use blockmill_rlp::ethereum::Receipt;
+use blockmill_rlp::{Decode, Encode, List};
+use blockmill_trie::RootBuilder;
 
 /// What geth v1.17.10 stored for some blocks of two chains when it executed them: a chain,
 /// a number and an RLP list in hex on each line.
@@ -33,7 +33,7 @@ fn stored() -> Vec<RealBlock> {
             .iter()
             .find(|block| HeaderView::decode(&block.header).unwrap().number == number);
         blocks.push(RealBlock {
-            receipts: Some(testkit::hex::decode(receipts)),
+            receipts: Some(blockmill_testkit::hex::decode(receipts)),
             ..block.unwrap().clone()
         });
     }
@@ -45,7 +45,7 @@ fn types(body: &[u8]) -> Vec<TransactionType> {
     BodyView::decode(body).unwrap().transaction_types().collect()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn stored_receipts_match_the_header_and_survive_the_way_to_consensus_and_back() {
     let blocks = stored();
@@ -76,7 +76,7 @@ fn stored_receipts_match_the_header_and_survive_the_way_to_consensus_and_back() 
     assert!(logs > 0);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn receipts_of_era1_files_match_their_headers() {
     let mut roots = RootBuilder::new();
@@ -95,7 +95,7 @@ fn receipts_of_era1_files_match_their_headers() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn every_comparison_of_receipts_names_its_rule() {
     let blocks = stored();
@@ -120,7 +120,7 @@ fn every_comparison_of_receipts_names_its_rule() {
     assert_eq!(rule(&list[..list.len() - 1], &|_| ()), Some(Rule::ReceiptEncoding));
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn receipts_and_transactions_must_be_equally_many() {
     let blocks = stored();
@@ -135,7 +135,7 @@ fn receipts_and_transactions_must_be_equally_many() {
     assert_eq!(error, ReceiptError::Count { transactions: count - 1, receipts: count });
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_receipts_are_errors_or_have_another_root() {
     let blocks = stored();

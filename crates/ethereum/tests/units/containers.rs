@@ -5,7 +5,7 @@ use super::*;
 const ERAS: [&str; 2] = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
 
 fn eras() -> Vec<PathBuf> {
-    ERAS.map(|name| testkit::fixture(format!("ethereum/era1/{name}"))).to_vec()
+    ERAS.map(|name| blockmill_testkit::fixture(format!("ethereum/era1/{name}"))).to_vec()
 }
 
 /// Offsets of the total difficulties in an era1 file: the words behind records of type 6.
@@ -21,7 +21,7 @@ fn totals(file: &[u8]) -> Vec<usize> {
     found
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn era1_files_are_units() {
     let mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Bodies);
@@ -34,11 +34,11 @@ fn era1_files_are_units() {
     assert!(boundary.total_before.is_some(), "era1 files state it");
     assert_eq!(boundary.sources[0].sha256.as_ref().map(String::len), Some(64));
     let sepolia = options(&ChainSpec::by_name("sepolia").unwrap(), Level::Bodies);
-    let file = testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
+    let file = blockmill_testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
     assert_eq!(expect_same(&[file], &sepolia, "sepolia"), "verified");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn wrong_total_difficulties_of_era1_files_get_the_verdict_of_a_single_run() {
     let mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Headers);
@@ -70,7 +70,7 @@ fn wrong_total_difficulties_of_era1_files_get_the_verdict_of_a_single_run() {
     assert_eq!(expect_same(&copies, &mainnet, "accumulator"), "accumulator");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn missing_and_doubled_era1_files_get_the_verdict_of_a_single_run() {
     let mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Headers);
@@ -86,17 +86,17 @@ fn missing_and_doubled_era1_files_get_the_verdict_of_a_single_run() {
     assert_eq!(compare(&run, &outcome, &joined(&archives, &mainnet), "order"), "verified");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn ranges_of_an_ancient_folder_are_units() {
     let mut random = Random::new_each_run("ranges_of_an_ancient_folder");
     let mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Bodies);
     for name in ["geth-1.9", "geth-1.17"] {
-        let folder = vec![testkit::fixture(format!("ethereum/freezer/{name}"))];
+        let folder = vec![blockmill_testkit::fixture(format!("ethereum/freezer/{name}"))];
         let until = 1_500 + random.below(500_u64);
         let all = Options { until: Some(until), ..mainnet.clone() };
         let (run, outcome) = whole(&folder, &all);
-        for _ in 0..testkit::rounds(10) {
+        for _ in 0..blockmill_testkit::rounds(10) {
             let cuts = [1 + random.below(until - 1), 1 + random.below(until - 1)];
             let [a, b] = [cuts[0].min(cuts[1]), cuts[0].max(cuts[1])];
             let ranges = [(0, a - 1), (a, b.max(a + 1) - 1), (b.max(a + 1), until)];
@@ -117,20 +117,22 @@ fn ranges_of_an_ancient_folder_are_units() {
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn trusted_hashes_are_met_in_some_unit_or_missing_in_all() {
     let mut mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Headers);
     let (_, blocks) = super::mainnet(6_000);
-    mainnet.trust =
-        vec![crypto::keccak256(&blocks[3].header), crypto::keccak256(&blocks[5_000].header)];
+    mainnet.trust = vec![
+        blockmill_crypto::keccak256(&blocks[3].header),
+        blockmill_crypto::keccak256(&blocks[5_000].header),
+    ];
     assert_eq!(expect_same(&eras(), &mainnet, "met"), "verified");
     mainnet.trust.push([1; 32]);
     let verdict = expect_same(&eras(), &mainnet, "missing");
     assert!(verdict.starts_with("--trust"), "{verdict}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn units_that_were_verified_otherwise_are_not_joined() {
     let mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Headers);

@@ -3,7 +3,7 @@
 use super::*;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::header::{Header, HeaderView};
-use rlp::Encode;
+use blockmill_rlp::Encode;
 use std::collections::{BTreeMap, HashMap};
 
 /// A body of these ommers and no transactions.
@@ -34,14 +34,14 @@ fn set_ommers(block: &mut RealBlock, ommers: &[Header]) {
     assert_eq!(list.ommer_count(), ommers.len());
     let mut encoded = OnePass::default();
     encoded.list(|list| ommers.iter().for_each(|ommer| ommer.write(list)));
-    let ommers_hash = crypto::keccak256(&encoded.into_bytes());
+    let ommers_hash = blockmill_crypto::keccak256(&encoded.into_bytes());
     block.header = Header { ommers_hash, ..header(block) }.encode();
 }
 
 /// Makes each block from `from` on name the one before it.
 fn relink(blocks: &mut [RealBlock], from: usize) {
     for i in from.max(1)..blocks.len() {
-        let parent_hash = crypto::keccak256(&blocks[i - 1].header);
+        let parent_hash = blockmill_crypto::keccak256(&blocks[i - 1].header);
         blocks[i].header = Header { parent_hash, ..header(&blocks[i]) }.encode();
     }
 }
@@ -94,14 +94,14 @@ fn same_cuts<'b>(parts: &[&[RealBlock]], mut blocks: &'b [RealBlock]) -> Vec<&'b
     same
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_headers_near_cuts_get_the_verdict_of_a_single_run() {
     let mut random = Random::new_each_run("damaged_headers_near_cuts");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let chains = [mainnet(300), published("execution-apis"), published("geth-ethtest")];
     for (spec, blocks) in chains {
-        for _ in 0..testkit::rounds(100) {
+        for _ in 0..blockmill_testkit::rounds(100) {
             let parts = cut(&mut random, &blocks);
             let mut bad = blocks.clone();
             for _ in 0..1 + random.below(2_usize) {
@@ -122,7 +122,7 @@ fn damaged_headers_near_cuts_get_the_verdict_of_a_single_run() {
         }
     }
     println!("{verdicts:#?}");
-    assert!(verdicts.len() >= testkit::rounds(12).min(8), "{verdicts:?}");
+    assert!(verdicts.len() >= blockmill_testkit::rounds(12).min(8), "{verdicts:?}");
 }
 
 /// An ommer for block `i` that breaks a rule, or keeps all of them.
@@ -149,13 +149,13 @@ fn odd_ommer(random: &mut Random, blocks: &[RealBlock], i: usize) -> Header {
     ommer
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn ommers_across_cuts_get_the_verdict_of_a_single_run() {
     let mut random = Random::new_each_run("ommers_across_cuts");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let (spec, blocks) = mainnet(300);
-    for _ in 0..testkit::rounds(300) {
+    for _ in 0..blockmill_testkit::rounds(300) {
         let parts = cut(&mut random, &blocks);
         let mut bad = blocks.clone();
         let i = near_cut(&mut random, &cuts_of(&parts), blocks.len());
@@ -171,18 +171,21 @@ fn ommers_across_cuts_get_the_verdict_of_a_single_run() {
     }
     println!("{verdicts:#?}");
     for rule in ["ommer included once", "ommer is not an ancestor"] {
-        assert!(testkit::rounds(300) < 300 || verdicts.contains_key(rule), "{rule}: {verdicts:?}");
+        assert!(
+            blockmill_testkit::rounds(300) < 300 || verdicts.contains_key(rule),
+            "{rule}: {verdicts:?}"
+        );
     }
 }
 
 /// Bytes that are changed, cut off or put in, anywhere in a file.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn damaged_bytes_get_the_verdict_of_a_single_run() {
     let mut random = Random::new_each_run("damaged_bytes");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     for (spec, blocks) in [mainnet(120), published("execution-apis")] {
-        for _ in 0..testkit::rounds(150) {
+        for _ in 0..blockmill_testkit::rounds(150) {
             let folder = tempfile::tempdir().unwrap();
             let files = write_parts(folder.path(), &cut(&mut random, &blocks));
             let file = random.pick(&files);
@@ -207,13 +210,13 @@ fn damaged_bytes_get_the_verdict_of_a_single_run() {
     println!("{verdicts:#?}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn missing_doubled_and_overlapping_units_get_the_verdict_of_a_single_run() {
     let mut random = Random::new_each_run("missing_doubled_and_overlapping_units");
     let mut verdicts: HashMap<Status, usize> = HashMap::new();
     let (spec, blocks) = mainnet(200);
-    for _ in 0..testkit::rounds(100) {
+    for _ in 0..blockmill_testkit::rounds(100) {
         let mut parts = cut(&mut random, &blocks);
         let i = random.below(parts.len());
         match random.below(3_usize) {
@@ -235,5 +238,5 @@ fn missing_doubled_and_overlapping_units_get_the_verdict_of_a_single_run() {
         *verdicts.entry(status(&run, &outcome)).or_default() += 1;
     }
     println!("{verdicts:?}");
-    assert!(testkit::rounds(100) < 100 || verdicts.len() >= 3, "{verdicts:?}");
+    assert!(blockmill_testkit::rounds(100) < 100 || verdicts.len() >= 3, "{verdicts:?}");
 }

@@ -7,7 +7,7 @@ mod merge;
 mod mutations;
 
 use crate::source::{self, RealBlock};
-use archive::{Archive, ChunkLimit};
+use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::error::Rule;
@@ -19,12 +19,12 @@ use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::unit::boundary::Boundary;
 use blockmill_ethereum::unit::{Joined, join, verify_unit};
-use chain::Status;
-use pipeline::Cancel;
-use rlp::{OnePass, Write};
+use blockmill_pipeline::Cancel;
+use blockmill_rlp::{OnePass, Write};
+use blockmill_testkit::Random;
+use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use testkit::Random;
 
 /// What tests ask for: no seals, which changed headers have none of.
 fn options(spec: &ChainSpec, level: Level) -> Options {
@@ -47,7 +47,7 @@ fn options(spec: &ChainSpec, level: Level) -> Options {
 
 /// A chain of the fixtures and its blocks.
 fn published(name: &str) -> (ChainSpec, Vec<RealBlock>) {
-    let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let genesis = blockmill_testkit::read(format!("ethereum/chains/{name}/genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
     (spec, source::chain(name))
 }
@@ -61,7 +61,7 @@ fn mainnet(blocks: usize) -> (ChainSpec, Vec<RealBlock>) {
 
 /// The block as an export has it.
 fn encoded(block: &RealBlock) -> Vec<u8> {
-    let body = rlp::Reader::new(&block.body).list().unwrap().rest();
+    let body = blockmill_rlp::Reader::new(&block.body).list().unwrap().rest();
     let mut out = OnePass::default();
     out.list(|out| {
         out.raw(&block.header);
@@ -199,7 +199,7 @@ fn compare(run: &Run, outcome: &Result<(), Error>, joined: &Joined, what: &str) 
     expected.map_or("verified".into(), |report| report.rule.unwrap_or(report.message))
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn good_chains_are_verified_wherever_they_are_cut() {
     let mut random = Random::new_each_run("good_chains_are_verified_wherever_they_are_cut");
@@ -207,7 +207,7 @@ fn good_chains_are_verified_wherever_they_are_cut() {
     let mut cuts = 0;
     for (spec, blocks) in chains.into_iter().chain([mainnet(1_000)]) {
         for level in [Level::Headers, Level::Bodies] {
-            for _ in 0..testkit::rounds(10) {
+            for _ in 0..blockmill_testkit::rounds(10) {
                 let folder = tempfile::tempdir().unwrap();
                 let parts = write_parts(folder.path(), &cut(&mut random, &blocks));
                 let verdict = expect_same(&parts, &options(&spec, level), "good");
@@ -221,13 +221,13 @@ fn good_chains_are_verified_wherever_they_are_cut() {
 }
 
 /// A tree of joins gives what one join after the other does.
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn joined_boundaries_are_joined_again() {
     let mut random = Random::new_each_run("joined_boundaries_are_joined_again");
     // one that begins with its genesis block, and one that leaves it out
     let chains = [mainnet(600), published("geth-ethtest")];
-    for round in 0..testkit::rounds(20) {
+    for round in 0..blockmill_testkit::rounds(20) {
         let (spec, blocks) = &chains[round % 2];
         let options = options(spec, Level::Bodies);
         let folder = tempfile::tempdir().unwrap();

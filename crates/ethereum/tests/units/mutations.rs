@@ -2,7 +2,7 @@
 //! recompute, and here is what it cannot.
 
 use super::{join, unit};
-use archive::Archive;
+use blockmill_archive::Archive;
 use blockmill_ethereum::Level;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::params::ChainSpec;
@@ -119,15 +119,15 @@ fn walk(
     }
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_changed_boundary_is_refused_wherever_its_fields_tell() {
-    let paths = vec![testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
+    let paths = vec![blockmill_testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
     assert!(Archive::open(&paths).is_ok());
     let ((first, mut options), (second, _)) = (part(&paths, 0, 99), part(&paths, 100, 199));
     (options.from, options.until) = (None, None);
     let verdict = join(&[first.clone(), second.clone()], &options).unwrap();
-    assert_eq!(verdict.status(), chain::Status::Verified);
+    assert_eq!(verdict.status(), blockmill_verdict::Status::Verified);
     let (mut refused, mut unchanged) = (0, BTreeMap::<String, usize>::new());
     let (mut wrong, mut by_name) = (vec![], 0);
     for (path, changed) in changes(&serde_json::to_value(&second).unwrap()) {
@@ -160,10 +160,10 @@ fn a_changed_boundary_is_refused_wherever_its_fields_tell() {
     assert!(refused > 300 && by_name > 150, "{refused} {by_name}");
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_boundary_that_disagrees_with_itself_is_named_by_field() {
-    let paths = vec![testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
+    let paths = vec![blockmill_testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1")];
     let (boundary, mut options) = part(&paths, 0, 99);
     (options.from, options.until) = (None, None);
     let with = |change: &dyn Fn(&mut Boundary)| {
@@ -182,5 +182,5 @@ fn a_boundary_that_disagrees_with_itself_is_named_by_field() {
     assert_eq!(with(&|it| it.blocks = 5), "last.number");
     assert_eq!(with(&|it| it.last.as_mut().unwrap().hash.0[3] ^= 1), "last.hash");
     assert_eq!(with(&|it| it.head.blocks[2].header.0[40] ^= 1), "head.blocks[2].hash");
-    assert_eq!(with(&|it| it.status = chain::Status::Damage), "status");
+    assert_eq!(with(&|it| it.status = blockmill_verdict::Status::Damage), "status");
 }

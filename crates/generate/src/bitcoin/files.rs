@@ -3,7 +3,7 @@
 use super::Order;
 use crate::random::Random;
 use anyhow::{Context, Result};
-use archive::blkdat::{BlockWriter, Network, WriterOptions, XorKey};
+use blockmill_archive::blkdat::{BlockWriter, Network, WriterOptions, XorKey};
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;

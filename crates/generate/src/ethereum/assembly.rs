@@ -1,8 +1,8 @@
 //! Assembly of the virtual machine: its instructions, and programs from their names.
 
 use anyhow::{Context, Result, ensure};
-use ethereum::U256;
-use ethereum::params::Fork;
+use blockmill_ethereum::U256;
+use blockmill_ethereum::params::Fork;
 use std::sync::LazyLock;
 
 /// PUSH0, behind which the pushes of 1 to 32 bytes stand.

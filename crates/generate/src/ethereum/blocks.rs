@@ -6,13 +6,13 @@
 use super::signers::Signers;
 use crate::random::Random;
 use anyhow::Result;
-use ethereum::header::EMPTY_ROOT;
-use ethereum::params::{ChainSpec, Fork};
-use ethereum::receipts;
-use ethereum::transactions::{Transaction, TransactionType};
-use ethereum::{Hash, U256};
-use rlp::ethereum::Receipt;
-use rlp::{Decode, OnePass, Reader, Write};
+use blockmill_ethereum::header::EMPTY_ROOT;
+use blockmill_ethereum::params::{ChainSpec, Fork};
+use blockmill_ethereum::receipts;
+use blockmill_ethereum::transactions::{Transaction, TransactionType};
+use blockmill_ethereum::{Hash, U256};
+use blockmill_rlp::ethereum::Receipt;
+use blockmill_rlp::{Decode, OnePass, Reader, Write};
 
 /// Gas of a plain transfer, which every generated transaction is taken to use.
 const GAS: u64 = 21_000;
@@ -137,9 +137,9 @@ fn assemble(transactions: &[Vec<u8>], stored: &[Vec<u8>]) -> Result<Content> {
         let bloom = Receipt::decode(item.raw)?.bloom;
         content.logs_bloom.iter_mut().zip(bloom).for_each(|(sum, bits)| *sum |= bits);
     }
-    content.receipts_root = trie::ordered_root(encodings.iter().copied());
+    content.receipts_root = blockmill_trie::ordered_root(encodings.iter().copied());
     let raw: Vec<_> = transactions.iter().map(Vec::as_slice).collect();
-    content.transactions_root = trie::ordered_root(raw.into_iter());
+    content.transactions_root = blockmill_trie::ordered_root(raw.into_iter());
     content.body = list(&[list(transactions), vec![0xc0]]);
     Ok(content)
 }

@@ -3,11 +3,11 @@
 use super::blocks::Content;
 use crate::random::Random;
 use anyhow::Result;
-use ethereum::difficulty::Parent;
-use ethereum::header::{EMPTY_ROOT, Header, HeaderView, next_base_fee};
-use ethereum::params::ChainSpec;
-use ethereum::{Hash, U256};
-use rlp::Encode;
+use blockmill_ethereum::difficulty::Parent;
+use blockmill_ethereum::header::{EMPTY_ROOT, Header, HeaderView, next_base_fee};
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::{Hash, U256};
+use blockmill_rlp::Encode;
 
 /// Extra data as early miners set it.
 const EXTRA: [&[u8]; 4] = [
@@ -87,7 +87,7 @@ impl<'a> HeaderChain<'a> {
         self.total_difficulty += header.difficulty;
         self.raw.clear();
         header.encode_into(&mut self.raw);
-        self.hash = crypto::keccak256(&self.raw);
+        self.hash = blockmill_crypto::keccak256(&self.raw);
         self.header = header;
         &self.raw
     }

@@ -15,10 +15,10 @@ mod signers;
 pub mod transfers;
 
 use anyhow::{Result, bail};
-use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
+use blockmill_archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::receipts;
 use blocks::{Blocks, Content};
-use ethereum::params::ChainSpec;
-use ethereum::receipts;
 use signers::Signers;
 use std::path::Path;
 
@@ -149,7 +149,7 @@ mod tests {
             chain.next(None);
         });
         let geth = "af09d382e18574ebc2c98980178e5b70b970ce7dbbdfd30bd3ed505ae09422bd";
-        let hash = crypto::keccak256(chain.tip());
+        let hash = blockmill_crypto::keccak256(chain.tip());
         assert_eq!(hash.map(|byte| format!("{byte:02x}")).concat(), geth);
     }
 

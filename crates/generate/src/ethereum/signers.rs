@@ -3,10 +3,10 @@
 //! The only secrets of this program: keys that anybody can derive from the seed.
 
 use anyhow::{Context, Result};
-use ethereum::signing::address_of;
-use ethereum::transactions::{Transaction, TransactionType};
-use ethereum::{Address, Hash, U256};
-use rlp::Encode;
+use blockmill_ethereum::signing::address_of;
+use blockmill_ethereum::transactions::{Transaction, TransactionType};
+use blockmill_ethereum::{Address, Hash, U256};
+use blockmill_rlp::Encode;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 use secp256k1::{Message, PublicKey, SecretKey};
 
@@ -45,7 +45,7 @@ impl Signers {
     pub fn of(seed: u64, count: u64) -> Result<Self> {
         let account = |i: u64| {
             let source = [seed.to_be_bytes(), i.to_be_bytes()].concat();
-            let key = SecretKey::from_secret_bytes(crypto::keccak256(&source));
+            let key = SecretKey::from_secret_bytes(blockmill_crypto::keccak256(&source));
             let key = key.context("a hash that is no key")?;
             let [_form, public @ ..] = PublicKey::from_secret_key(&key).serialize_uncompressed();
             Ok(Account { key, address: address_of(&public), nonce: 0 })
@@ -101,9 +101,9 @@ impl Signers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ethereum::params::Fork;
-    use ethereum::transaction_rules::{TransactionRules, verify_transaction};
-    use rlp::Decode;
+    use blockmill_ethereum::params::Fork;
+    use blockmill_ethereum::transaction_rules::{TransactionRules, verify_transaction};
+    use blockmill_rlp::Decode;
 
     #[test]
     fn signed_transactions_have_their_account_as_sender_and_count_up() {

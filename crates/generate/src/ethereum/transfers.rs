@@ -6,9 +6,9 @@ use super::blocks::{Blocks, Content};
 use super::headers::HeaderChain;
 use super::signers::Signers;
 use anyhow::{Context, Result, ensure};
-use archive::output::OutputFolder;
-use archive::{ArchiveWriter, Chunk, Format, WriteOptions};
-use ethereum::params::ChainSpec;
+use blockmill_archive::output::OutputFolder;
+use blockmill_archive::{ArchiveWriter, Chunk, Format, WriteOptions};
+use blockmill_ethereum::params::ChainSpec;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -112,9 +112,9 @@ fn genesis(signers: &Signers) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::{Archive, ChunkLimit, Packed, Want};
-    use ethereum::body::BodyView;
-    use ethereum::header::HeaderView;
+    use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
+    use blockmill_ethereum::body::BodyView;
+    use blockmill_ethereum::header::HeaderView;
 
     #[test]
     fn blocks_are_full_and_the_same_seed_gives_the_same_bytes() {

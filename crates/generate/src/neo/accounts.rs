@@ -3,10 +3,10 @@
 //! The only secrets of this program: keys that anybody can derive from the seed.
 
 use anyhow::{Context, Result};
-use crypto::sha256;
-use neo::execute::vm::opcode::PUSHDATA1;
-use neo::types::{PublicKey, UInt160, write};
-use neo::witness::{Standard, multisig_script, signature_script};
+use blockmill_crypto::sha256;
+use blockmill_neo::execute::vm::opcode::PUSHDATA1;
+use blockmill_neo::types::{PublicKey, UInt160, write};
+use blockmill_neo::witness::{Standard, multisig_script, signature_script};
 use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::ecdsa::{Signature, SigningKey};
 
@@ -112,9 +112,9 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crypto::{KeyTables, ManySha256, Signatures};
-    use neo::types::{UInt256, Witness};
-    use neo::witness::{Signed, Verdict, Verifier};
+    use blockmill_crypto::{KeyTables, ManySha256, Signatures};
+    use blockmill_neo::types::{UInt256, Witness};
+    use blockmill_neo::witness::{Signed, Verdict, Verifier};
 
     #[test]
     fn witnesses_are_verified_at_the_cost_that_was_told() {

@@ -1,8 +1,8 @@
 //! The configuration of a generated network, as neo-go reads it.
 
-use chain::Digits;
-use neo::params::Hardfork;
-use neo::types::PublicKey;
+use blockmill_neo::params::Hardfork;
+use blockmill_neo::types::PublicKey;
+use blockmill_verdict::Digits;
 use std::fmt::Write;
 
 /// The network's number.
@@ -51,7 +51,7 @@ ProtocolConfiguration:
 mod tests {
     use super::*;
     use crate::neo::people::People;
-    use neo::params::Protocol;
+    use blockmill_neo::params::Protocol;
 
     #[test]
     fn the_configuration_is_read_back() {

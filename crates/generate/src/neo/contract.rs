@@ -3,8 +3,8 @@
 
 use super::script::Script;
 use anyhow::{Context, Result};
-use neo::execute::contract::{Nef, contract_hash, native_hash};
-use neo::execute::vm::opcode::*;
+use blockmill_neo::execute::contract::{Nef, contract_hash, native_hash};
+use blockmill_neo::execute::vm::opcode::*;
 use std::fmt::Write;
 
 /// What the token's owner gets.
@@ -307,7 +307,7 @@ fn oracle(code: &mut Script) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use neo::execute::contract::{Manifest, check_methods, check_script};
+    use blockmill_neo::execute::contract::{Manifest, check_methods, check_script};
 
     #[test]
     fn the_code_is_code_and_the_methods_begin_in_it() {

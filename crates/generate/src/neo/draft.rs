@@ -2,9 +2,9 @@
 
 use super::accounts::Account;
 use anyhow::{Result, anyhow};
-use crypto::sha256;
-use neo::body::rules::NOTARY;
-use neo::types::{Scopes, UInt160, write};
+use blockmill_crypto::sha256;
+use blockmill_neo::body::rules::NOTARY;
+use blockmill_neo::types::{Scopes, UInt160, write};
 use std::num::NonZero;
 use std::thread::{available_parallelism, scope};
 

@@ -4,17 +4,17 @@
 use super::accounts::Account;
 use super::draft::{Desk, Draft};
 use anyhow::{Context, Result};
-use archive::acc::DumpWriter;
-use crypto::ManySha256;
-use neo::body::merkle;
-use neo::execute::block::{Executed, Executor, machine};
-use neo::execute::engine::Chain;
-use neo::execute::native::Natives;
-use neo::execute::past::{Ended, Past, PastTransaction};
-use neo::execute::vm::Vm;
-use neo::params::Protocol;
-use neo::state::{Base, State, StateTrie};
-use neo::types::{Block, Header, SingleTransaction, UInt256, write};
+use blockmill_archive::acc::DumpWriter;
+use blockmill_crypto::ManySha256;
+use blockmill_neo::body::merkle;
+use blockmill_neo::execute::block::{Executed, Executor, machine};
+use blockmill_neo::execute::engine::Chain;
+use blockmill_neo::execute::native::Natives;
+use blockmill_neo::execute::past::{Ended, Past, PastTransaction};
+use blockmill_neo::execute::vm::Vm;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::state::{Base, State, StateTrie};
+use blockmill_neo::types::{Block, Header, SingleTransaction, UInt256, write};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -108,7 +108,7 @@ impl Maker {
         };
         let mut block = vec![];
         header.write_signed(&mut block);
-        let hash = crypto::sha256(&block);
+        let hash = blockmill_crypto::sha256(&block);
         block.push(1);
         validators.sign(magic, &hash, &mut block)?;
         write::number(&mut block, transactions.len() as u64);

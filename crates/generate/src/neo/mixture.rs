@@ -7,11 +7,11 @@ use super::people::{COMMITTEE, ORACLES, OWNER, People, SHARED};
 use super::script::{Script, Value, call, payment};
 use crate::random::Random;
 use anyhow::Result;
-use neo::execute::block::Executed;
-use neo::execute::contract::native_hash;
-use neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
-use neo::state::State;
-use neo::types::{Scopes, UInt160, write};
+use blockmill_neo::execute::block::Executed;
+use blockmill_neo::execute::contract::native_hash;
+use blockmill_neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
+use blockmill_neo::state::State;
+use blockmill_neo::types::{Scopes, UInt160, write};
 
 /// What a request sets aside for its answer; one half is for witnesses, the other for what the
 /// answer does.
@@ -334,7 +334,7 @@ impl Mixture {
         script.extend([PUSHDATA1, 20]);
         script.extend_from_slice(&self.natives.oracle);
         script.push(SYSCALL);
-        let number = neo::execute::interop::syscalls::number("System.Contract.Call");
+        let number = blockmill_neo::execute::interop::syscalls::number("System.Contract.Call");
         script.extend_from_slice(&number.to_le_bytes());
         let mut attribute = vec![0x11];
         attribute.extend_from_slice(&id.to_le_bytes());

@@ -16,15 +16,15 @@ mod script;
 
 use crate::random::Random;
 use anyhow::{Context, Result, ensure};
-use archive::acc::{DumpWriter, Head};
-use archive::output::OutputFolder;
+use blockmill_archive::acc::{DumpWriter, Head};
+use blockmill_archive::output::OutputFolder;
+use blockmill_neo::execute::contract::native_hash;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::types::{PublicKey, UInt256};
 use contract::Deployment;
 use draft::{Draft, GAS};
 use maker::Maker;
 use mixture::Mixture;
-use neo::execute::contract::native_hash;
-use neo::params::Protocol;
-use neo::types::{PublicKey, UInt256};
 use people::{COMMITTEE, ORACLES, OTHERS, OWNER, People, SHARED};
 use script::{Script, Value, call, payment};
 use std::fs;
@@ -168,7 +168,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn add(&mut self, drafts: &[Draft]) -> Result<neo::execute::block::Executed> {
+    fn add(&mut self, drafts: &[Draft]) -> Result<blockmill_neo::execute::block::Executed> {
         let accounts = &self.people.accounts;
         let executed = self.maker.add(accounts, &accounts[COMMITTEE], drafts)?;
         (self.progress)(u64::from(self.maker.height()) + 1);
@@ -246,7 +246,7 @@ impl Work<'_> {
             let to = self.people.hash(*receiver);
             for (token, amount) in &gifts {
                 script.call(token, "transfer", &payment(&owner, &to, *amount, Value::Null));
-                script.code(&[neo::execute::vm::opcode::ASSERT]);
+                script.code(&[blockmill_neo::execute::vm::opcode::ASSERT]);
             }
         }
         Draft::new(OWNER, script.done(), 80 * GAS)

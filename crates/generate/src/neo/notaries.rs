@@ -5,11 +5,11 @@ use super::mixture::simple;
 use super::people::{NOTARY_NODE, People};
 use super::script::{Value, call, payment};
 use crate::random::Random;
-use neo::body::rules::NOTARY;
-use neo::execute::contract::native_hash;
-use neo::execute::native::deposit_of;
-use neo::state::State;
-use neo::types::Scopes;
+use blockmill_neo::body::rules::NOTARY;
+use blockmill_neo::execute::contract::native_hash;
+use blockmill_neo::execute::native::deposit_of;
+use blockmill_neo::state::State;
+use blockmill_neo::types::Scopes;
 use std::collections::HashMap;
 
 /// Both fees of a transaction that a deposit pays for.

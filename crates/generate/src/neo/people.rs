@@ -6,8 +6,8 @@ use super::draft::{Draft, GAS, Who};
 use super::script::{Value, call};
 use crate::random::Random;
 use anyhow::Result;
-use neo::execute::contract::native_hash;
-use neo::types::{PublicKey, Scopes};
+use blockmill_neo::execute::contract::native_hash;
+use blockmill_neo::types::{PublicKey, Scopes};
 use std::num::NonZero;
 use std::thread::{available_parallelism, scope};
 

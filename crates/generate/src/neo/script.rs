@@ -1,9 +1,9 @@
 //! Scripts of the virtual machine: those of transactions, and the code of the contract that
 //! generated transactions call.
 
-use neo::execute::engine::flags;
-use neo::execute::interop::syscalls::number;
-use neo::execute::vm::opcode;
+use blockmill_neo::execute::engine::flags;
+use blockmill_neo::execute::interop::syscalls::number;
+use blockmill_neo::execute::vm::opcode;
 use std::collections::HashMap;
 
 /// A script that grows at its end.
@@ -159,7 +159,7 @@ pub fn payment<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use neo::execute::contract::check_script;
+    use blockmill_neo::execute::contract::check_script;
 
     #[test]
     fn numbers_are_pushed_in_their_shortest_form() {

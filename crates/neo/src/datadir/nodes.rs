@@ -7,9 +7,9 @@
 use super::{NODE, key_of};
 use crate::fault::Error;
 use crate::types::UInt256;
-use archive::leveldb::Sorter;
-use crypto::sha256;
-use trie::codec::{BranchParts, Codec, LeafParts, Neo};
+use blockmill_archive::leveldb::Sorter;
+use blockmill_crypto::sha256;
+use blockmill_trie::codec::{BranchParts, Codec, LeafParts, Neo};
 
 /// Where a branch has the value of the key that ends at it.
 const OWN: usize = 16;

@@ -8,9 +8,9 @@ use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::params::Configuration;
 use crate::stored::has_state_roots;
 use crate::types::{Block, UInt256};
-use chain::Level;
+use blockmill_store::{ChainStore, Table, TableOptions};
+use blockmill_verdict::Level;
 use std::path::Path;
-use store::{ChainStore, Table, TableOptions};
 
 /// A store of executed blocks, opened for reading.
 pub(crate) struct Source {
@@ -44,7 +44,7 @@ impl Source {
             return Err(Error::NotExecuted(level));
         }
         let keeps_history = store.parts_besides().contains(&HISTORY);
-        let parts = |opening: &mut store::Opening| {
+        let parts = |opening: &mut blockmill_store::Opening| {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             let history = if keeps_history { Some(table(HISTORY)?) } else { None };
             Ok((

@@ -6,15 +6,15 @@ use super::source::Source;
 use super::{NODE, key_of};
 use crate::fault::Error;
 use crate::types::UInt256;
-use archive::leveldb::Sorter;
-use pipeline::Cancel;
+use blockmill_archive::leveldb::Sorter;
+use blockmill_pipeline::Cancel;
+use blockmill_store::Table;
+use blockmill_trie::codec::{BranchParts, Codec, LeafParts, Neo, ReadChild, ReadNode};
+use blockmill_trie::update::{Changes, Forest, TrieId, Update};
 use std::collections::HashMap;
 use std::mem;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
-use store::Table;
-use trie::codec::{BranchParts, Codec, LeafParts, Neo, ReadChild, ReadNode};
-use trie::update::{Changes, Forest, TrieId, Update};
 
 /// Nodes by their hashes.
 type Nodes = HashMap<[u8; 32], Vec<u8>>;

@@ -30,7 +30,7 @@ pub enum BlockError {
         /// The block.
         height: u32,
         /// Why.
-        source: store::Error,
+        source: blockmill_store::Error,
     },
 }
 

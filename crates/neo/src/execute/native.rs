@@ -189,7 +189,7 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
         let fee = u128::from(method.price) * u128::from(engine.vm.fee_factor());
         let (name, count) = (method.name, method.parameters.len());
         engine.vm.add_gas(fee + storage).map_err(|fault| {
-            let contract = chain::Reversed(&hash);
+            let contract = blockmill_verdict::Reversed(&hash);
             Fault::Message(format!("{fault} executing {contract}/{name}/{count}"))
         })?;
     }

@@ -5,8 +5,8 @@ use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::logs::application;
 use crate::types::{Block, UInt256};
-use crypto::ManySha256;
-use store::ChainStore;
+use blockmill_crypto::ManySha256;
+use blockmill_store::ChainStore;
 
 impl Ledger {
     /// The executions of a block, as its application log tells them; none where there is no such
@@ -45,7 +45,7 @@ pub(crate) fn stored_block(
     store: &ChainStore,
     height: u64,
     state_root: bool,
-) -> store::Result<Option<Block>> {
+) -> blockmill_store::Result<Option<Block>> {
     let (Some(mut raw), Some(body)) = (store.header(height)?, store.body(height)?) else {
         return Ok(None);
     };

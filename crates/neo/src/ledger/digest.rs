@@ -5,7 +5,7 @@ use super::Ledger;
 use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::types::UInt256;
-use crypto::sha256;
+use blockmill_crypto::sha256;
 
 impl Ledger {
     /// The digest of the blocks up to the last one. Of each block SHA-256 of the digest so far, its
@@ -28,7 +28,7 @@ impl Ledger {
     }
 
     /// The state root after a block; zero where there is none.
-    fn root_of(&self, height: u32) -> store::Result<UInt256> {
+    fn root_of(&self, height: u32) -> blockmill_store::Result<UInt256> {
         let mut root = Vec::new();
         let live = self.roots.reader().snapshot().get(&height.to_be_bytes(), &mut root)?;
         let root = UInt256::from_slice(&root).filter(|_| live);

@@ -3,7 +3,7 @@
 use crate::fault::Error;
 use crate::params::Configuration;
 use crate::types::UInt256;
-use store::ChainStore;
+use blockmill_store::ChainStore;
 
 /// What the state of a store begins with: whose it is.
 pub(crate) const MARK: &[u8; 4] = b"NEO3";

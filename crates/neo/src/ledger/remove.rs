@@ -154,8 +154,8 @@ mod tests {
     use crate::logs::application;
     use crate::params::{GenesisTransaction, Protocol};
     use crate::recent::Recent;
-    use crypto::ManySha256;
-    use store::{Blocks, Tip};
+    use blockmill_crypto::ManySha256;
+    use blockmill_store::{Blocks, Tip};
 
     /// Where the height stands in a block.
     const HEIGHT: usize = 84;
@@ -175,7 +175,7 @@ mod tests {
     /// A store of three blocks, of which the first one asked an oracle, and the second one did
     /// something else; both are removed.
     fn removed(folder: &tempfile::TempDir, blocks: &[Block; 3]) -> Ledger {
-        let mut ledger = Ledger::open(folder.path(), &store::Options::default()).unwrap();
+        let mut ledger = Ledger::open(folder.path(), &blockmill_store::Options::default()).unwrap();
         let (mut headers, mut bodies, mut logs) =
             (Bytes::default(), Bytes::default(), Bytes::default());
         for (height, block) in (0..).zip(blocks) {

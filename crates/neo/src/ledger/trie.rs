@@ -2,9 +2,9 @@
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};
-use crypto::ManySha256;
+use blockmill_crypto::ManySha256;
+use blockmill_store::{Scan, TableReader};
 use std::ops::Bound;
-use store::{Scan, TableReader};
 
 /// Changes that are applied at once when a trie is built from the table.
 const LEAVES: usize = 1 << 16;

@@ -10,8 +10,10 @@ use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::tasks::Kept;
 use crate::types::{Error, Reader, write};
+use blockmill_store::{
+    CommitPart, LogFile, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opening, Result, Table,
+};
 use std::collections::BTreeMap;
-use store::{CommitPart, LogFile, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opening, Result, Table};
 
 /// Names of the log files.
 const LOGS: [&str; 2] = ["undo-0", "undo-1"];
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
     use crate::error::Rule;
     use crate::state::StorageKey;
-    use store::{ChainStore, Options, TableOptions};
+    use blockmill_store::{ChainStore, Options, TableOptions};
 
     fn executed(keys: &[(&[u8], Option<&[u8]>)]) -> Executed {
         let change = |key| (StorageKey::new(-1, key).unwrap(), None);

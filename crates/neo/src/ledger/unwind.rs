@@ -10,10 +10,10 @@ use crate::logs::{self, Event, Standard};
 use crate::state::StorageKey;
 use crate::stored::has_state_roots;
 use crate::types::{Block, UInt160, UInt256};
-use crypto::ManySha256;
-use pipeline::Cancel;
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{ChainStore, Tip};
 use std::collections::{BTreeMap, BTreeSet};
-use store::{ChainStore, Tip};
 
 /// What going back has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use crate::execute::contract::Contract;
 use crate::execute::native::{Natives, management};
 use crate::state::Change;
 use crate::types::UInt160;
+use blockmill_store::TableReader;
 use hashbrown::HashMap;
-use store::TableReader;
 
 /// A transfer of a block: its execution, the id of the token's contract, what it moves.
 pub type Told = (u32, i32, Movement);
@@ -35,7 +35,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Those of reading the table.
-    pub fn transfers(&mut self, executed: &Executed) -> store::Result<Vec<Told>> {
+    pub fn transfers(&mut self, executed: &Executed) -> blockmill_store::Result<Vec<Told>> {
         let mut told = Vec::new();
         for (number, execution) in (0..).zip(&executed.executions) {
             // what fails transfers nothing
@@ -55,7 +55,7 @@ impl Tokens {
         Ok(told)
     }
 
-    fn id(&mut self, contract: UInt160) -> store::Result<Option<i32>> {
+    fn id(&mut self, contract: UInt160) -> blockmill_store::Result<Option<i32>> {
         if let Some(native) = self.natives.get(&contract.0) {
             return Ok(Some(native.id()));
         }

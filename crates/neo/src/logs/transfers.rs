@@ -6,9 +6,9 @@
 
 use crate::tasks::Kept;
 use crate::types::{Error, Reader, UInt160, write};
+use blockmill_store::TableReader;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use store::TableReader;
 
 /// Name of the table of transfers in a store.
 pub const TRANSFERS: &str = "transfers";
@@ -84,7 +84,7 @@ pub struct Transfer {
 pub enum TransferError {
     /// The table cannot.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] blockmill_store::Error),
     /// The entry is not one that was written.
     #[error("entry of a transfer: {0}")]
     Entry(#[from] Error),
@@ -221,7 +221,7 @@ pub(crate) fn after(
     transfers: &TableReader,
     (account, standard): (UInt160, u8),
     height: u32,
-    mut each: impl FnMut(&[u8], Transfer) -> store::Result<()>,
+    mut each: impl FnMut(&[u8], Transfer) -> blockmill_store::Result<()>,
 ) -> Result<(), TransferError> {
     let first = key(account, standard, Place { height, number: u32::MAX });
     let last = key(account, standard, Place { height: u32::MAX, number: u32::MAX });
@@ -239,7 +239,7 @@ pub(crate) fn superseded(
     transfers: &TableReader,
     account: UInt160,
     height: u32,
-    mut each: impl FnMut(&[u8]) -> store::Result<()>,
+    mut each: impl FnMut(&[u8]) -> blockmill_store::Result<()>,
 ) -> Result<(), TransferError> {
     let standard = Standard::Nep17.number();
     let first = key(account, standard, Place { height: 0, number: 0 });

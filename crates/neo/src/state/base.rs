@@ -3,12 +3,12 @@
 use super::find::Direction;
 use super::layers::by_key;
 use super::{Change, StorageKey, Value};
+use blockmill_store::TableReader;
 use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::TableReader;
 
 /// Changes in the order of their keys, each key once; without a value the key is gone.
 pub type Layer = Vec<Change>;
@@ -130,7 +130,10 @@ impl Base {
     ///
     /// # Errors
     /// Those of reading the table; then nothing may be executed over this any more.
-    pub fn apply(&mut self, changes: &[Change]) -> store::Result<Option<Vec<Option<Value>>>> {
+    pub fn apply(
+        &mut self,
+        changes: &[Change],
+    ) -> blockmill_store::Result<Option<Vec<Option<Value>>>> {
         let (newest, changed) = (self.newest.get_mut(), self.changed.get_mut());
         let mut told = self.tells.then(|| Vec::with_capacity(changes.len()));
         for (key, value) in changes {
@@ -181,7 +184,7 @@ impl Base {
     ///
     /// # Errors
     /// Those of reading the table.
-    pub fn get(&self, key: &StorageKey) -> store::Result<Option<Value>> {
+    pub fn get(&self, key: &StorageKey) -> blockmill_store::Result<Option<Value>> {
         if let Some(newest) = self.newest.borrow().get(key) {
             return Ok(newest.value.clone());
         }
@@ -200,7 +203,7 @@ impl Base {
         range: &KeyRange,
         direction: Direction,
         limit: usize,
-    ) -> store::Result<Page> {
+    ) -> blockmill_store::Result<Page> {
         let (on_disk, is_whole) = self.on_disk(range, direction, limit)?;
         let disk: Changes<'_> = Box::new(on_disk.into_iter());
         let (newest, mut changed) = (self.newest.borrow(), self.changed.borrow_mut());
@@ -231,7 +234,7 @@ impl Base {
         range: &KeyRange,
         direction: Direction,
         limit: usize,
-    ) -> store::Result<(Vec<Change>, bool)> {
+    ) -> blockmill_store::Result<(Vec<Change>, bool)> {
         let mut found = Vec::new();
         let Some(table) = self.table.as_ref().filter(|_| !is_empty(range)) else {
             return Ok((found, true));
@@ -288,7 +291,7 @@ fn search(
     flushing: Option<&Layer>,
     table: Option<&TableReader>,
     key: &StorageKey,
-) -> store::Result<Option<Value>> {
+) -> blockmill_store::Result<Option<Value>> {
     if let Some(layer) = flushing
         && let Ok(at) = layer.binary_search_by(|(other, _)| other.cmp(key))
     {

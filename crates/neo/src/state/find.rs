@@ -82,7 +82,10 @@ impl Find {
     }
 
     /// The next pair.
-    pub(super) fn next(&mut self, base: &Base) -> store::Result<Option<(StorageKey, Value)>> {
+    pub(super) fn next(
+        &mut self,
+        base: &Base,
+    ) -> blockmill_store::Result<Option<(StorageKey, Value)>> {
         loop {
             if self.below.is_empty() && !self.done {
                 self.read_page(base)?;
@@ -108,7 +111,7 @@ impl Find {
         }
     }
 
-    fn read_page(&mut self, base: &Base) -> store::Result<()> {
+    fn read_page(&mut self, base: &Base) -> blockmill_store::Result<()> {
         while self.below.is_empty() && !self.done {
             let page = base.page(&self.range, self.direction, self.page)?;
             self.page = (2 * self.page).min(PAGE.1);

@@ -95,6 +95,6 @@ impl Hash for StorageKey {
 
 impl fmt::Debug for StorageKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.id(), chain::Digits(self.key()))
+        write!(f, "{} {}", self.id(), blockmill_verdict::Digits(self.key()))
     }
 }

@@ -29,7 +29,7 @@ pub struct State {
     block: Journal,
     /// What the last block replaced, until somebody asks.
     before: Option<Vec<Option<Value>>>,
-    failure: OnceLock<store::Error>,
+    failure: OnceLock<blockmill_store::Error>,
     versions: Versions,
     known: Known,
 }
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    fn checked<T>(&self, result: store::Result<Option<T>>) -> Option<T> {
+    fn checked<T>(&self, result: blockmill_store::Result<Option<T>>) -> Option<T> {
         result.unwrap_or_else(|error| {
             // the first is the one that counts
             let _ = self.failure.set(error);
@@ -60,7 +60,7 @@ impl State {
     ///
     /// # Errors
     /// The first failure of reading.
-    pub fn failure(&mut self) -> store::Result<()> {
+    pub fn failure(&mut self) -> blockmill_store::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 

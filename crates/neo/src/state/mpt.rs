@@ -2,9 +2,9 @@
 
 use super::Change;
 use crate::types::UInt256;
-use crypto::ManySha256;
-use trie::codec::Neo;
-use trie::update::{Changes, Error, Forest, TrieId, Update};
+use blockmill_crypto::ManySha256;
+use blockmill_trie::codec::Neo;
+use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update};
 
 /// The trie over contract storage, all of it in memory.
 #[derive(Debug)]

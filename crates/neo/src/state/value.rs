@@ -71,7 +71,7 @@ impl Eq for Value {}
 
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        chain::Digits(self).fmt(f)
+        blockmill_verdict::Digits(self).fmt(f)
     }
 }
 

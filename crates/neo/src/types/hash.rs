@@ -4,8 +4,8 @@
 //! big-endian) and show themselves as Neo does: `0x` and the bytes reversed.
 
 use super::address::Address;
-use chain::Reversed;
-use crypto::sha256;
+use blockmill_crypto::sha256;
+use blockmill_verdict::Reversed;
 use ripemd::{Digest, Ripemd160};
 use std::fmt;
 use std::str::FromStr;

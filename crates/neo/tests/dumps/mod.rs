@@ -7,8 +7,8 @@ pub mod shown;
 
 pub use run::Run;
 
+use blockmill_crypto::ManySha256;
 use blockmill_neo::types::Block;
-use crypto::ManySha256;
 
 /// A dump of neo-go.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Dump {
 
 /// The encoded blocks of a whole dump.
 pub fn records(dump: Dump) -> Vec<Vec<u8>> {
-    split(&testkit::read(dump.file))
+    split(&blockmill_testkit::read(dump.file))
 }
 
 /// The encoded blocks in the bytes of a whole dump.

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 
 /// The state root after each block.
 pub fn roots(dump: Dump) -> Vec<UInt256> {
-    let text = testkit::read(format!("neo/oracle/{}.roots.txt", dump.name));
+    let text = blockmill_testkit::read(format!("neo/oracle/{}.roots.txt", dump.name));
     let lines = std::str::from_utf8(&text).unwrap().lines();
     let root = |(height, line): (usize, &str)| {
         let (number, root) = line.split_once(' ').unwrap();
@@ -20,7 +20,7 @@ pub fn roots(dump: Dump) -> Vec<UInt256> {
 
 /// The storage changes of each block, in the order of keys.
 pub fn changes(dump: Dump) -> Vec<Vec<Change>> {
-    let file = testkit::read(format!("neo/oracle/{}.storage.jsonl.gz", dump.name));
+    let file = blockmill_testkit::read(format!("neo/oracle/{}.storage.jsonl.gz", dump.name));
     let lines = BufReader::new(GzDecoder::new(&file[..])).lines();
     lines.enumerate().map(|(height, line)| block(height, &line.unwrap())).collect()
 }
@@ -29,10 +29,10 @@ fn block(height: usize, line: &str) -> Vec<Change> {
     let block: serde_json::Value = serde_json::from_str(line).unwrap();
     assert_eq!(block["Index"], height);
     let key = |digits: &serde_json::Value| {
-        StorageKey::from_slice(&testkit::hex::decode(digits.as_str().unwrap())).unwrap()
+        StorageKey::from_slice(&blockmill_testkit::hex::decode(digits.as_str().unwrap())).unwrap()
     };
     let put = block["Put"].as_array().into_iter().flatten().map(|entry| {
-        let value: Value = testkit::hex::decode(entry["V"].as_str().unwrap()).into();
+        let value: Value = blockmill_testkit::hex::decode(entry["V"].as_str().unwrap()).into();
         (key(&entry["K"]), Some(value))
     });
     let deleted = block["Del"].as_array().into_iter().flatten();

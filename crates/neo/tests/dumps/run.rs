@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use blockmill_crypto::ManySha256;
 use blockmill_neo::execute::{
     block::{Executed, Executor, machine},
     engine::{Chain, Execution},
@@ -13,7 +14,6 @@ use blockmill_neo::execute::{
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State, StateTrie};
 use blockmill_neo::types::{Block, SingleTransaction, UInt256};
-use crypto::ManySha256;
 
 /// A chain, its state and its state trie after the last executed block.
 pub struct Run {

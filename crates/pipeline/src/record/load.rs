@@ -1,8 +1,8 @@
 //! What else the machine did while something was measured.
 
+use blockmill_platform::proc;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
-use system::proc;
 
 /// CPU time that others took during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

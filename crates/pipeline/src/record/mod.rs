@@ -13,7 +13,7 @@ mod series;
 
 use std::collections::BTreeMap;
 
-use chain::{FaultReport, Shortfall, Status};
+use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;

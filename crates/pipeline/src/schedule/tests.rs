@@ -2,7 +2,7 @@
 //! on next, so every run can be repeated.
 
 use super::*;
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// Runs of the simulation.
 const RUNS: u64 = 6000;

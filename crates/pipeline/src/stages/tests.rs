@@ -4,9 +4,9 @@
 use super::*;
 use crate::schedule::READ;
 use crate::schedule::tests::Plan;
+use blockmill_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use testkit::Random;
 
 /// Runs with real threads whose stages a seed decides.
 const RUNS: u64 = 600;

@@ -1,7 +1,7 @@
 //! Flame graphs: a bar for each function, as wide as the samples that had it there, under the one
 //! that called it (Brendan Gregg, "The Flame Graph", 2016; the outermost on top).
 
-use pipeline::record::{Profile, RunRecord};
+use blockmill_pipeline::record::{Profile, RunRecord};
 
 use super::palette::{FAINT, Ink, ON_BRIGHT, SERIES, TEXT};
 use super::surface::{At, Draw, EDGE, Hold, Surface, fitted};
@@ -150,9 +150,9 @@ mod tests {
     fn profile() -> Profile {
         let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let stacks = [
-            ("main std::rt::lang_start run {closure#0} crypto::keccak::hash", 60),
-            ("main run rlp::decode", 30),
-            ("main run rlp::decode x", 1),
+            ("main std::rt::lang_start run {closure#0} blockmill_crypto::keccak::hash", 60),
+            ("main run blockmill_rlp::decode", 30),
+            ("main run blockmill_rlp::decode x", 1),
             ("main run y", 9),
         ];
         Profile::of(100, stacks.map(|(text, samples)| (names(text), samples)))
@@ -162,7 +162,10 @@ mod tests {
     fn what_all_stacks_have_in_common_is_left_out() {
         let root = calls(&profile());
         let names: Vec<_> = root.calls.iter().map(|c| (c.name.as_str(), c.samples)).collect();
-        assert_eq!(names, [("crypto::keccak::hash", 60), ("rlp::decode", 31), ("y", 9)]);
+        assert_eq!(
+            names,
+            [("blockmill_crypto::keccak::hash", 60), ("blockmill_rlp::decode", 31), ("y", 9)]
+        );
     }
 
     #[test]
@@ -171,7 +174,10 @@ mod tests {
         assert!(Chart::flame(&record).is_none());
         record.profile = Some(profile());
         let svg = Chart::flame(&record).unwrap().svg();
-        assert!(svg.contains("<title>crypto::keccak::hash: 60 %, 60 samples</title>"), "{svg}");
+        assert!(
+            svg.contains("<title>blockmill_crypto::keccak::hash: 60 %, 60 samples</title>"),
+            "{svg}"
+        );
         // 960 points for 100 samples, less the gap
         assert!(svg.contains("width=\"575.5\""), "{svg}");
         assert!(svg.contains("keccak::hash 60 %"), "{svg}");

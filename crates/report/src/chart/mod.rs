@@ -19,9 +19,9 @@ mod surface;
 use std::io;
 use std::path::Path;
 
-use lab::findings::Contest;
-use lab::sitting::Sitting;
-use pipeline::record::RunRecord;
+use blockmill_bench::findings::Contest;
+use blockmill_bench::sitting::Sitting;
+use blockmill_pipeline::record::RunRecord;
 use serde_json::{Value, json};
 
 use bars::{BarChart, SIZE};
@@ -143,7 +143,7 @@ impl Chart {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        pipeline::disk::replace_file(path, self.svg().as_bytes())
+        blockmill_pipeline::disk::replace_file(path, self.svg().as_bytes())
     }
 
     pub(crate) fn title(&self) -> &str {

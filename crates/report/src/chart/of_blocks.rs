@@ -7,7 +7,7 @@ use super::series::{MOST_POINTS, Series, trend};
 use super::{Body, Chart, keys_of};
 use crate::executed::{blocks, phases};
 use crate::runs::drawn;
-use pipeline::record::{FIRST, RunRecord};
+use blockmill_pipeline::record::{FIRST, RunRecord};
 
 /// Some blocks that follow each other, as one point.
 #[derive(Default)]

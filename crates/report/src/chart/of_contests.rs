@@ -14,10 +14,10 @@ use crate::contest::{Block, Line, median, name, operations};
 use crate::fact::{Unit, is_speed, words};
 use crate::format;
 use crate::runs::distinct;
-use lab::contest::BASELINE;
-use lab::findings::Contest;
-use lab::shape::OURS;
-use pipeline::record::{RunRecord, WALL_S};
+use blockmill_bench::contest::BASELINE;
+use blockmill_bench::findings::Contest;
+use blockmill_bench::shape::OURS;
+use blockmill_pipeline::record::{RunRecord, WALL_S};
 use std::collections::HashMap;
 
 /// What a run did in no stage.

@@ -11,7 +11,7 @@ use crate::format;
 use crate::runs::{distinct, drawn};
 use crate::stages::busy_share;
 use crate::summary::{INDEX, SET_UP, parts, shown_phases};
-use pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
+use blockmill_pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
 
 /// Name of the lower axis of charts over the chain.
 pub(super) const BLOCKS: &str = "block number";

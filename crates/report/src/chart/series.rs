@@ -1,6 +1,6 @@
 //! Series over the chain, made from the chunks of records and thinned to what a chart can show.
 
-use pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
+use blockmill_pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
 
 use crate::runs::{Drawn, drawn};
 
@@ -141,7 +141,9 @@ pub(crate) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
 
 /// How many chunks share a point of [`per_chunk`], at most.
 pub(crate) fn chunks_in_a_point(records: &[RunRecord]) -> usize {
-    let number = |record: &RunRecord| record.series(CHUNK).map_or(0, pipeline::record::Series::len);
+    let number = |record: &RunRecord| {
+        record.series(CHUNK).map_or(0, blockmill_pipeline::record::Series::len)
+    };
     records.iter().map(|record| number(record).div_ceil(MOST_POINTS)).max().unwrap_or(1)
 }
 
@@ -173,7 +175,7 @@ pub(crate) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::sample;
-    use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+    use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 
     #[test]
     fn accumulated_line_ends_at_the_totals() {
@@ -196,7 +198,7 @@ mod tests {
             ChunkTimes { first: 100, blocks: 50, busy_s: vec![0.05], end_s: 0.0 },
             ChunkTimes { first: 150, ..ChunkTimes::default() },
         ];
-        record.series = vec![pipeline::record::Series::of_chunks(&chunks, &[WRITE])];
+        record.series = vec![blockmill_pipeline::record::Series::of_chunks(&chunks, &[WRITE])];
         let series = per_chunk(&[record], 100.0, WRITE);
         assert_eq!(series[0].points, [(50.0, 100.0), (125.0, 100.0)]);
     }

@@ -4,9 +4,9 @@ use super::{blocks, is_peer, median, name, swept};
 use crate::comparison::{Comparison, Outcome};
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
-use lab::contest::{AGAIN, BASELINE};
-use lab::findings::Contest;
-use lab::shape::OURS;
+use blockmill_bench::contest::{AGAIN, BASELINE};
+use blockmill_bench::findings::Contest;
+use blockmill_bench::shape::OURS;
 
 /// What was found, and how sure that is.
 #[derive(Clone, Debug, Default)]

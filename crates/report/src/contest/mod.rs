@@ -10,12 +10,12 @@ use crate::fact::{Unit, words};
 use crate::format::{self, NONE};
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
+use blockmill_bench::contest::{AGAIN, BASELINE, CPU_S};
+use blockmill_bench::findings::Contest;
+use blockmill_pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 pub(crate) use headline::{Headline, headline};
-use lab::contest::{AGAIN, BASELINE, CPU_S};
-use lab::findings::Contest;
 pub(crate) use notes::{caution, notes, reference};
 pub(crate) use operations::{operation_table, operations};
-use pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 
 /// The headline of a contest, its tables and notes, for a terminal.
 pub fn contest_table(contest: &Contest, colour: Colour) -> String {

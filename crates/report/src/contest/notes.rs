@@ -4,8 +4,8 @@ use super::{name, swept};
 use crate::fact::words;
 use crate::format::{self, percent_of_noise};
 use crate::runs::shell;
-use lab::contest::BASELINE;
-use lab::findings::Contest;
+use blockmill_bench::contest::BASELINE;
+use blockmill_bench::findings::Contest;
 
 /// Sentences below the table.
 pub(crate) fn notes(contest: &Contest) -> Vec<String> {

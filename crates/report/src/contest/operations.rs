@@ -6,9 +6,9 @@ use crate::comparison::Comparison;
 use crate::fact::{Unit, words};
 use crate::format::{self, NONE, percent_of_noise};
 use crate::table::{Cell, Table};
-use lab::contest::{AGAIN, BASELINE};
-use lab::findings::Contest;
-use pipeline::record::MGAS_PER_S;
+use blockmill_bench::contest::{AGAIN, BASELINE};
+use blockmill_bench::findings::Contest;
+use blockmill_pipeline::record::MGAS_PER_S;
 
 /// Of more operations only so many are in the table.
 const MOST: usize = 250;

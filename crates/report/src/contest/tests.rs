@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::sample;
-use lab::definition::Reference;
-use lab::shape::Contestant;
+use blockmill_bench::definition::Reference;
+use blockmill_bench::shape::Contestant;
 
 fn ladder() -> Contest {
     let mut contest =

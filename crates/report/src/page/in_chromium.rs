@@ -7,7 +7,7 @@ use super::*;
 use crate::contest::{blocks, median, name};
 use crate::fact::Unit;
 use crate::sample;
-use lab::findings::Contest;
+use blockmill_bench::findings::Contest;
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -77,7 +77,7 @@ fn look(page: &str, dark: bool) -> Vec<Value> {
     let quoted = serde_json::to_string(page).unwrap().replace('<', "\\u003c");
     fs::write(&path, HOST.replace("PAGE", &quoted)).unwrap();
     let scheme = format!("--blink-settings=preferredColorScheme={}", u8::from(!dark));
-    let output = Command::new(testkit::path_of("chromium"))
+    let output = Command::new(blockmill_testkit::path_of("chromium"))
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
         .args(["--window-size=1500,900", "--virtual-time-budget=20000", "--dump-dom", &scheme])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
@@ -129,7 +129,7 @@ fn row<'a>(seen: &'a Value, first: &str) -> Vec<&'a str> {
     row.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap_or("")).collect()
 }
 
-#[testkit::needs(chromium)]
+#[blockmill_testkit::needs(chromium)]
 #[test]
 fn a_contest_is_shown_as_it_was() {
     let all = [("blockmill", 0.5), ("a long name of a rung, longer than usual", 1.0), ("mod", 0.8)];
@@ -152,7 +152,7 @@ fn a_contest_is_shown_as_it_was() {
     assert_eq!(held["facts"]["wall_s"].as_f64(), Some(run.wall_s()));
 }
 
-#[testkit::needs(chromium)]
+#[blockmill_testkit::needs(chromium)]
 #[test]
 fn many_contests_of_all_shapes_fit() {
     let all = [("blockmill", 0.02), ("go-ethereum-v1.17.10-pebble-freezer", 1.3), ("geth", 1.31)];
@@ -173,7 +173,7 @@ fn many_contests_of_all_shapes_fit() {
     }
 }
 
-#[testkit::needs(chromium)]
+#[blockmill_testkit::needs(chromium)]
 #[test]
 fn runs_are_shown_as_they_were() {
     let records = [sample::full("import", 2.0), sample::reindexed("import")];

@@ -7,9 +7,9 @@
 mod of_runs;
 mod of_sittings;
 
-use lab::sitting::Sitting;
+use blockmill_bench::sitting::Sitting;
+use blockmill_pipeline::record::RunRecord;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pipeline::record::RunRecord;
 
 use crate::chart::{Chart, Key, palette};
 

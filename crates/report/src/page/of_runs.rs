@@ -1,8 +1,8 @@
 //! The part of the page that is about runs: one, or several side by side.
 
+use blockmill_pipeline::machine::Machine;
+use blockmill_pipeline::record::{BLOCKS_PER_S, MGAS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
 use maud::{Markup, html};
-use pipeline::machine::Machine;
-use pipeline::record::{BLOCKS_PER_S, MGAS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
 
 use super::{cards, figures, list};
 use crate::chart::Chart;

@@ -10,12 +10,12 @@ use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
 use crate::runs::{distinct, shell};
 use crate::{executed, overview, slowest, stages};
-use lab::contest::{AGAIN, BASELINE};
-use lab::findings::Contest;
-use lab::shape::Contestant;
-use lab::sitting::Sitting;
+use blockmill_bench::contest::{AGAIN, BASELINE};
+use blockmill_bench::findings::Contest;
+use blockmill_bench::shape::Contestant;
+use blockmill_bench::sitting::Sitting;
+use blockmill_pipeline::record::RunRecord;
 use maud::{Markup, html};
-use pipeline::record::RunRecord;
 
 /// Up to so many contests are open when the page is opened.
 const OPEN: usize = 3;

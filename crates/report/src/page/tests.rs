@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::sample;
-use lab::definition::Reference;
-use lab::findings::Contest;
+use blockmill_bench::definition::Reference;
+use blockmill_bench::findings::Contest;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
 

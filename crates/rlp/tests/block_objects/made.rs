@@ -4,8 +4,8 @@ use blockmill_rlp::List;
 use blockmill_rlp::ethereum::{
     AccessListEntry, Authorization, Block, Body, Header, Transaction, TransactionType, Withdrawal,
 };
+use blockmill_testkit::Random;
 use ruint::aliases::U256;
-use testkit::Random;
 
 /// Numbers of fields of a header that forks have added up: none, London, Shanghai, Cancun, Prague,
 /// Amsterdam.

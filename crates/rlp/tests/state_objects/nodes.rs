@@ -4,7 +4,7 @@ use crate::random::bytes;
 use crate::{encoding, ends_exactly, error};
 use blockmill_rlp::ethereum::{Child, Path, PathBuffer, TrieNode};
 use blockmill_rlp::{Decode, Encode, ErrorKind, OnePass, Write};
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// The path again, from its half-bytes, which begin at an even or an odd place of a key.
 fn path_again(path: Path<'_>, shift: usize) -> PathBuffer {

@@ -1,6 +1,6 @@
 //! Random numbers and bytes, often those at which encodings change.
 
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// Up to `limit` bytes, often none, one or a length at which prefixes change.
 pub fn bytes(random: &mut Random, limit: usize) -> Vec<u8> {

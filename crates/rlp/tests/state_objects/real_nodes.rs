@@ -20,7 +20,7 @@ struct Counts {
 }
 
 fn hex(text: &Value) -> Vec<u8> {
-    testkit::hex::decode(text.as_str().unwrap())
+    blockmill_testkit::hex::decode(text.as_str().unwrap())
 }
 
 /// The nodes below one root that the witness holds; `is_state` when the values are accounts, whose
@@ -85,13 +85,13 @@ fn state_root(header: &[u8]) -> [u8; 32] {
     *fields.fixed().unwrap()
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn nodes_of_witnesses_come_back_and_are_referenced() {
-    let folder = testkit::fixture("ethereum/witness");
+    let folder = blockmill_testkit::fixture("ethereum/witness");
     let (mut files, mut counts) = (0, Counts::default());
     for entry in std::fs::read_dir(folder).unwrap() {
-        let text = testkit::read(entry.unwrap().path());
+        let text = blockmill_testkit::read(entry.unwrap().path());
         let json: Value = serde_json::from_slice(&text).unwrap();
         let witness = &json["witness"];
         let mut nodes = HashMap::new();
@@ -102,7 +102,7 @@ fn nodes_of_witnesses_come_back_and_are_referenced() {
                 continue;
             }
             assert_eq!(again(&bytes), bytes);
-            nodes.insert(crypto::keccak256(&bytes), bytes);
+            nodes.insert(blockmill_crypto::keccak256(&bytes), bytes);
         }
         let mut roots = vec![];
         let mut reached = HashSet::new();

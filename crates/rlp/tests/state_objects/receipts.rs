@@ -4,7 +4,7 @@ use crate::random::bytes;
 use crate::{encoding, ends_exactly, error};
 use blockmill_rlp::ethereum::{Log, Outcome, Receipt, StoredLogs, StoredReceipt, TransactionType};
 use blockmill_rlp::{Decode, Encode, ErrorKind, List, OnePass, Write};
-use testkit::Random;
+use blockmill_testkit::Random;
 
 /// What geth stored for some blocks of two chains: a chain, a number and a list in hex on each
 /// line.

@@ -6,7 +6,7 @@ use blockmill_rlp::ethereum::{
 };
 use blockmill_rlp::{Decode, ErrorKind, RawList, U256};
 use blockmill_rlp::{Encode, OnePass, Write};
-use testkit::Random;
+use blockmill_testkit::Random;
 
 #[test]
 fn withdrawals_and_accounts_come_back() {
@@ -133,7 +133,7 @@ fn requests_have_the_layout_of_the_eips() {
 #[test]
 fn the_hash_of_requests_leaves_out_empty_ones() {
     // the hash that headers have without any requests
-    let empty = crypto::sha256(&[]);
+    let empty = blockmill_crypto::sha256(&[]);
     assert_eq!(empty[..4], [0xe3, 0xb0, 0xc4, 0x42]);
     let none = Request::Deposits(Records::Values(&[]));
     assert_eq!(requests_hash(&[]), empty);
@@ -143,6 +143,6 @@ fn the_hash_of_requests_leaves_out_empty_ones() {
     let bytes = [&[1][..], &[1; 20], &[2; 48], &[0, 1, 2, 3, 0, 0, 0, 0]].concat();
     assert_eq!(some.canonical(), bytes);
     assert_eq!(Request::decode_canonical(&bytes).as_ref(), Ok(&some));
-    let expected = crypto::sha256(&crypto::sha256(&bytes));
+    let expected = blockmill_crypto::sha256(&blockmill_crypto::sha256(&bytes));
     assert_eq!(requests_hash(&[none, some]), expected);
 }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use system::files;
+use blockmill_platform::files;
 
 use super::{Disk, DiskFile, Lock, Open};
 
@@ -70,7 +70,7 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
-        Ok(system::locks::exclusive(path)?.map(|file| Box::new(file) as Lock))
+        Ok(blockmill_platform::locks::exclusive(path)?.map(|file| Box::new(file) as Lock))
     }
 }
 
@@ -100,10 +100,10 @@ impl DiskFile for File {
     }
 
     fn give_back(&self, offset: u64, bytes: u64) {
-        system::holes::punch(self, offset, bytes);
+        blockmill_platform::holes::punch(self, offset, bytes);
     }
 
     fn will_need(&self, offset: u64, bytes: u64) {
-        system::page_cache::bring(self, offset, bytes);
+        blockmill_platform::page_cache::bring(self, offset, bytes);
     }
 }

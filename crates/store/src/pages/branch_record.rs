@@ -12,7 +12,7 @@ use crate::{
     error::{Result, mismatch},
     manifest::Fields,
 };
-use trie::nibbles::nibble;
+use blockmill_trie::nibbles::nibble;
 
 /// Kinds of children, above the half-byte under which they hang.
 pub(super) const CELL: u8 = 1 << 4;
@@ -145,7 +145,7 @@ pub(super) fn places(place: &Place, branch: &Branch) -> Vec<Found> {
 mod tests {
     use super::*;
     use crate::pages::cell::ACCOUNTS;
-    use testkit::{Random, rounds};
+    use blockmill_testkit::{Random, rounds};
 
     fn branch(random: &mut Random, depth: usize) -> Branch {
         let path = random.below(64 - depth);

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use trie::nibbles::nibble;
+use blockmill_trie::nibbles::nibble;
 
 /// Entries of a cell at most.
 pub(super) const MOST: usize = 32;
@@ -272,7 +272,7 @@ pub(super) fn by_nibble<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use testkit::{Random, rounds};
+    use blockmill_testkit::{Random, rounds};
 
     fn entries(random: &mut Random, trie: u32, depth: usize, count: usize) -> Vec<Entry<'static>> {
         let prefix: [u8; 32] = random.array();

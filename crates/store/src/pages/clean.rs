@@ -1,7 +1,7 @@
 //! Emptying files: the cells of those with many dead bytes are taken into the buffer, and written
 //! again with what changed; branches are taken into memory.
 
-use trie::nibbles::nibble;
+use blockmill_trie::nibbles::nibble;
 
 use super::{
     Pages,

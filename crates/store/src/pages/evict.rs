@@ -259,5 +259,5 @@ impl Pages {
 
 /// The half-byte under which a child hangs.
 fn half_of(found: &Found) -> u8 {
-    trie::nibbles::nibble(&found.place.key, found.place.depth - 1)
+    blockmill_trie::nibbles::nibble(&found.place.key, found.place.depth - 1)
 }

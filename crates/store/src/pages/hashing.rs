@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 
-use system::memory::prefetch;
-use trie::codec::{BranchParts, Codec, Column, Ethereum};
+use blockmill_platform::memory::prefetch;
+use blockmill_trie::codec::{BranchParts, Codec, Column, Ethereum};
 
 use super::{
     Buffer, Trie,

@@ -75,7 +75,7 @@ pub(crate) const BETWEEN: u64 = 1 << 12;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use trie::EMPTY_ROOT;
+use blockmill_trie::EMPTY_ROOT;
 
 use self::{
     checkpoint::Packing,

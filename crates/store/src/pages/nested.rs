@@ -1,7 +1,7 @@
 //! A block's changes: storage first, in tries of its own or in the entries of accounts, then the
 //! accounts with the roots that came of it.
 
-use trie::{EMPTY_ROOT, codec::Ethereum};
+use blockmill_trie::{EMPTY_ROOT, codec::Ethereum};
 
 use super::{
     Pages, Trie,
@@ -286,7 +286,11 @@ fn check(changes: &[Change<'_>]) -> Result<()> {
             (None, None) => removed = Some(key.account),
             (None, Some(value)) if !is_account(value) => {
                 let expected = "one that ends with a storage root and the hash of a code";
-                return Err(mismatch("value of an account", expected, chain::Hex(value)));
+                return Err(mismatch(
+                    "value of an account",
+                    expected,
+                    blockmill_verdict::Hex(value),
+                ));
             }
             (Some(_), Some(_)) if removed == Some(key.account) => {
                 return Err(mismatch("slots of a removed account", "none", "some"));

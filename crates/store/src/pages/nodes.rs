@@ -1,7 +1,7 @@
 //! The nodes of the tries, for who proves something. Those above the cells are written from the
 //! branches in memory; below a reference there are leaves, of which the caller makes the nodes.
 
-use trie::codec::{Column, Ethereum};
+use blockmill_trie::codec::{Column, Ethereum};
 
 use super::{
     Pages,
@@ -55,7 +55,7 @@ impl Pages {
             if depth == place.depth || depth == parting {
                 return Ok(Some(NodeAt::Node(encode(&branch, depth == parting))));
             }
-            let half = trie::nibbles::nibble(key, parting);
+            let half = blockmill_trie::nibbles::nibble(key, parting);
             let Some(next) = branch.get(half).filter(|_| depth > parting) else { return Ok(None) };
             (*child, place.depth) = (*next, parting + 1);
         }

@@ -8,7 +8,7 @@ use super::{
     upper::{Below, Child},
 };
 use crate::error::{Result, mismatch};
-use trie::codec::{Codec, Ethereum};
+use blockmill_trie::codec::{Codec, Ethereum};
 
 /// The cell that may have a key.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The nodes below the references: written and hashed again from the entries whenever a cell
 //! changes, many cells at once, so that the lanes of the CPU are full.
 
-use trie::codec::{BranchParts, Codec, Column, Ethereum, LeafParts};
-use trie::nibbles::{common_prefix, nibble};
+use blockmill_trie::codec::{BranchParts, Codec, Column, Ethereum, LeafParts};
+use blockmill_trie::nibbles::{common_prefix, nibble};
 
 use super::{
     cell::{Entry, by_nibble},

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use trie::{
+use blockmill_trie::{
     EMPTY_ROOT,
     codec::{Codec, Ethereum},
     nibbles::{common_prefix, nibble},
@@ -72,7 +72,9 @@ impl Leaf<'_> {
         let Some(value) = value.or(before.as_deref()) else {
             return match storage {
                 Some((EMPTY_ROOT, _)) | None => Ok(None),
-                Some(_) => Err(mismatch("slots", "those of an account", chain::Hex(&self.key))),
+                Some(_) => {
+                    Err(mismatch("slots", "those of an account", blockmill_verdict::Hex(&self.key)))
+                }
             };
         };
         let root = |value: &[u8]| value[value.len() - ROOT_FROM_END..].first_chunk().copied();

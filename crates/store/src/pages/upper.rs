@@ -1,6 +1,6 @@
 //! The upper levels of the tries, which are in memory: branches down to the references of cells.
 
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 use super::key::{Form, Reference};
 

@@ -2,8 +2,8 @@
 //! its way down a key waits for memory at each branch; some keys go down together, a step each in
 //! turn, so that they wait for it together.
 
-use system::memory::prefetch;
-use trie::nibbles::nibble;
+use blockmill_platform::memory::prefetch;
+use blockmill_trie::nibbles::nibble;
 
 use crate::error::Result;
 

@@ -3,7 +3,7 @@
 //! A cell is a multiple of four bytes and is named by 32 bits, so an arena holds at most 16 GiB.
 //! A freed cell goes to the list of its size and is the next one of that size to be given out.
 
-use system::memory::{Zeroed, prefetch};
+use blockmill_platform::memory::{Zeroed, prefetch};
 
 /// Bytes of a unit: what cells are measured in.
 pub(crate) const UNIT: usize = 4;

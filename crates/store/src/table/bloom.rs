@@ -4,7 +4,7 @@
 //! one block of 32 bytes, so a question costs one cache miss. With ten bits for each key about one
 //! absent key in eighty passes.
 
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 /// Bits for each key.
 const BITS: usize = 10;

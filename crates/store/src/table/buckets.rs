@@ -6,7 +6,7 @@
 //! slow down later searches.
 
 use super::{arena::Arena, memtable::key_of, salt::Salt};
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 /// Entries in a bucket.
 const SLOTS: usize = 12;

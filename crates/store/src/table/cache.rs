@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 /// What a page takes besides its bytes.
 const OVERHEAD: u64 = 96;

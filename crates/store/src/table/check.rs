@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use system::files;
+use blockmill_platform::files;
 
 use super::{
     Salt, Table,

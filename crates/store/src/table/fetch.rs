@@ -178,7 +178,9 @@ impl Runs {
                 // what a search looks at first
                 Some(page) => {
                     let places = [0, page.len() / 2, page.len() - 1];
-                    places.iter().for_each(|place| system::memory::prefetch(&page[*place]));
+                    places
+                        .iter()
+                        .for_each(|place| blockmill_platform::memory::prefetch(&page[*place]));
                 }
                 None if room.is_slow => run.will_need(number as usize),
                 None => {}

@@ -11,7 +11,7 @@ use super::{
     buckets::{Bucket, Buckets, Slot, start},
     salt::Salt,
 };
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 /// Segments: one for each first byte.
 pub(super) const SEGMENTS: usize = 256;

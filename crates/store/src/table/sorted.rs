@@ -8,7 +8,7 @@ use super::{
     key::prefix,
     memtable::{Memtable, SEGMENTS, key_of},
 };
-use system::memory::prefetch;
+use blockmill_platform::memory::prefetch;
 
 impl Memtable {
     /// The records in a range, in the order of keys. Each segment is looked through as a whole.

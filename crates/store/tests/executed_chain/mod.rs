@@ -9,7 +9,7 @@ use blockmill_store::{
     ChainStore, Change, CommitPart, Fetched, LogFile, Opening, Options, Pages, PagesOptions,
     Recovery, Result, Segment, StateKey, Table, TableOptions,
 };
-use trie::EMPTY_ROOT;
+use blockmill_trie::EMPTY_ROOT;
 
 use crate::made_blocks::{FIRST, hash, item, tip};
 
@@ -191,9 +191,10 @@ impl Chain {
         }
         assert!(found == expected(next), "accounts before block {next}");
         let slots = found.iter().map(|(key, value)| (key.clone(), short(value).to_vec())).collect();
-        let contract = (CONTRACT.to_vec(), contract(&trie::naive::root(&slots)));
+        let contract = (CONTRACT.to_vec(), contract(&blockmill_trie::naive::root(&slots)));
         let is_new = next == FIRST;
-        let root = if is_new { EMPTY_ROOT } else { trie::naive::root(&[contract].into()) };
+        let root =
+            if is_new { EMPTY_ROOT } else { blockmill_trie::naive::root(&[contract].into()) };
         assert!(pages.root() == root, "pages before block {next}");
         assert_eq!(events.len(), (next - FIRST) * 8);
         let mut numbers = vec![0; events.len() as usize];

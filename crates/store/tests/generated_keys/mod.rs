@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use blockmill_store::{CommitPart, Result, Store, StoreOptions, Table, TableOptions};
-pub use testkit::Random;
+pub use blockmill_testkit::Random;
 
 fn mix(n: u64) -> u64 {
     let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use blockmill_store::{Change, Pages, StateKey};
-pub use testkit::Random;
+pub use blockmill_testkit::Random;
 
 /// How keys are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Account {
 }
 
 fn naive(leaves: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) -> [u8; 32] {
-    trie::naive::root(&leaves.collect())
+    blockmill_trie::naive::root(&leaves.collect())
 }
 
 /// Changes of a block as the store takes them, sorted.

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use blockmill_store::{Blocks, ChainStore, Error, Items, Options, Tip};
-pub use testkit::Random;
+pub use blockmill_testkit::Random;
 
 /// First block of every made chain: not 0, so that numbers and positions differ.
 pub const FIRST: u64 = 1000;

@@ -14,7 +14,7 @@ use need::{Need, REQUIRE};
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// Says what a test needs that is not in this repository: `#[needs(fixtures, core_peer)]`, above
-/// `#[test]`. `testkit::NEEDS` lists what can stand there.
+/// `#[test]`. `blockmill_testkit::NEEDS` lists what can stand there.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     expand(names, test).unwrap_or_else(|fault| {
@@ -45,7 +45,7 @@ fn expand(names: TokenStream, test: TokenStream) -> Result<TokenStream, String> 
         return Err("`#[needs(...)]` is for functions".into());
     };
     let looks: String =
-        needs.iter().map(|need| format!("::testkit::path_of({:?});", need.name)).collect();
+        needs.iter().map(|need| format!("blockmill_testkit::path_of({:?});", need.name)).collect();
     let mut inner = parsed(&looks)?;
     inner.extend(body.stream());
     tokens.push(TokenTree::Group(Group::new(Delimiter::Brace, inner)));

@@ -3,9 +3,9 @@
 
 use super::{BranchParts, Codec, LeafParts, ReadChild, ReadNode};
 use crate::EMPTY_ROOT;
-use crypto::ManyKeccak;
-use rlp::Decode;
-use rlp::ethereum::{Child, TrieNode};
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::{Child, TrieNode};
 
 /// Ethereum's nodes. Keys have up to 32 bytes; those of the state and of storage are hashes.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ impl Codec for Ethereum {
     }
 }
 
-fn read(node: &[u8]) -> Result<ReadNode<'_>, rlp::Error> {
+fn read(node: &[u8]) -> Result<ReadNode<'_>, blockmill_rlp::Error> {
     let child = |child| match child {
         Child::Empty => Ok(ReadChild::None),
         Child::Hash(hash) => Ok(ReadChild::Hash(*hash)),

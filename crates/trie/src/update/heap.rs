@@ -71,7 +71,7 @@ impl Heap {
         }
         if end > self.granules.capacity() {
             self.granules.reserve(granules);
-            system::memory::prefer_huge_pages(&mut self.granules);
+            blockmill_platform::memory::prefer_huge_pages(&mut self.granules);
         }
         self.granules.resize(end, [0; GRANULE]);
         Ok(place as u32)
@@ -133,7 +133,7 @@ impl Heap {
         let start = node.place() as usize;
         for line in 0..lines {
             if let Some(granule) = self.granules.get(start + line * (LINE / GRANULE)) {
-                system::memory::prefetch(granule);
+                blockmill_platform::memory::prefetch(granule);
             }
         }
     }

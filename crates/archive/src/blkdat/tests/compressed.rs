@@ -99,7 +99,7 @@ fn a_compressed_file_that_ends_early_is_not_taken_for_a_shorter_one() {
             let path = write(folder.path(), "blk00000.dat.x", &packed[..length]);
             let error = open(&[path], None).map(|files| files.bytes()).unwrap_err();
             assert!(matches!(error, Error::Compressed { .. }), "{compression}: {error}");
-            assert_eq!(error.status(), chain::Status::Incomplete, "{compression}");
+            assert_eq!(error.status(), blockmill_verdict::Status::Incomplete, "{compression}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Small blocks with the proof of work of a local test network, and random numbers.
 
 use crate::blkdat::Network;
-use crypto::sha256d;
-pub use testkit::Random;
+use blockmill_crypto::sha256d;
+pub use blockmill_testkit::Random;
 
 /// A chain of blocks of 150 to some thousand bytes, some with witnesses.
 pub fn blocks(count: usize, seed: u64) -> Vec<Vec<u8>> {

@@ -6,18 +6,18 @@ use crate::header::Header;
 use crate::index::Found;
 use crate::option_table::{Plan, Read};
 use crate::types::Block;
-use archive::Error;
-use archive::blkdat::{
+use blockmill_archive::Error;
+use blockmill_archive::blkdat::{
     BlockFile, BlockFiles, Damage, DamageKind, FileReport, Record, Shape, Source, Stop, Walk,
 };
-use crypto::ManySha256;
-use pipeline::Cancel;
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::Cancel;
+use blockmill_store::FileMap;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use store::FileMap;
 
 /// Headers that are hashed at once: enough to fill all lanes, few enough to stay in the cache.
 const BATCH: usize = 256;

@@ -10,9 +10,9 @@ mod reorder;
 use crate::BlockHash;
 use crate::index::Found;
 use crate::option_table::Setting;
-use archive::Error;
-use archive::blkdat::{BlockFiles, FileReport};
-use pipeline::Cancel;
+use blockmill_archive::Error;
+use blockmill_archive::blkdat::{BlockFiles, FileReport};
+use blockmill_pipeline::Cancel;
 use std::time::Instant;
 
 /// What pass 1 found.

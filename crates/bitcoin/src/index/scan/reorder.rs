@@ -15,11 +15,11 @@ use crate::index::scan::Scan;
 use crate::index::scan::files::{Opened, io_error, stopped};
 use crate::option_table::Plan;
 use crate::types::Block;
-use archive::Error;
-use archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
-use crypto::ManySha256;
+use blockmill_archive::Error;
+use blockmill_archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
+use blockmill_crypto::ManySha256;
+use blockmill_pipeline::Cancel;
 use look_back::LookBack;
-use pipeline::Cancel;
 use std::ops::Range;
 use waiting::Waiting;
 

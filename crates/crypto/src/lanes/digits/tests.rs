@@ -5,8 +5,8 @@ use crate::lanes::big::{self, Random, for_all_limbs, hex};
 use crate::lanes::glv::split_digits;
 use crate::lanes::limb::{LANES, splat_all};
 use crate::lanes::secp256k1::K1Order;
+use blockmill_testkit::rounds;
 use num_bigint::BigUint;
-use testkit::rounds;
 
 /// What the digits of each lane stand for, plus a multiple of n.
 fn sums<L: Limb, const K: usize, const WIDTH: usize>(

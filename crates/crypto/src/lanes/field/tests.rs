@@ -3,8 +3,8 @@
 use super::*;
 use crate::lanes::big::{self, Random, for_all_limbs, hex, numbers};
 use crate::lanes::secp256k1_prime::K1Prime;
+use blockmill_testkit::rounds;
 use num_bigint::BigUint;
-use testkit::rounds;
 
 /// The largest limb 4 of a loose number.
 const LOOSE: u64 = (1 << 51) - 1;

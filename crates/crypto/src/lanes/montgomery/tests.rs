@@ -4,8 +4,8 @@ use super::*;
 use crate::lanes::big::{self, Random, for_all_limbs, hex, numbers};
 use crate::lanes::limb::is_below;
 use crate::lanes::secp256k1::K1Order;
+use blockmill_testkit::rounds;
 use num_bigint::BigUint;
-use testkit::rounds;
 
 fn all<L: Limb>(proof: L::Proof) {
     let (mut random, n) = (Random(1), hex(big::N));

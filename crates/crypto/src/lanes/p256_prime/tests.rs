@@ -6,8 +6,8 @@ use crate::lanes::field::Loose;
 use crate::lanes::limb::{Mask, splat_all};
 use crate::lanes::p256;
 use alloc::vec::Vec;
+use blockmill_testkit::rounds;
 use num_bigint::BigUint;
-use testkit::rounds;
 
 /// The largest limb 4 of a loose number.
 const LOOSE: u64 = (1 << 51) - 1;

@@ -9,12 +9,12 @@ use crate::body::list::List;
 use crate::body::transactions::TransactionType;
 use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_ROOT, HeaderView};
-use archive::ReceiptEncoding;
-use chain::Hex;
-use crypto::ManyKeccak;
-use rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
-use rlp::{Decode, Encode, Error, RawList, Reader};
-use trie::RootBuilder;
+use blockmill_archive::ReceiptEncoding;
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
+use blockmill_rlp::{Decode, Encode, Error, RawList, Reader};
+use blockmill_trie::RootBuilder;
+use blockmill_verdict::Hex;
 
 /// A reader over the receipts of one block, an RLP list that must fill `list` exactly.
 fn items(list: &[u8]) -> Result<Reader<'_>, Error> {
@@ -80,12 +80,12 @@ fn with_type_and_bloom<'b, 'a: 'b>(
         StoredLogs::Current(logs) => logs.clone(),
         StoredLogs::Old(old) => {
             logs.extend(old.iter().map(|OldLog(log)| log));
-            rlp::List::Values(logs)
+            blockmill_rlp::List::Values(logs)
         }
     };
     Receipt {
-        kind: rlp::ethereum::TransactionType::from_byte(kind as u8)
-            .unwrap_or(rlp::ethereum::TransactionType::Legacy),
+        kind: blockmill_rlp::ethereum::TransactionType::from_byte(kind as u8)
+            .unwrap_or(blockmill_rlp::ethereum::TransactionType::Legacy),
         outcome: stored.outcome,
         cumulative_gas: stored.cumulative_gas,
         bloom: &bloom.0,
@@ -191,7 +191,7 @@ impl<'a> Totals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rlp::ErrorKind;
+    use blockmill_rlp::ErrorKind;
 
     fn list(fields: &[Vec<u8>]) -> Vec<u8> {
         RawList(&[&fields.concat()]).encode()

@@ -2,8 +2,8 @@
 
 use crate::body::transactions::Transaction;
 use crate::params::Fork;
-use rlp::List;
-use rlp::ethereum::{AccessListEntry, Authorization};
+use blockmill_rlp::List;
+use blockmill_rlp::ethereum::{AccessListEntry, Authorization};
 
 /// Every transaction (Yellow Paper, appendix G).
 pub const TRANSACTION: u64 = 21_000;

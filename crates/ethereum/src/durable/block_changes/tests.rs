@@ -1,7 +1,7 @@
 //! Records and the bytes that they are.
 
 use super::*;
-use testkit::Random;
+use blockmill_testkit::Random;
 
 fn word(random: &mut Random) -> U256 {
     U256::from(random.below(1u64 << 40)) << (random.below(27u64) as usize * 8)

@@ -5,7 +5,7 @@
 use super::Environment;
 use crate::body::signing::{MAX_LOW_S, address_of};
 use crate::execute::PreparedTransaction;
-use crypto::{Recovery, Signatures};
+use blockmill_crypto::{Recovery, Signatures};
 use revm::context::transaction::{RecoveredAuthority, RecoveredAuthorization, SignedAuthorization};
 use revm::context_interface::either::Either;
 
@@ -55,15 +55,15 @@ mod tests {
     use super::*;
     use crate::U256;
     use crate::body::signing::GROUP_ORDER;
+    use blockmill_rlp::ethereum::TransactionType;
     use revm::context::TxEnv;
     use revm::context::transaction::Authorization;
-    use rlp::ethereum::TransactionType;
 
     fn delegation(seed: u64) -> SignedAuthorization {
         let number = |salt: u8| {
             let mut seed = seed.to_be_bytes().to_vec();
             seed.push(salt);
-            U256::from_be_bytes(crypto::keccak256(&seed))
+            U256::from_be_bytes(blockmill_crypto::keccak256(&seed))
         };
         let (chain_id, address) = (U256::from(seed % 3), [seed as u8; 20].into());
         let inner = Authorization { chain_id, address, nonce: seed * seed };

@@ -3,7 +3,9 @@
 
 use super::rules::spec_of;
 use crate::params::Fork;
-use crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_testkit::Random;
+use blockmill_testkit::hex;
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use p256::ecdsa::{Signature, VerifyingKey};
 use p256::elliptic_curve::ops::Reduce;
@@ -13,8 +15,6 @@ use p256::elliptic_curve::subtle::Choice;
 use p256::{AffinePoint, EncodedPoint, ProjectivePoint, Scalar};
 use revm::handler::EthPrecompiles;
 use revm::precompile::{Precompile, u64_to_address};
-use testkit::Random;
-use testkit::hex;
 
 const GAS: u64 = 6_900;
 /// The group's order, the field's prime, and how much larger that is.
@@ -238,11 +238,11 @@ fn p256verify_knows_no_key_at_infinity_and_takes_r_that_wrapped() {
 }
 
 /// Signatures of NIST and of BoringSSL, by the words of the latter's file.
-#[testkit::needs(ring_source)]
+#[blockmill_testkit::needs(ring_source)]
 #[test]
 fn p256verify_has_the_published_verdicts() {
     let name = "crypto/fipsmodule/ecdsa/ecdsa_verify_tests.txt";
-    let path = testkit::path_of("ring_source").join(name);
+    let path = blockmill_testkit::path_of("ring_source").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let mut counts = [0; 2];
     for block in text.split("\n\n").filter(|block| block.contains("Curve = P-256")) {

@@ -24,7 +24,9 @@ pub(super) fn digest<W: InterpreterTypes, H: ?Sized>(
     let interpreter = &mut *context.interpreter;
     let hash = match message {
         None => crate::state::EMPTY_CODE,
-        Some((from, length)) => crypto::keccak256(&interpreter.memory.slice_len(from, length)),
+        Some((from, length)) => {
+            blockmill_crypto::keccak256(&interpreter.memory.slice_len(from, length))
+        }
     };
     let top = interpreter.stack.top().ok_or(InstructionResult::StackUnderflow)?;
     *top = U256::from_be_bytes(hash);

@@ -2,12 +2,12 @@
 
 use crate::execute::history::Call;
 use crate::{Address, Hash, U256};
+use blockmill_rlp::ethereum::{Transaction, TransactionType};
 use revm::bytecode::Bytecode;
 use revm::context::TxEnv;
 use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
 use revm::context_interface::either::Either;
 use revm::primitives::{self, B256, Bytes, TxKind};
-use rlp::ethereum::{Transaction, TransactionType};
 
 /// The code of a contract, analysed once.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +144,7 @@ mod tests {
     fn codes_that_begin_as_a_delegation_and_are_none_are_kept_as_they_are() {
         for code in [&[0xef, 1][..], &[0xef, 1, 0], &[0xef, 1, 1, 7], &[0xef, 1, 0, 9, 9], &[]] {
             let read = Code::new(code.to_vec());
-            assert_eq!((read.bytes(), read.hash()), (code, crypto::keccak256(code)));
+            assert_eq!((read.bytes(), read.hash()), (code, blockmill_crypto::keccak256(code)));
         }
     }
 }

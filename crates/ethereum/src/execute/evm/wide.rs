@@ -13,6 +13,7 @@ use crate::execute::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
 use crate::state;
 use crate::{Address, U256};
+use blockmill_rlp::ethereum::Transaction;
 use revm::ExecuteEvm;
 use revm::bytecode::opcode;
 use revm::context::transaction::{RecoveredAuthorization, TransactionType as MachineType};
@@ -23,7 +24,6 @@ use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::{
     Instruction, InstructionContext, InstructionExecResult, InstructionResult,
 };
-use rlp::ethereum::Transaction;
 
 /// What the machine calls a chain whose id it cannot count.
 pub(super) const OWN: u64 = 1;
@@ -64,7 +64,7 @@ impl WideTransaction {
     /// Of a transaction whose form was verified; `protected` is the chain of a legacy signature.
     pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<U256>) -> Self {
         let environment = Environment::with_fees(tx, sender, protected, [0; 3]);
-        let dynamic = tx.kind >= rlp::ethereum::TransactionType::DynamicFee;
+        let dynamic = tx.kind >= blockmill_rlp::ethereum::TransactionType::DynamicFee;
         let priority = dynamic.then_some(tx.max_priority_fee);
         Self { environment, fees: Fees { max: tx.max_fee, priority, blob: tx.max_blob_fee } }
     }

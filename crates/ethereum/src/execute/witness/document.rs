@@ -14,7 +14,7 @@
 use super::header::JsonHeader;
 use super::{Stated, Witness, WitnessError};
 use crate::Hash;
-use rlp::Reader;
+use blockmill_rlp::Reader;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -107,7 +107,8 @@ fn of_another_shape(bytes: &[u8]) -> Option<WitnessError> {
 /// A block, or a witness as go-ethereum encodes it: lists, the first of which is a header, or the
 /// list of headers.
 fn of_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
-    let shape = |error: rlp::Error| WitnessError::Shape(format!("neither JSON nor RLP: {error}"));
+    let shape =
+        |error: blockmill_rlp::Error| WitnessError::Shape(format!("neither JSON nor RLP: {error}"));
     let mut outer = Reader::new(bytes);
     let mut items = outer.list().map_err(shape)?;
     outer.finish().map_err(shape)?;
@@ -116,7 +117,7 @@ fn of_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
     if first.is_list && of_header {
         return Ok(Document::Block(bytes.to_vec()));
     }
-    let mut list = |whole: bool| -> Result<Vec<Vec<u8>>, rlp::Error> {
+    let mut list = |whole: bool| -> Result<Vec<Vec<u8>>, blockmill_rlp::Error> {
         let (mut items, mut all) = (items.list()?, vec![]);
         while !items.is_empty() {
             let item = items.item()?;

@@ -2,9 +2,9 @@
 
 use super::document::{Bytes, Fixed, Number};
 use crate::U256;
-use chain::Hex;
-use rlp::Encode;
-use rlp::ethereum::Header;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Header;
+use blockmill_verdict::Hex;
 use serde::{Deserialize, Deserializer};
 
 /// The fields of a header. Others, such as the size, are passed over.
@@ -90,7 +90,7 @@ impl JsonHeader {
             slot_number: of(&self.slot_number),
         };
         let encoded = header.encode();
-        let found = crypto::keccak256(&encoded);
+        let found = blockmill_crypto::keccak256(&encoded);
         match &self.hash {
             Some(stated) if stated.0 != found => Err(format!(
                 "the header {} has the hash {}, as its fields are",

@@ -165,7 +165,7 @@ pub(super) fn save(dir: &Path, path: &Path, cache: &Cache) -> io::Result<()> {
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_extension(format!("{}-{serial}.tmp", std::process::id()));
     // a process that is stopped meanwhile takes it along
-    archive::output::will_go(&temporary);
+    blockmill_archive::output::will_go(&temporary);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(&header(cache, crc32fast::hash(cache.as_bytes())))?;
         file.write_all(cache.as_bytes())
@@ -215,7 +215,7 @@ pub(super) mod tests {
     }
 
     fn empty_like(cache: &Cache) -> Cache {
-        Cache { rows: crypto::Rows::zeroed(cache.rows.len()), ..*cache }
+        Cache { rows: blockmill_crypto::Rows::zeroed(cache.rows.len()), ..*cache }
     }
 
     #[test]

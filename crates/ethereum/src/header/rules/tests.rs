@@ -5,7 +5,7 @@ use crate::error::Rule;
 use crate::header::{BLOB_GAS, Header, INITIAL_BASE_FEE, next_excess_blob_gas};
 use crate::params::genesis::{Alloc, Fields};
 use crate::params::{Config, Merge};
-use rlp::Encode;
+use blockmill_rlp::Encode;
 
 /// A chain with every fork up to `fork` from the beginning.
 fn spec_at(fork: Fork) -> ChainSpec {

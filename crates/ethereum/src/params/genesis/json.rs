@@ -33,7 +33,7 @@ pub(super) fn accounts(
     }
     accounts.sort_by_key(|account| account.address);
     if let Some(pair) = accounts.windows(2).find(|pair| pair[0].address == pair[1].address) {
-        let found = chain::Hex(&pair[0].address).to_string();
+        let found = blockmill_verdict::Hex(&pair[0].address).to_string();
         return Err(malformed("alloc", "each account once", &found));
     }
     Ok(Alloc::Given(accounts))

@@ -6,7 +6,7 @@ use crate::Hash;
 use crate::error::SpecError;
 use crate::header::HeaderView;
 use crate::params::{ChainSpec, Config};
-use chain::Hex;
+use blockmill_verdict::Hex;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -7,7 +7,7 @@ use crate::params::genesis::GenesisAccount;
 use crate::snapshot::Entry;
 use crate::state::{Account, EMPTY_CODE, StateError};
 use crate::{Address, Hash, U256};
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
 
 /// Accounts and slots that are hashed, and put in, together.
 const TOGETHER: usize = 1 << 16;
@@ -151,7 +151,9 @@ mod tests {
             let order = in_order(hasher, &items, |item| item);
             assert_eq!(order.len(), items.len());
             assert!(order.windows(2).all(|pair| pair[0] < pair[1]));
-            assert!(order.iter().all(|(hash, at)| *hash == crypto::keccak256(&items[*at])));
+            assert!(
+                order.iter().all(|(hash, at)| *hash == blockmill_crypto::keccak256(&items[*at]))
+            );
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::state::{Account, AccountId, Changes};
 use crate::{Hash, U256};
-use crypto::ManyKeccak;
+use blockmill_crypto::ManyKeccak;
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_store::{Change, StateKey};
+use blockmill_trie::EMPTY_ROOT;
 use hashbrown::{HashMap, HashSet};
-use rlp::Encode;
-use rlp::ethereum::Account as Leaf;
 use std::ops::Range;
-use store::{Change, StateKey};
-use trie::EMPTY_ROOT;
 
 /// Changes of accounts and slots by hashed key; of several of one key the last counts.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::{Design, DiskError, DiskState};
 use crate::state::StateError;
-use store::CommitPart;
+use blockmill_store::CommitPart;
 
 impl DiskState {
     /// Has the parts committed by `act`, with others of the same store.
@@ -12,8 +12,8 @@ impl DiskState {
     pub fn commit_with<'p, T>(
         &'p mut self,
         mut others: Vec<CommitPart<'p>>,
-        act: impl FnOnce(&mut [CommitPart<'_>]) -> store::Result<T>,
-    ) -> store::Result<T> {
+        act: impl FnOnce(&mut [CommitPart<'_>]) -> blockmill_store::Result<T>,
+    ) -> blockmill_store::Result<T> {
         others.push((&mut self.codes).into());
         match &mut self.design {
             Design::Pages(pages) => {

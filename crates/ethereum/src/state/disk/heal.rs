@@ -39,7 +39,7 @@ impl DiskState {
 
     /// What is damaged of its files and was left out ([`FlatTrie::damage`]).
     #[must_use]
-    pub fn damage(&self) -> &[store::Error] {
+    pub fn damage(&self) -> &[blockmill_store::Error] {
         self.flat_trie().map_or(&[], FlatTrie::damage)
     }
 

@@ -1,5 +1,5 @@
 //! A state that stays on disk, by hashed key, for chains whose state is larger than memory: in
-//! pages ([`store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
+//! pages ([`blockmill_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
 //!
 //! It is some blocks behind the execution, which keeps what these blocks changed and asks here for
 //! everything else. So a value that is read here is right whenever it is read, unless the execution
@@ -26,10 +26,12 @@ use super::{
 };
 use crate::execute::Code;
 use crate::{Hash, U256};
-use rlp::Decode;
-use rlp::ethereum::Account as Leaf;
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_store::{
+    Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions,
+};
 use std::path::{Path, PathBuf};
-use store::{Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions};
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
 const PAGES: &str = "state-pages";
@@ -65,7 +67,7 @@ impl DiskState {
         dir: &Path,
         kind: StateKind,
         options: &DiskOptions,
-    ) -> store::Result<Option<Self>> {
+    ) -> blockmill_store::Result<Option<Self>> {
         let memory = options.memory_bytes;
         let design = match kind {
             StateKind::Memory => return Ok(None),
@@ -186,7 +188,8 @@ impl DiskState {
                 found[at] = U256::decode(value);
             }
         })?;
-        let value = |value: Result<U256, rlp::Error>| value.map_err(|e| self.bad("slot", e));
+        let value =
+            |value: Result<U256, blockmill_rlp::Error>| value.map_err(|e| self.bad("slot", e));
         found.into_iter().map(value).collect()
     }
 
@@ -224,7 +227,7 @@ impl DiskState {
                 state.storage(account, &mut each).map_err(|error| self.of_tables(error))?;
             }
         }
-        let value = |(slot, value): (Hash, Result<U256, rlp::Error>)| {
+        let value = |(slot, value): (Hash, Result<U256, blockmill_rlp::Error>)| {
             value.map(|value| (slot, value)).map_err(|error| self.bad("slot", error))
         };
         found.into_iter().map(value).collect()
@@ -253,7 +256,9 @@ impl DiskState {
         let mut nodes = vec![];
         match found {
             None => {}
-            Some(NodeAt::Node(node)) => nodes.push((crypto::keccak256(&node), node.into())),
+            Some(NodeAt::Node(node)) => {
+                nodes.push((blockmill_crypto::keccak256(&node), node.into()))
+            }
             Some(NodeAt::Leaves { depth, leaves }) => {
                 let (mut trie, none) = (SparseTrie::default(), NoNodes);
                 for (key, value) in leaves {
@@ -324,7 +329,7 @@ impl DiskState {
     /// Applies changes in the order of their keys; the state root behind them.
     pub(super) fn update_sorted(
         &mut self,
-        changes: &[store::Change<'_>],
+        changes: &[blockmill_store::Change<'_>],
     ) -> Result<Hash, StateError> {
         let Self { design, dir, .. } = self;
         Ok(match design {
@@ -341,17 +346,18 @@ impl DiskState {
 
     /// What was read is not what was written.
     fn bad(&self, what: &'static str, found: impl ToString) -> StateError {
-        let (path, found) = (self.dir.join(store::MANIFEST), found.to_string());
+        let (path, found) = (self.dir.join(blockmill_store::MANIFEST), found.to_string());
         let expected = format!("the encoding of one {what}");
-        DiskError::from(store::Error::Damaged { path, offset: 0, what, expected, found }).into()
+        DiskError::from(blockmill_store::Error::Damaged { path, offset: 0, what, expected, found })
+            .into()
     }
 }
 
 /// What flat tables and their nodes fail with, as an error of the store.
-fn of_tables(dir: &Path, error: FlatTrieError) -> store::Error {
+fn of_tables(dir: &Path, error: FlatTrieError) -> blockmill_store::Error {
     let damaged = |what, expected, found| {
-        let path = dir.join(store::MANIFEST);
-        store::Error::Damaged { path, offset: 0, what, expected, found }
+        let path = dir.join(blockmill_store::MANIFEST);
+        blockmill_store::Error::Damaged { path, offset: 0, what, expected, found }
     };
     match error {
         FlatTrieError::Store(error) => error,

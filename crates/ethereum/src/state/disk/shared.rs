@@ -5,25 +5,25 @@ use super::{DiskState, HashedChanges};
 use crate::execute::Code;
 use crate::state::{Account, StateError};
 use crate::{Hash, U256};
+use blockmill_store::{Change, Pages, StateKey};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use store::{Change, Pages, StateKey};
 
 /// What reading or changing a state on disk fails with: damage of the store, or the system.
 #[derive(Clone, Debug)]
-pub struct DiskError(Arc<store::Error>);
+pub struct DiskError(Arc<blockmill_store::Error>);
 
 impl DiskError {
     /// The error of the store.
     #[must_use]
-    pub fn store(&self) -> &store::Error {
+    pub fn store(&self) -> &blockmill_store::Error {
         &self.0
     }
 }
 
-impl From<store::Error> for DiskError {
-    fn from(error: store::Error) -> Self {
+impl From<blockmill_store::Error> for DiskError {
+    fn from(error: blockmill_store::Error) -> Self {
         Self(Arc::new(error))
     }
 }
@@ -48,9 +48,9 @@ impl std::error::Error for DiskError {}
 const TOGETHER: usize = 256;
 
 /// What is done to pages is done where there are some.
-fn no_pages() -> store::Error {
+fn no_pages() -> blockmill_store::Error {
     let (expected, found) = ("state=pages".into(), "state=flat+trie".into());
-    store::Error::Mismatch { what: "kind of a state", expected, found }
+    blockmill_store::Error::Mismatch { what: "kind of a state", expected, found }
 }
 
 /// A state on disk; a clone is the same one.
@@ -163,14 +163,20 @@ impl SharedState {
     }
 
     /// A step with the pages, while others may read.
-    fn beside<T>(&self, step: impl FnOnce(&Pages) -> store::Result<T>) -> Result<T, StateError> {
+    fn beside<T>(
+        &self,
+        step: impl FnOnce(&Pages) -> blockmill_store::Result<T>,
+    ) -> Result<T, StateError> {
         let state = self.read();
         let pages = state.pages().ok_or_else(no_pages);
         Ok(pages.and_then(step).map_err(DiskError::from)?)
     }
 
     /// A step with the pages, while nobody else has them.
-    fn alone<T>(&self, step: impl FnOnce(&mut Pages) -> store::Result<T>) -> Result<T, StateError> {
+    fn alone<T>(
+        &self,
+        step: impl FnOnce(&mut Pages) -> blockmill_store::Result<T>,
+    ) -> Result<T, StateError> {
         let mut state = self.write();
         let pages = state.pages_mut().ok_or_else(no_pages);
         Ok(pages.and_then(step).map_err(DiskError::from)?)

@@ -4,9 +4,9 @@
 
 use super::{FlatTrie, FlatTrieError, Reader, storage_root};
 use crate::Hash;
+use blockmill_store::StateKey;
 use hashbrown::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use store::StateKey;
 
 /// What a node takes besides its bytes and its key.
 const OVERHEAD: usize = 64;

@@ -9,13 +9,13 @@ use super::{FlatTrie, FlatTrieError, ROOT, Reader, malformed, slot_key, storage_
 use crate::Hash;
 use crate::state::StateError;
 use crate::state::sparse::{Nodes, set_half};
-use chain::Hex;
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::{Child, TrieNode};
+use blockmill_trie::EMPTY_ROOT;
+use blockmill_trie::nibbles::nibble;
+use blockmill_verdict::Hex;
 use hashbrown::HashSet;
-use rlp::Decode;
-use rlp::ethereum::{Child, TrieNode};
 use std::fmt;
-use trie::EMPTY_ROOT;
-use trie::nibbles::nibble;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
@@ -157,8 +157,8 @@ impl Walk<'_, '_> {
     }
 
     fn node(&mut self, raw: &[u8], key: &mut Hash, depth: usize) -> Result<(), FlatTrieError> {
-        let bad = |error: rlp::Error| malformed("trie node", "RLP of one", error);
-        let mut along = |path: &rlp::ethereum::Path<'_>| {
+        let bad = |error: blockmill_rlp::Error| malformed("trie node", "RLP of one", error);
+        let mut along = |path: &blockmill_rlp::ethereum::Path<'_>| {
             let end = depth + path.len();
             let fits = end <= HALVES && (end == HALVES) == path.is_leaf();
             let too_long = || malformed("path of a node", "64 half-bytes with its leaf", end);
@@ -222,7 +222,7 @@ impl FlatTrie {
     /// What is damaged of the files of tables: it was left out when they were opened, and all of it
     /// is to be healed before a commit.
     #[must_use]
-    pub fn damage(&self) -> &[store::Error] {
+    pub fn damage(&self) -> &[blockmill_store::Error] {
         &self.damage
     }
 

@@ -7,10 +7,10 @@ use crate::Hash;
 use crate::state::SparseTrie;
 use crate::state::nodes::NoNodes;
 use crate::state::sparse::{MadeNode, set_half};
-use rlp::ethereum::TrieNode;
-use rlp::{Decode, OnePass, Write};
+use blockmill_rlp::ethereum::TrieNode;
+use blockmill_rlp::{Decode, OnePass, Write};
+use blockmill_trie::nibbles::nibble;
 use std::collections::BTreeMap;
-use trie::nibbles::nibble;
 
 /// Values below a node at most that is made again from them: they are in memory for that.
 const MOST: usize = 1 << 22;
@@ -123,7 +123,7 @@ impl Reader<'_> {
             let mut stored = vec![];
             let place = node_key(self.account.as_ref(), &below, depth + 1);
             let child = match self.state.nodes.get(&place, &mut stored)? {
-                true => Some(crypto::keccak256(&stored)),
+                true => Some(blockmill_crypto::keccak256(&stored)),
                 false => match self.values_below(&below, depth + 1)? {
                     Some(values) => hash_of(&values, depth + 1, &mut |_| {})?,
                     None => return Ok(None),
@@ -137,7 +137,7 @@ impl Reader<'_> {
             branch.bytes(&[]);
         });
         let branch = branch.into_bytes();
-        Ok((crypto::keccak256(&branch) == *hash).then_some(branch))
+        Ok((blockmill_crypto::keccak256(&branch) == *hash).then_some(branch))
     }
 }
 

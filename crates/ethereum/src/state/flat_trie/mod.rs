@@ -20,13 +20,13 @@ use self::kept::{Commits, Kept};
 use super::sparse::Nodes;
 use super::{NodeBytes, StateError};
 use crate::Hash;
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_store::{CommitPart, Opening, StateKey, Table};
+use blockmill_trie::EMPTY_ROOT;
 use hashbrown::HashMap;
-use rlp::Decode;
-use rlp::ethereum::Account as Leaf;
 use std::cell::RefCell;
 use std::path::Path;
-use store::{CommitPart, Opening, StateKey, Table};
-use trie::EMPTY_ROOT;
 
 /// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, behind
 /// which comes the hashed address.
@@ -43,7 +43,7 @@ pub enum FlatTrieError {
     State(#[from] StateError),
     /// The tables.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] blockmill_store::Error),
     /// What is not a value of this kind of state.
     #[error("{what}: expected {expected}, found {found}")]
     Malformed {
@@ -73,7 +73,7 @@ pub struct FlatTrie {
     /// Nodes that a root may need.
     ahead: Ahead,
     /// What is damaged of files that were left out.
-    damage: Vec<store::Error>,
+    damage: Vec<blockmill_store::Error>,
     /// The first nodes that cannot be made again.
     lost: Vec<LostNode>,
 }
@@ -83,7 +83,7 @@ impl FlatTrie {
     /// the place of them.
     ///
     /// # Errors
-    /// Those of the tables; [`store::Error::Mismatch`] where it is in RocksDB and the program was
+    /// Those of the tables; [`blockmill_store::Error::Mismatch`] where it is in RocksDB and the program was
     /// built without that.
     pub fn open(
         opening: &mut Opening,
@@ -114,8 +114,8 @@ impl FlatTrie {
     /// Those of `commit`, and of what is beside the store: it must be opened again then.
     pub fn commit<T>(
         &mut self,
-        commit: impl FnOnce(Vec<CommitPart<'_>>) -> store::Result<T>,
-    ) -> store::Result<T> {
+        commit: impl FnOnce(Vec<CommitPart<'_>>) -> blockmill_store::Result<T>,
+    ) -> blockmill_store::Result<T> {
         let Self { accounts, slots, nodes, commits, .. } = self;
         kept::commit([accounts, slots, nodes], commits.as_mut(), commit)
     }
@@ -130,7 +130,7 @@ impl FlatTrie {
     ///
     /// # Errors
     /// Those of the tables.
-    pub fn write_ahead(&mut self) -> store::Result<()> {
+    pub fn write_ahead(&mut self) -> blockmill_store::Result<()> {
         let Self { accounts, slots, nodes, commits, .. } = self;
         kept::write_ahead([accounts, slots, nodes], commits.as_ref())
     }
@@ -271,7 +271,7 @@ fn node_key(account: Option<&Hash>, key: &Hash, depth: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(33 + depth);
     out.push(if account.is_some() { OF_STORAGE } else { OF_ACCOUNTS });
     out.extend_from_slice(account.map_or(&[], |account| account));
-    out.extend((0..depth).map(|at| trie::nibbles::nibble(key, at)));
+    out.extend((0..depth).map(|at| blockmill_trie::nibbles::nibble(key, at)));
     out
 }
 
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
         }
         let mut bytes = vec![];
         nodes.get(&place, &mut bytes)?;
-        let found = (crypto::keccak256(&bytes) == *hash).then_some(bytes);
+        let found = (blockmill_crypto::keccak256(&bytes) == *hash).then_some(bytes);
         if let Some(node) = found.as_ref().filter(|_| self.is_ahead) {
             ahead.keep(place, hash, node);
         }

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::Hash;
 use crate::state::SparseTrie;
+use blockmill_rlp::ethereum::Account as Leaf;
+use blockmill_rlp::{Decode, Encode};
+use blockmill_store::Change;
+use blockmill_trie::EMPTY_ROOT;
 use hashbrown::HashSet;
-use rlp::ethereum::Account as Leaf;
-use rlp::{Decode, Encode};
-use store::Change;
-use trie::EMPTY_ROOT;
 
 impl FlatTrie {
     /// Applies the changes of a block, in the order of their keys; the state root. Values are those

@@ -2,8 +2,8 @@
 
 use super::{Extension, HALVES, Leaf, Node, set_half};
 use crate::Hash;
-use rlp::Encode;
-use rlp::ethereum::{Child, PathBuffer, TrieNode};
+use blockmill_rlp::Encode;
+use blockmill_rlp::ethereum::{Child, PathBuffer, TrieNode};
 
 /// A node that was hashed.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Name {
         if encoding.len() < 32 {
             return Self::Embedded(encoding);
         }
-        let hash = crypto::keccak256(&encoding);
+        let hash = blockmill_crypto::keccak256(&encoding);
         made(MadeNode { key, depth, hash: &hash, encoding });
         Self::Hash(hash)
     }

@@ -4,8 +4,8 @@ use super::{Branch, Extension, HALVES, Name, Node, Nodes, leaf, set_half};
 use crate::Hash;
 use crate::state::StateError;
 use crate::state::nodes::bad;
-use rlp::Decode;
-use rlp::ethereum::{Child, TrieNode};
+use blockmill_rlp::Decode;
+use blockmill_rlp::ethereum::{Child, TrieNode};
 
 /// Reads the node with this hash; `key` leads to it.
 pub(super) fn read(
@@ -20,12 +20,12 @@ pub(super) fn read(
 }
 
 /// A node in its encoding, which stands `depth` half-bytes below the root.
-fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
-    let too_long = || rlp::Error {
+fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, blockmill_rlp::Error> {
+    let too_long = || blockmill_rlp::Error {
         offset: 0,
-        kind: rlp::ErrorKind::WrongLength { expected: HALVES, found: HALVES + 1 },
+        kind: blockmill_rlp::ErrorKind::WrongLength { expected: HALVES, found: HALVES + 1 },
     };
-    let along = |path: &rlp::ethereum::Path<'_>| {
+    let along = |path: &blockmill_rlp::ethereum::Path<'_>| {
         let mut whole = *key;
         let end = depth + path.len();
         if end > HALVES || (path.is_leaf() && end != HALVES) || path.is_empty() && !path.is_leaf() {
@@ -58,7 +58,7 @@ fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
     })
 }
 
-fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
+fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, blockmill_rlp::Error> {
     match child {
         Child::Empty => Ok(Node::Empty),
         Child::Hash(hash) => Ok(Node::Unread(**hash)),

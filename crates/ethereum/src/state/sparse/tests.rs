@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::state::nodes::NoNodes;
+use blockmill_testkit::Random;
 use std::collections::BTreeMap;
-use testkit::Random;
 
 #[test]
 fn sets_and_removals_give_the_root_of_what_is_left() {
@@ -26,7 +26,7 @@ fn sets_and_removals_give_the_root_of_what_is_left() {
                 None => leaves.remove(&key[..]),
             };
             if random.below(4) == 0 {
-                assert_eq!(trie.root(), trie::naive::root(&leaves));
+                assert_eq!(trie.root(), blockmill_trie::naive::root(&leaves));
             }
         }
         assert!(!leaves.is_empty());

@@ -5,9 +5,9 @@ use crate::state::{
     Account, DiskOptions, DiskState, FlatStore, SharedState, State, StateKind, Tries,
 };
 use crate::{Address, U256};
+use blockmill_store::{StateKey, Store, StoreOptions};
+use blockmill_testkit::{Random, rounds};
 use std::collections::VecDeque;
-use store::{StateKey, Store, StoreOptions};
-use testkit::{Random, rounds};
 
 /// A state on disk in a folder of its own, and the store that it is a part of.
 fn on_disk(
@@ -28,7 +28,10 @@ fn address(random: &mut Random) -> Address {
 }
 
 fn key(address: &Address, slot: &U256) -> StateKey {
-    StateKey::slot(crypto::keccak256(address), crypto::keccak256(&slot.to_be_bytes::<32>()))
+    StateKey::slot(
+        blockmill_crypto::keccak256(address),
+        blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()),
+    )
 }
 
 /// Changes both states in the same way, as a block does: what is set was asked for before.

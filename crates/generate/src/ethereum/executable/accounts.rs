@@ -7,8 +7,8 @@ use crate::ethereum::assembly;
 use crate::ethereum::signers::Signers;
 use crate::random::Random;
 use anyhow::Result;
-use ethereum::params::genesis::GenesisAccount;
-use ethereum::{Address, Hash, U256};
+use blockmill_ethereum::params::genesis::GenesisAccount;
+use blockmill_ethereum::{Address, Hash, U256};
 
 /// The token.
 pub const TOKEN: Address = [0x70; 20];
@@ -81,7 +81,7 @@ fn contract(address: Address, code: Vec<u8>) -> GenesisAccount {
 pub fn token_slot(holder: &Address) -> Hash {
     let mut source = [0; 64];
     source[12..32].copy_from_slice(holder);
-    crypto::keccak256(&source)
+    blockmill_crypto::keccak256(&source)
 }
 
 /// A number as a word.

@@ -6,16 +6,16 @@ use super::genesis::{FIRST_TIME, GAS_LIMIT};
 use crate::ethereum::signers::Signers;
 use crate::random::Random;
 use anyhow::{Context, Result, ensure};
-use ethereum::difficulty::Parent;
-use ethereum::execute::Replay;
-use ethereum::header::{
+use blockmill_ethereum::difficulty::Parent;
+use blockmill_ethereum::execute::Replay;
+use blockmill_ethereum::header::{
     BLOB_GAS, EMPTY_ROOT, Header, blob_base_fee, next_base_fee, next_excess_blob_gas,
 };
-use ethereum::params::{BlobParams, ChainSpec, Fork};
-use ethereum::state::Tries;
-use ethereum::{Address, Hash, U256};
-use rlp::ethereum::Withdrawal;
-use rlp::{Encode, OnePass, Write};
+use blockmill_ethereum::params::{BlobParams, ChainSpec, Fork};
+use blockmill_ethereum::state::Tries;
+use blockmill_ethereum::{Address, Hash, U256};
+use blockmill_rlp::ethereum::Withdrawal;
+use blockmill_rlp::{Encode, OnePass, Write};
 
 /// The body of a genesis block: two empty lists, and a third where its header commits to
 /// withdrawals.
@@ -145,7 +145,7 @@ impl<'c> Builder<'c> {
         let signed = sign(drafts, signers);
         ensure!(signed.len() == drafts.len(), "a thread that signs did not come to its end");
         let ommers = list(ommer.iter().map(Encode::encode));
-        header.ommers_hash = crypto::keccak256(&ommers);
+        header.ommers_hash = blockmill_crypto::keccak256(&ommers);
         let mut parts = vec![list(signed.iter().cloned()), ommers];
         if fork >= Fork::Shanghai {
             let paid: Vec<_> = withdrawals.iter().map(|of| self.withdrawal(of)).collect();
@@ -158,7 +158,7 @@ impl<'c> Builder<'c> {
         }
         let body = list(parts.into_iter());
         let canonical = signed.iter().map(|raw| canonical(raw)).collect::<Result<Vec<_>>>()?;
-        header.transactions_root = trie::ordered_root(canonical.into_iter());
+        header.transactions_root = blockmill_trie::ordered_root(canonical.into_iter());
         let senders: Vec<_> = drafts.iter().map(|draft| signers.address(draft.account)).collect();
         self.replay
             .produce(&mut header, &body, &senders)
@@ -166,7 +166,7 @@ impl<'c> Builder<'c> {
         let raw = header.encode();
         self.made = Made {
             last: header.number,
-            hash: crypto::keccak256(&raw),
+            hash: blockmill_crypto::keccak256(&raw),
             state_root: header.state_root,
             transactions: self.made.transactions + drafts.len() as u64,
             gas: self.made.gas + header.gas_used,
@@ -194,13 +194,13 @@ fn list(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
 fn canonical(raw: &[u8]) -> Result<&[u8]> {
     match raw.first() {
         Some(0xc0..) => Ok(raw),
-        _ => Ok(rlp::Reader::new(raw).bytes()?),
+        _ => Ok(blockmill_rlp::Reader::new(raw).bytes()?),
     }
 }
 
 fn ordered_root(items: &[Vec<u8>]) -> Hash {
     match items {
         [] => EMPTY_ROOT,
-        items => trie::ordered_root(items.iter().map(Vec::as_slice)),
+        items => blockmill_trie::ordered_root(items.iter().map(Vec::as_slice)),
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::ethereum::assembly::assemble;
 use anyhow::Result;
-use ethereum::Address;
-use ethereum::params::Fork;
+use blockmill_ethereum::Address;
+use blockmill_ethereum::params::Fork;
 
 /// What the contracts of the protocol are: since when, where, and their code as the proposals have
 /// it (EIP-4788, EIP-2935, EIP-7002, EIP-7251).

@@ -2,10 +2,10 @@
 
 use super::genesis::CHAIN_ID;
 use crate::ethereum::signers::{Signature, Signers};
-use ethereum::transactions::{Transaction, TransactionType};
-use ethereum::{Address, Hash, U256};
-use rlp::ethereum::{AccessListEntry, Authorization};
-use rlp::{Encode, List, OnePass, Write};
+use blockmill_ethereum::transactions::{Transaction, TransactionType};
+use blockmill_ethereum::{Address, Hash, U256};
+use blockmill_rlp::ethereum::{AccessListEntry, Authorization};
+use blockmill_rlp::{Encode, List, OnePass, Write};
 use std::thread::{available_parallelism, scope};
 
 /// The last accounts sign code delegations only, no transactions: these would count their nonces.
@@ -63,7 +63,7 @@ impl Delegation {
             out.u64(self.nonce);
         });
         let message = [&[DELEGATION], &list.into_bytes()[..]].concat();
-        signers.signature(self.account, crypto::keccak256(&message))
+        signers.signature(self.account, blockmill_crypto::keccak256(&message))
     }
 }
 

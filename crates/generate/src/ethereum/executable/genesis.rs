@@ -1,7 +1,7 @@
 //! The genesis.json of a chain.
 
-use ethereum::params::Fork;
-use ethereum::params::genesis::GenesisAccount;
+use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::params::genesis::GenesisAccount;
 use std::fmt::Write;
 
 /// The number that transactions are signed for.

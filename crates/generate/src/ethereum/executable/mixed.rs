@@ -10,9 +10,9 @@ use super::work::{Senders, child_of};
 use crate::ethereum::assembly;
 use crate::random::Random;
 use anyhow::Result;
-use ethereum::params::Fork;
-use ethereum::transactions::TransactionType;
-use ethereum::{Address, Hash, U256};
+use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::transactions::TransactionType;
+use blockmill_ethereum::{Address, Hash, U256};
 
 /// Blocks between those that have an ommer, and between those that have withdrawals.
 const OMMER_EVERY: u64 = 7;
@@ -294,7 +294,7 @@ fn blake2() -> Vec<u8> {
 fn opening_of_nothing() -> Vec<u8> {
     let mut infinity = [0; 48];
     infinity[0] = 0xc0;
-    let mut hash = crypto::sha256(&infinity);
+    let mut hash = blockmill_crypto::sha256(&infinity);
     hash[0] = 1;
     [&hash[..], &[0; 64], &infinity, &infinity].concat()
 }

@@ -5,8 +5,8 @@
 use super::instructions::{CREATIONS, FUNCTIONS, OF_ADDRESSES, OF_BLOCKS, OF_MEMORY, OF_SLOTS};
 use crate::ethereum::assembly::{self, push};
 use crate::random::Random;
-use ethereum::params::Fork;
-use ethereum::{Address, U256};
+use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::{Address, U256};
 
 /// Bytes of memory that programs use for values.
 const MEMORY: u64 = 0x400;

@@ -1,20 +1,20 @@
 //! Generated chains are executed anew, and are what was asked for.
 
 use super::*;
-use archive::{Archive, ChunkLimit, Packed, Want};
-use ethereum::Level;
-use ethereum::body::BodyView;
-use ethereum::commit::Sink;
-use ethereum::durable::{ExecutedStore, Limits};
-use ethereum::ethash::Caches;
-use ethereum::execute::{PreparedBlock, Replay};
-use ethereum::header::HeaderView;
-use ethereum::import::{Options, Run, import};
-use ethereum::option_table::Setting;
-use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::state::{DiskOptions, StateKind, Tries};
-use ethereum::transactions::TransactionType;
-use pipeline::Cancel;
+use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
+use blockmill_ethereum::Level;
+use blockmill_ethereum::body::BodyView;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::execute::{PreparedBlock, Replay};
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::import::{Options, Run, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::state::{DiskOptions, StateKind, Tries};
+use blockmill_ethereum::transactions::TransactionType;
+use blockmill_pipeline::Cancel;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ fn mixed_chains_end_alike_wherever_the_state_is_kept() {
             let disk = DiskOptions { memory_bytes: 1 << 16, ..DiskOptions::DEFAULT };
             let limits = Limits { state: kind, disk, ..Limits::default() };
             let open = || {
-                let options = store::Options::default();
+                let options = blockmill_store::Options::default();
                 Box::new(ExecutedStore::open(data.path(), &options, limits).unwrap().0)
             };
             import_into(&mut Sink::Executed(open()), &out, &made, &with);

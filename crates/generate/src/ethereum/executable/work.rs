@@ -9,10 +9,10 @@ use super::{Recipe, Work};
 use crate::ethereum::signers::Signers;
 use crate::random::Random;
 use anyhow::Result;
-use ethereum::params::Fork;
-use ethereum::transactions::TransactionType;
-use ethereum::{Address, U256};
-use rlp::{OnePass, Write};
+use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::transactions::TransactionType;
+use blockmill_ethereum::{Address, U256};
+use blockmill_rlp::{OnePass, Write};
 
 /// Gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
@@ -170,6 +170,6 @@ pub fn child_of(address: &Address, nonce: u64) -> Address {
         out.u64(nonce);
     });
     let mut child = [0; 20];
-    child.copy_from_slice(&crypto::keccak256(&list.into_bytes())[12..]);
+    child.copy_from_slice(&blockmill_crypto::keccak256(&list.into_bytes())[12..]);
     child
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crypto::{EcdsaCheck, Key, KeyTables, Signatures, sha256};
+use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, sha256};
 
 use super::syscalls::number;
 use crate::{

@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn random_numbers_are_those_of_the_reference_client() {
         // neo-go, `TestMurmurCompat`
-        let message = testkit::hex::array("718f952132679baa9c5c2aa0d329fd2a");
-        let expected: [u8; 16] = testkit::hex::array("9b4aa747ff0cf4e41b3d96251551c8ae");
+        let message = blockmill_testkit::hex::array("718f952132679baa9c5c2aa0d329fd2a");
+        let expected: [u8; 16] = blockmill_testkit::hex::array("9b4aa747ff0cf4e41b3d96251551c8ae");
         assert_eq!(murmur128(&message, 123), expected);
     }
 

@@ -194,7 +194,7 @@ fn request(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     let gas = arguments[4].to_i64()?;
     let this = engine.native_hash(ID);
     engine.charge_gas(price(engine.state).unsigned_abs()).map_err(|fault| {
-        Fault::Message(format!("{fault} executing {}/request", chain::Reversed(&this)))
+        Fault::Message(format!("{fault} executing {}/request", blockmill_verdict::Reversed(&this)))
     })?;
     let too_long = url.len() > MAX_URL
         || filter.as_ref().is_some_and(|filter| filter.len() > MAX_FILTER)

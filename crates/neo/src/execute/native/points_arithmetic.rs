@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(decode(&bytes), Ok(pairing));
         // neo-go, `TestCryptolib_TestBls12381Pairing_Compat`: SHA-256 of the 576 bytes there
         let expected = "300e47c99502f3af33ad2080847d528cabd90365a90ab98bc174565c27928591";
-        assert_eq!(testkit::hex::encode(crypto::sha256(&bytes)), expected);
+        assert_eq!(blockmill_testkit::hex::encode(blockmill_crypto::sha256(&bytes)), expected);
     }
 
     #[test]
@@ -250,10 +250,10 @@ mod tests {
         let bytes = encode(&Point::G1(G1Projective::generator(), Form::Affine));
         let expected = "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58\
                         6c55e83ff97a1aeffb3af00adb22c6bb";
-        assert_eq!(testkit::hex::encode(&bytes), expected);
+        assert_eq!(blockmill_testkit::hex::encode(&bytes), expected);
         assert_eq!(decode(&bytes), Ok(Point::G1(G1Projective::generator(), Form::Affine)));
         let bytes = encode(&Point::G2(G2Projective::generator(), Form::Affine));
-        assert_eq!(testkit::hex::encode(&bytes[..4]), "93e02b60");
+        assert_eq!(blockmill_testkit::hex::encode(&bytes[..4]), "93e02b60");
         assert_eq!(decode(&bytes), Ok(Point::G2(G2Projective::generator(), Form::Affine)));
         for bad in [[0x81; 48], [0; 48], [0xff; 48]] {
             assert!(decode(&bad).is_err());

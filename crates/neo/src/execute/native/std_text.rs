@@ -8,7 +8,7 @@ use crate::execute::{
     engine::Engine,
     vm::{Fault, Item},
 };
-use crypto::sha256d;
+use blockmill_crypto::sha256d;
 
 const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const CHECKSUM: usize = 4;
@@ -212,7 +212,7 @@ pub(super) fn length(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use testkit::Random;
+    use blockmill_testkit::Random;
 
     /// Byte by byte, and digit by digit.
     fn naive(bytes: &[u8]) -> String {

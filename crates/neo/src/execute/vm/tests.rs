@@ -82,7 +82,7 @@ impl Run {
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     (digits.len().is_multiple_of(2) && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-        .then(|| testkit::hex::decode(digits))
+        .then(|| blockmill_testkit::hex::decode(digits))
 }
 
 fn script(parts: &Value) -> Vec<u8> {
@@ -184,10 +184,11 @@ fn check(run: &Run, code: &[u8], result: &Value, what: &str) {
     check_items(vm, &result["resultStack"], vm.stack().iter().rev(), what);
 }
 
-#[testkit::needs(fixtures)]
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn passes_the_published_tests() {
-    let files = testkit::tar_files("neo/neo-vm-tests.tar.zst", |name| name.ends_with(".json"));
+    let files =
+        blockmill_testkit::tar_files("neo/neo-vm-tests.tar.zst", |name| name.ends_with(".json"));
     let (mut tests, mut steps) = (0, 0);
     for (name, bytes) in files {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);

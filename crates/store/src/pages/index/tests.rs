@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use testkit::{Random, rounds};
+use blockmill_testkit::{Random, rounds};
 
 use super::IndexFiles;
 use crate::{

@@ -13,7 +13,7 @@ use crate::{
         upper::{Arena, Below, Child},
     },
 };
-use trie::nibbles::common_prefix;
+use blockmill_trie::nibbles::common_prefix;
 
 /// Bytes that are collected before they are written.
 const WRITE: usize = 1 << 20;

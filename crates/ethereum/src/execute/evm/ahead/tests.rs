@@ -5,9 +5,9 @@ use crate::execute::Evm;
 use crate::execute::evm::Environment;
 use crate::params::CodeLimits;
 use crate::params::genesis::GenesisAccount;
+use blockmill_rlp::ethereum::TransactionType;
 use revm::context::TxEnv;
 use revm::primitives::TxKind;
-use rlp::ethereum::TransactionType;
 
 const SENDER: Address = [1; 20];
 const CONTRACT: Address = [2; 20];
@@ -114,7 +114,7 @@ fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usi
         match progress {
             Progress::Ends(ahead) => return (ahead.unwrap(), steps),
             Progress::Hashes => {
-                progress = speculator.resume(&crypto::keccak256(speculator.message()));
+                progress = speculator.resume(&blockmill_crypto::keccak256(speculator.message()));
             }
         }
     }

@@ -16,9 +16,9 @@
 use super::FlatOptions;
 use super::database::Database;
 use super::family::{Changed, Family, Write};
+use blockmill_store::{CommitPart, Error, Opening, Result, Table, TableOptions};
 use std::path::Path;
 use std::sync::Arc;
-use store::{CommitPart, Error, Opening, Result, Table, TableOptions};
 
 /// The name of the table that has the number of the last commit: a store that has this part has its
 /// state in RocksDB.

@@ -5,6 +5,8 @@
 use super::RocksDbOptions;
 use super::commits::Purpose;
 use super::family::{Family, Write};
+use blockmill_platform::files;
+use blockmill_store::{Error, Result};
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBRawIterator, Error as Failure, ErrorKind, LogLevel, Options, ReadOptions, WriteBatch,
@@ -12,8 +14,6 @@ use rocksdb::{
 };
 use std::io;
 use std::path::{Path, PathBuf};
-use store::{Error, Result};
-use system::files;
 
 /// Whether the program was built with RocksDB.
 pub const HAS_ROCKSDB: bool = true;

@@ -2,10 +2,10 @@
 //! the changes first.
 
 use super::database::{Cursor, Database};
+use blockmill_store::Result;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::sync::Arc;
-use store::Result;
 
 /// A family of keys in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

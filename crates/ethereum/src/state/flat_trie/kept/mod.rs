@@ -15,9 +15,9 @@ pub(super) use commits::Commits;
 pub use commits::ROCKSDB_PART;
 pub use database::HAS_ROCKSDB;
 
+use blockmill_store::{CommitPart, Error, Fetched, Opening, Result, Scan, Table, TableOptions};
 use family::{Changed, Merged};
 use std::path::Path;
-use store::{CommitPart, Error, Fetched, Opening, Result, Scan, Table, TableOptions};
 
 /// Names of the tables.
 const ACCOUNTS: &str = "flat-accounts";

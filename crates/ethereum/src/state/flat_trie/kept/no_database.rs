@@ -3,8 +3,8 @@
 use super::RocksDbOptions;
 use super::commits::Purpose;
 use super::family::{Family, Write};
+use blockmill_store::{Error, Result};
 use std::path::Path;
-use store::{Error, Result};
 
 /// Whether the program was built with RocksDB.
 pub const HAS_ROCKSDB: bool = false;

@@ -1,0 +1,278 @@
+//! Runs in turns: whose turn it is, and when enough is known.
+//!
+//! All contestants run in one sitting, each run in a process of its own, in blocks: everybody once
+//! in an order that is drawn, and then everybody once more in its reverse (A B B A). A machine that
+//! becomes slower or faster does so for all of them, and in both directions. The k-th run of a
+//! contestant in a block and the k-th of another are a pair.
+//!
+//! The first contestant is the baseline, and the second is the baseline again: what these two
+//! differ by is noise, and no smaller difference is called one.
+
+use crate::definition::Settings;
+use crate::statistics::{Estimate, LEAST_PAIRS, median};
+use anyhow::{Result, ensure};
+use blockmill_pipeline::record::RunRecord;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Where the baseline stands in the list of contestants.
+pub const BASELINE: usize = 0;
+/// Where it stands again.
+pub const AGAIN: usize = 1;
+
+/// When a contest ends, and which of its runs count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// A contestant runs no more when half of the interval of its ratio is narrower than this.
+    pub precision: f64,
+    /// How long all runs together may take.
+    pub budget: Duration,
+    /// Where the budget has no room for the least number of pairs of everybody, the slowest leave
+    /// after the first block. Not where each is compared with the one before.
+    pub may_leave: bool,
+    /// Least number of pairs, so that they bound anything at all.
+    pub least_pairs: usize,
+    /// Most pairs.
+    pub most_pairs: usize,
+    /// A run is disturbed when others took more than this share of the machine.
+    pub disturbed: f64,
+    /// Does each contestant run once before runs count? Not where each run begins with making what
+    /// it then reads.
+    pub warm_up: bool,
+    /// Chooses the orders.
+    pub seed: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            precision: 0.02,
+            budget: Duration::from_secs(60),
+            may_leave: true,
+            least_pairs: LEAST_PAIRS,
+            most_pairs: 200,
+            disturbed: 0.05,
+            warm_up: true,
+            seed: 1,
+        }
+    }
+}
+
+/// One run of a contest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The place of the contestant in the list.
+    pub contestant: usize,
+    /// The block, counted from 1; 0 for the runs that only warm up.
+    pub block: u32,
+    /// Others took so much of the machine that the run counts only if there are too few without.
+    pub disturbed: bool,
+    /// What the run recorded.
+    pub record: RunRecord,
+}
+
+/// What the contest needs from outside; tests have a clock and runs of their own.
+pub trait Arena {
+    /// Time since the contest began.
+    fn elapsed(&self) -> Duration;
+
+    /// One run of a contestant.
+    ///
+    /// # Errors
+    /// When the run fails.
+    fn run(&mut self, contestant: usize) -> Result<RunRecord>;
+
+    /// Tells how far the contest has come.
+    fn tell(&mut self, line: &str);
+}
+
+/// Runs a contest of `labels.len()` contestants over the fact `figure`. All must find what is
+/// `expected`, and those of the same of `works` (a number for each contestant) the same.
+///
+/// # Errors
+/// When a run fails, or when two runs do not find the same.
+pub fn hold(
+    labels: &[String],
+    figure: &str,
+    expected: &Settings,
+    works: &[usize],
+    rules: &Rules,
+    arena: &mut impl Arena,
+) -> Result<Vec<Run>> {
+    let mut runs: Vec<Run> = vec![];
+    let mut chance = fastrand::Rng::with_seed(rules.seed);
+    let mut active: Vec<usize> = (0..labels.len()).collect();
+    let mut seconds = vec![0.0; labels.len()];
+    for block in u32::from(!rules.warm_up).. {
+        let mut turns = active.clone();
+        if block == 0 {
+            // the same as the baseline
+            turns.retain(|contestant| *contestant != AGAIN);
+        } else {
+            chance.shuffle(&mut turns);
+            turns.extend(turns.clone().into_iter().rev());
+        }
+        for contestant in turns {
+            let began = arena.elapsed();
+            let record = arena.run(contestant)?;
+            seconds[contestant] = arena.elapsed().saturating_sub(began).as_secs_f64();
+            let first = runs.iter().find(|run| works[run.contestant] == works[contestant]);
+            agree(labels, expected, first.map(|run| &run.record), &record)?;
+            let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
+            runs.push(Run { contestant, block, disturbed, record });
+        }
+        arena.tell(&line(labels, figure, &runs, block));
+        if block == 0 {
+            continue;
+        }
+        active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
+        let left = rules.budget.saturating_sub(arena.elapsed()).as_secs_f64();
+        for gone in leave(&mut active, &seconds, left, block as usize, rules) {
+            arena.tell(&format!("{}: no time for more pairs", labels[gone]));
+        }
+        let known = active.iter().all(|one| is_known(&runs, *one, figure, rules));
+        if known || took(&active, &seconds) > left {
+            break;
+        }
+    }
+    Ok(runs)
+}
+
+/// How long a block takes, in seconds, where a run takes what it last took.
+fn took(active: &[usize], seconds: &[f64]) -> f64 {
+    active.iter().map(|one| 2.0 * seconds[*one]).sum()
+}
+
+/// Who leaves after `block` blocks, so that the seconds that are `left` are enough for an interval
+/// of those who stay: the slowest first, as what is many times as slow needs an interval the least.
+/// Somebody stays beside the baseline.
+fn leave(
+    active: &mut Vec<usize>,
+    seconds: &[f64],
+    left: f64,
+    block: usize,
+    rules: &Rules,
+) -> Vec<usize> {
+    let blocks = rules.least_pairs.div_ceil(2).saturating_sub(block) as f64;
+    let mut gone = vec![];
+    while rules.may_leave && active.len() > AGAIN + 2 && blocks * took(active, seconds) > left {
+        let others = active.iter().filter(|one| **one > AGAIN);
+        let slowest = others.max_by(|a, b| seconds[**a].total_cmp(&seconds[**b])).copied();
+        active.retain(|one| Some(*one) != slowest);
+        gone.extend(slowest);
+    }
+    gone
+}
+
+/// Is enough known about a contestant?
+fn is_known(runs: &[Run], contestant: usize, figure: &str, rules: &Rules) -> bool {
+    if contestant == BASELINE {
+        return true;
+    }
+    let pairs = Pairs::of(runs, contestant, BASELINE, figure);
+    if pairs.all.len() >= rules.most_pairs {
+        return true;
+    }
+    let estimate = Estimate::of(&pairs.calm);
+    pairs.calm.len() >= rules.least_pairs
+        && estimate.is_some_and(|estimate| estimate.half_width() <= rules.precision)
+}
+
+/// Two contestants, pair by pair: how many times as much the first one's fact is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    /// Of runs that nobody disturbed.
+    pub calm: Vec<f64>,
+    /// Of all runs.
+    pub all: Vec<f64>,
+}
+
+impl Pairs {
+    /// The pairs of contestants `one` and `other`.
+    pub fn of(runs: &[Run], one: usize, other: usize, figure: &str) -> Self {
+        let mut pairs = Self::default();
+        let blocks = runs.iter().map(|run| run.block).max().unwrap_or(0);
+        for block in 1..=blocks {
+            let of = |contestant| {
+                runs.iter().filter(move |run| (run.block, run.contestant) == (block, contestant))
+            };
+            for (a, b) in of(one).zip(of(other)) {
+                let ratio = figure_of(&a.record, figure) / figure_of(&b.record, figure);
+                pairs.all.push(ratio);
+                if !a.disturbed && !b.disturbed {
+                    pairs.calm.push(ratio);
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The estimate of those that count: the calm ones, if they bound anything.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let calm = Estimate::of(&self.calm).filter(|estimate| estimate.high.is_finite());
+        calm.or_else(|| Estimate::of(&self.all))
+    }
+}
+
+/// A fact that is compared. CPU time is the sum of two.
+pub fn figure_of(record: &RunRecord, figure: &str) -> f64 {
+    if figure == CPU_S { record.cpu_s() } else { record.facts.of(figure) }
+}
+
+/// CPU time of the process, inside and outside of the kernel.
+pub const CPU_S: &str = "cpu_s";
+
+/// A run must find what is expected, and what the first run found.
+fn agree(
+    labels: &[String],
+    expected: &Settings,
+    first: Option<&RunRecord>,
+    record: &RunRecord,
+) -> Result<()> {
+    let found = record.answers();
+    let told = |name: &str| found.get(name).filter(|value| !value.is_empty());
+    for (name, value) in expected {
+        if let Some(found) = told(name) {
+            let label = &record.label;
+            ensure!(value == found, "{label}: expected {name} {value}, found {found}");
+        }
+    }
+    let all = labels.join(", ");
+    for (name, value) in first.map(RunRecord::answers).unwrap_or_default() {
+        if let (Some(found), Some(first)) = (told(name), first) {
+            let (one, other) = (&first.label, &record.label);
+            ensure!(
+                value == *found,
+                "{one} and {other} do not agree (of {all}): {name} is {value} for the one, {found} \
+                 for the other"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn line(labels: &[String], figure: &str, runs: &[Run], block: u32) -> String {
+    let of_block = runs.iter().filter(|run| run.block == block);
+    let mut words = vec![match block {
+        0 => "warming up".to_owned(),
+        block => format!("block {block}"),
+    }];
+    for (at, label) in labels.iter().enumerate() {
+        let values: Vec<f64> = of_block
+            .clone()
+            .filter(|run| run.contestant == at)
+            .map(|run| figure_of(&run.record, figure))
+            .collect();
+        if let Some(median) = median(&values) {
+            words.push(format!("{label} {median:.4}"));
+        }
+    }
+    let disturbed = of_block.filter(|run| run.disturbed).count();
+    if disturbed > 0 {
+        words.push(format!("{disturbed} runs disturbed"));
+    }
+    words.join("  ")
+}
+
+#[cfg(test)]
+mod tests;

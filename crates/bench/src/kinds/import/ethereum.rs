@@ -1,0 +1,203 @@
+//! One import of an Ethereum archive, into a store of its own.
+
+use super::designs::Earlier;
+use super::{PATHS, paths};
+use crate::definition::Settings;
+use crate::job::{Job, parsed, setting};
+use crate::kinds::data;
+use anyhow::{Context, Result, bail};
+use blockmill_archive::{Archive, ChunkLimit, Format};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::import::{Options, Setup, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::state::DiskOptions;
+use blockmill_ethereum::{Level, record};
+use blockmill_generate::ethereum as generated;
+use blockmill_pipeline::Cancel;
+use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, MGAS_PER_S, RunRecord};
+use blockmill_store::ChainStore;
+use blockmill_verdict::Hex;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Seed of the seal sample: the same in every run, so that all check the same seals.
+const SEAL_SEED: u64 = 1;
+
+/// The archive is made if it is not there, and peers are told what it is and how seals are checked.
+pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+    match setting(settings, "data")? {
+        "headers" => {
+            let (headers, seed): (u64, u64) =
+                (parsed(settings, "headers")?, parsed(settings, "seed")?);
+            let of = format!("{headers} headers, seed {seed}");
+            let made = data::made(folder, "ethereum-headers", &of, tell, |path| {
+                let recipe = generated::Recipe {
+                    last: headers,
+                    seed,
+                    format: Format::HeaderStream,
+                    gzip: false,
+                };
+                generated::generate(&recipe, path, |_| {}).map(|()| None)
+            })?;
+            settings.insert(PATHS.into(), made.path.display().to_string());
+        }
+        "transfers" => {
+            let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
+            let block_transfers = parsed(settings, "block-transfers")?;
+            let recipe = generated::transfers::Recipe { transfers, block_transfers, seed };
+            let of = format!("{recipe:?}");
+            let made = data::made(folder, "ethereum-transfers", &of, tell, |path| {
+                generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
+            })?;
+            settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+            settings.insert(
+                PATHS.into(),
+                made.path.join(generated::transfers::FILE).display().to_string(),
+            );
+        }
+        "executable" => executable(settings, folder, tell)?,
+        "files" => drop(setting(settings, PATHS)?),
+        other => bail!("data = '{other}'; available: headers, transfers, executable, files"),
+    }
+    // what peers that execute ask for
+    settings.entry("genesis".into()).or_insert_with(|| MAINNET.into());
+    let input = match Archive::open(&paths(settings)?)?.format() {
+        Format::Era1 => "era",
+        Format::HeaderStream => "stream",
+        other => other.name(),
+    };
+    settings.insert("input".into(), input.into());
+    // peers check one seal in so many; 0 stands for none
+    let every = match setting(settings, "seal")?.parse()? {
+        SealMode::Off => 0,
+        SealMode::Sample(one_in) => one_in,
+        SealMode::All => 1,
+    };
+    settings.insert("seal-every".into(), every.to_string());
+    let caches = folder.join("ethash");
+    settings.insert("caches".into(), caches.display().to_string());
+    Ok(())
+}
+
+/// A chain that can be executed.
+fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+    use generated::executable::{FILE, FORKS, Recipe, Work, generate};
+    let work = setting(settings, "work")?;
+    let work = Work::named(work).with_context(|| format!("work = '{work}': there is none"))?;
+    let fork = setting(settings, "fork")?;
+    let known = FORKS.iter().find(|(name, ..)| *name == fork);
+    let recipe = Recipe {
+        work,
+        fork: known.with_context(|| format!("fork = '{fork}': there is none"))?.1,
+        blocks: parsed(settings, "blocks")?,
+        block_transactions: parsed(settings, "block-transactions")?,
+        accounts: parsed(settings, "accounts")?,
+        slots: parsed(settings, "slots")?,
+        seed: parsed(settings, "seed")?,
+    };
+    let made = data::made(folder, "ethereum-executable", &format!("{recipe:?}"), tell, |path| {
+        generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
+    })?;
+    settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+    settings.insert(PATHS.into(), made.path.join(FILE).display().to_string());
+    settings.insert("tip".into(), made.tip.unwrap_or_default());
+    Ok(())
+}
+
+/// The chain of archives that come without a genesis.json.
+const MAINNET: &str = "mainnet";
+
+/// The archive, and what it is imported with: these options beside those that every contestant has.
+pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
+    let path = job.setting("genesis")?;
+    let spec = match ChainSpec::by_name(path) {
+        Some(spec) => spec,
+        None => {
+            let genesis = fs::read_to_string(path);
+            ChainSpec::from_genesis_json(&genesis.with_context(|| format!("cannot read {path}"))?)?
+        }
+    };
+    let seal = SealPolicy { mode: job.setting("seal")?.parse()?, seed: SEAL_SEED };
+    let caches = Caches::new(job.settings.get("caches").map(PathBuf::from), 2);
+    if seal.mode != SealMode::Off {
+        // the peers load their first cache before the clock starts, too
+        caches.get(0)?;
+    }
+    let archive = Archive::open(&paths(&job.settings)?)?;
+    let options = Options {
+        spec: Arc::new(spec),
+        level: level(job.setting("level")?)?,
+        seal,
+        setting: Setting::default().with(&always(&job.settings))?.with(with)?,
+        threads: job.parsed("threads")?,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: job.settings.get("until").map(|_| job.parsed("until")).transpose()?,
+        partial: false,
+        trust: vec![],
+        caches,
+        now: None,
+        cancel: Cancel::new(),
+    };
+    Ok((archive, options))
+}
+
+/// Imports the archive; the record of the run.
+pub fn measure(job: &Job) -> Result<RunRecord> {
+    let (archive, options) = opened(job, &job.with)?;
+    let plan = options.setting.plan();
+    let store = blockmill_store::Options::default();
+    let mut sink = if options.level >= Level::Execution {
+        let memory = match job.settings.get("cache-mib") {
+            Some(_) => job.parsed::<usize>("cache-mib")? << 20,
+            None => DiskOptions::MEMORY,
+        };
+        let (state, disk) = (plan.state, plan.disk(memory, options.threads));
+        let limits = Limits { state, disk, ..Limits::default() };
+        let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;
+        Sink::Executed(Box::new(store))
+    } else if Earlier::is_described_by(&plan) {
+        Sink::Design(Box::new(Earlier::open(&job.folder, plan)?))
+    } else {
+        Sink::Segments(Box::new(ChainStore::open(&job.folder, &store)?.0))
+    };
+    let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
+    let mut record =
+        record::of(&run, &outcome, &archive, &options, blockmill_program::this(), &job.label);
+    drop(sink);
+    outcome?;
+    if let Some(setup) = run.setup {
+        leave_out(&mut record, &setup);
+    }
+    Ok(record)
+}
+
+/// The options that every contestant has, whatever else is turned.
+pub(super) fn always(settings: &Settings) -> Vec<String> {
+    let with = settings.get("with").map_or("", String::as_str);
+    with.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Takes what came before the first block off the times: the state that the chain begins with. The
+/// peers make it before their clocks start, too.
+fn leave_out(record: &mut RunRecord, setup: &Setup) {
+    let wall = record.wall_s() - setup.wall_s;
+    record.took(wall);
+    record.facts.set("setup_s", setup.wall_s);
+    for (name, before) in [(CPU_USER_S, setup.cpu.user_s), (CPU_SYS_S, setup.cpu.sys_s)] {
+        let all = record.facts.of(name);
+        record.facts.set(name, (all - before).max(0.0));
+    }
+    record.facts.set(MGAS_PER_S, record.facts.of("gas") / 1e6 / wall);
+}
+
+fn level(name: &str) -> Result<Level> {
+    let known = [Level::Headers, Level::Bodies, Level::Execution];
+    let found = known.into_iter().find(|level| level.name() == name);
+    found.with_context(|| format!("level = '{name}'; available: headers, bodies, execution"))
+}

@@ -1,0 +1,95 @@
+//! Imports of archives, whole runs from file to store, of any chain.
+
+mod bitcoin;
+mod designs;
+pub(super) mod ethereum;
+mod neo;
+
+use super::Kind;
+use crate::definition::Settings;
+use crate::job::{Job, setting};
+use crate::shape::OptionValues;
+use anyhow::{Result, bail};
+use blockmill_pipeline::options::{NamedOption, Setting, Table};
+use blockmill_pipeline::record::RunRecord;
+use std::path::{Path, PathBuf};
+
+/// Where the archive is: paths, separated by commas.
+pub(crate) const PATHS: &str = "paths";
+
+/// Imports.
+pub struct Import;
+
+impl Kind for Import {
+    fn name(&self) -> &'static str {
+        "import"
+    }
+
+    fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
+        Ok(match chain(settings)? {
+            Chain::Ethereum => options_of::<blockmill_ethereum::option_table::Ethereum>(
+                &ethereum::always(settings),
+            ),
+            Chain::Bitcoin => options_of::<blockmill_bitcoin::option_table::Bitcoin>(&[]),
+            Chain::Neo => options_of::<blockmill_neo::option_table::Neo>(&[]),
+        })
+    }
+
+    fn prepare(
+        &self,
+        settings: &mut Settings,
+        folder: &Path,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        match chain(settings)? {
+            Chain::Ethereum => ethereum::prepare(settings, folder, tell),
+            Chain::Bitcoin => bitcoin::prepare(settings, folder, tell),
+            Chain::Neo => neo::prepare(settings, folder, tell),
+        }
+    }
+
+    fn measure(&self, job: &Job) -> Result<RunRecord> {
+        match chain(&job.settings)? {
+            Chain::Ethereum => ethereum::measure(job),
+            Chain::Bitcoin => bitcoin::measure(job),
+            Chain::Neo => neo::measure(job),
+        }
+    }
+
+    fn inputs(&self, settings: &Settings) -> Vec<PathBuf> {
+        paths(settings).unwrap_or_default()
+    }
+}
+
+enum Chain {
+    Ethereum,
+    Bitcoin,
+    Neo,
+}
+
+fn chain(settings: &Settings) -> Result<Chain> {
+    match setting(settings, "chain")? {
+        "ethereum" => Ok(Chain::Ethereum),
+        "bitcoin" => Ok(Chain::Bitcoin),
+        "neo" => Ok(Chain::Neo),
+        other => bail!("chain = '{other}'; available: ethereum, bitcoin, neo"),
+    }
+}
+
+/// The archive.
+pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
+    Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
+}
+
+/// The options of a chain that are there on this machine; of each the value that contestants have
+/// unless it is turned: what is said of all of them, if it can be.
+pub(super) fn options_of<T: Table>(always: &[String]) -> Vec<OptionValues> {
+    let mut default = Setting::<T>::default();
+    always.iter().for_each(|assignment| drop(default.set(assignment)));
+    let option = |option: &NamedOption| OptionValues {
+        name: option.name.to_owned(),
+        values: option.available().map(str::to_owned).collect(),
+        default: default.get(option.name).unwrap_or_default().to_owned(),
+    };
+    T::OPTIONS.iter().map(option).collect()
+}

@@ -1,0 +1,191 @@
+//! The peers: real clients that do the same work as processes of their own.
+//!
+//! `benchmarks/engines.toml` names them. A peer is prepared (its tools are looked for and it is
+//! built) and then run, which gives a record like a run of ours: it prints, as its last line, the
+//! part of a run record that it alone knows. A peer that this machine cannot build is left out with
+//! one line that says why.
+
+mod engines;
+mod workshop;
+
+use crate::definition::Settings;
+use crate::process::{self, Ended, last_line};
+use anyhow::{Context, Result, bail, ensure};
+use blockmill_pipeline::machine::Machine;
+use blockmill_pipeline::record::{
+    BlockRef, Facts, PEAK_RSS_BYTES, Program, RunRecord, Series, Stage, unix_time,
+};
+use engines::Engine;
+use serde::Deserialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use workshop::{Engines, Workshop, utf8};
+
+/// The environment variable that names the folder for what peers need: their programs and caches.
+/// Without it, `target/peers` beside the `benchmarks` folder is taken.
+pub const PEERS_DIR: &str = "BLOCKMILL_PEERS_DIR";
+
+/// A client named in `engines.toml`.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    engine: Engine,
+    workshop: Workshop,
+}
+
+/// A peer that has been built.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    engine: Engine,
+    program: PathBuf,
+}
+
+/// Why a peer takes no part; shown as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Name of the peer.
+    pub peer: String,
+    /// The reason, with what to do about it.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "peer {} left out: {}", self.peer, self.reason)
+    }
+}
+
+impl std::error::Error for LeftOut {}
+
+/// The last line that a peer prints: the part of a run record that it alone knows. What it fails
+/// with stands in `error`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Printed {
+    version: String,
+    error: String,
+    facts: Facts,
+    series: Vec<Series>,
+    stages: Vec<Stage>,
+    answer: Settings,
+    tip: Option<BlockRef>,
+    notes: Vec<String>,
+}
+
+/// Reads the peers from `engines.toml`, in the order of the file.
+///
+/// # Errors
+/// When the file cannot be read, is not as described at its top, or names a tool that it does not
+/// describe.
+pub fn load(engines_toml: &Path) -> Result<Vec<Peer>> {
+    let engines = Engines::read(engines_toml)?;
+    let peer = |engine: &Engine| {
+        let workshop = engines.workshop(&engine.folder, &engine.needs)?;
+        Ok(Peer { engine: engine.clone(), workshop })
+    };
+    engines.file.peer.iter().map(peer).collect()
+}
+
+impl Peer {
+    /// Name in `engines.toml`, such as `geth-v1.17.10`.
+    pub fn name(&self) -> &str {
+        &self.engine.name
+    }
+
+    /// The settings of a case that its command line asks for.
+    pub fn settings(&self) -> impl Iterator<Item = &str> {
+        let ours = ["program", "folder"];
+        engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
+    }
+
+    /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
+    /// fetches its packages; a later one is quick.
+    ///
+    /// # Errors
+    /// The line to show instead of the peer's figures.
+    pub fn prepare(&self) -> Result<Ready, LeftOut> {
+        let left_out = |reason| LeftOut { peer: self.engine.name.clone(), reason };
+        self.workshop.find_tools().map_err(left_out)?;
+        let program = self.workshop.make(&self.engine);
+        let program = program.map_err(|error| left_out(format!("{error:#}")))?;
+        Ok(Ready { engine: self.engine.clone(), program })
+    }
+}
+
+impl Ready {
+    /// Runs the peer once. `settings` are those of the case; `folder` is for what it writes.
+    ///
+    /// # Errors
+    /// When the client refuses its input, with its reason; when it cannot be run, prints something
+    /// else than a measured run, or is of another version than `engines.toml` says.
+    pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
+        self.run_with(&[], settings, folder)
+    }
+
+    /// The same with more arguments behind those of `engines.toml`.
+    ///
+    /// # Errors
+    /// Those of [`Ready::run`].
+    pub fn run_with(&self, more: &[&str], settings: &Settings, folder: &Path) -> Result<RunRecord> {
+        let Engine { label, version, .. } = &self.engine;
+        let mut values = settings.clone();
+        for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
+            values.insert(name.to_owned(), utf8(path)?);
+        }
+        let more = more.iter().map(|argument| (*argument).to_owned());
+        let asked: Vec<_> = self.engine.run.iter().cloned().chain(more).collect();
+        let mut line = engines::fill(&asked, &values)?;
+        let (program, arguments) = line.split_first().context("empty run command")?;
+        let started_unix = unix_time();
+        let ended = process::watch(Command::new(program).args(arguments))
+            .with_context(|| format!("cannot run {label}"))?;
+        let printed = printed(&ended)?;
+        let found = &printed.version;
+        ensure!(found.starts_with(version), "{found:?} ran instead of {version:?}");
+        // where it was built is of this machine alone
+        if let (Some(first), Some(name)) = (line.first_mut(), self.program.file_name()) {
+            *first = first.replace(&*self.program.to_string_lossy(), &name.to_string_lossy());
+        }
+        Ok(RunRecord { command: line, started_unix, ..self.record(printed, &ended) })
+    }
+
+    fn record(&self, printed: Printed, ended: &Ended) -> RunRecord {
+        let engine = &self.engine;
+        let (name, version) = (engine.client.clone(), printed.version);
+        let mut record =
+            RunRecord::new(Program { name, version, ..Program::default() }, engine.label.clone());
+        record.machine = Machine::detect();
+        record.facts = printed.facts;
+        if record.facts.of(PEAK_RSS_BYTES) == 0.0 {
+            // what it tells itself is without what it does when its clock has stopped
+            record.facts.count(PEAK_RSS_BYTES, ended.peak_rss_bytes);
+        }
+        record.series = printed.series.into_iter().map(Series::with_percentiles).collect();
+        record.stages = printed.stages;
+        record.answer = printed.answer;
+        if let Some(tip) = printed.tip {
+            (record.result.tip_number, record.result.tip_hash) = (tip.number, tip.hash);
+        }
+        record.notes = printed.notes;
+        record.notes.extend((!engine.checks.is_empty()).then(|| engine.checks.clone()));
+        record
+    }
+}
+
+/// What a process printed.
+fn printed(ended: &Ended) -> Result<Printed> {
+    let line = ended.stdout.lines().last().unwrap_or_default();
+    let printed = serde_json::from_str::<Printed>(line);
+    if !ended.status.success() {
+        match printed {
+            Ok(Printed { error, .. }) if !error.is_empty() => bail!("{error}"),
+            _ => bail!("{}: {}", ended.status, last_line(&ended.stderr)),
+        }
+    }
+    let printed = printed.context("what it printed is not a measured run")?;
+    ensure!(printed.facts.iter().next().is_some(), "what it printed has no facts");
+    Ok(printed)
+}
+
+#[cfg(test)]
+mod tests;

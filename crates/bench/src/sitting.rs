@@ -1,0 +1,390 @@
+//! A sitting: contests of several definitions on one machine, one after the other, and the document
+//! that holds them.
+
+use crate::arena::Ring;
+use crate::contest::{BASELINE, Rules, hold};
+use crate::definition::{Definition, Settings};
+use crate::findings::Contest;
+use crate::kinds::{self, Kind};
+use crate::peers::{self, Ready};
+use crate::scratch::Scratch;
+use crate::shape::{Contestant, Shape, contestants};
+use crate::{child, revisions};
+use anyhow::{Context, Result};
+use blockmill_pipeline::machine::{Disk, Machine};
+use blockmill_pipeline::record::{
+    Program, RecordError, RunRecord, read_json, unix_time, write_json,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The schema version that this program writes and reads.
+pub const SCHEMA: u32 = 1;
+/// What a [`Sitting`] is called in messages.
+const NAME: &str = "record of a bench";
+
+/// Everything that was measured in one sitting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// Version of this layout; see [`SCHEMA`].
+    pub schema: u32,
+    /// The program that measured.
+    pub program: Program,
+    /// The command line, one entry for each argument.
+    pub command: Vec<String>,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The machine.
+    pub machine: Machine,
+    /// The contests, in the order of time.
+    pub contests: Vec<Contest>,
+    /// What was asked for and not measured, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Contests that ended with an error, and with which: of these nothing else is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+}
+
+impl Sitting {
+    /// Writes the document to `path`, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        // thousands of runs: in one line they take less than half the room
+        write_json(serde_json::to_vec(self), NAME, path)
+    }
+
+    /// Reads the document in `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none, or has another schema.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        read_json(path, NAME, SCHEMA)
+    }
+}
+
+/// What to measure, and with what.
+#[derive(Debug)]
+pub struct Plan {
+    /// What, and in which shape.
+    pub contests: Vec<(Definition, Shape)>,
+    /// What was asked for and cannot be measured, and why.
+    pub left_out: Vec<String>,
+    /// When a contest ends; its budget is that of its definition unless `budget` says otherwise.
+    pub rules: Rules,
+    /// How long everything may take, preparations too. None begins when nothing is left.
+    pub budget: Option<Duration>,
+    /// Is time given to the first of them, as much as their definitions say, and not shared?
+    pub in_turn: bool,
+    /// The folder of `engines.toml`.
+    pub benchmarks: PathBuf,
+    /// Where data is kept and runs write.
+    pub scratch: Scratch,
+    /// Our own program.
+    pub program: PathBuf,
+    /// The repository of revisions.
+    pub repository: PathBuf,
+}
+
+/// Holds all contests of `plan`. One in which a run fails or finds something else than the others
+/// is told in the record, and the rest goes on.
+///
+/// # Errors
+/// When a definition does not fit its kind.
+pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
+    let start = Instant::now();
+    let mut machine = Machine::detect();
+    machine.disk = Disk::holding(plan.scratch.folder());
+    let mut sitting = Sitting {
+        schema: SCHEMA,
+        program: blockmill_program::this(),
+        command: child::command_line(),
+        started_unix: unix_time(),
+        machine,
+        left_out: plan.left_out.clone(),
+        ..Sitting::default()
+    };
+    let mut workshop = Workshop::default();
+    let mut purse = Purse::of(plan, start);
+    let mut untimely = BTreeMap::<&str, Vec<String>>::new();
+    for (definition, shape) in &plan.contests {
+        let kind = kinds::by_name(&definition.measures)?;
+        let cases = cases(definition, kind)?;
+        let own_s = definition.seconds(shape) / cases.len().max(1) as f64;
+        for (at, (case, settings)) in cases.iter().enumerate() {
+            let Some(budget) = purse.take(own_s) else {
+                let some = if at > 0 { "the rest of " } else { "" };
+                untimely.entry(&definition.name).or_default().push(format!("{some}{shape}"));
+                break;
+            };
+            let one = One { plan, definition, kind, shape, case, settings, budget };
+            match one.hold(&mut workshop, tell) {
+                Ok(contest) => sitting.contests.push(contest),
+                Err(error) => {
+                    let error = format!("{}, {shape}: {error:#}", definition.name);
+                    tell(&format!("error: {error}"));
+                    sitting.failed.push(error);
+                }
+            }
+        }
+    }
+    for (name, shapes) in untimely {
+        let why = format!("{name}: no time was left for {}", shapes.join(", "));
+        tell(&why);
+        sitting.left_out.push(why);
+    }
+    sitting.took_s = start.elapsed().as_secs_f64();
+    Ok(sitting)
+}
+
+/// The cases of a definition that its kind has.
+fn cases(definition: &Definition, kind: &'static dyn Kind) -> Result<Vec<(String, Settings)>> {
+    let mut cases = vec![];
+    for (name, settings) in definition.cases() {
+        if kind.fits(&settings).with_context(|| definition.name.clone())? {
+            cases.push((name, settings));
+        }
+    }
+    Ok(cases)
+}
+
+/// The time that is left for contests.
+struct Purse {
+    start: Instant,
+    all: Option<Duration>,
+    in_turn: bool,
+    /// What the contests that are still to come would take by their definitions, in seconds.
+    to_come_s: f64,
+}
+
+impl Purse {
+    fn of(plan: &Plan, start: Instant) -> Self {
+        let own = |(definition, shape): &(Definition, Shape)| definition.seconds(shape);
+        let to_come_s = plan.contests.iter().map(own).sum();
+        Self { start, all: plan.budget, in_turn: plan.in_turn, to_come_s }
+    }
+
+    /// The budget of the next contest, which takes `own_s` seconds by its definition; none when no
+    /// time is left, or, where time is not shared, too little.
+    fn take(&mut self, own_s: f64) -> Option<Duration> {
+        let share = (own_s / self.to_come_s.max(own_s)).min(1.0);
+        self.to_come_s -= own_s;
+        let Some(all) = self.all else { return Some(Duration::from_secs_f64(own_s)) };
+        let left_s = all.checked_sub(self.start.elapsed())?.as_secs_f64();
+        let seconds = match self.in_turn {
+            true if left_s < own_s / 2.0 => return None,
+            true => (left_s * share).max(own_s.min(left_s)),
+            false => left_s * share,
+        };
+        Some(Duration::from_secs_f64(seconds))
+    }
+}
+
+/// What was built, so that it is built once.
+#[derive(Default)]
+struct Workshop {
+    peers: HashMap<String, Result<Ready, String>>,
+    programs: HashMap<Option<String>, PathBuf>,
+}
+
+impl Workshop {
+    /// Builds the peers that take part and takes those away that cannot.
+    fn peers(
+        &mut self,
+        engines: &Path,
+        all: &mut Vec<Contestant>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let mut left_out = vec![];
+        let names: Vec<String> = all.iter().filter_map(|one| one.peer.clone()).collect();
+        for name in names {
+            if !self.peers.contains_key(&name) {
+                tell(&format!("preparing peer {name}"));
+                let known = peers::load(engines)?;
+                let peer = known.iter().find(|peer| peer.name() == name);
+                let peer =
+                    peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
+                self.peers.insert(name.clone(), peer.prepare().map_err(|why| why.to_string()));
+            }
+            if let Some(Err(why)) = self.peers.get(&name) {
+                tell(why);
+                left_out.push(why.clone());
+                all.retain(|one| one.peer.as_ref() != Some(&name));
+            }
+        }
+        Ok(left_out)
+    }
+
+    fn programs(
+        &mut self,
+        plan: &Plan,
+        all: &[Contestant],
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        self.programs.entry(None).or_insert_with(|| plan.program.clone());
+        for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
+            if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
+                tell(&format!("building revision {revision}"));
+                let scratch = plan.scratch.folder();
+                place.insert(revisions::build(&plan.repository, revision, scratch)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One case in one shape.
+struct One<'a> {
+    plan: &'a Plan,
+    definition: &'a Definition,
+    kind: &'static dyn Kind,
+    shape: &'a Shape,
+    case: &'a str,
+    settings: &'a Settings,
+    budget: Duration,
+}
+
+impl One<'_> {
+    fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Contest> {
+        let Self { plan, definition, kind, .. } = *self;
+        let options = kind.options(self.settings)?;
+        let mut all = contestants(definition, self.shape, &options)?;
+        let engines = plan.benchmarks.join("engines.toml");
+        let left_out = workshop.peers(&engines, &mut all, tell)?;
+        workshop.programs(plan, &all, tell)?;
+        let mut contest = Contest {
+            definition: definition.name.clone(),
+            title: definition.title.clone(),
+            about: definition.about(),
+            shape: self.shape.to_string(),
+            case: self.case.to_owned(),
+            settings: self.settings.clone(),
+            compare: definition.compare.clone(),
+            contestants: all,
+            runs: vec![],
+            left_out,
+            command: command(definition, self.shape),
+            reference: definition.reference(),
+        };
+        tell(&format!("{}:", contest.name()));
+        let data = plan.scratch.folder().join("data");
+        let mut settings = vec![];
+        for one in &contest.contestants {
+            let mut own = self.settings.clone();
+            own.extend(one.settings.clone());
+            kind.prepare(&mut own, &data, tell)?;
+            settings.push(own);
+        }
+        let labels: Vec<String> = contest.contestants.iter().map(|one| one.label.clone()).collect();
+        let mut ring = Ring {
+            kind,
+            contestants: &contest.contestants,
+            settings,
+            steps: definition.steps.clone().into_iter().next(),
+            programs: workshop.programs.clone(),
+            peers: workshop.ready(),
+            folder: plan.scratch.folder().to_owned(),
+            start: Instant::now(),
+            tell,
+        };
+        let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
+        let may_leave = !matches!(self.shape, Shape::Ladder);
+        let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
+        let works = works(&contest.contestants, self.shape);
+        let same = works.iter().all(|work| *work == BASELINE);
+        let answer = if same { definition.answer.clone() } else { Settings::new() };
+        contest.runs = hold(&labels, definition.figure(), &answer, &works, &rules, &mut ring)?;
+        contest.thin_out();
+        let scratch = plan.scratch.folder().display().to_string();
+        contest.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
+        Ok(contest)
+    }
+}
+
+/// Whose answers each contestant must find: of a sweep, those of ours of the same value.
+fn works(all: &[Contestant], shape: &Shape) -> Vec<usize> {
+    let of_sweep = |(at, one): (usize, &Contestant)| match one {
+        Contestant { peer: Some(_), against, .. } => *against,
+        Contestant { settings, .. } if settings.is_empty() => BASELINE,
+        _ => at,
+    };
+    match shape {
+        Shape::Sweep { .. } => all.iter().enumerate().map(of_sweep).collect(),
+        _ => vec![BASELINE; all.len()],
+    }
+}
+
+/// What stands in records for the scratch folder, which is elsewhere on every machine.
+const SCRATCH: &str = "SCRATCH";
+
+/// Says `to` in the record wherever it names the folder `from`.
+fn move_to(record: &mut RunRecord, from: &str, to: &str) {
+    let texts = record.command.iter_mut().chain(&mut record.data.paths);
+    texts.for_each(|text| *text = text.replace(from, to));
+    record.settings.values_mut().for_each(|text| *text = text.replace(from, to));
+    let files = record.result.shortfalls.iter_mut().filter_map(|one| one.file.as_mut());
+    files.for_each(|file| *file = file.to_string_lossy().replace(from, to).into());
+}
+
+/// The command line that holds a contest again.
+fn command(definition: &Definition, shape: &Shape) -> Vec<String> {
+    let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
+    words.extend(shape.flags());
+    let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
+    words.extend(definition.assignments.iter().flat_map(set));
+    words
+}
+
+impl Workshop {
+    fn ready(&self) -> HashMap<String, Ready> {
+        let ready = |(name, peer): (&String, &Result<Ready, String>)| {
+            Some((name.clone(), peer.as_ref().ok()?.clone()))
+        };
+        self.peers.iter().filter_map(ready).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockmill_verdict::{Shortfall, ShortfallKind};
+
+    #[test]
+    fn no_text_of_a_record_names_the_scratch_folder() {
+        let mut record = RunRecord::new(Program::default(), "x");
+        record.command = vec!["/here/x/b".into()];
+        record.data.paths = vec!["/here/x/data/blk00000.dat".into()];
+        record.settings.insert("data".into(), "/here/x/data,/here/x/more".into());
+        let lacks = Shortfall::new(ShortfallKind::MissingBlocks, "two blocks");
+        record.result.shortfalls = vec![lacks.at("/here/x/data/blk00000.dat", 0)];
+        move_to(&mut record, "/here/x", SCRATCH);
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(!text.contains("/here"), "{text}");
+        assert_eq!(text.matches("SCRATCH/").count(), 5, "{text}");
+    }
+
+    #[test]
+    fn time_is_shared_or_given_in_turn() {
+        // of contests that would take 100 and 300 s; `passed` have passed already
+        let budgets = |all: Option<u64>, in_turn, passed| {
+            let start = Instant::now().checked_sub(Duration::from_secs(passed)).unwrap();
+            let all = all.map(Duration::from_secs);
+            let mut purse = Purse { start, all, in_turn, to_come_s: 400.0 };
+            [100.0, 300.0].map(|own_s| purse.take(own_s).map(|budget| budget.as_secs_f64().ceil()))
+        };
+        assert_eq!(budgets(None, false, 0), [Some(100.0), Some(300.0)]);
+        assert_eq!(budgets(Some(80), false, 0), [Some(20.0), Some(80.0)]);
+        assert_eq!(budgets(Some(800), false, 0), [Some(200.0), Some(800.0)]);
+        assert_eq!(budgets(Some(80), false, 100), [None, None]);
+        assert_eq!(budgets(Some(140), true, 0), [Some(100.0), None], "less than half of its own");
+        assert_eq!(budgets(Some(200), true, 10), [Some(100.0), Some(190.0)]);
+        assert_eq!(budgets(Some(800), true, 0), [Some(200.0), Some(800.0)], "more than all need");
+    }
+}

@@ -1,0 +1,171 @@
+//! Verified blocks of Bitcoin as rows.
+
+use crate::error::Error;
+use crate::rows::{Batches, Rows};
+use crate::schema::{Form, Table};
+use blockmill_bitcoin::types::{Block, Coin, Transaction};
+use blockmill_bitcoin::verified::VerifiedBlock;
+
+/// The rows of all tables that are written.
+pub(super) struct Tables {
+    rows: Vec<(&'static Table, Rows)>,
+}
+
+/// A transaction and where it stands.
+struct Part<'a> {
+    of: &'a VerifiedBlock<'a>,
+    index: usize,
+    transaction: &'a Transaction,
+    id: [u8; 32],
+    /// What its inputs spend, where that is known.
+    spent: Option<&'a [Coin<'a>]>,
+}
+
+/// The bytes in the order in which users know them.
+pub(super) fn shown(mut hash: [u8; 32]) -> [u8; 32] {
+    hash.reverse();
+    hash
+}
+
+/// A number of the header.
+fn number(block: &Block, at: usize) -> u32 {
+    block.raw.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+impl Tables {
+    /// None so far.
+    pub fn new(tables: &[&'static Table], form: Form) -> Self {
+        Self { rows: tables.iter().map(|table| (*table, Rows::new(table, form))).collect() }
+    }
+
+    /// Adds a block.
+    pub fn add(&mut self, of: &VerifiedBlock<'_>) {
+        let block = of.block;
+        let spent = of.spent();
+        let mut spent = spent.as_deref();
+        let mut parts = Vec::with_capacity(block.transactions.len());
+        for (index, transaction) in block.transactions.iter().enumerate() {
+            let own = match index {
+                0 => None,
+                _ => split(&mut spent, transaction.inputs.len()),
+            };
+            let id = shown(block.txid(index).0);
+            parts.push(Part { of, index, transaction, id, spent: own });
+        }
+        for (table, rows) in &mut self.rows {
+            if table.name == "blocks" {
+                add_block(rows, of);
+                rows.end();
+                continue;
+            }
+            for part in &parts {
+                match table.name {
+                    "transactions" => add_transaction(rows, part),
+                    "inputs" => add_inputs(rows, part),
+                    _ => add_outputs(rows, part),
+                }
+            }
+        }
+    }
+
+    /// The rows of each table.
+    pub fn finish(self) -> Result<Vec<Batches>, Error> {
+        self.rows.into_iter().map(|(_, rows)| rows.finish()).collect()
+    }
+}
+
+/// Takes the first of what is left.
+fn split<'a>(coins: &mut Option<&'a [Coin<'a>]>, count: usize) -> Option<&'a [Coin<'a>]> {
+    let (own, others) = coins.take()?.split_at_checked(count)?;
+    *coins = Some(others);
+    Some(own)
+}
+
+fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
+    let block = of.block;
+    let before = block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+    let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.of(&block.raw));
+    rows.bytes(&shown(block.hash.0));
+    rows.int(block.raw.len() as u64);
+    rows.int(block.stripped_size() as u64);
+    rows.int(block.weight() as u64);
+    rows.int(of.height);
+    rows.bytes(&shown(before));
+    rows.int(number(block, 0) as i32);
+    rows.bytes(&shown(block.stated_merkle_root()));
+    rows.seconds(block.time().into());
+    rows.int(number(block, 76));
+    rows.int(number(block, 72));
+    rows.bytes(coinbase);
+    rows.int(block.transactions.len() as u64);
+}
+
+fn add_transaction(rows: &mut Rows, part: &Part<'_>) {
+    let Part { of, index, transaction, id, spent } = part;
+    let block = of.block;
+    let out = block.value_out(transaction).to_sat();
+    let spent = spent.map(|coins| coins.iter().map(|coin| coin.value.to_sat()).sum::<u64>());
+    rows.bytes(id);
+    rows.int(transaction.span.len() as u64);
+    rows.int(transaction.weight().div_ceil(4) as u64);
+    rows.int(transaction.version);
+    rows.int(transaction.lock_time);
+    rows.int(of.height);
+    rows.bytes(&shown(block.hash.0));
+    rows.seconds(block.time().into());
+    rows.bool(*index == 0);
+    rows.int(*index as u64);
+    rows.int(transaction.inputs.len() as u64);
+    rows.int(transaction.outputs.len() as u64);
+    rows.maybe_int(spent);
+    rows.int(out);
+    rows.maybe_int(spent.map(|spent| spent.saturating_sub(out)));
+    rows.bool(transaction.has_witness);
+    rows.end();
+}
+
+/// The columns that inputs and outputs begin with.
+fn begin(rows: &mut Rows, part: &Part<'_>) {
+    rows.bytes(&part.id);
+    rows.int(part.index as u64);
+    rows.bytes(&shown(part.of.block.hash.0));
+    rows.int(part.of.height);
+    rows.seconds(part.of.block.time().into());
+}
+
+fn add_inputs(rows: &mut Rows, part: &Part<'_>) {
+    let block = part.of.block;
+    for (at, input) in block.inputs_of(part.transaction).iter().enumerate() {
+        let outpoint = block.outpoint(input);
+        let coin = part.spent.and_then(|coins| coins.get(at));
+        begin(rows, part);
+        rows.int(at as u64);
+        match part.index {
+            0 => {
+                rows.none();
+                rows.none();
+            }
+            _ => {
+                rows.bytes(&shown(outpoint.txid.0));
+                rows.int(outpoint.vout);
+            }
+        }
+        rows.bytes(input.script.of(&block.raw));
+        rows.int(input.sequence);
+        rows.list(block.witness(input));
+        rows.maybe_int(coin.map(|coin| coin.value.to_sat()));
+        rows.maybe_bytes(coin.map(|coin| coin.script));
+        rows.end();
+    }
+}
+
+fn add_outputs(rows: &mut Rows, part: &Part<'_>) {
+    let block = part.of.block;
+    for (at, output) in block.outputs_of(part.transaction).iter().enumerate() {
+        begin(rows, part);
+        rows.int(at as u64);
+        rows.bytes(output.script.of(&block.raw));
+        rows.int(output.value);
+        rows.end();
+    }
+}

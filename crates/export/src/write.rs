@@ -1,0 +1,133 @@
+//! The files of a run: one for each unit and table, aside until it is complete.
+
+use crate::encode::{Cuts, Piece, Written};
+use crate::error::Error;
+use crate::export::Facts;
+use crate::manifest::FileEntry;
+use crate::unit::{Source, Unit, file_name, plain};
+use blockmill_archive::output::OutputFile;
+use parquet::file::metadata::KeyValue;
+use parquet::file::writer::SerializedFileWriter;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Writes row groups as they become complete.
+pub(crate) struct FileWriter {
+    tables: Arc<[Written]>,
+    facts: Facts,
+    cuts: Cuts,
+    open: Option<OpenUnit>,
+    /// What is complete.
+    pub files: Vec<FileEntry>,
+}
+
+/// The unit at hand.
+struct OpenUnit {
+    unit: Unit,
+    range: (u64, u64),
+    source: Option<Source>,
+    files: Vec<SerializedFileWriter<OutputFile>>,
+}
+
+impl FileWriter {
+    pub fn new(tables: Arc<[Written]>, facts: Facts, cuts: Cuts) -> Self {
+        Self { tables, facts, cuts, open: None, files: vec![] }
+    }
+
+    /// Takes a piece that every task has taken.
+    pub fn take(&mut self, piece: &Piece) -> Result<(), Error> {
+        if self.cuts.ends_before(piece) {
+            self.end()?;
+        }
+        match &mut self.open {
+            Some(open) => open.range.1 = piece.range.1,
+            None => self.open = Some(self.begin(piece)?),
+        }
+        for table in self.cuts.take(piece) {
+            self.write_row_group(table)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, piece: &Piece) -> Result<OpenUnit, Error> {
+        let source = match &piece.unit {
+            Unit::File(path) => Some(Source::begin(path)?),
+            Unit::Span(_) => None,
+        };
+        let mut files = vec![];
+        for written in &*self.tables {
+            let first = piece.range.0;
+            let aside = format!("{}-{}-{first}", plain(&self.facts.chain), written.table.name);
+            let file = OutputFile::create(&self.facts.folder.join(aside))?;
+            let (root, properties) = (written.root.clone(), written.properties.clone());
+            files.push(SerializedFileWriter::new(file, root, properties)?);
+        }
+        Ok(OpenUnit { unit: piece.unit.clone(), range: piece.range, source, files })
+    }
+
+    fn write_row_group(&mut self, table: usize) -> Result<(), Error> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let Some(chunks) = self.tables[table].row_group() else { return Ok(()) };
+        let mut group = open.files[table].next_row_group()?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut group)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// The unit is complete: its last row groups are written, and its files get their names.
+    pub fn end(&mut self) -> Result<(), Error> {
+        (0..self.tables.len()).try_for_each(|table| self.write_row_group(table))?;
+        let Some(OpenUnit { unit, range, source, files }) = self.open.take() else {
+            return Ok(());
+        };
+        let sum = source.map(Source::finish).transpose()?;
+        let path = match &unit {
+            Unit::File(path) => Some(path.display().to_string()),
+            Unit::Span(_) => None,
+        };
+        let of_unit = self.facts.of_unit(range, path.as_deref(), sum.as_deref());
+        for (written, file) in self.tables.iter().zip(files) {
+            let name = file_name(&self.facts.chain, written.table, range, self.facts.form.names);
+            let entry = close(file, &of_unit, self.facts.folder.join(&name), self.facts.replace)?;
+            self.files.push(FileEntry {
+                file: name,
+                table: written.table.name.into(),
+                first: range.0,
+                last: range.1,
+                source: path.clone(),
+                source_sha256: sum.clone(),
+                ..entry
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Ends a file and gives it its name.
+fn close(
+    mut file: SerializedFileWriter<OutputFile>,
+    facts: &[(String, String)],
+    path: PathBuf,
+    replace: bool,
+) -> Result<FileEntry, Error> {
+    for (key, value) in facts {
+        file.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
+    }
+    let rows = file.flushed_row_groups().iter().map(|group| group.num_rows() as u64).sum();
+    // this writes the footer
+    let output = file.into_inner()?;
+    let error = |error| Error::Source { file: path.display().to_string(), error };
+    if replace
+        && let Err(e) = fs::remove_file(&path)
+        && e.kind() != ErrorKind::NotFound
+    {
+        return Err(error(e));
+    }
+    output.finish(&path)?;
+    let bytes = fs::metadata(&path).map_err(error)?.len();
+    Ok(FileEntry { rows, bytes, ..FileEntry::default() })
+}

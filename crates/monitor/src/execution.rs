@@ -1,0 +1,180 @@
+//! What executed blocks did and took so far.
+
+use blockmill_pipeline::record::{
+    BLOCK, FIRST, MGAS_PER_S, Percentiles, RunRecord, SLOWEST_BLOCK, Series,
+};
+use blockmill_verdict::{BLOCK_BOUNDS, BLOCK_PHASES};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Blocks that were executed, all together. Times are seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Execution {
+    /// Gas that their transactions used.
+    pub gas: u64,
+    /// Million gas a second since the beginning.
+    pub mgas_per_s: f64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Accounts that were looked up in the state.
+    pub account_reads: u64,
+    /// Slots that were looked up in it.
+    pub slot_reads: u64,
+    /// Instructions whose slot the machine had read before.
+    pub slot_hits: u64,
+    /// Accounts and slots that they changed.
+    pub changed: u64,
+    /// Transactions that were executed before their turn and taken over at it.
+    pub ahead_taken: u64,
+    /// Those that had read what was no longer so, and were executed again.
+    pub ahead_refused: u64,
+    /// What a block took in all phases.
+    pub all: Times,
+    /// What it took in each of them, by their names.
+    pub phases: Vec<(&'static str, Times)>,
+    /// The last blocks.
+    pub recent: Recent,
+    /// Number of the block that took longest.
+    pub slowest: u64,
+    /// What it took.
+    pub slowest_s: f64,
+}
+
+/// How long blocks took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// Summed over blocks and threads.
+    pub busy_s: f64,
+    /// How many of them took at most the time in the same place of [`BLOCK_BOUNDS`], and more than
+    /// the one before it; the last ones took longer than all.
+    pub counts: Vec<u64>,
+}
+
+impl Times {
+    fn of(times: &blockmill_verdict::BlockTimes) -> Self {
+        Self { busy_s: times.busy.as_secs_f64(), counts: times.counts.to_vec() }
+    }
+
+    /// How many blocks took at most so many seconds; the last ones any time.
+    pub(crate) fn at_most(&self) -> Vec<(f64, u64)> {
+        let bounds = BLOCK_BOUNDS.into_iter().chain([f64::MAX]);
+        bounds.zip(self.counts.iter().copied()).collect()
+    }
+}
+
+/// What the last blocks took, a few hundred of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Recent {
+    /// How many they are.
+    pub blocks: usize,
+    /// Of their times the median.
+    pub p50_s: f64,
+    /// 95 of 100 are not above this one.
+    pub p95_s: f64,
+    /// 99 of 100 are not above this one.
+    pub p99_s: f64,
+    /// The longest.
+    pub max_s: f64,
+}
+
+impl Recent {
+    fn of(recent: &blockmill_verdict::Recent) -> Self {
+        let mut seconds: Vec<f64> = recent.seconds().iter().map(|time| f64::from(*time)).collect();
+        let found = Percentiles::of(&mut seconds);
+        let Percentiles { p50: p50_s, p95: p95_s, p99: p99_s, max: max_s } = found;
+        Self { blocks: seconds.len(), p50_s, p95_s, p99_s, max_s }
+    }
+}
+
+impl Execution {
+    pub(crate) fn of(all: &blockmill_verdict::Execution, elapsed_s: f64) -> Self {
+        let rate = if elapsed_s > 0.0 { all.gas as f64 / 1e6 / elapsed_s } else { 0.0 };
+        Self {
+            gas: all.gas,
+            mgas_per_s: rate,
+            transactions: all.transactions,
+            account_reads: all.account_reads,
+            slot_reads: all.slot_reads,
+            slot_hits: all.slot_hits,
+            changed: all.changed,
+            ahead_taken: all.ahead_taken,
+            ahead_refused: all.ahead_refused,
+            all: Times::of(&all.all),
+            phases: BLOCK_PHASES.into_iter().zip(all.phases.iter().map(Times::of)).collect(),
+            recent: Recent::of(&all.recent),
+            slowest: all.slowest.0,
+            slowest_s: all.slowest.1.as_secs_f64(),
+        }
+    }
+
+    /// Of a run that has ended. Where its record does not keep all blocks, neither do the times.
+    pub(crate) fn of_record(record: &RunRecord) -> Option<Self> {
+        let blocks = record.series(BLOCK).filter(|blocks| !blocks.values("gas").is_empty())?;
+        let mut all = blockmill_verdict::Execution::default();
+        times(blocks).for_each(|(number, phases)| all.took(number, phases));
+        let slowest = record.series(SLOWEST_BLOCK).and_then(|slowest| times(slowest).next());
+        let slowest = slowest.map(|(number, phases)| (number, phases.iter().sum()));
+        all.slowest = slowest.unwrap_or(all.slowest);
+        let count = |name| record.facts.count_of(name);
+        all.gas = count("gas");
+        all.transactions = count("transactions");
+        all.account_reads = count("account_reads");
+        all.slot_reads = count("slot_reads");
+        all.slot_hits = count("slot_hits");
+        all.changed = count("changed");
+        all.ahead_taken = count("ahead_taken");
+        all.ahead_refused = count("ahead_refused");
+        Some(Self { mgas_per_s: record.facts.of(MGAS_PER_S), ..Self::of(&all, 0.0) })
+    }
+}
+
+/// Numbers of the blocks of a series, and what they took in each phase.
+fn times(series: &Series) -> impl Iterator<Item = (u64, [Duration; BLOCK_PHASES.len()])> {
+    let phases = BLOCK_PHASES.map(|phase| series.values(phase));
+    let time = move |row: usize| {
+        phases.map(|times| times.get(row).copied().unwrap_or(0.0)).map(|seconds| {
+            // a record says what it likes
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        })
+    };
+    series.values(FIRST).iter().enumerate().map(move |(row, number)| (*number as u64, time(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockmill_pipeline::record::Program;
+
+    #[test]
+    fn a_record_says_what_the_run_said() {
+        let mut record = RunRecord::new(Program::default(), "x");
+        assert_eq!(Execution::of_record(&record), None);
+        let blocks = |row, numbers: [f64; 2]| {
+            Series::new(row)
+                .index(FIRST, "block", numbers.to_vec())
+                .index("gas", "gas", vec![5.0, 6.0])
+                .measured("execute", "s", vec![0.002, 0.05])
+                .measured("root", "s", vec![0.0005, 0.5])
+        };
+        record.series = vec![blocks(BLOCK, [1.0, 2.0]), blocks(SLOWEST_BLOCK, [7.0, 8.0])];
+        record.facts.count("gas", 11);
+        record.facts.set(MGAS_PER_S, 2.5);
+        let found = Execution::of_record(&record).unwrap();
+        assert_eq!((found.gas, found.mgas_per_s, found.slowest), (11, 2.5, 7));
+        let some = |times: &Times| {
+            let at_most = times.at_most();
+            assert_eq!(at_most.len(), BLOCK_BOUNDS.len() + 1);
+            at_most.into_iter().filter(|(_, blocks)| *blocks > 0).collect::<Vec<_>>()
+        };
+        assert_eq!(some(&found.all), [(0.003, 1), (1.0, 1)]);
+        assert!((found.all.busy_s - 0.5525).abs() < 1e-9, "{}", found.all.busy_s);
+        assert!((found.slowest_s - 0.0025).abs() < 1e-9, "{}", found.slowest_s);
+        let names: Vec<_> = found.phases.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, BLOCK_PHASES);
+        assert_eq!(some(&found.phases[0].1), [(0.003, 1), (0.1, 1)]);
+        assert_eq!(some(&found.phases[3].1), [(0.0001, 2)]);
+        assert_eq!(found.recent.blocks, 2);
+        assert!((found.recent.p50_s - 0.0025).abs() < 1e-6, "{:?}", found.recent);
+        assert!((found.recent.p99_s - 0.55).abs() < 1e-6, "{:?}", found.recent);
+    }
+}

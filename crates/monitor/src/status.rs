@@ -1,0 +1,225 @@
+//! What is seen of a run at one moment.
+
+use crate::About;
+use crate::eta::{Eta, Looks};
+use crate::execution::Execution;
+use blockmill_pipeline::live::Live;
+use blockmill_pipeline::record::{self, PEAK_RSS_BYTES, RunRecord, SLICE, START_S};
+use blockmill_pipeline::usage;
+use blockmill_platform::proc;
+use serde::Serialize;
+use std::time::Instant;
+
+/// A run at one moment. Times are seconds, sizes bytes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Status {
+    /// The program's version and revision.
+    pub version: String,
+    /// What the run is called.
+    pub label: String,
+    /// Name of the network.
+    pub chain: String,
+    /// Verification level.
+    pub level: String,
+    /// The files.
+    pub paths: Vec<String>,
+    /// Since the server was started.
+    pub elapsed_s: f64,
+    /// Number of the last block that was verified.
+    pub number: u64,
+    /// Blocks so far.
+    pub blocks: u64,
+    /// Bytes of the archive so far.
+    pub bytes: u64,
+    /// Bytes that there are.
+    pub total_bytes: u64,
+    /// The last block that is committed; none where nothing is stored.
+    pub committed: Option<u64>,
+    /// Bytes a second now; none at the beginning.
+    pub bytes_per_s: Option<f64>,
+    /// Blocks a second since the beginning.
+    pub blocks_per_s: f64,
+    /// What the blocks did, where they are executed.
+    pub execution: Option<Execution>,
+    /// Time that is left; none when it cannot be told.
+    pub eta: Option<Eta>,
+    /// Threads that may compute.
+    pub threads: usize,
+    /// The stages so far.
+    pub stages: Vec<Stage>,
+    /// Length of a slice of the run's time.
+    pub slice_s: f64,
+    /// CPU time of the process.
+    pub cpu_s: f64,
+    /// Memory that the process holds now, and the most that it held.
+    pub memory_bytes: u64,
+    /// The most memory that the process held.
+    pub peak_memory_bytes: u64,
+    /// Bytes that the process has read from disks and written to them.
+    pub disk_read_bytes: u64,
+    /// See above.
+    pub disk_written_bytes: u64,
+    /// Page faults of the process that waited for a disk, and those that did not.
+    pub major_page_faults: u64,
+    /// See above.
+    pub minor_page_faults: u64,
+}
+
+/// One stage.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Stage {
+    /// Its name.
+    pub name: String,
+    /// Time in it, summed over the threads.
+    pub busy_s: f64,
+    /// Items that passed it.
+    pub items: u64,
+    /// Time in it, summed over the threads, in each slice of the run's time.
+    pub slices: Vec<f64>,
+}
+
+impl Status {
+    /// Of a run that has ended, as its record tells it.
+    pub fn of_record(record: &RunRecord) -> Self {
+        let slices = record.series(SLICE);
+        let stage = |stage: &record::Stage| Stage {
+            name: stage.name.clone(),
+            busy_s: stage.busy_s,
+            items: stage.items,
+            slices: slices.map_or(vec![], |slices| slices.values(&stage.name).to_vec()),
+        };
+        let starts = slices.map_or(&[][..], |slices| slices.values(START_S));
+        let wall_s = record.wall_s();
+        Self {
+            version: version(),
+            label: record.label.clone(),
+            chain: record.data.chain.clone(),
+            level: record.level.clone(),
+            paths: record.data.paths.clone(),
+            elapsed_s: wall_s,
+            number: record.result.tip_number,
+            blocks: record.data.blocks,
+            bytes: record.data.bytes,
+            total_bytes: record.data.bytes,
+            committed: record.result.committed,
+            bytes_per_s: Some(record::rate(record.data.bytes, wall_s)),
+            blocks_per_s: record::rate(record.data.blocks, wall_s),
+            execution: Execution::of_record(record),
+            eta: None,
+            threads: record.stages.iter().map(|stage| stage.threads as usize).max().unwrap_or(0),
+            stages: record.stages.iter().map(stage).collect(),
+            slice_s: starts.get(1).copied().unwrap_or(0.0),
+            cpu_s: record.cpu_s(),
+            memory_bytes: 0,
+            peak_memory_bytes: record.facts.count_of(PEAK_RSS_BYTES),
+            disk_read_bytes: 0,
+            disk_written_bytes: 0,
+            major_page_faults: 0,
+            minor_page_faults: 0,
+        }
+    }
+}
+
+/// One who looks at a run again and again.
+pub struct Watcher {
+    about: About,
+    live: Live,
+    start: Instant,
+    looks: Looks,
+}
+
+impl Watcher {
+    pub fn new(about: About, live: Live) -> Self {
+        Self { about, live, start: Instant::now(), looks: Looks::default() }
+    }
+
+    /// Takes note of how far the run has come.
+    pub fn look(&mut self) {
+        let bytes = self.live.look().progress.bytes;
+        self.looks.add(self.start.elapsed().as_secs_f64(), bytes);
+    }
+
+    pub fn status(&self) -> Status {
+        let Self { about, live, start, looks } = self;
+        let state = live.look();
+        let (progress, elapsed_s) = (state.progress, start.elapsed().as_secs_f64());
+        let total_bytes = progress.total_bytes.unwrap_or(about.total_bytes);
+        let stages = state.stages.iter().enumerate().map(|(at, stage)| Stage {
+            name: stage.name.to_owned(),
+            busy_s: stage.busy.as_secs_f64(),
+            items: stage.items,
+            slices: state.timeline.busy_s(at).collect(),
+        });
+        let cpu = usage::cpu_times();
+        let io = proc::text("self/io");
+        let status = proc::text("self/status");
+        Status {
+            version: version(),
+            label: about.label.clone(),
+            chain: about.chain.clone(),
+            level: about.level.clone(),
+            paths: about.paths.clone(),
+            elapsed_s,
+            number: progress.number,
+            blocks: progress.blocks,
+            bytes: progress.bytes,
+            total_bytes,
+            committed: progress.committed,
+            bytes_per_s: looks.speed(),
+            blocks_per_s: if elapsed_s > 0.0 { progress.blocks as f64 / elapsed_s } else { 0.0 },
+            execution: progress.execution.map(|all| Execution::of(&all, elapsed_s)),
+            eta: looks.eta(total_bytes.saturating_sub(progress.bytes)),
+            threads: state.threads,
+            stages: stages.collect(),
+            slice_s: state.timeline.width_s(),
+            cpu_s: cpu.user_s + cpu.sys_s,
+            memory_bytes: proc::bytes(&status, "VmRSS").unwrap_or(0),
+            peak_memory_bytes: usage::peak_rss_bytes(),
+            disk_read_bytes: counter(&io, "read_bytes"),
+            disk_written_bytes: counter(&io, "write_bytes"),
+            major_page_faults: usage::major_page_faults(),
+            minor_page_faults: usage::minor_page_faults(),
+        }
+    }
+}
+
+fn version() -> String {
+    let program = blockmill_program::this();
+    let words = [program.version, program.revision];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The value of a line `name: N` (proc_pid_io(5)); 0 where there is none.
+fn counter(text: &str, name: &str) -> u64 {
+    let mut lines = text.lines();
+    let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockmill_verdict::Progress;
+
+    #[test]
+    fn a_status_says_what_the_run_said() {
+        let about = About { label: "import".into(), total_bytes: 1000, ..About::default() };
+        let live = Live::default();
+        let mut watcher = Watcher::new(about, live.clone());
+        live.progress(&Progress { number: 7, blocks: 8, bytes: 400, ..Progress::default() });
+        watcher.look();
+        let status = watcher.status();
+        assert_eq!((status.number, status.blocks, status.total_bytes), (7, 8, 1000));
+        assert_eq!((status.committed, status.eta), (None, None));
+        assert!(status.version.starts_with("0."), "{}", status.version);
+        live.progress(&Progress { total_bytes: Some(2000), ..Progress::default() });
+        assert_eq!(watcher.status().total_bytes, 2000);
+    }
+
+    #[test]
+    fn counters_are_found_by_their_whole_name() {
+        let io = "rchar: 7\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
+        assert_eq!((counter(io, "read_bytes"), counter(io, "write_bytes")), (4096, 8192));
+        assert_eq!((counter(io, "bytes"), counter("", "read_bytes")), (0, 0));
+    }
+}
