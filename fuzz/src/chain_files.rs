@@ -10,7 +10,8 @@ use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use blockmill_bitcoin::undo;
-use blockmill_crypto::{Signatures, sha256d};
+use blockmill_hashes::sha256d;
+use blockmill_signatures::Signatures;
 use std::fs;
 
 #[path = "../../crates/bitcoin/tests/naive/mod.rs"]

@@ -73,7 +73,7 @@ fn encodes_to(encoding: &[u8], value: &(impl Encode + ?Sized)) {
     assert_eq!(value.encode(), encoding);
     assert_eq!(value.encode_in_one_pass(), encoding);
     assert_eq!(value.encoded_len(), encoding.len());
-    assert_eq!(value.hash(), blockmill_crypto::keccak256(encoding));
+    assert_eq!(value.hash(), blockmill_hashes::keccak256(encoding));
 }
 
 /// A header that decodes is encoded to the same bytes.

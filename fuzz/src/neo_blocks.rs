@@ -3,7 +3,7 @@
 use crate::input::folder;
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{Batch, DumpWriter, Reader, inspect, open};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::types::{
     Attribute, Block, Condition, Conditions, Scopes, Signer, SingleTransaction,
 };
@@ -27,7 +27,7 @@ pub fn neo_block(data: &[u8]) -> bool {
     write::number(&mut again, block.transactions.len() as u64);
     for transaction in block.transactions() {
         encode(transaction, &mut again);
-        assert_eq!(blockmill_crypto::sha256(transaction.signed_bytes()), transaction.hash().0);
+        assert_eq!(blockmill_hashes::sha256(transaction.signed_bytes()), transaction.hash().0);
     }
     assert_eq!(again, block.raw);
     if block.raw != raw {

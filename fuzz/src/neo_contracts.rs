@@ -37,7 +37,7 @@ pub fn neo_manifest(data: &[u8]) -> bool {
 pub fn neo_script(data: &[u8]) -> bool {
     let protocol = Protocol::by_name("mainnet").expect("a built-in network");
     let mut genesis = Block { raw: protocol.genesis_block(), ..Block::default() };
-    genesis.decode(false, &blockmill_crypto::ManySha256::scalar()).expect("the first block");
+    genesis.decode(false, &blockmill_hashes::ManySha256::scalar()).expect("the first block");
     let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
     let (mut executor, mut vm) = (Executor::default(), machine());
     let mut state = State::new(Base::default());

@@ -1,14 +1,14 @@
 //! Fast versions against the plain ones that they must equal.
 
 use crate::input::Input;
-use blockmill_crypto::{
-    EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512,
-};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::difficulty::{Formula, Parent};
 use blockmill_ethereum::difficulty_bigint;
 use blockmill_ethereum::ethash::naive::hashimoto_light;
 use blockmill_ethereum::ethash::{Cache, Seal, SealError, check_seals};
+use blockmill_hashes::{
+    EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512,
+};
 use blockmill_rlp::Encode;
 use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
@@ -133,10 +133,10 @@ pub fn sha256(data: &[u8]) -> bool {
     while !input.0.is_empty() {
         messages.push(input.part());
     }
-    let once: Vec<_> = messages.iter().map(|message| blockmill_crypto::sha256(message)).collect();
-    let twice: Vec<_> = messages.iter().map(|message| blockmill_crypto::sha256d(message)).collect();
+    let once: Vec<_> = messages.iter().map(|message| blockmill_hashes::sha256(message)).collect();
+    let twice: Vec<_> = messages.iter().map(|message| blockmill_hashes::sha256d(message)).collect();
     let pairs: Vec<[u8; 64]> = messages.iter().map(|m| Input(m).array()).collect();
-    let of_pairs: Vec<_> = pairs.iter().map(|pair| blockmill_crypto::sha256d(pair)).collect();
+    let of_pairs: Vec<_> = pairs.iter().map(|pair| blockmill_hashes::sha256d(pair)).collect();
     for hasher in ManySha256::all_available() {
         let mut found = vec![[0; 32]; messages.len()];
         hasher.sha256(&messages, &mut found);
@@ -148,7 +148,7 @@ pub fn sha256(data: &[u8]) -> bool {
     }
     let mut in_parts = Sha256::new();
     messages.iter().for_each(|part| in_parts.update(part));
-    assert_eq!(in_parts.finalize(), blockmill_crypto::sha256(&messages.concat()));
+    assert_eq!(in_parts.finalize(), blockmill_hashes::sha256(&messages.concat()));
     true
 }
 

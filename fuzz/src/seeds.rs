@@ -64,20 +64,20 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         _ => vec![
             vec![0x11; 120],
             (0..=255).collect(),
-            blockmill_crypto::keccak512(b"seed").to_vec(),
+            blockmill_hashes::keccak512(b"seed").to_vec(),
         ],
     }
 }
 
 /// Changes of some hundred keys in many blocks.
 fn trie_changes(family: u8) -> Vec<u8> {
-    let bytes = (0..100).flat_map(|i| blockmill_crypto::keccak512(&[family, i]));
+    let bytes = (0..100).flat_map(|i| blockmill_hashes::keccak512(&[family, i]));
     [family].into_iter().chain(bytes).collect()
 }
 
 /// Checks of one operation, made of numbers of every sort.
 fn signature_checks(operation: u8) -> Vec<u8> {
-    let blocks = (0..12).flat_map(|i| blockmill_crypto::keccak512(&[operation, i]));
+    let blocks = (0..12).flat_map(|i| blockmill_hashes::keccak512(&[operation, i]));
     [operation].into_iter().chain(blocks).collect()
 }
 
@@ -267,7 +267,7 @@ fn store(synced: bool) -> Vec<u8> {
         let block = Block::new(number % BLOCKS);
         let (header, body) = (&block.header[..40], &block.body[..]);
         let ends = [header.len() as u32, body.len() as u32];
-        let hash = blockmill_crypto::keccak256(&number.to_le_bytes());
+        let hash = blockmill_hashes::keccak256(&number.to_le_bytes());
         let blocks = Blocks {
             first: number,
             hashes: &[hash],

@@ -1,10 +1,11 @@
 //! Signatures in batches: every way to verify them against one after the other by a library.
 
 use crate::input::Input;
-use blockmill_crypto::{
-    EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant, sha256,
-};
 use blockmill_ethereum::U256;
+use blockmill_hashes::sha256;
+use blockmill_signatures::{
+    EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant,
+};
 use secp256k1::constants::{CURVE_ORDER, FIELD_SIZE};
 use secp256k1::{PublicKey, SecretKey};
 use std::fmt::Debug;

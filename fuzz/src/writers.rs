@@ -1,7 +1,7 @@
 //! The ways to write RLP, which must all give the same bytes and hashes.
 
 use crate::input::Input;
-use blockmill_crypto::{ManyKeccak, keccak256};
+use blockmill_hashes::{ManyKeccak, keccak256};
 use blockmill_rlp::{Encode, Encoder, Item, Reader, U256, Write, hash_each};
 
 /// Levels of a value; below them there are only byte strings.

@@ -14,7 +14,7 @@ pub fn chain_checksum(first: u64, last: u64, tip: &[u8; 32]) -> String {
     bytes[..8].copy_from_slice(&first.to_be_bytes());
     bytes[8..16].copy_from_slice(&last.to_be_bytes());
     bytes[16..].copy_from_slice(tip);
-    format!("chain-sha256:{}", Digits(&blockmill_crypto::sha256(&bytes)))
+    format!("chain-sha256:{}", Digits(&blockmill_hashes::sha256(&bytes)))
 }
 
 #[cfg(test)]

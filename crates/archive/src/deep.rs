@@ -83,7 +83,7 @@ fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
 /// Compares the hash of each header with the one that the archive states.
 pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
     for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
-        let hash = blockmill_crypto::keccak256(header);
+        let hash = blockmill_hashes::keccak256(header);
         if hash != *stated {
             report.damaged(&Error::BadRecord {
                 location: location_of(chunk, Part::Header, i),

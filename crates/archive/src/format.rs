@@ -14,7 +14,7 @@ use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
 use crate::{
     Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer, headers,
-    leveldb, rlp_export, stream,
+    rlp_export, stream,
 };
 
 /// A format that [`Archive`](crate::Archive) reads. The order is that of the table.
@@ -336,7 +336,7 @@ static DUMPS: Properties = Properties {
         Target {
             name: "neo-go",
             help: "A database that neo-go opens and goes on from, of a store of executed blocks",
-            files: Files::Folder(leveldb::is_own_file),
+            files: Files::Folder(blockmill_leveldb::is_own_file),
             least_block: crate::acc::MIN_BLOCK as u64,
             names_network: false,
             output: Output::NeoGoDatabase,

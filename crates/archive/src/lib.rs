@@ -25,7 +25,6 @@ pub mod headers;
 mod input;
 mod inspect;
 mod left_out;
-pub mod leveldb;
 mod listing;
 mod location;
 mod open;

@@ -264,7 +264,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             let Error::Repeated { number: 4, expected, found, before, location } = &error else {
                 panic!("{name}: {error}")
             };
-            let known = blockmill_crypto::keccak256(&header(4));
+            let known = blockmill_hashes::keccak256(&header(4));
             assert_eq!((**expected == known, expected == found), (true, name == "body"));
             assert_eq!(before.offset, blocks(0..=3).len() as u64);
             let start = if inspects == 1 { blocks(0..=5).len() as u64 } else { 0 };
@@ -283,7 +283,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
 fn a_block_with_a_wrong_number_is_left_to_whoever_verifies_it() {
     let folder = tempfile::tempdir().unwrap();
     // it follows block 5 and says that it is block 2
-    let parent = blockmill_crypto::keccak256(&header(5));
+    let parent = blockmill_hashes::keccak256(&header(5));
     let mut child = block(2);
     let at = child.windows(33).position(|bytes| bytes == [&[0xa0][..], &[2; 32]].concat()).unwrap();
     child[at + 1..at + 33].copy_from_slice(&parent);

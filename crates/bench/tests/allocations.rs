@@ -3,7 +3,7 @@
 
 use blockmill_bench::counting::{self, CountingAllocator};
 use blockmill_bench::kinds::rlp::objects;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{
     AccessListEntry, Account, Child, Log, Outcome, PathBuffer, Receipt, Transaction,
     TransactionType, TrieNode,

@@ -5,7 +5,7 @@
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::types::{Amount, Block, hash_blocks};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -50,7 +50,7 @@ fn made(params: &Params, count: usize) -> Vec<[u8; 80]> {
         header[72..76].copy_from_slice(&bits.to_le_bytes());
         for nonce in 0_u32.. {
             header[76..].copy_from_slice(&nonce.to_le_bytes());
-            previous = BlockHash(blockmill_crypto::sha256d(&header));
+            previous = BlockHash(blockmill_hashes::sha256d(&header));
             if U256::from_le_bytes(previous.0) <= target {
                 break;
             }
@@ -66,7 +66,7 @@ fn placed(headers: &[[u8; 80]]) -> Vec<Found> {
         offset: at as u64 * 1_000_000,
         size: 999_992,
         header: *header,
-        hash: BlockHash(blockmill_crypto::sha256d(header)),
+        hash: BlockHash(blockmill_hashes::sha256d(header)),
     };
     headers.iter().enumerate().map(record).collect()
 }

@@ -1,9 +1,9 @@
 //! How fast coins get into a LevelDB database, by our bulk writer and by a general implementation,
 //! and into undo data. The number of coins is the argument.
 
-use blockmill_archive::leveldb::{BulkWriter, Library, Scan};
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin};
 use blockmill_bitcoin::undo;
+use blockmill_leveldb::{BulkWriter, Library, Scan};
 use rusty_leveldb::{DB, Options};
 use std::path::Path;
 use std::time::Instant;
@@ -13,7 +13,7 @@ type Coins = Vec<([u8; 34], Vec<u8>)>;
 fn main() {
     let count = std::env::args().nth(1).map_or(500_000, |count| count.parse().unwrap());
     let entry = |i: u32| {
-        let hash = blockmill_crypto::sha256(&i.to_le_bytes());
+        let hash = blockmill_hashes::sha256(&i.to_le_bytes());
         let mut key = [b'C'; 34];
         key[1..33].copy_from_slice(&hash);
         key[33] = (i % 3) as u8;

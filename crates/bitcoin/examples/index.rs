@@ -60,7 +60,7 @@ fn make(folder: &Path, models: &Path) -> Result<(), Box<dyn Error>> {
         let header = &mut models[model][..80];
         header[4..36].copy_from_slice(&parent);
         header[76..].copy_from_slice(&(nonce as u32).to_le_bytes());
-        parent = blockmill_crypto::sha256d(header);
+        parent = blockmill_hashes::sha256d(header);
         headers.push((model, header.to_vec()));
     }
     let mut random = 1_u64;

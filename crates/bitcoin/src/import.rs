@@ -18,7 +18,7 @@ use crate::sum::Sum;
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_verdict::Progress;
 use commit::Store;

@@ -1,9 +1,9 @@
 //! Every optimisation of the reindex, as a named option (see [`blockmill_pipeline::options`]).
 
 use crate::script::Scripts;
-use blockmill_crypto::Signatures;
 pub use blockmill_pipeline::options::NamedOption;
 use blockmill_pipeline::options::{self, Rung, Table};
+use blockmill_signatures::Signatures;
 
 /// The options, in the order of the ladder.
 pub const OPTIONS: [NamedOption; 9] = [

@@ -284,7 +284,7 @@ fn refuse(case: &Case, options: &Options) {
             Ok(()) => run.damage.join("\n"),
         };
         let (file, offset) = &places[BAD as usize];
-        let id = BlockHash(blockmill_crypto::sha256d(&maker.blocks[BAD as usize][..80]));
+        let id = BlockHash(blockmill_hashes::sha256d(&maker.blocks[BAD as usize][..80]));
         let words = [case.0, file, &format!("byte {offset}"), &format!("block {BAD} ({id})")];
         for word in words {
             assert!(text.contains(word), "{}: no {word:?} in {text:?}", case.0);
@@ -414,7 +414,7 @@ fn bad_signatures_of_real_blocks_are_found() {
         }
         // assumed valid, nobody looks at signatures
         let mut options = options(params.clone());
-        options.assume_valid = Some(BlockHash(blockmill_crypto::sha256d(&bad[height][..80])));
+        options.assume_valid = Some(BlockHash(blockmill_hashes::sha256d(&bad[height][..80])));
         run_well(folder.path(), &options, data.path());
         End::of(data.path(), &options).assert_same(&End::naive(&bad), "assumed valid");
     }
@@ -422,10 +422,10 @@ fn bad_signatures_of_real_blocks_are_found() {
 
 /// The block with a commitment, a merkle root and a nonce that fit.
 fn sealed_again(mut plain: Plain) -> Vec<u8> {
-    let wtxid = |each: &Tx| blockmill_crypto::sha256d(&each.encode(true));
+    let wtxid = |each: &Tx| blockmill_hashes::sha256d(&each.encode(true));
     let wtxids = plain.transactions[1..].iter().map(wtxid);
     let wtxids = root(std::iter::once([0; 32]).chain(wtxids).collect());
-    let commitment = blockmill_crypto::sha256d(&[&wtxids[..], &[0; 32]].concat());
+    let commitment = blockmill_hashes::sha256d(&[&wtxids[..], &[0; 32]].concat());
     let marked = |output: &&mut TxOut| output.script.starts_with(&[0x6a, 0x24, 0xaa, 0x21]);
     let output = plain.transactions[0].outputs.iter_mut().find(marked).unwrap();
     output.script[6..38].copy_from_slice(&commitment);

@@ -7,7 +7,7 @@ use blockmill_bitcoin::body::merkle::Merkle;
 use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_bitcoin::{Hash, Rule, Violation};
-use blockmill_crypto::{ManySha256, sha256d};
+use blockmill_hashes::{ManySha256, sha256d};
 use blockmill_testkit::Random;
 
 /// Everything in force, or nothing.

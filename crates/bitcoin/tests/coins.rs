@@ -9,7 +9,7 @@ use blockmill_bitcoin::{
     coins::{CoinsError, PackedCoin, is_unspendable, key, statistics},
     types::{Coin, OutPoint},
 };
-use blockmill_crypto::{sha256, sha256d};
+use blockmill_hashes::{sha256, sha256d};
 use blockmill_store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
 
 fn open(dir: &tempfile::TempDir) -> (Store, Table, Vec<u8>) {

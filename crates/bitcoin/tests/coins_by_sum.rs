@@ -241,7 +241,7 @@ fn a_coinbase_that_stands_twice_is_an_exception_or_a_fault() {
     (second.commits, second.transactions) = (false, first.transactions);
     maker.push(second);
     maker.extend(3);
-    let hash = BlockHash(blockmill_crypto::sha256d(&maker.blocks[106][..80]));
+    let hash = BlockHash(blockmill_hashes::sha256d(&maker.blocks[106][..80]));
     let kept = Kept::of(&params, &maker.blocks);
     let (run, outcome) = kept.verify();
     assert!(run.unproven.unwrap().contains("again"));

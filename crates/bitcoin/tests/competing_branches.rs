@@ -83,7 +83,7 @@ fn runs_that_end_at_a_height_go_on_where_they_ended() {
         End::of(data.path(), &options).assert_same(&expected, "until");
         let options = Options { level: blockmill_bitcoin::Level::Headers, ..options };
         let run = run_well(folder.path(), &options, tempfile::tempdir().unwrap().path());
-        let hash = BlockHash(blockmill_crypto::sha256d(&maker.blocks[last as usize][..80]));
+        let hash = BlockHash(blockmill_hashes::sha256d(&maker.blocks[last as usize][..80]));
         assert_eq!((run.range, run.blocks), (Some((1, last)), last.into()), "{until}");
         assert_eq!(run.tip.map(|tip| (tip.height, tip.hash)), Some((last, hash)), "{until}");
     }
@@ -120,7 +120,7 @@ fn a_better_branch_with_a_bad_block_is_tried_and_left() {
     bad.extend(50);
     let bad = with_bad_script(bad, 40);
     let expected = End::naive(&good.blocks);
-    let hash = blockmill_crypto::sha256d(&bad.blocks[351][..80]);
+    let hash = blockmill_hashes::sha256d(&bad.blocks[351][..80]);
     for each in WAYS {
         let options = way(each, &params);
         // both at once, and the bad one behind the good one
@@ -158,7 +158,7 @@ fn of_several_bad_branches_each_is_named() {
     let (run, outcome) = run(folder.path(), &options, data.path());
     let text = fault(outcome) + &run.damage.join("\n");
     for (branch, file) in branches.iter().zip(["blk00001.dat", "blk00002.dat"]) {
-        let id = BlockHash(blockmill_crypto::sha256d(&branch.blocks[151][..80])).to_string();
+        let id = BlockHash(blockmill_hashes::sha256d(&branch.blocks[151][..80])).to_string();
         assert!(text.contains(&id) && text.contains(file), "{id} {text}");
     }
     End::of(data.path(), &options).assert_same(&End::naive(&good.blocks), "good");
@@ -250,7 +250,7 @@ fn what_is_assumed_valid_does_not_hide_a_bad_block() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(folder.path(), &params, &maker.blocks, 1 << 20, false);
     let mut options = options(params.clone());
-    options.assume_valid = Some(BlockHash(blockmill_crypto::sha256d(&maker.blocks[161][..80])));
+    options.assume_valid = Some(BlockHash(blockmill_hashes::sha256d(&maker.blocks[161][..80])));
     let (_, outcome) = run(folder.path(), &options, data.path());
     let text = fault(outcome);
     assert!(text.contains("block 151 ") && text.contains("bad-cb-amount"), "{text}");

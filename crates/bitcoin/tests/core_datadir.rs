@@ -1,10 +1,10 @@
 //! Datadirs that Bitcoin Core wrote are read, and what we write is what Core wrote.
 
 use crate::naive_connect::{Chain, Owned, Spent};
-use blockmill_archive::leveldb;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin, OutPoint, Txid};
+use blockmill_leveldb as leveldb;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -136,7 +136,7 @@ fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
 
 /// How the peer shows a block of the best chain.
 fn shown(name: &str, height: usize, block: &[u8]) -> String {
-    let hash = BlockHash(blockmill_crypto::sha256d(&block[..80]));
+    let hash = BlockHash(blockmill_hashes::sha256d(&block[..80]));
     format!("\"{name}\":{{\"height\":{height},\"hash\":\"{hash}\"}}")
 }
 
@@ -322,7 +322,7 @@ fn with_many_tables(folder: &Path, blocks: &[Vec<u8>]) -> (PathBuf, Chain) {
     }
     // coins of no block: Core does not ask where a coin comes from until it is spent
     for i in 0..600_000u32 {
-        let hash = blockmill_crypto::sha256(&i.to_le_bytes());
+        let hash = blockmill_hashes::sha256(&i.to_le_bytes());
         let script = [&[0, 20], &hash[..20]].concat();
         let coin = Owned { height: i % 200, coinbase: false, value: i.into(), script };
         chain.coins.insert(OutPoint { txid: Txid(hash), vout: i % 300 }, coin);
@@ -370,7 +370,7 @@ fn blocks_go_on_in_the_next_file_before_one_is_full() {
     for height in 0..8u32 {
         block[4..36].copy_from_slice(&parent);
         block[68..72].copy_from_slice(&(1000 - height).to_le_bytes());
-        parent = blockmill_crypto::sha256d(&block[..80]);
+        parent = blockmill_hashes::sha256d(&block[..80]);
         writer.block(height, &block, (height > 0).then_some(&[0])).unwrap();
     }
     let written = writer.coins().unwrap().finish().unwrap();

@@ -4,7 +4,7 @@ use crate::naive;
 use crate::naive::Plain;
 use crate::real_blocks;
 use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
-use blockmill_crypto::{ManySha256, sha256d};
+use blockmill_hashes::{ManySha256, sha256d};
 use blockmill_testkit::Random;
 
 /// Each part of `block` is that of `plain`, and so are the ids.

@@ -113,7 +113,7 @@ fn bip94_refuses_periods_that_begin_before_the_last_one_ended() {
             params,
             last,
             &Header(&header),
-            &BlockHash(blockmill_crypto::sha256d(&header)),
+            &BlockHash(blockmill_hashes::sha256d(&header)),
             None,
         )
     };
@@ -152,7 +152,7 @@ fn times_come_after_the_median_and_not_from_the_future() {
             &params,
             &last,
             &Header(&header),
-            &BlockHash(blockmill_crypto::sha256d(&header)),
+            &BlockHash(blockmill_hashes::sha256d(&header)),
             now,
         )
     };
@@ -188,7 +188,7 @@ fn chain(params: &Params, count: u32, step: u32) -> Vec<[u8; 80]> {
     let mut state = parent(0, 1_296_688_602, 0x207f_ffff);
     for height in 1..=count {
         let last = &headers[headers.len() - 1];
-        let (time, previous) = (state.time + step, blockmill_crypto::sha256d(last));
+        let (time, previous) = (state.time + step, blockmill_hashes::sha256d(last));
         let bits = next_bits(params, &state, time).unwrap();
         headers.push(mine(1, &BlockHash(previous), 0, time, bits));
         let first = height.is_multiple_of(params.period());

@@ -28,7 +28,7 @@ fn records(count: usize, files: u32) -> Vec<Found> {
             offset: random.next_u64(),
             size,
             header,
-            hash: BlockHash(blockmill_crypto::sha256d(&header)),
+            hash: BlockHash(blockmill_hashes::sha256d(&header)),
         }
     };
     (0..count).map(record).collect()

@@ -50,7 +50,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
             let (run, outcome, _) = verify(&path, &options);
             outcome.unwrap();
             let end = run.tip.map(|tip| (tip.height, tip.hash));
-            let hash = BlockHash(blockmill_crypto::sha256d(&blocks[last as usize][..80]));
+            let hash = BlockHash(blockmill_hashes::sha256d(&blocks[last as usize][..80]));
             assert_eq!((run.range, end), (Some((20, last)), Some((last, hash))), "{level:?}");
         }
         let (run, outcome, _) =
@@ -58,7 +58,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
         outcome.unwrap();
         assert_eq!((run.range, run.blocks, run.tip), (None, 0, None), "{level:?}");
         let anchor = record.result.anchor.unwrap();
-        let id = BlockHash(blockmill_crypto::sha256d(&blocks[20][..80])).to_string();
+        let id = BlockHash(blockmill_hashes::sha256d(&blocks[20][..80])).to_string();
         assert_eq!((anchor.number, &anchor.hash), (20, &id));
         assert!(record.notes.iter().any(|note| note.contains("all rests on block")));
         // nobody said that it should begin there

@@ -61,7 +61,7 @@ fn first_blocks_and_magics_are_the_known_ones() {
         assert_eq!(header.previous(), BlockHash([0; 32]));
         // one transaction
         assert_eq!(params.genesis[80], 1);
-        assert_eq!(blockmill_crypto::sha256d(&params.genesis[81..]), header.merkle_root());
+        assert_eq!(blockmill_hashes::sha256d(&params.genesis[81..]), header.merkle_root());
         assert_eq!(verify_work(&params, header.bits(), &params.genesis_hash), Ok(()));
         assert!(target(header.bits()).unwrap() <= params.pow_limit);
         assert_eq!(Params::by_magic(magic), Some(params));
@@ -93,7 +93,7 @@ fn signet_with_another_challenge_has_another_magic() {
     assert_eq!(other.genesis_hash, default.genesis_hash);
     assert_eq!(other.assume_valid, None);
     // OP_TRUE: the first bytes of SHA-256d(01 51)
-    assert_eq!(other.magic, blockmill_crypto::sha256d(&[1, 0x51])[..4]);
+    assert_eq!(other.magic, blockmill_hashes::sha256d(&[1, 0x51])[..4]);
     for length in [252_usize, 253, 65_535, 65_536] {
         let mut encoded = match length {
             252 => vec![252],
@@ -102,7 +102,7 @@ fn signet_with_another_challenge_has_another_magic() {
         };
         encoded.resize(encoded.len() + length, 7);
         let params = Params::signet_with(vec![7; length]);
-        assert_eq!(params.magic, blockmill_crypto::sha256d(&encoded)[..4]);
+        assert_eq!(params.magic, blockmill_hashes::sha256d(&encoded)[..4]);
     }
 }
 

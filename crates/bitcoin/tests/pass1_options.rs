@@ -191,7 +191,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
     for nonce in 0..30_u32 {
         block[4..36].copy_from_slice(&parent);
         block[76..80].copy_from_slice(&nonce.to_le_bytes());
-        parent = blockmill_crypto::sha256d(&block[..80]);
+        parent = blockmill_hashes::sha256d(&block[..80]);
         chain.push(block.clone());
     }
     chain.reverse();

@@ -21,7 +21,7 @@ fn random_tree(params: &Params, random: &mut Random) -> Vec<[u8; 80]> {
             let parent = bad[random.below(bad.len())];
             let header = mine(
                 4,
-                &BlockHash(blockmill_crypto::sha256d(&parent)),
+                &BlockHash(blockmill_hashes::sha256d(&parent)),
                 seed,
                 2_000_000_000,
                 0x207f_ffff,
@@ -263,7 +263,7 @@ fn copies_are_tried_in_the_order_of_the_files() {
     let params = easy(100);
     let first = mine(1, &params.genesis_hash, 1, 1_400_000_000, 0x207f_ffff);
     let second =
-        mine(1, &BlockHash(blockmill_crypto::sha256d(&first)), 2, 1_400_000_001, 0x207f_ffff);
+        mine(1, &BlockHash(blockmill_hashes::sha256d(&first)), 2, 1_400_000_001, 0x207f_ffff);
     let records = found(&[first, second, first, second, first, first]);
     let mut tree = Tree::build(&params, records.clone(), None);
     for (left, place) in [(3, 0), (2, 2), (1, 4), (0, 5)] {

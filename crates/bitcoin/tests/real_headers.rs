@@ -22,7 +22,7 @@ fn frames(bytes: &[u8], magic: [u8; 4]) -> Vec<Found> {
             break;
         }
         let header: [u8; 80] = *frame[8..].first_chunk().unwrap();
-        let (offset, hash) = (at as u64 + 8, blockmill_crypto::sha256d(&header));
+        let (offset, hash) = (at as u64 + 8, blockmill_hashes::sha256d(&header));
         found.push(Found { file: 0, offset, size, header, hash: BlockHash(hash) });
         at += 8 + size as usize;
     }

@@ -9,7 +9,7 @@ use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::inspect::{Inspection, inspect};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Level, export};
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 use blockmill_verdict::Status;
 use std::collections::{HashMap, HashSet};
 use std::fs;

@@ -121,7 +121,7 @@ fn a_datadir_of_some_files_is_proven_in_units() {
 fn scripts_that_are_assumed_valid_do_not_run_in_units_either() {
     let kept = chain(72);
     let case = Case::of(&kept, 20_000);
-    let hash = |height: usize| blockmill_crypto::sha256d(&kept.blocks[height][..80]);
+    let hash = |height: usize| blockmill_hashes::sha256d(&kept.blocks[height][..80]);
     let assumed = blockmill_bitcoin::BlockHash(hash(120));
     let options = Options { assume_valid: Some(assumed), ..case.options.clone() };
     let join = case.units.join(&options, None).unwrap();

@@ -115,7 +115,7 @@ fn checksum(text: &str) -> Result<String> {
     }
     document.sort_all_objects();
     let bytes = serde_json::to_vec(&document)?;
-    Ok(Digits(&blockmill_crypto::sha256(&bytes)).to_string())
+    Ok(Digits(&blockmill_hashes::sha256(&bytes)).to_string())
 }
 
 /// A document was changed since it was written.

@@ -177,7 +177,7 @@ fn refused_header_is_named_with_its_rule() {
 }
 
 fn crypto_hash(header: &[u8]) -> [u8; 32] {
-    blockmill_crypto::sha256d(header)
+    blockmill_hashes::sha256d(header)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! is refused before anything is read or made.
 
 use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
-use blockmill_crypto::{Signatures, Variant};
+use blockmill_signatures::{Signatures, Variant};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -124,7 +124,7 @@ fn the_record_tells_the_revision_the_start_and_a_checksum_of_the_blocks() {
         let bytes = [&first.to_be_bytes()[..], &last.to_be_bytes(), &tip].concat();
         let expected = format!(
             "chain-sha256:{}",
-            blockmill_testkit::hex::encode(blockmill_crypto::sha256(&bytes))
+            blockmill_testkit::hex::encode(blockmill_hashes::sha256(&bytes))
         );
         assert_eq!(record["data"]["checksum"], expected, "{record}");
         assert_eq!(verify("--threads 1")["data"]["checksum"], expected);

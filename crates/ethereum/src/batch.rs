@@ -20,7 +20,7 @@ use crate::option_table::Plan;
 use crate::params::ChainSpec;
 use crate::{Address, Hash, Level, U256};
 use blockmill_archive::{Chunk, Packed, Part, Want};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Cancel, Made, NotMade};
 use blockmill_verdict::Hex;
 use bodies::BodyMemory;

@@ -182,7 +182,7 @@ fn verify_transactions_root(
 fn verify_ommers_hash(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), Violation> {
     let hash = match body.ommers.count {
         0 => EMPTY_OMMERS,
-        _ => blockmill_crypto::keccak256(body.ommers.raw),
+        _ => blockmill_hashes::keccak256(body.ommers.raw),
     };
     if hash != *header.ommers_hash {
         return Err(Violation::new(Rule::BodyOmmersHash, Hex(header.ommers_hash), Hex(&hash)));
@@ -232,7 +232,7 @@ pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Vi
     if list.is_empty() {
         return Ok(());
     }
-    let hash = blockmill_crypto::keccak256(list);
+    let hash = blockmill_hashes::keccak256(list);
     match header.block_access_list_hash {
         Some(expected) if *expected == hash => Ok(()),
         Some(expected) => Err(Violation::new(RULE, Hex(expected), Hex(&hash))),

@@ -10,7 +10,7 @@ use crate::header::HeaderView;
 use crate::params::Fork;
 use crate::{Hash, U256};
 use blockmill_archive::ReceiptEncoding;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_store::{ChainStore, OwnedItems, Part};
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::Hex;

@@ -14,7 +14,7 @@ pub use crate::link::Verified;
 use crate::link::{BlockId, Tip};
 use crate::{Address, Hash, Level, U256};
 use blockmill_archive::{Column, Location, Part, ReceiptEncoding};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Cancel, Made, NotMade};
 use blockmill_store::{Blocks, ChainStore, Items};
 use std::borrow::Cow;
@@ -326,7 +326,7 @@ impl Sink {
         let (number, expected) = (tip.number, tip.hash);
         let damaged = |found| Err(Error::StoredBlock { number, expected, found });
         let Some(header) = store.header(number)? else { return damaged(None) };
-        let found = blockmill_crypto::keccak256(&header);
+        let found = blockmill_hashes::keccak256(&header);
         if found != expected {
             return damaged(Some(found));
         }

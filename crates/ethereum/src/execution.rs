@@ -27,7 +27,7 @@ use crate::params::ChainSpec;
 use crate::state::{Changes, Lost, State, StateError, Tries};
 use crate::{Hash, Level};
 use blockmill_archive::Part;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Cancel, Flow, Stages};
 use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;

@@ -58,7 +58,7 @@ impl<'a> HeaderView<'a> {
 
     /// The block hash.
     pub fn hash(&self) -> Hash {
-        blockmill_crypto::keccak256(self.raw)
+        blockmill_hashes::keccak256(self.raw)
     }
 
     /// What the ethash seal signs: the hash of the header without mix hash and nonce.

@@ -11,7 +11,7 @@ use crate::overlap;
 use crate::resume::{self, Beginning};
 pub use crate::run::{Run, Setup};
 use blockmill_archive::{Archive, Reader, Want};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};

@@ -4,9 +4,10 @@ use crate::durable::LogValues;
 use crate::execute::evm::{MachineKeccak, MachineOptions};
 use crate::execute::speculation::Speculate;
 use crate::state::{DiskOptions, FlatStore, HAS_ROCKSDB, RocksDbOptions, StateKind, TrieHashers};
-use blockmill_crypto::{ManyKeccak, Signatures};
+use blockmill_hashes::ManyKeccak;
 pub use blockmill_pipeline::options::NamedOption;
 use blockmill_pipeline::options::{self, Feature, Rung, Table};
+use blockmill_signatures::Signatures;
 use blockmill_store::ReadAhead;
 
 /// What is there in some builds of the program only.

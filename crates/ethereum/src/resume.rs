@@ -151,7 +151,7 @@ fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> R
         let (expected, found) = (Hex(expected).to_string(), Hex(found).to_string());
         Err(blockmill_store::Error::Damaged { path, offset, what, expected, found }.into())
     };
-    let hash = blockmill_crypto::keccak256(header);
+    let hash = blockmill_hashes::keccak256(header);
     if hash != tip.hash {
         return damaged("last header", &tip.hash, &hash);
     }

@@ -3,7 +3,6 @@
 //! the test names, or need execution.
 
 use crate::{networks, vectors};
-use blockmill_crypto::{ManyKeccak, Signatures};
 use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
@@ -16,6 +15,8 @@ use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
 use blockmill_ethereum::transaction_rules::TransactionRules;
 use blockmill_ethereum::transaction_rules::block::BlockTerms;
 use blockmill_ethereum::{Hash, U256};
+use blockmill_hashes::ManyKeccak;
+use blockmill_signatures::Signatures;
 use blockmill_trie::RootBuilder;
 use serde_json::Value;
 use std::collections::HashMap;

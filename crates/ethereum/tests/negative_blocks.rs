@@ -22,7 +22,7 @@ type Counts = BTreeMap<(String, &'static str), usize>;
 fn link(block: &[u8]) -> Option<(Hash, Hash)> {
     let header = Reader::new(block).list().ok()?.item().ok()?;
     let parent = *header.reader().fixed::<32>().ok()?;
-    Some((blockmill_crypto::keccak256(header.raw), parent))
+    Some((blockmill_hashes::keccak256(header.raw), parent))
 }
 
 /// Imports an export of each refused block of a test.

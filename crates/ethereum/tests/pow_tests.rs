@@ -30,7 +30,7 @@ fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
     assert_eq!(cache.as_bytes().len() as u64, vector["cache_size"], "{name}: cache size");
     let pages = blockmill_ethereum::ethash::dataset_pages(0).unwrap();
     assert_eq!(u64::from(pages) * 128, vector["full_size"], "{name}: dataset size");
-    let cache_hash = blockmill_crypto::keccak256(cache.as_bytes());
+    let cache_hash = blockmill_hashes::keccak256(cache.as_bytes());
     assert_eq!(cache_hash, bytes(&vector["cache_hash"]), "{name}: cache hash");
     let plain = naive::hashimoto_light(cache, &seal.seal_hash, seal.nonce);
     assert_eq!(plain.mix_hash, seal.mix_hash, "{name}: plain mix hash");

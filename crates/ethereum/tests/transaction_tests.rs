@@ -3,7 +3,6 @@
 //! real clients executed.
 
 use crate::{networks, vectors};
-use blockmill_crypto::{ManyKeccak, Signatures, Variant};
 use blockmill_ethereum::body::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, Fork};
@@ -14,7 +13,9 @@ use blockmill_ethereum::transaction_rules::{
 };
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType, newest_type};
 use blockmill_ethereum::{Address, U256};
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::{Encode, Error, ErrorKind, Item, Reader};
+use blockmill_signatures::{Signatures, Variant};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::schema::{Names, Table};
-use blockmill_crypto::Sha256;
+use blockmill_hashes::Sha256;
 use blockmill_verdict::Digits;
 use std::fs::File;
 use std::io::Read;

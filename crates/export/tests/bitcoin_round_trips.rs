@@ -47,7 +47,7 @@ fn blocks_of(bytes: &[u8], magic: [u8; 4]) -> HashMap<[u8; 32], Vec<u8>> {
         let Some(size) = rest.get(at + 4..at + 8) else { break };
         let size = u32::from_le_bytes(size.try_into().unwrap()) as usize;
         let Some(raw) = rest.get(at + 8..at + 8 + size) else { break };
-        blocks.insert(blockmill_crypto::sha256d(&raw[..80]), raw.to_vec());
+        blocks.insert(blockmill_hashes::sha256d(&raw[..80]), raw.to_vec());
         rest = &rest[at + 8 + size..];
     }
     blocks

@@ -60,7 +60,7 @@ fn read_back(folder: &Path) -> (Vec<Vec<u8>>, Vec<ReadTransaction>) {
     let (mut all, mut own) = (vec![], vec![]);
     for file in files_of(folder, "blocks") {
         let keep = |hash: Hash, header: Vec<u8>| {
-            assert_eq!(blockmill_crypto::keccak256(&header), hash);
+            assert_eq!(blockmill_hashes::keccak256(&header), hash);
             all.push(header);
             Ok(())
         };
@@ -140,7 +140,7 @@ fn era1_files_are_units_with_the_sum_of_their_file() {
     assert_eq!(manifest.files.len(), 2 * all.len());
     for (entry, path) in manifest.files.iter().zip(paths.iter().flat_map(|path| [path; 6])) {
         let sum =
-            blockmill_verdict::Digits(&blockmill_crypto::sha256(&std::fs::read(path).unwrap()))
+            blockmill_verdict::Digits(&blockmill_hashes::sha256(&std::fs::read(path).unwrap()))
                 .to_string();
         assert_eq!(entry.source_sha256.as_ref(), Some(&sum));
         let table = tables::ALL.into_iter().find(|table| table.name == entry.table).unwrap();

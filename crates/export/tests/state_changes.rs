@@ -74,10 +74,10 @@ struct State {
 impl State {
     fn new(accounts: &[GenesisAccount]) -> Self {
         let by_hash = |account: &GenesisAccount| {
-            (blockmill_crypto::keccak256(&account.code), account.code.clone())
+            (blockmill_hashes::keccak256(&account.code), account.code.clone())
         };
         let mut codes: HashMap<_, _> = accounts.iter().map(by_hash).collect();
-        codes.insert(blockmill_crypto::keccak256(&[]), vec![]);
+        codes.insert(blockmill_hashes::keccak256(&[]), vec![]);
         let by_address = |account: &GenesisAccount| (account.address, account.clone());
         Self { accounts: accounts.iter().map(by_address).collect(), codes }
     }
@@ -112,9 +112,9 @@ impl State {
                     account.nonce = *to;
                 }
                 Change::Code(from, to, code) => {
-                    assert_eq!(blockmill_crypto::keccak256(&account.code), *from);
+                    assert_eq!(blockmill_hashes::keccak256(&account.code), *from);
                     if let Some(code) = code {
-                        assert_eq!(blockmill_crypto::keccak256(code), *to);
+                        assert_eq!(blockmill_hashes::keccak256(code), *to);
                         self.codes.insert(*to, code.clone());
                     }
                     account.code = self.codes[to].clone();

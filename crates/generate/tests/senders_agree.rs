@@ -44,7 +44,8 @@ const DAMAGES: [(Rule, Damage); 7] = [
     (Rule::SignatureV, |tx| tx.v = U256::from(29)),
     (Rule::SignatureChainId, |tx| tx.v += U256::from(2)),
     (Rule::SignatureKey, |tx| {
-        let key = |r: U256| blockmill_crypto::recover(&[1; 32], &r.to_be_bytes(), &[1; 32], false);
+        let key =
+            |r: U256| blockmill_signatures::recover(&[1; 32], &r.to_be_bytes(), &[1; 32], false);
         while key(tx.r).is_ok() {
             tx.r += U256::ONE;
         }
@@ -158,9 +159,9 @@ impl Chain {
 
 /// Settings that differ in who waits for whom, with chunk sizes: each that this machine has.
 fn settings() -> Vec<(Vec<&'static str>, usize)> {
-    let signatures = blockmill_crypto::Variant::ALL
+    let signatures = blockmill_signatures::Variant::ALL
         .into_iter()
-        .filter(|v| blockmill_crypto::Signatures::with(*v).is_some());
+        .filter(|v| blockmill_signatures::Signatures::with(*v).is_some());
     let signatures: Vec<_> = signatures
         .map(|variant| match variant.name() {
             "scalar" => "signatures=scalar",

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
     contract::native_hash,

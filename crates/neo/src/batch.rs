@@ -13,7 +13,7 @@ use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use blockmill_archive::acc;
-use blockmill_crypto::KeyTables;
+use blockmill_signatures::KeyTables;
 use std::time::{Duration, Instant};
 
 /// Blocks on their way through the stages. Each stage fills its part; buffers are used again.

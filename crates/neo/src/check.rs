@@ -12,7 +12,7 @@ use crate::ledger::{self, Facts, STORAGE, TABLE_MEMORY};
 use crate::logs::application;
 use crate::stored;
 use crate::types::{Block, UInt256};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::{ChainStore, TableOptions};
 use std::path::Path;
 

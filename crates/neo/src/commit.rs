@@ -7,7 +7,7 @@ use crate::ledger::{Facts, Ledger, MARK, ROOTS};
 use crate::link::Verified;
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use blockmill_store::{Blocks, ChainStore};
 use std::path::Path;
 

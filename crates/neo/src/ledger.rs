@@ -26,7 +26,7 @@ use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
 use crate::types::UInt256;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

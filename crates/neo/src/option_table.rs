@@ -1,8 +1,9 @@
 //! Every optimisation of the restore, as a named option (see [`blockmill_pipeline::options`]).
 
-use blockmill_crypto::{ManySha256, Signatures};
+use blockmill_hashes::ManySha256;
 pub use blockmill_pipeline::options::NamedOption;
 use blockmill_pipeline::options::{self, Rung, Table};
+use blockmill_signatures::Signatures;
 
 /// Bytes for tables of public keys: some 480 keys. An import stays within what neo-go takes.
 const KEY_TABLES: usize = 40 << 20;

@@ -5,7 +5,7 @@ use crate::execute::engine::Execution;
 use crate::execute::past::{Ended, Past, PastTransaction};
 use crate::ledger::{self, Ledger, Position, SharedStore, conflict_key};
 use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::{Error, TableReader};
 use hashbrown::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};

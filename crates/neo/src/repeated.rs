@@ -10,7 +10,7 @@ use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Error, Fault};
 use crate::types::{self, Block, UInt256};
 use blockmill_archive::acc::{self, Dumps};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// The hashes of blocks that come again in a later dump: 32 bytes of memory each.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application
 use crate::params::Protocol;
 use crate::state::{Base, State, StateTrie, StorageKey};
 use crate::types::{Block, Header, Reader, UInt160, UInt256};
-use blockmill_crypto::{ManySha256, sha256};
+use blockmill_hashes::{ManySha256, sha256};
 use blockmill_store::{ChainStore, Table, TableOptions, Tip};
 use blockmill_verdict::Level;
 use std::path::Path;

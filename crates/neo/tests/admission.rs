@@ -3,7 +3,7 @@
 use crate::dumps;
 use crate::dumps::Dump;
 use crate::witnesses::with_malformed_key;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
     admit::Judge,

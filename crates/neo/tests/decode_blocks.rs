@@ -1,7 +1,7 @@
 //! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
 
 use crate::dumps::{Dump, blocks};
-use blockmill_crypto::{ManySha256, sha256};
+use blockmill_hashes::{ManySha256, sha256};
 use blockmill_neo::types::{Block, Error, SingleTransaction, write};
 
 #[blockmill_testkit::needs(fixtures)]

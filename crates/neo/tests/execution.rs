@@ -5,7 +5,7 @@ use crate::dumps;
 use std::io::{BufRead, BufReader};
 
 use crate::dumps::{Dump, Run, oracle, shown};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
     engine::{Chain, Execution, Trigger},

@@ -6,8 +6,8 @@
 
 use crate::dumps::{Dump, blocks, oracle};
 use blockmill_archive::acc;
-use blockmill_archive::leveldb::Scan;
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
+use blockmill_leveldb::Scan;
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::export::{Written, to_neo_go};

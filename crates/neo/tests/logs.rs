@@ -5,7 +5,7 @@
 //! (`tests/random/README.md`), and random ones that the peer makes anew.
 
 use blockmill_archive::acc;
-use blockmill_archive::leveldb::Scan;
+use blockmill_leveldb::Scan;
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::export::to_neo_go;

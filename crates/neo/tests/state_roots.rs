@@ -2,7 +2,7 @@
 
 use crate::dumps;
 use crate::dumps::{Dump, oracle};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::state::{Base, State, StateTrie, StorageKey, Value};
 use blockmill_neo::types::UInt256;
 

@@ -1,8 +1,9 @@
 //! Standard witnesses, many at once, against one signature after the other.
 
-use blockmill_crypto::{KeyTables, ManySha256, Signatures, Variant, sha256};
+use blockmill_hashes::{ManySha256, sha256};
 use blockmill_neo::types::{PublicKey, UInt160, UInt256, Witness};
 use blockmill_neo::witness::{Signed, Verdict, Verifier, multisig_script, signature_script};
+use blockmill_signatures::{KeyTables, Signatures, Variant};
 use blockmill_testkit::Random;
 use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::ecdsa::{Signature, SigningKey};

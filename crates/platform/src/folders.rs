@@ -1,7 +1,18 @@
-//! Two folders that change their names in one step.
+//! Folders: names that become durable, and two folders that exchange their names in one step.
 
 use std::io;
 use std::path::Path;
+
+/// Makes the names in a folder durable, where the system can open a folder: on Unix.
+///
+/// # Errors
+/// Returns the error of opening or syncing the folder.
+pub fn sync(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
 
 /// Gives folder `a` the name of folder `b` and the other way round, in one step that a kill cannot
 /// divide. Both must be on one file system.

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn names_are_short_and_say_what_it_is() {
         for (long, expected) in [
-            ("blockmill_crypto::keccak::x8::hash", "x8::hash"),
+            ("blockmill_signatures::keccak::x8::hash", "x8::hash"),
             ("core::iter::Iterator::map<alloc::vec::Vec<u8>>", "Iterator::map"),
             ("<blockmill_rlp::List as core::iter::Iterator>::next", "List::next"),
             ("alloc::vec::Vec<T,A>::push", "Vec::push"),

@@ -6,7 +6,7 @@ use crate::measure::{Measure, Notes};
 use crate::two_pass::{Remeasure, TwoPass};
 use crate::window::{Drain, WIDE, Window};
 use alloc::vec::Vec;
-use blockmill_crypto::Keccak256;
+use blockmill_hashes::Keccak256;
 use core::mem::MaybeUninit;
 
 /// Places for the lengths of a type whose lists are known when it is compiled.
@@ -141,7 +141,7 @@ fn absorb<T: Encode + ?Sized>(value: &T, lengths: Option<&[usize]>) -> [u8; 32] 
     // SAFETY: the window wrote so many bytes since it was drained.
     let rest = unsafe { stretch[..filled].assume_init_ref() };
     match sponge.0 {
-        None => blockmill_crypto::keccak256(rest),
+        None => blockmill_hashes::keccak256(rest),
         Some(mut state) => {
             state.update(rest);
             state.finalize()

@@ -4,7 +4,7 @@
 use crate::Encode;
 use crate::encoder::{hash, measured, write_exactly};
 use crate::flat::write_flat;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
@@ -84,7 +84,7 @@ impl Batch {
 ///
 /// let values = [vec![1u64, 2], vec![], vec![3]];
 /// let mut hashes = [[0; 32]; 3];
-/// hash_each(&values, &blockmill_crypto::ManyKeccak::detect(), &mut hashes);
+/// hash_each(&values, &blockmill_hashes::ManyKeccak::detect(), &mut hashes);
 /// assert_eq!(hashes, [values[0].hash(), values[1].hash(), values[2].hash()]);
 /// ```
 ///

@@ -12,7 +12,7 @@
 //! let point = Point { x: 1, y: 1024 };
 //! assert_eq!(point.encode(), [0xc4, 0x01, 0x82, 0x04, 0x00]);
 //! assert_eq!(point.encoded_len(), 5);
-//! assert_eq!(point.hash(), blockmill_crypto::keccak256(&point.encode()));
+//! assert_eq!(point.hash(), blockmill_hashes::keccak256(&point.encode()));
 //! assert_eq!(Point::decode(&point.encode()), Ok(point));
 //! ```
 //!
@@ -48,7 +48,7 @@ mod typed;
 mod window;
 mod write;
 
-pub use blockmill_crypto::ManyKeccak;
+pub use blockmill_hashes::ManyKeccak;
 pub use decode::{Item, Reader, validate};
 pub use encode::Encode;
 pub use encoder::Encoder;

@@ -97,7 +97,7 @@ fn published_vectors_get_the_expected_verdict() {
                     assert_eq!(value_to_write.encode_in_one_pass(), out, "{file} {name}");
                     assert_eq!(
                         value_to_write.hash(),
-                        blockmill_crypto::keccak256(&out),
+                        blockmill_hashes::keccak256(&out),
                         "{file} {name}"
                     );
                     let mut reader = Reader::new(&out);

@@ -1,7 +1,7 @@
 //! Every way to write gives the same bytes as the definition in the Yellow Paper (appendix B), on
 //! values of any shape.
 
-use blockmill_crypto::{ManyKeccak, keccak256};
+use blockmill_hashes::{ManyKeccak, keccak256};
 use blockmill_rlp::{Encode, Encoder, U256, Write, hash_each, validate};
 use blockmill_testkit::Random;
 

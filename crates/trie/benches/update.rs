@@ -4,7 +4,7 @@
 //! `cargo bench -p blockmill-trie --bench update [-- STATES...]`, such as `-- 100000 1000000`.
 //! Times are those of the thread on the CPU. All settings must find the same roots.
 
-use blockmill_crypto::{ManyKeccak, ManySha256};
+use blockmill_hashes::{ManyKeccak, ManySha256};
 use blockmill_testkit::Random;
 use blockmill_trie::codec::{Codec, Ethereum, Neo};
 use blockmill_trie::update::{Changes, Forest, Hashed, TrieId, Update};
@@ -23,7 +23,7 @@ fn now() -> u64 {
 
 /// Keys that are hashes, as those of the state and of storage.
 fn key(number: u64) -> [u8; 32] {
-    blockmill_crypto::keccak256(&number.to_be_bytes())
+    blockmill_hashes::keccak256(&number.to_be_bytes())
 }
 
 /// A block: nine changes of ten are of keys that are there, the others insert and delete.

@@ -29,7 +29,7 @@ impl Reference {
 
     /// Names the encoded `node`.
     pub fn of(node: &[u8]) -> Self {
-        let hash = if node.len() >= 32 { blockmill_crypto::keccak256(node) } else { [0; 32] };
+        let hash = if node.len() >= 32 { blockmill_hashes::keccak256(node) } else { [0; 32] };
         Self::new(node, hash)
     }
 

@@ -12,7 +12,7 @@ use crate::EMPTY_ROOT;
 use crate::branch::{Branch, Reference};
 use crate::nibbles::{MAX_KEY, common_prefix, nibble};
 use crate::part::Hung;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::{PathBuffer, TrieNode};
 use std::mem;
@@ -292,7 +292,7 @@ impl RootBuilder {
             extension.encode_into(nodes);
         }
         let Some(parent) = parent else {
-            self.root = Some(blockmill_crypto::keccak256(&nodes[start..]));
+            self.root = Some(blockmill_hashes::keccak256(&nodes[start..]));
             return;
         };
         let half = nibble(key, parent);
@@ -318,7 +318,7 @@ impl RootBuilder {
         if places.len() < FEW {
             let mut start = 0;
             for (hash, end) in hashes.iter_mut().zip(&*ends) {
-                *hash = blockmill_crypto::keccak256(&nodes[start..*end as usize]);
+                *hash = blockmill_hashes::keccak256(&nodes[start..*end as usize]);
                 start = *end as usize;
             }
         } else {

@@ -22,7 +22,7 @@ pub mod update;
 pub use builder::RootBuilder;
 pub use part::{Part, PartJoiner};
 
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 
 /// The root of a trie without leaves: Keccak-256 of the byte 0x80.
 pub const EMPTY_ROOT: [u8; 32] = [
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn root_without_leaves_is_the_hash_of_the_empty_string() {
-        assert_eq!(EMPTY_ROOT, blockmill_crypto::keccak256(&[0x80]));
+        assert_eq!(EMPTY_ROOT, blockmill_hashes::keccak256(&[0x80]));
         assert_eq!(ordered_root(std::iter::empty()), EMPTY_ROOT);
         assert_eq!(secure_root::<&[u8], &[u8]>([]), EMPTY_ROOT);
     }

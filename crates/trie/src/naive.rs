@@ -49,7 +49,7 @@ fn neo_hash(leaves: &Leaves<'_>) -> [u8; 32] {
             }
         }
     }
-    blockmill_crypto::sha256d(&node)
+    blockmill_hashes::sha256d(&node)
 }
 
 /// The leaves below one node: what is left of each key as half-bytes, and its value.
@@ -58,12 +58,12 @@ type Leaves<'a> = [(&'a [u8], &'a [u8])];
 /// The root of the trie with these leaves.
 pub fn root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
     if leaves.is_empty() {
-        return blockmill_crypto::keccak256(&[0x80]);
+        return blockmill_hashes::keccak256(&[0x80]);
     }
     let halves = |key: &Vec<u8>| key.iter().flat_map(|b| [b >> 4, b & 15]).collect::<Vec<u8>>();
     let keys: Vec<Vec<u8>> = leaves.keys().map(halves).collect();
     let leaves: Vec<_> = keys.iter().map(|k| &k[..]).zip(leaves.values().map(|v| &v[..])).collect();
-    blockmill_crypto::keccak256(&node(&leaves))
+    blockmill_hashes::keccak256(&node(&leaves))
 }
 
 /// The encoding of the node over `leaves`, which are not empty.
@@ -94,7 +94,7 @@ fn reference(leaves: &Leaves<'_>) -> Vec<u8> {
         return string(&[]);
     }
     let node = node(leaves);
-    if node.len() < 32 { node } else { string(&blockmill_crypto::keccak256(&node)) }
+    if node.len() < 32 { node } else { string(&blockmill_hashes::keccak256(&node)) }
 }
 
 fn hex_prefix(path: &[u8], leaf: bool) -> Vec<u8> {

@@ -32,7 +32,7 @@ fn hashed_keys_give_the_same_root_by_every_way() {
     for count in [1, 2, 3, 17, 400] {
         let accounts: Vec<_> = (0..count).map(|_| (random.bytes(20), random.bytes(70))).collect();
         let hashed: BTreeMap<[u8; 32], Vec<u8>> =
-            accounts.iter().map(|(k, v)| (blockmill_crypto::keccak256(k), v.clone())).collect();
+            accounts.iter().map(|(k, v)| (blockmill_hashes::keccak256(k), v.clone())).collect();
         let root = root_of_sorted(hashed.iter().map(|(k, v)| (*k, v)));
         assert_eq!(root, naive::root(&hashed.into_iter().map(|(k, v)| (k.to_vec(), v)).collect()));
         assert_eq!(root, secure_root(accounts));

@@ -1,6 +1,6 @@
 //! Neo's state trie: against the definition, and against the roots of neo-go.
 
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_testkit::Random;
 use blockmill_testkit::hex::decode;
 use blockmill_trie::codec::Neo;
@@ -78,7 +78,7 @@ fn check_reads(forest: &Forest<Neo>, trie: TrieId, leaves: &BTreeMap<Vec<u8>, Ve
         assert_eq!(forest.get(trie, key).unwrap().as_ref(), Some(value));
         let proof = forest.prove(trie, key).unwrap();
         let root = forest.root(trie).unwrap();
-        assert_eq!(blockmill_crypto::sha256d(&proof[0]), root);
+        assert_eq!(blockmill_hashes::sha256d(&proof[0]), root);
         let mut witness = Witness::new(&Neo::new(), proof.iter().map(|node| &node[..]));
         let mut other = Forest::new(Neo::new());
         let partial = other.plant(root, &mut witness).unwrap();

@@ -37,7 +37,7 @@ fn steps(input: &Value) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
 fn changed_root(input: &Value, is_secure: bool) -> [u8; 32] {
     let mut steps = steps(input);
     if is_secure {
-        steps.iter_mut().for_each(|(key, _)| *key = blockmill_crypto::keccak256(key).to_vec());
+        steps.iter_mut().for_each(|(key, _)| *key = blockmill_hashes::keccak256(key).to_vec());
     }
     let mut forest = Forest::new(Ethereum::new());
     let [one, all] = [(); 2].map(|()| forest.create().unwrap());

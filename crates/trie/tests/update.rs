@@ -1,7 +1,7 @@
 //! Tries that change, against the definition: random inserts, updates, deletes and wipes in many
 //! tries, with all kinds of keys.
 
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_testkit::Random;
 use blockmill_trie::codec::Ethereum;
 use blockmill_trie::naive;
@@ -24,7 +24,7 @@ enum Keys {
 fn key(keys: Keys, random: &mut Random, pool: usize) -> Vec<u8> {
     match keys {
         Keys::Hashed => {
-            blockmill_crypto::keccak256(&(random.below(pool) as u64).to_le_bytes()).to_vec()
+            blockmill_hashes::keccak256(&(random.below(pool) as u64).to_le_bytes()).to_vec()
         }
         Keys::Alike => {
             let mut key = vec![0x11; 32];
@@ -50,7 +50,7 @@ fn value(random: &mut Random) -> Vec<u8> {
         value.push(0xa0);
         value.extend(blockmill_trie::EMPTY_ROOT);
         value.push(0xa0);
-        value.extend(blockmill_crypto::keccak256(&[]));
+        value.extend(blockmill_hashes::keccak256(&[]));
     }
     value
 }
@@ -210,7 +210,7 @@ fn removed_tries_leave_their_memory_and_their_number() {
     let mut forest = Forest::new(Ethereum::new());
     let tries = [(); 2].map(|()| forest.create().unwrap());
     let keys: Vec<_> =
-        (0..500_u32).map(|i| blockmill_crypto::keccak256(&i.to_be_bytes())).collect();
+        (0..500_u32).map(|i| blockmill_hashes::keccak256(&i.to_be_bytes())).collect();
     let fill = |forest: &mut Forest<_>, trie| {
         let updates: Vec<_> =
             keys.iter().map(|key| Update { trie, key, value: Some(key) }).collect();

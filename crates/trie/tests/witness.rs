@@ -83,7 +83,7 @@ fn real_witnesses_give_tries_that_can_be_read_proved_and_changed() {
             for (key, value) in &known {
                 assert_eq!(forest.get(trie, key).unwrap().as_ref(), Some(value), "{file}");
                 let proof = forest.prove(trie, key).unwrap();
-                assert_eq!(blockmill_crypto::keccak256(&proof[0]), root, "{file}");
+                assert_eq!(blockmill_hashes::keccak256(&proof[0]), root, "{file}");
             }
             // other values, and the old ones again
             let other = random.bytes(40);
@@ -114,7 +114,7 @@ fn full() -> (Forest<Ethereum>, TrieId, Vec<[u8; 32]>) {
     let mut forest = Forest::new(Ethereum::new());
     let trie = forest.create().unwrap();
     let keys: Vec<_> =
-        (0..400_u32).map(|i| blockmill_crypto::keccak256(&i.to_be_bytes())).collect();
+        (0..400_u32).map(|i| blockmill_hashes::keccak256(&i.to_be_bytes())).collect();
     let updates: Vec<_> =
         keys.iter().map(|key| Update { trie, key, value: Some(&key[..9]) }).collect();
     forest.update(&Changes { wiped: &[], updates: &updates }).unwrap();
@@ -132,7 +132,7 @@ fn what_is_not_known_is_named_by_its_hash() {
     assert_eq!(partial.get(planted, &keys[0]), forest.get(trie, &keys[0]));
     let elsewhere = keys.iter().find(|key| key[0] >> 4 != keys[0][0] >> 4).unwrap();
     let missing = forest.prove(trie, elsewhere).unwrap();
-    let expected = Error::Unknown(blockmill_crypto::keccak256(&missing[1]));
+    let expected = Error::Unknown(blockmill_hashes::keccak256(&missing[1]));
     assert_eq!(partial.get(planted, elsewhere), Err(expected.clone()));
     let update = Update { trie: planted, key: elsewhere, value: Some(b"new") };
     let result = partial.update(&Changes { wiped: &[], updates: &[update] });
@@ -154,7 +154,7 @@ fn a_deletion_that_merges_with_an_unknown_node_names_it() {
     let planted = partial.plant(root, &mut witness).unwrap();
     let delete = [Update { trie: planted, key: &one, value: None }];
     let result = partial.update(&Changes { wiped: &[], updates: &delete });
-    assert_eq!(result, Err(Error::Unknown(blockmill_crypto::keccak256(&sibling))));
+    assert_eq!(result, Err(Error::Unknown(blockmill_hashes::keccak256(&sibling))));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn no_damage_to_a_witness_makes_more_than_an_error() {
         // the root itself is damaged, and named by its new hash
         let at = random.below(proof[0].len());
         proof[0][at] = random.pick(&[0x00, 0x20, 0x80, 0xa0, 0xc0, 0xf8, 0xff]);
-        let root = blockmill_crypto::keccak256(&proof[0]);
+        let root = blockmill_hashes::keccak256(&proof[0]);
         let mut witness = Witness::new(&Ethereum::new(), proof.iter().map(|node| &node[..]));
         let mut partial = Forest::new(Ethereum::new());
         match partial.plant(root, &mut witness) {

@@ -94,11 +94,11 @@ fn nodes() -> Vec<Vec<u8>> {
     let genesis = &chain().genesis;
     let accounts = genesis.accounts().expect("accounts");
     let leaf = |account: &blockmill_ethereum::params::genesis::GenesisAccount| {
-        let code_hash = blockmill_crypto::keccak256(&account.code);
-        let storage_root = &blockmill_crypto::keccak256(&[0x80]);
+        let code_hash = blockmill_hashes::keccak256(&account.code);
+        let storage_root = &blockmill_hashes::keccak256(&[0x80]);
         let (nonce, balance) = (account.nonce, account.balance);
         let value = Account { nonce, balance, storage_root, code_hash: &code_hash }.encode();
-        (blockmill_crypto::keccak256(&account.address), value)
+        (blockmill_hashes::keccak256(&account.address), value)
     };
     let leaves: Vec<_> = accounts.iter().map(leaf).collect();
     let mut forest = Forest::new(Ethereum::new());
@@ -230,7 +230,7 @@ fn snapshot(accounts: u64, slots: u64) -> Vec<u8> {
         state.restore_code(code);
         let id = state.restore_account(&[nonce as u8; 20], Some(account)).expect("few accounts");
         for slot in 0..slots / (nonce + 1) {
-            let word = U256::from_be_bytes(blockmill_crypto::keccak256(&slot.to_be_bytes()));
+            let word = U256::from_be_bytes(blockmill_hashes::keccak256(&slot.to_be_bytes()));
             state.restore_slot(id, word, word >> (slot % 250) as usize);
         }
     }

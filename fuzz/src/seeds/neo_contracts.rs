@@ -13,7 +13,7 @@ pub fn nefs() -> Vec<Vec<u8>> {
 fn with_checksum(nef: &Nef) -> Vec<u8> {
     let mut bytes = nef.encode();
     let end = bytes.len() - 4;
-    let sum = blockmill_crypto::sha256d(&bytes[..end]);
+    let sum = blockmill_hashes::sha256d(&bytes[..end]);
     bytes[end..].copy_from_slice(&sum[..4]);
     bytes
 }

@@ -3,7 +3,7 @@
 use blockmill_verdict::Digits;
 use std::fmt;
 
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 
 /// A network. The magic is that of its peer-to-peer messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{BlockLocation, FRAME, Network, XOR_FILE, XorKey};
 use crate::Error;
-use crate::leveldb;
 use crate::output::{OutputFolder, is_numbered};
+use blockmill_leveldb as leveldb;
 
 /// Records are collected up to this size before they are written.
 const BUFFER: usize = 1 << 20;

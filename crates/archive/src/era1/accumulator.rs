@@ -1,7 +1,7 @@
 //! The accumulator of an era: SSZ `hash_tree_root` of `List[HeaderRecord, 8192]`, where a record
 //! is block hash and total difficulty after the block (portal network, historical hashes).
 
-use blockmill_crypto::Sha256;
+use blockmill_hashes::Sha256;
 
 /// Blocks in a full era, and the most that one file holds.
 pub const ERA_BLOCKS: usize = 8192;

@@ -93,7 +93,7 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     let last = layout.first + layout.blocks() as u64 - 1;
     check_blocks(path, layout.first..=last, report, |chunk: &Chunk, _| {
         for (header, total) in chunk.headers.iter().zip(&chunk.total_difficulties) {
-            accumulator.push(&blockmill_crypto::keccak256(header), total);
+            accumulator.push(&blockmill_hashes::keccak256(header), total);
         }
     });
     // With blocks missing the root says nothing more.

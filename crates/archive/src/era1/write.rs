@@ -209,7 +209,7 @@ impl EraFile {
         put_header(&mut self.buffer, TOTAL_DIFFICULTY, 32);
         self.buffer.extend(total.iter().rev());
         // The caller ends a file at each multiple of 8,192, so it never has more blocks.
-        self.accumulator.push(&blockmill_crypto::keccak256(header), &total);
+        self.accumulator.push(&blockmill_hashes::keccak256(header), &total);
         self.flush()
     }
 

@@ -50,7 +50,7 @@ fn what_is_written_is_read_again_in_both_layouts() {
         let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();
         assert_eq!((chunks.len(), chunks[0].first), (1, Some(0)));
         assert!(same_blocks(&chunks[0], &written));
-        let hashes: Vec<_> = written.headers.iter().map(blockmill_crypto::keccak256).collect();
+        let hashes: Vec<_> = written.headers.iter().map(blockmill_hashes::keccak256).collect();
         assert_eq!(chunks[0].stated_hashes, hashes);
         let totals = if layout == Layout::Geth19 { &written.total_difficulties[..] } else { &[] };
         assert_eq!(chunks[0].total_difficulties, totals);
@@ -357,7 +357,7 @@ fn folders_of_both_geth_versions_open_at_each_level_and_hold_16384_blocks() {
         assert_eq!(count(|chunk| chunk.receipts.len()), 16_384, "{name}");
         assert_eq!(count(|chunk| chunk.total_difficulties.len()), totals, "{name}");
         for (header, stated) in chunks[3].headers.iter().zip(&chunks[3].stated_hashes).step_by(64) {
-            assert_eq!(blockmill_crypto::keccak256(header), *stated);
+            assert_eq!(blockmill_hashes::keccak256(header), *stated);
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Which file a path leads to, as far as the system tells.
 
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-use blockmill_platform::files;
+use blockmill_platform::{files, folders};
 
 use crate::Error;
 
@@ -73,10 +72,5 @@ pub fn sync_folder_of(path: &Path) -> Result<(), Error> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    // only on Unix can a folder be opened and synced
-    if cfg!(unix) {
-        let sync = File::open(folder).and_then(|folder| folder.sync_all());
-        sync.map_err(Error::io("cannot sync", folder))?;
-    }
-    Ok(())
+    folders::sync(folder).map_err(Error::io("cannot sync", folder))
 }

@@ -147,7 +147,7 @@ fn digest(folder: &Path, files: &[FileEntry]) -> Result<u64> {
         for cells in TableReader::open(&folder.join(&file.file), &tables::TRANSACTIONS)? {
             let cells = cells?;
             for row in 0..cells.rows() {
-                let hash = blockmill_crypto::sha256(text(&cells, row)?.as_bytes());
+                let hash = blockmill_hashes::sha256(text(&cells, row)?.as_bytes());
                 let first = hash.first_chunk().context("a hash of 8 bytes or more")?;
                 sum = sum.wrapping_add(u64::from_be_bytes(*first));
             }

@@ -93,7 +93,7 @@ fn state(leaves: u64, slots: u64) -> Result<State> {
     state.restore_code(code);
     while left > 0 {
         number += 1;
-        let seed = blockmill_crypto::keccak256(&number.to_be_bytes());
+        let seed = blockmill_hashes::keccak256(&number.to_be_bytes());
         let [address @ .., _, _, _, _, _, _, _, _, _, _, _, _] = seed;
         let balance = U256::from(number).pow(U256::from(number % 7));
         let plain = Account { nonce: number % 50, balance, ..Account::default() };
@@ -105,7 +105,7 @@ fn state(leaves: u64, slots: u64) -> Result<State> {
             continue;
         }
         for slot in 0..slots.min(left) {
-            let key = blockmill_crypto::keccak256(&[&seed[..], &slot.to_be_bytes()].concat());
+            let key = blockmill_hashes::keccak256(&[&seed[..], &slot.to_be_bytes()].concat());
             let value = match slot % 3 {
                 0 => U256::from(slot + 1),
                 1 => U256::from_be_bytes(key) >> 96usize,

@@ -1,7 +1,7 @@
 //! Merkle roots of transaction ids, level by level in lanes.
 
 use crate::Hash;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// A root, and whether the same root could belong to another list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Merkle {
         self.next.resize(pairs.len(), Hash::default());
         self.hasher.sha256d_64(pairs, &mut self.next);
         if let (1, Some(last)) = (nodes.len() % 2, nodes.last()) {
-            self.next.push(blockmill_crypto::sha256d([*last, *last].as_flattened()));
+            self.next.push(blockmill_hashes::sha256d([*last, *last].as_flattened()));
         }
         nodes.as_chunks::<2>().0.iter().any(|[left, right]| left == right)
     }

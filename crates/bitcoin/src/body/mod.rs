@@ -18,7 +18,7 @@ use crate::header::Header;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
 use crate::types::Block;
 use crate::{Hash, Rule};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_verdict::Reversed;
 
 /// The shortest output script that holds a commitment.
@@ -111,7 +111,7 @@ impl Bodies {
             return Err(Violation::of_transaction(rule, 0, expected, found));
         };
         let root = self.merkle.root(&block.wtxids).hash;
-        let found = blockmill_crypto::sha256d([root, *nonce].as_flattened());
+        let found = blockmill_hashes::sha256d([root, *nonce].as_flattened());
         if found != stated {
             return Err(Violation::new(
                 Rule::WitnessCommitment,

@@ -147,7 +147,7 @@ pub fn write_script(out: &mut Vec<u8>, script: &[u8]) {
 
 /// Only what is on the curve can be found again from x and the parity of y.
 fn is_key(key: &[u8]) -> bool {
-    key.try_into().is_ok_and(blockmill_crypto::is_public_key)
+    key.try_into().is_ok_and(blockmill_signatures::is_public_key)
 }
 
 /// Takes a script off the front. Short forms are written out into `written`.
@@ -183,7 +183,7 @@ pub(crate) fn read_script<'a, 'bytes: 'a>(
         }
         _ => {
             let x = take::<32>(from, what)?;
-            let key = blockmill_crypto::uncompress_public_key(x, kind == 5);
+            let key = blockmill_signatures::uncompress_public_key(x, kind == 5);
             written[0] = 65;
             written[1..66].copy_from_slice(&key.ok_or(Malformed::NoPoint)?);
             written[66] = CHECKSIG;

@@ -1,6 +1,6 @@
 //! Statistics over all coins, as `gettxoutsetinfo` of Bitcoin Core gives them.
 
-use blockmill_crypto::{Sha256, sha256};
+use blockmill_hashes::{Sha256, sha256};
 use blockmill_store::Table;
 
 use super::{CoinsError, PackedCoin};

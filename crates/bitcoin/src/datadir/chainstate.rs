@@ -5,7 +5,7 @@ use super::{Error, XorKey};
 use crate::BlockHash;
 use crate::coins::compress::{CoinReader, Malformed, read_varint, take, write_coin, write_varint};
 use crate::types::{Coin, OutPoint, Txid};
-use blockmill_archive::leveldb::{BulkWriter, Library, Loaded, Scan};
+use blockmill_leveldb::{BulkWriter, Library, Loaded, Scan};
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use super::flat::file_name;
 use super::{Datadir, Error};
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, undo};
-use blockmill_archive::leveldb;
+use blockmill_leveldb as leveldb;
 use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, Hash};
-use blockmill_archive::leveldb;
+use blockmill_leveldb as leveldb;
 use blockmill_verdict::{Reversed, Status};
 use std::io;
 use std::path::{Path, PathBuf};

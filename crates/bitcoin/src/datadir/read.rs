@@ -6,7 +6,7 @@ use super::flat::file_name;
 use super::{Error, XorKey, read_file};
 use crate::coins::compress::{Malformed, take};
 use crate::{BlockHash, undo};
-use blockmill_archive::leveldb::Scan;
+use blockmill_leveldb::Scan;
 use blockmill_platform::files;
 use std::collections::HashMap;
 use std::fs::File;

@@ -9,8 +9,8 @@ use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
 use crate::types::{Coin, OutPoint};
 use crate::{BlockHash, undo};
-use blockmill_archive::leveldb::{BulkWriter, Library};
 use blockmill_archive::output::OutputFolder;
+use blockmill_leveldb::{BulkWriter, Library};
 use std::fs;
 use std::path::{Path, PathBuf};
 

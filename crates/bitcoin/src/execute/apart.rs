@@ -14,7 +14,7 @@ use crate::fault::{Cause, Error};
 use crate::types::hash_blocks;
 use crate::verified::Making;
 use blockmill_archive::blkdat::BlockLocation;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Made, NotMade};
 
 /// Some blocks on their way.

@@ -14,7 +14,7 @@ use crate::index::path::Path;
 use crate::options::Options;
 use crate::types::Block;
 use crate::verified::Making;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Made, NotMade, Stages};
 use blockmill_store::{Table, TableReader};
 use std::time::{Duration, Instant};

@@ -10,7 +10,8 @@ use crate::params::{Params, Rules};
 use crate::script::{self, Scripts};
 use crate::sum::Sum;
 use crate::types::Block;
-use blockmill_crypto::{ManySha256, Signatures};
+use blockmill_hashes::ManySha256;
+use blockmill_signatures::Signatures;
 
 /// What all blocks of a run are held to, and what for.
 pub(crate) struct Terms<'a> {

@@ -8,7 +8,7 @@ use crate::execute::place::{Place, Terms};
 use crate::execute::read::Blocks;
 use crate::fault::Cause;
 use crate::types::{Amount, Block, Coin, hash_blocks};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::Fetched;
 
 /// The second phase: what the coins have to know of the blocks.

@@ -59,9 +59,9 @@ impl Header<'_> {
         Claims { version: self.version(), time: self.time(), bits: self.bits() }
     }
 
-    /// The block's hash. For many headers at once use `blockmill_crypto::ManySha256::sha256d_80`.
+    /// The block's hash. For many headers at once use `blockmill_hashes::ManySha256::sha256d_80`.
     pub fn hash(&self) -> BlockHash {
-        BlockHash(blockmill_crypto::sha256d(self.0))
+        BlockHash(blockmill_hashes::sha256d(self.0))
     }
 
     #[inline]

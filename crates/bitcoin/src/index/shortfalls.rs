@@ -304,5 +304,5 @@ fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<Bloc
     let mut header = vec![];
     let whole = damage.length >= FRAME + HEADER_BYTES as u64;
     whole.then(|| reader.read(location, &mut header).ok()).flatten()?;
-    Some(BlockHash(blockmill_crypto::sha256d(&header)))
+    Some(BlockHash(blockmill_hashes::sha256d(&header)))
 }

@@ -10,7 +10,7 @@ use crate::run::Spare;
 use crate::script;
 use crate::types::{Block, hash_blocks};
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;

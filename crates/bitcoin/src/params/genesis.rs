@@ -40,11 +40,11 @@ impl Genesis {
         block.extend(1_i32.to_le_bytes());
         block.extend([0; 32]);
         // one transaction: its id is the root
-        block.extend(blockmill_crypto::sha256d(&coinbase));
+        block.extend(blockmill_hashes::sha256d(&coinbase));
         for number in [self.time, self.bits, self.nonce] {
             block.extend(number.to_le_bytes());
         }
-        let hash = BlockHash(blockmill_crypto::sha256d(&block));
+        let hash = BlockHash(blockmill_hashes::sha256d(&block));
         block.push(1);
         block.extend(coinbase);
         (block, hash)

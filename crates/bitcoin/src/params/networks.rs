@@ -238,7 +238,7 @@ fn signet_magic(challenge: &[u8]) -> [u8; 4] {
         }
     }
     encoded.extend(challenge);
-    let [a, b, c, d, ..] = blockmill_crypto::sha256d(&encoded);
+    let [a, b, c, d, ..] = blockmill_hashes::sha256d(&encoded);
     [a, b, c, d]
 }
 

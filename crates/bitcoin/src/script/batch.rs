@@ -4,7 +4,7 @@ use super::library::Library;
 use super::templates::{Checks, Indexes, Templates};
 use super::{Flags, Form, Reason, Spend, SpentCoin};
 use crate::types::Block;
-use blockmill_crypto::Signatures;
+use blockmill_signatures::Signatures;
 use std::fmt;
 use std::ops::Range;
 

@@ -8,7 +8,7 @@
 //! checks on average, of the 4 that are possible.
 
 use super::pushes::MOST_KEYS;
-use blockmill_crypto::{EcdsaCheck, Key, Signatures};
+use blockmill_signatures::{EcdsaCheck, Key, Signatures};
 
 /// A signature and what it signs.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! The parts of the standard forms: pushes in their shortest form, multisig scripts, witnesses.
 
 use super::signature;
-use blockmill_crypto::Key;
+use blockmill_signatures::Key;
 
 pub(super) const OP_CHECKSIG: u8 = 0xac;
 const OP_CHECKMULTISIG: u8 = 0xae;

@@ -3,7 +3,7 @@
 //! What the inputs of a transaction share is worked out once, on first use, and kept here; the
 //! buffers are reused from transaction to transaction, so that an input takes no heap memory.
 
-use blockmill_crypto::{Sha256, sha256, sha256d};
+use blockmill_hashes::{Sha256, sha256, sha256d};
 
 use super::pushes::Operations;
 use super::spend::{Spend, compact_size};

@@ -1,6 +1,6 @@
 //! ECDSA signatures and keys as they stand in scripts and witnesses.
 
-use blockmill_crypto::Key;
+use blockmill_signatures::Key;
 
 /// Shorter signatures are left to the library. It finds a signature inside the script that it
 /// signs (such a script is hashed without it): the pushes that the standard forms contain are

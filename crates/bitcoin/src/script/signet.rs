@@ -7,7 +7,7 @@ use super::{Flags, Reason};
 use crate::Hash;
 use crate::body::merkle::Merkle;
 use crate::types::{Block, Span};
-use blockmill_crypto::{ManySha256, sha256d};
+use blockmill_hashes::{ManySha256, sha256d};
 use std::{fmt, iter};
 
 /// What begins the solution in its push.

@@ -2,7 +2,8 @@
 
 use super::sighash::tagged;
 use super::spend::compact_size;
-use blockmill_crypto::{Sha256, TweakCheck};
+use blockmill_hashes::Sha256;
+use blockmill_signatures::TweakCheck;
 
 /// The leaf version of BIP342, parity bit cleared.
 const TAPSCRIPT: u8 = 0xc0;

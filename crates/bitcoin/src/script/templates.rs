@@ -12,7 +12,8 @@ use super::signature::{self, EcdsaSignature};
 use super::taproot::Tags;
 use super::{Flags, Spend};
 use crate::types::Witness;
-use blockmill_crypto::{EcdsaCheck, SchnorrCheck, TweakCheck, sha256};
+use blockmill_hashes::sha256;
+use blockmill_signatures::{EcdsaCheck, SchnorrCheck, TweakCheck};
 use ripemd::{Digest, Ripemd160};
 
 const OP_IF: u8 = 0x63;

@@ -23,7 +23,7 @@ use crate::fault::Error;
 use crate::params::Params;
 use crate::types::Txid;
 use crate::{BlockHash, Hash};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_verdict::counted;
 use ruint::aliases::U256;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub(crate) struct Total {
 /// A salt that nobody can know before: who wrote the files cannot have chosen coins by their
 /// hashes under it.
 pub(crate) fn new_salt() -> Result<Hash, Error> {
-    Ok(blockmill_crypto::secret().ok_or(Unproven::NoSecret)?)
+    Ok(blockmill_signatures::secret().ok_or(Unproven::NoSecret)?)
 }
 
 impl<'a> Sum<'a> {

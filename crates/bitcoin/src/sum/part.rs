@@ -2,7 +2,7 @@
 
 use crate::Hash;
 use crate::coins::Key;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use ruint::aliases::U256;
 
 /// Bytes of coins that are hashed together: many lanes full, and few enough for the second-level
@@ -121,7 +121,7 @@ mod tests {
         let naive = coins.iter().fold(U256::ZERO, |sum, coin| {
             let length = (coin.len() as u32).to_le_bytes();
             let message = [&salt[..], &[5; 36], &length, coin].concat();
-            sum.wrapping_add(U256::from_le_bytes(blockmill_crypto::sha256(&message)))
+            sum.wrapping_add(U256::from_le_bytes(blockmill_hashes::sha256(&message)))
         });
         let created: Vec<_> = coins.iter().map(|coin| (5, &coin[..])).collect();
         assert_eq!(sum(salt, &created, &[]), naive);

@@ -3,7 +3,7 @@
 use super::{Block, BlockHash, Transaction};
 use crate::Hash;
 use crate::header::HEADER_BYTES;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// Messages are ordered by their length in steps of 64 bytes, up to so many.
 const LENGTHS: usize = 256;

@@ -16,7 +16,7 @@ pub use hash::{BlockHash, Hash, Txid};
 pub use ids::hash_blocks;
 pub use witness::Witness;
 
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use std::ops::Range;
 use std::slice;
 

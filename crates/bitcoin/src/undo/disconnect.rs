@@ -13,7 +13,7 @@ use crate::types::{Block, Coin};
 use crate::undo;
 use crate::{Rule, Violation};
 use blockmill_archive::blkdat::{BlockFiles, BodyReader};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_verdict::Reversed;
 
 /// Files that stay open while bodies are read.

@@ -6,7 +6,7 @@ pub(crate) mod disconnect;
 use crate::coins::compress::{self, CoinReader, Malformed, read_varint, take};
 use crate::types::Coin;
 use crate::{BlockHash, Hash};
-use blockmill_crypto::{Sha256, sha256};
+use blockmill_hashes::{Sha256, sha256};
 
 /// Appends the undo data of a block.
 ///

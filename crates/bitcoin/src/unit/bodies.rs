@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::params::Rules;
 use crate::sum::{Places, Sum, Undo};
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Made, NotMade, Stages};
 use blockmill_verdict::Status;
 use std::path::PathBuf;

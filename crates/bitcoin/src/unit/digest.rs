@@ -4,7 +4,7 @@ use super::documents::{Coins, Headers, Hex, Source};
 use crate::BlockHash;
 use crate::fault::Error;
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_crypto::Sha256;
+use blockmill_hashes::Sha256;
 use blockmill_platform::files;
 use blockmill_verdict::Digits;
 use std::fs::File;

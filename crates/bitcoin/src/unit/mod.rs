@@ -98,7 +98,7 @@ fn record(found: &Found, announced: Option<u32>) -> Record {
 impl Record {
     /// The record, of a file with this index.
     fn found(&self, file: u32) -> Found {
-        let (header, hash) = (self.header.0, BlockHash(blockmill_crypto::sha256d(&self.header.0)));
+        let (header, hash) = (self.header.0, BlockHash(blockmill_hashes::sha256d(&self.header.0)));
         Found { file, offset: self.offset, size: self.size, header, hash }
     }
 }

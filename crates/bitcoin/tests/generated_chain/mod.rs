@@ -7,7 +7,7 @@ use crate::generated_headers::Random;
 use crate::naive::{Plain, Tx, TxIn, TxOut};
 use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::params::Params;
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 use std::collections::VecDeque;
 
 /// What each transaction pays.
@@ -42,10 +42,10 @@ pub fn locked(lock: Lock, script: &[u8]) -> Vec<u8> {
         Lock::Plain => script.to_vec(),
         Lock::Script => {
             let hash =
-                <ripemd::Ripemd160 as ripemd::Digest>::digest(blockmill_crypto::sha256(script));
+                <ripemd::Ripemd160 as ripemd::Digest>::digest(blockmill_hashes::sha256(script));
             [&[0xa9, 20][..], &hash, &[0x87]].concat()
         }
-        Lock::Witness => [&[0, 32][..], &blockmill_crypto::sha256(script)].concat(),
+        Lock::Witness => [&[0, 32][..], &blockmill_hashes::sha256(script)].concat(),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn mine(version: i32, previous: &BlockHash, seed: u64, time: u32, bits: u32)
     let target = target(bits).unwrap();
     for nonce in 0_u32.. {
         header[76..].copy_from_slice(&nonce.to_le_bytes());
-        if U256::from_le_bytes(blockmill_crypto::sha256d(&header)) <= target {
+        if U256::from_le_bytes(blockmill_hashes::sha256d(&header)) <= target {
             break;
         }
     }
@@ -58,7 +58,7 @@ pub fn found(headers: &[[u8; 80]]) -> Vec<Found> {
         offset: 8 + at as u64 * 300,
         size: 285,
         header: *header,
-        hash: BlockHash(blockmill_crypto::sha256d(header)),
+        hash: BlockHash(blockmill_hashes::sha256d(header)),
     };
     headers.iter().enumerate().map(record).collect()
 }

@@ -79,7 +79,7 @@ impl End {
     pub fn naive(blocks: &[Vec<u8>]) -> Self {
         let mut chain = Chain::default();
         let undo: Vec<_> = blocks.iter().filter_map(|block| chain.connect(block)).collect();
-        let hash = BlockHash(blockmill_crypto::sha256d(&blocks.last().unwrap()[..80]));
+        let hash = BlockHash(blockmill_hashes::sha256d(&blocks.last().unwrap()[..80]));
         let tip = (blocks.len() as u32 - 1, hash.to_string());
         Self { tip, statistics: statistics(&chain.coins), coins: chain.coins, undo }
     }
@@ -131,7 +131,7 @@ pub fn statistics(coins: &HashMap<OutPoint, Owned>) -> Statistics {
         found.script_bytes += coin.script.len() as u64;
         last = Some(outpoint.txid);
     }
-    found.hash_serialized = blockmill_crypto::sha256d(&bytes);
+    found.hash_serialized = blockmill_hashes::sha256d(&bytes);
     found
 }
 

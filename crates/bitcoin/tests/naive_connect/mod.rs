@@ -67,7 +67,7 @@ fn transaction(from: &mut Bytes) -> Transaction {
         }
     }
     stripped.extend_from_slice(from.take(4));
-    Transaction { txid: Txid(blockmill_crypto::sha256d(&stripped)), inputs, outputs }
+    Transaction { txid: Txid(blockmill_hashes::sha256d(&stripped)), inputs, outputs }
 }
 
 struct Bytes<'a> {

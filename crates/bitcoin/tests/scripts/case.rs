@@ -6,7 +6,7 @@ use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
 use blockmill_bitcoin::types::{Amount, Block, Span};
-use blockmill_crypto::Signatures;
+use blockmill_signatures::Signatures;
 pub use blockmill_testkit::Random;
 pub use blockmill_testkit::hex::decode as hex;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use super::assembly::{Assembler, Draft, DraftInput, compact_size};
 use super::case::{ALL, Case, Coins, hex, vectors};
 use blockmill_bitcoin::script::{Flags, LegacyHashes, SegwitHashes, Spend, TaprootHashes};
-use blockmill_crypto::{sha256, sha256d};
+use blockmill_hashes::{sha256, sha256d};
 use secp256k1::{Scalar, XOnlyPublicKey};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use super::case::{ALL, Random};
 use super::forms::block_of;
 use blockmill_bitcoin::script::{Form, Part, Reason, ScriptBatch, ScriptFault, Scripts};
-use blockmill_crypto::Signatures;
+use blockmill_signatures::Signatures;
 
 #[test]
 fn the_first_failing_input_in_order_is_named() {

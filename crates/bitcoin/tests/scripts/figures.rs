@@ -6,7 +6,7 @@ use super::forms::{Plan, Signed, block_of, is_multisig};
 use super::real_blocks::thread_time;
 use blockmill_bitcoin::script::{Form, Part, ScriptBatch, Scripts};
 use blockmill_bitcoin::types::Block;
-use blockmill_crypto::Signatures;
+use blockmill_signatures::Signatures;
 use std::time::Duration;
 
 /// Microseconds for each of `inputs`: the work is repeated for at least 0.2 s, as the clock may

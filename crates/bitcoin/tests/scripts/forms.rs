@@ -5,7 +5,7 @@ use super::case::{ALL, Case, Coins, Random};
 use super::core_vectors::commit;
 use blockmill_bitcoin::script::{Flags, Form, LegacyHashes, SegwitHashes, Spend, TaprootHashes};
 use blockmill_bitcoin::types::Block;
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use ripemd::{Digest, Ripemd160};
 use secp256k1::{Keypair, Message, PublicKey, SecretKey};
 

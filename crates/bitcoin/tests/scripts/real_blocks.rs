@@ -181,7 +181,10 @@ fn mainnet_0_to_4521() {
     for scripts in [Scripts::Library, Scripts::Templates] {
         let mut batch = blockmill_bitcoin::script::ScriptBatch::default();
         let start = thread_time();
-        assert_eq!(batch.verify(&parts, scripts, &blockmill_crypto::Signatures::detect()), Ok(()));
+        assert_eq!(
+            batch.verify(&parts, scripts, &blockmill_signatures::Signatures::detect()),
+            Ok(())
+        );
         println!("{} blocks in {:?}", parts.len(), thread_time() - start);
         report("mainnet 0 to 4521", batch.counts());
     }

@@ -4,7 +4,7 @@ use super::assembly::{Draft, DraftInput, push, sized};
 use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::script::{Reason, SolutionFault, check_solution};
 use blockmill_bitcoin::types::Block;
-use blockmill_crypto::{sha256, sha256d};
+use blockmill_hashes::{sha256, sha256d};
 use secp256k1::{Message, PublicKey, SecretKey};
 
 const HEADER: [u8; 4] = [0xec, 0xc7, 0xda, 0xa2];

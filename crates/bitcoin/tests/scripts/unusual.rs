@@ -9,7 +9,7 @@ use super::naive;
 use blockmill_bitcoin::script::{
     Flags, LegacyHashes, Part, Scripts, SegwitHashes, Spend, TaprootHashes,
 };
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use blockmill_interpreter::{Error, Transaction};
 use ripemd::{Digest, Ripemd160};
 use secp256k1::{Keypair, Message, PublicKey, SecretKey};

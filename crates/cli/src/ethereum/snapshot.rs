@@ -48,7 +48,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         chain_id,
         genesis: spec.genesis.hash,
         number,
-        hash: blockmill_crypto::keccak256(&encoded),
+        hash: blockmill_hashes::keccak256(&encoded),
         state_root: *header.state_root,
     };
     let Some(state) = source.state_behind(number, &spec, cancel)? else {

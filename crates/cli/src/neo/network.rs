@@ -4,7 +4,7 @@ use crate::paths::is_file;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{Batch, Dumps, Reader};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
 use blockmill_neo::types::{Block, UInt256, hash_blocks};

@@ -64,7 +64,7 @@ impl Blocks {
     pub fn relink(&mut self, from: usize) {
         for i in from..self.headers.len() {
             let mut header = self.header(i);
-            header.parent_hash = blockmill_crypto::keccak256(&self.headers[i - 1]);
+            header.parent_hash = blockmill_hashes::keccak256(&self.headers[i - 1]);
             self.headers[i] = header.encode();
         }
     }

@@ -18,7 +18,7 @@ fn chain() -> (Blocks, usize) {
 fn set_ommers(blocks: &mut Blocks, at: usize, ommers: &[Vec<u8>]) {
     let ommers = list(ommers);
     blocks.bodies[at] = list(&[items(&blocks.bodies[at])[0].clone(), ommers.clone()]);
-    blocks.edit(at, |header| header.ommers_hash = blockmill_crypto::keccak256(&ommers));
+    blocks.edit(at, |header| header.ommers_hash = blockmill_hashes::keccak256(&ommers));
 }
 
 #[test]

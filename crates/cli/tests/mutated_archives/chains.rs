@@ -151,7 +151,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let options = WriteOptions { gzip: false, network: "custom".into(), replace: false };
     let out = folder.path().join(target);
     let mut writer = ArchiveWriter::create(format, &out, &options).expect("a writer");
-    let tip = chunk.headers.iter().last().map(blockmill_crypto::keccak256).expect("a tip");
+    let tip = chunk.headers.iter().last().map(blockmill_hashes::keccak256).expect("a tip");
     writer.append(&chunk).expect("blocks");
     writer.finish().expect("an archive");
     let foreign = other.headers.iter().last().expect("a header").to_vec();

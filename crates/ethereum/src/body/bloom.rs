@@ -1,6 +1,6 @@
 //! The filter over the addresses and topics of logs (Yellow Paper, section 4.3.1).
 
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 
 /// Bits set for every address and topic of some logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ mod tests {
 
     /// The bits of one entry, by the words of the Yellow Paper.
     fn bits(entry: &[u8]) -> Vec<usize> {
-        let hash = blockmill_crypto::keccak256(entry);
+        let hash = blockmill_hashes::keccak256(entry);
         [0, 2, 4].map(|i| (usize::from(hash[i]) * 256 + usize::from(hash[i + 1])) & 0x7ff).to_vec()
     }
 

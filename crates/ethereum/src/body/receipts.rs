@@ -10,7 +10,7 @@ pub use lists::{
 };
 
 use crate::body::bloom::Bloom;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Error;
 use blockmill_rlp::ethereum::Log;
 use std::iter;

@@ -19,7 +19,8 @@ use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
 use crate::{Address, Hash};
-use blockmill_crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
+use blockmill_hashes::ManyKeccak;
+use blockmill_signatures::{RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
 
 /// Transactions that wait for each other: a larger batch makes a signature no cheaper.

@@ -7,8 +7,8 @@
 use crate::body::transactions::{Transaction, TransactionType};
 use crate::params::Fork;
 use crate::{Address, Hash, U256};
-use blockmill_crypto::RecoverError;
 use blockmill_rlp::Encode;
+use blockmill_signatures::RecoverError;
 
 /// The order of secp256k1's group (SEC 2, section 2.4.1): signatures consist of numbers below it.
 pub const GROUP_ORDER: U256 = U256::from_limbs([
@@ -109,15 +109,19 @@ pub fn recover_sender(
     form: SignatureForm,
 ) -> Result<Address, SignatureError> {
     let hash = tx.signing(form.protected).hash();
-    let key =
-        blockmill_crypto::recover(&hash, &tx.r.to_be_bytes(), &tx.s.to_be_bytes(), form.y_parity);
+    let key = blockmill_signatures::recover(
+        &hash,
+        &tx.r.to_be_bytes(),
+        &tx.s.to_be_bytes(),
+        form.y_parity,
+    );
     key.map(|key| address_of(&key)).map_err(SignatureError::NoSigner)
 }
 
 /// The account of a public key, x and y: the last 20 bytes of its Keccak-256 (Yellow Paper,
 /// appendix F).
 pub fn address_of(public_key: &[u8; 64]) -> Address {
-    address_of_hash(&blockmill_crypto::keccak256(public_key))
+    address_of_hash(&blockmill_hashes::keccak256(public_key))
 }
 
 /// The account of a public key with this Keccak-256.

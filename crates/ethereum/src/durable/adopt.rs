@@ -8,7 +8,7 @@ use crate::header::HeaderView;
 use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
 use crate::state::Filling;
 use crate::{Hash, Level};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
 use blockmill_store::Tip;
 use blockmill_verdict::Hex;

@@ -198,7 +198,7 @@ impl AccountRecord {
     fn lose(&mut self, all: &[(Hash, U256)]) {
         let mut rest: HashMap<Hash, U256> = all.iter().copied().collect();
         for record in &mut self.slots {
-            let slot = blockmill_crypto::keccak256(&record.slot.to_be_bytes::<32>());
+            let slot = blockmill_hashes::keccak256(&record.slot.to_be_bytes::<32>());
             record.before = rest.remove(&slot).unwrap_or(U256::ZERO);
         }
         let mut lost: Vec<_> = rest.into_iter().collect();

@@ -86,7 +86,7 @@ pub(super) fn checkpoint(table: &mut Table, log: &Segment, facts: &Facts) -> Res
     while at < log.len() {
         let (block, end) = log::read_from(log, at)?;
         for code in &block.codes {
-            put_code_in_table(table, &blockmill_crypto::keccak256(code), code)?;
+            put_code_in_table(table, &blockmill_hashes::keccak256(code), code)?;
         }
         for account in &block.accounts {
             put_in_table(table, &account.address, account.after.as_ref())?;

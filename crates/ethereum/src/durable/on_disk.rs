@@ -7,7 +7,7 @@ use crate::check::tip_at;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::state::{DiskState, HashedChanges, NodeSet, SharedState, StateError};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
 
 /// Changes of several blocks that are applied together: what they have in common is hashed once.
@@ -32,7 +32,7 @@ impl ExecutedStore {
             }
             let mut state = disk.write();
             for code in &block.codes {
-                state.put_code(&blockmill_crypto::keccak256(code), code).map_err(of_state)?;
+                state.put_code(&blockmill_hashes::keccak256(code), code).map_err(of_state)?;
             }
             let changes = forward(&block);
             // behind one that removes something there may be new slots of the same account

@@ -9,7 +9,7 @@
 //! again soon is forgotten. Nothing rests on it but which reads are made early.
 
 use crate::{Address, Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::hash::BuildHasher;
 use std::mem::size_of;

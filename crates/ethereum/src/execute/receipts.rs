@@ -6,7 +6,7 @@ use crate::Hash;
 use crate::body::bloom::Bloom;
 use crate::error::{Rule, Violation};
 use crate::header::EMPTY_ROOT;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{self, Receipt};
 use blockmill_rlp::{Encode, Write};
 use blockmill_trie::RootBuilder;

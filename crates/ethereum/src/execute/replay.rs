@@ -7,7 +7,7 @@ use crate::Hash;
 use crate::error::{Rule, Violation};
 use crate::params::ChainSpec;
 use crate::state::{Changes, Lost, State, StateError, Tries};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_verdict::Hex;
 
 /// What a block changed.

@@ -58,8 +58,8 @@ fn deposit_data(data: &[u8]) -> Result<&[u8], ExecutionError> {
 
 /// SHA-256 over the SHA-256 of each request, in the order of types (EIP-7685).
 pub(super) fn requests_hash(requests: &[Vec<u8>]) -> Hash {
-    let mut all = blockmill_crypto::Sha256::new();
-    requests.iter().for_each(|request| all.update(&blockmill_crypto::sha256(request)));
+    let mut all = blockmill_hashes::Sha256::new();
+    requests.iter().for_each(|request| all.update(&blockmill_hashes::sha256(request)));
     all.finalize()
 }
 

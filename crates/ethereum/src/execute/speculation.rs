@@ -5,7 +5,7 @@ use super::history::{Foreseen, Slot};
 use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::TransactionType;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};

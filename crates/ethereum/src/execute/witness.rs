@@ -212,7 +212,7 @@ impl Parts {
         });
         let mut headers = self.headers.iter();
         parent.is_some_and(|parent| {
-            headers.any(|header| blockmill_crypto::keccak256(header) == parent)
+            headers.any(|header| blockmill_hashes::keccak256(header) == parent)
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::fault::Error;
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crate::{Address, Hash};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Stages;
 use blockmill_store::StateKey;
 use hashbrown::HashMap;

@@ -209,7 +209,7 @@ fn head_batch(unit: &Boundary) -> Batch {
     }
     for block in &head.blocks {
         batch.chunk.headers.push(&block.header.0);
-        batch.hashes.push(blockmill_crypto::keccak256(&block.header.0));
+        batch.hashes.push(blockmill_hashes::keccak256(&block.header.0));
         let header = HeaderView::decode(&block.header.0);
         batch.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
         if let Some(total) = block.total_difficulty.filter(|_| with_total) {

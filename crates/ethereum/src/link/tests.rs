@@ -7,7 +7,7 @@ use crate::header::seal::SealPolicy;
 use crate::option_table::Setting;
 use crate::params::ChainSpec;
 use blockmill_archive::Want;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
 use blockmill_rlp::Encode;
 

@@ -170,7 +170,7 @@ impl Genesis {
             ..Header::default()
         };
         let raw = header.encode();
-        Self { hash: blockmill_crypto::keccak256(&raw), raw, header, alloc }
+        Self { hash: blockmill_hashes::keccak256(&raw), raw, header, alloc }
     }
 
     /// The accounts, ordered by address.
@@ -253,7 +253,7 @@ fn encode(account: &GenesisAccount) -> Vec<u8> {
         nonce: account.nonce,
         balance: account.balance,
         storage_root: &blockmill_trie::secure_root(slots),
-        code_hash: &blockmill_crypto::keccak256(&account.code),
+        code_hash: &blockmill_hashes::keccak256(&account.code),
     }
     .encode()
 }

@@ -3,7 +3,7 @@
 use super::config::{Config, SWITCHES};
 use super::genesis::known;
 use crate::error::SpecError;
-use blockmill_crypto::Sha256;
+use blockmill_hashes::Sha256;
 use blockmill_platform::files;
 use blockmill_verdict::{Hex, Status};
 use std::fs::{self, File};

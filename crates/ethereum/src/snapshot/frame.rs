@@ -6,7 +6,7 @@ use crate::durable::{Input, Malformed};
 use crate::fault::Error;
 use crate::state::{Account, EMPTY_CODE};
 use crate::{Address, Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_trie::{EMPTY_ROOT, Part, RootBuilder};
@@ -96,7 +96,7 @@ impl Frame {
                 while let Ok(length) = input.count(1)
                     && let Ok(code) = input.take(length, "a code")
                 {
-                    take(Entry::Code(&blockmill_crypto::keccak256(code), code))?;
+                    take(Entry::Code(&blockmill_hashes::keccak256(code), code))?;
                 }
                 Ok(())
             }
@@ -147,7 +147,7 @@ impl Frame {
         while input.offset < input.bytes.len() {
             let offset = input.offset;
             let length = input.count(1)?;
-            let hash = blockmill_crypto::keccak256(input.take(length, "a code")?);
+            let hash = blockmill_hashes::keccak256(input.take(length, "a code")?);
             if let Some(before) = looked.codes.last().filter(|before| **before >= hash) {
                 let expected = format!("a code with a hash above {}", Hex(before));
                 return Err(Self::wrong(offset, None, expected, Hex(&hash)));

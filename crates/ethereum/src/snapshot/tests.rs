@@ -236,7 +236,7 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
         payload.push(0);
     }
     let at =
-        |address: &Address| Position { key: blockmill_crypto::keccak256(address), slot: [0; 32] };
+        |address: &Address| Position { key: blockmill_hashes::keccak256(address), slot: [0; 32] };
     let (first, last) = (at(&addresses[0]), at(&addresses[addresses.len() - 1]));
     (Kind::Accounts, first, last, payload)
 }
@@ -245,7 +245,7 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
 fn keys_that_do_not_ascend_are_refused() {
     let mut random = Random::new(8);
     let mut addresses: Vec<Address> = (0..4).map(|n| [n; 20]).collect();
-    addresses.sort_by_key(|address| blockmill_crypto::keccak256(address));
+    addresses.sort_by_key(|address| blockmill_hashes::keccak256(address));
     let end = |accounts| {
         let counts = Counts { accounts, ..Counts::default() };
         (Kind::End, Position::default(), Position::default(), counts.encode())

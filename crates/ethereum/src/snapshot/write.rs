@@ -5,7 +5,7 @@ use crate::durable::{put_account, put_number, put_word};
 use crate::execute::Code;
 use crate::state::{Account, AccountId, State};
 use crate::{Address, Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;

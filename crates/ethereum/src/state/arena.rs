@@ -4,7 +4,7 @@
 
 use super::{AccountId, Changes, StateError, TrieHashers};
 use crate::Hash;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_trie::EMPTY_ROOT;

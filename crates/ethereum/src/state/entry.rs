@@ -206,7 +206,7 @@ impl Source {
             Self::Memory => Ok(U256::ZERO),
             Self::Nodes(nodes, _) => nodes.slot(&unread.root, slot),
             Self::Disk(disk) => {
-                disk.slot(&unread.key, &blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()))
+                disk.slot(&unread.key, &blockmill_hashes::keccak256(&slot.to_be_bytes::<32>()))
             }
         }
     }
@@ -223,7 +223,7 @@ impl Source {
                 }
             }
             Self::Disk(disk) => {
-                let key = blockmill_crypto::keccak256(address);
+                let key = blockmill_hashes::keccak256(address);
                 let found = disk.account(&key)?;
                 entry.account = found.map(|found| found.0);
                 let root = found.map(|found| found.1);

@@ -37,7 +37,7 @@ impl Default for NodeSet {
 
 impl FromIterator<Vec<u8>> for NodeSet {
     fn from_iter<I: IntoIterator<Item = Vec<u8>>>(nodes: I) -> Self {
-        let named = nodes.into_iter().map(|node| (blockmill_crypto::keccak256(&node), node.into()));
+        let named = nodes.into_iter().map(|node| (blockmill_hashes::keccak256(&node), node.into()));
         Self(Arc::new(Source::Given(named.collect())))
     }
 }
@@ -104,7 +104,7 @@ impl NodeSet {
         address: &Address,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let value = value(&self.below(*root), root, &blockmill_crypto::keccak256(address), visit)?;
+        let value = value(&self.below(*root), root, &blockmill_hashes::keccak256(address), visit)?;
         let Some(value) = value else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
@@ -132,7 +132,7 @@ impl NodeSet {
         slot: &U256,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<U256, StateError> {
-        let key = blockmill_crypto::keccak256(&slot.to_be_bytes::<32>());
+        let key = blockmill_hashes::keccak256(&slot.to_be_bytes::<32>());
         match value(&self.below(*root), root, &key, visit)? {
             Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),

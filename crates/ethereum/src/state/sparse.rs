@@ -107,7 +107,7 @@ impl SparseTrie {
             None => EMPTY_ROOT,
             Some(Name::Hash(hash)) => hash,
             Some(Name::Embedded(encoding)) => {
-                let hash = blockmill_crypto::keccak256(&encoding);
+                let hash = blockmill_hashes::keccak256(&encoding);
                 made(MadeNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
                 hash
             }

@@ -3,7 +3,7 @@
 use super::arena::ArenaTries;
 use super::{AccountId, Changes, HashedChanges, NodeSet, SharedState, SparseTrie, StateError};
 use crate::{Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_trie::EMPTY_ROOT;
@@ -101,7 +101,7 @@ impl Tries {
                 let Some(change) = change.filter(|_| lost.iter().all(|lost| lost.id != *id)) else {
                     continue;
                 };
-                let slots = disk.read().storage(&blockmill_crypto::keccak256(&change.address))?;
+                let slots = disk.read().storage(&blockmill_hashes::keccak256(&change.address))?;
                 lost.push(Lost { id: *id, slots });
             }
         }
@@ -197,7 +197,7 @@ impl Pointers {
                 self.storage.insert(id, (SparseTrie::unread(root), root));
             }
             let Some((trie, root)) = self.storage.get_mut(&id) else { continue };
-            let key = blockmill_crypto::keccak256(&slot.to_be_bytes::<32>());
+            let key = blockmill_hashes::keccak256(&slot.to_be_bytes::<32>());
             trie.set(&key, (!value.is_zero()).then(|| value.encode()), &nodes.below(*root))?;
         }
         let accounts = nodes.below(self.nodes.as_ref().map_or(EMPTY_ROOT, |(_, root)| *root));
@@ -218,7 +218,7 @@ impl Pointers {
                 }
                 .encode()
             });
-            self.accounts.set(&blockmill_crypto::keccak256(&change.address), leaf, &accounts)?;
+            self.accounts.set(&blockmill_hashes::keccak256(&change.address), leaf, &accounts)?;
         }
         Ok(self.accounts.root())
     }

@@ -48,7 +48,7 @@ impl WholeState {
                 storage_root: &storage_root,
                 code_hash: &account.code_hash,
             };
-            leaves.push((blockmill_crypto::keccak256(address), leaf.encode()));
+            leaves.push((blockmill_hashes::keccak256(address), leaf.encode()));
         }
         let mut tables = Tables::default();
         let root = tables.make(leaves)?;
@@ -105,7 +105,7 @@ impl Tables {
 /// The leaves of an account's storage, in the order of their keys.
 fn slots(state: &State, id: AccountId) -> Vec<(Hash, Vec<u8>)> {
     let leaf = |(slot, value): (&crate::U256, &crate::U256)| {
-        (blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()), value.encode())
+        (blockmill_hashes::keccak256(&slot.to_be_bytes::<32>()), value.encode())
     };
     let mut leaves: Vec<_> = state.slots(id).map(leaf).collect();
     leaves.sort_unstable();

@@ -136,7 +136,7 @@ fn run_one(
     tries.apply(&state.take_changes())?;
     for number in header.number.saturating_sub(256)..header.number {
         // as go-ethereum's runner makes the hashes of blocks that there are not
-        state.ancestors.push(number, blockmill_crypto::keccak256(number.to_string().as_bytes()));
+        state.ancestors.push(number, blockmill_hashes::keccak256(number.to_string().as_bytes()));
     }
     let encoded = header.encode();
     let view = header.view(&encoded);
@@ -218,5 +218,5 @@ fn hash_of_logs(logs: &[Log]) -> Hash {
             ethereum::Log { address: log.address(), topics, data: log.data() }.encode()
         })
         .collect();
-    blockmill_crypto::keccak256(&blockmill_rlp::RawList(&[&encoded]).encode())
+    blockmill_hashes::keccak256(&blockmill_rlp::RawList(&[&encoded]).encode())
 }

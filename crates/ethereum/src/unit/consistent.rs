@@ -50,7 +50,7 @@ fn header<'a>(
     bytes: &'a [u8],
     hash: &[u8; 32],
 ) -> Result<HeaderView<'a>, Inconsistent> {
-    let found = blockmill_crypto::keccak256(bytes);
+    let found = blockmill_hashes::keccak256(bytes);
     expect(format!("{field}.hash"), Digits(&found).to_string(), Digits(hash).to_string())?;
     HeaderView::decode(bytes).map_err(|error| Inconsistent {
         field: format!("{field}.header"),
@@ -163,7 +163,7 @@ impl Boundary {
         }
         let found = match &block.ommers.0[..] {
             [] => EMPTY_OMMERS,
-            ommers => blockmill_crypto::keccak256(ommers),
+            ommers => blockmill_hashes::keccak256(ommers),
         };
         let (expected, found) = (Digits(view.ommers_hash), Digits(&found));
         expect(field, format!("a list of hash {expected}"), format!("a list of hash {found}"))

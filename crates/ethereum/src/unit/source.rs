@@ -2,7 +2,7 @@
 
 use super::boundary::Source;
 use blockmill_archive::Archive;
-use blockmill_crypto::Sha256;
+use blockmill_hashes::Sha256;
 use blockmill_platform::files;
 use blockmill_verdict::Digits;
 use std::fs::File;

@@ -43,7 +43,7 @@ fn nodes_behind(store: &ExecutedStore, number: u64) -> (NodeSet, [u8; 32]) {
 /// The library's verdict.
 fn accepts(root: &[u8; 32], key: &[u8], value: Option<Vec<u8>>, nodes: &[NodeBytes]) -> bool {
     let nodes: Vec<Bytes> = nodes.iter().map(|node| Bytes::copy_from_slice(node)).collect();
-    let key = Nibbles::unpack(blockmill_crypto::keccak256(key));
+    let key = Nibbles::unpack(blockmill_hashes::keccak256(key));
     verify_proof(B256::from(root), key, value, &nodes).is_ok()
 }
 

@@ -55,7 +55,7 @@ fn a_node_that_is_missing_is_named() {
         let mut less = json.clone();
         let node = less["witness"]["state"].as_array_mut().unwrap().remove(at);
         let hash =
-            blockmill_crypto::keccak256(&blockmill_testkit::hex::decode(node.as_str().unwrap()));
+            blockmill_hashes::keccak256(&blockmill_testkit::hex::decode(node.as_str().unwrap()));
         let witness = Witness::read(&less.to_string()).unwrap();
         match witness.execute(&spec(1)) {
             Err(WitnessError::Execution(ExecutionError::State(StateError::MissingNode {

@@ -57,7 +57,7 @@ fn fields(list: &[u8]) -> usize {
 
 /// Encodes by every writer.
 fn assert_encodes_to(value: &impl Encode, bytes: &[u8], encoder: &mut Encoder, name: &str) {
-    let hash = blockmill_crypto::keccak256(bytes);
+    let hash = blockmill_hashes::keccak256(bytes);
     assert!(value.encode() == bytes, "{name}");
     assert!(value.encode_in_one_pass() == bytes, "{name}");
     assert!(encoder.encode(value) == bytes, "{name}");

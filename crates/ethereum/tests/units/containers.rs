@@ -123,8 +123,8 @@ fn trusted_hashes_are_met_in_some_unit_or_missing_in_all() {
     let mut mainnet = options(&ChainSpec::by_name("mainnet").unwrap(), Level::Headers);
     let (_, blocks) = super::mainnet(6_000);
     mainnet.trust = vec![
-        blockmill_crypto::keccak256(&blocks[3].header),
-        blockmill_crypto::keccak256(&blocks[5_000].header),
+        blockmill_hashes::keccak256(&blocks[3].header),
+        blockmill_hashes::keccak256(&blocks[5_000].header),
     ];
     assert_eq!(expect_same(&eras(), &mainnet, "met"), "verified");
     mainnet.trust.push([1; 32]);

@@ -34,14 +34,14 @@ fn set_ommers(block: &mut RealBlock, ommers: &[Header]) {
     assert_eq!(list.ommer_count(), ommers.len());
     let mut encoded = OnePass::default();
     encoded.list(|list| ommers.iter().for_each(|ommer| ommer.write(list)));
-    let ommers_hash = blockmill_crypto::keccak256(&encoded.into_bytes());
+    let ommers_hash = blockmill_hashes::keccak256(&encoded.into_bytes());
     block.header = Header { ommers_hash, ..header(block) }.encode();
 }
 
 /// Makes each block from `from` on name the one before it.
 fn relink(blocks: &mut [RealBlock], from: usize) {
     for i in from.max(1)..blocks.len() {
-        let parent_hash = blockmill_crypto::keccak256(&blocks[i - 1].header);
+        let parent_hash = blockmill_hashes::keccak256(&blocks[i - 1].header);
         blocks[i].header = Header { parent_hash, ..header(&blocks[i]) }.encode();
     }
 }

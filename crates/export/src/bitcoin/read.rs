@@ -37,7 +37,7 @@ pub fn blocks(
     while blocks.advance()? {
         let (cells, row) = blocks.row();
         let mut bytes = header(cells, row)?;
-        let hash = blockmill_crypto::sha256d(&bytes);
+        let hash = blockmill_hashes::sha256d(&bytes);
         if shown(hash) != cells.fixed("hash", row)? {
             return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
         }
@@ -130,7 +130,7 @@ impl Parts {
         }
         let lists = plain.len();
         plain.extend(lock_time);
-        if shown(blockmill_crypto::sha256d(&plain)) != cells.fixed("hash", row)? {
+        if shown(blockmill_hashes::sha256d(&plain)) != cells.fixed("hash", row)? {
             return Err(cells.wrong(row, "a transaction of the id that the row has", "another"));
         }
         if !has_witness {

@@ -71,7 +71,7 @@ impl Adding<'_, '_> {
     }
 
     fn codes(&mut self, changes: &BlockChanges) {
-        let by_hash = |code: &'_ Vec<u8>| blockmill_crypto::keccak256(code);
+        let by_hash = |code: &'_ Vec<u8>| blockmill_hashes::keccak256(code);
         let new: HashMap<Hash, &Vec<u8>> =
             changes.codes.iter().map(|code| (by_hash(code), code)).collect();
         for account in &changes.accounts {

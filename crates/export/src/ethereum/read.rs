@@ -21,7 +21,7 @@ pub fn headers(
         let cells = cells?;
         for row in 0..cells.rows() {
             let header = header(&cells, row)?;
-            let hash = blockmill_crypto::keccak256(&header);
+            let hash = blockmill_hashes::keccak256(&header);
             if hash != cells.fixed("hash", row)? {
                 return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
             }
@@ -102,7 +102,7 @@ pub fn transactions(
         let cells = cells?;
         for row in 0..cells.rows() {
             let canonical = transaction(&cells, row)?;
-            let hash = blockmill_crypto::keccak256(&canonical);
+            let hash = blockmill_hashes::keccak256(&canonical);
             if hash != cells.fixed("hash", row)? {
                 let expected = "a transaction of the hash that the row has";
                 return Err(cells.wrong(row, expected, "another"));

@@ -96,7 +96,7 @@ fn created_by(sender: &Address, nonce: u64) -> Address {
         list.fixed(sender);
         list.u64(nonce);
     });
-    let hash = blockmill_crypto::keccak256(&list.into_bytes());
+    let hash = blockmill_hashes::keccak256(&list.into_bytes());
     let mut address = [0; 20];
     address.copy_from_slice(&hash[12..]);
     address

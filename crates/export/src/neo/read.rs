@@ -24,7 +24,7 @@ pub fn blocks(
         let header = header(cells, row)?;
         let mut bytes = vec![];
         header.write_signed(&mut bytes);
-        let hash = blockmill_crypto::sha256(&bytes);
+        let hash = blockmill_hashes::sha256(&bytes);
         if shown(hash) != cells.fixed("hash", row)? {
             return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
         }

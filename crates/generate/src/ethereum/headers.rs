@@ -87,7 +87,7 @@ impl<'a> HeaderChain<'a> {
         self.total_difficulty += header.difficulty;
         self.raw.clear();
         header.encode_into(&mut self.raw);
-        self.hash = blockmill_crypto::keccak256(&self.raw);
+        self.hash = blockmill_hashes::keccak256(&self.raw);
         self.header = header;
         &self.raw
     }

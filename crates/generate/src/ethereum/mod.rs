@@ -149,7 +149,7 @@ mod tests {
             chain.next(None);
         });
         let geth = "af09d382e18574ebc2c98980178e5b70b970ce7dbbdfd30bd3ed505ae09422bd";
-        let hash = blockmill_crypto::keccak256(chain.tip());
+        let hash = blockmill_hashes::keccak256(chain.tip());
         assert_eq!(hash.map(|byte| format!("{byte:02x}")).concat(), geth);
     }
 

@@ -45,7 +45,7 @@ impl Signers {
     pub fn of(seed: u64, count: u64) -> Result<Self> {
         let account = |i: u64| {
             let source = [seed.to_be_bytes(), i.to_be_bytes()].concat();
-            let key = SecretKey::from_secret_bytes(blockmill_crypto::keccak256(&source));
+            let key = SecretKey::from_secret_bytes(blockmill_hashes::keccak256(&source));
             let key = key.context("a hash that is no key")?;
             let [_form, public @ ..] = PublicKey::from_secret_key(&key).serialize_uncompressed();
             Ok(Account { key, address: address_of(&public), nonce: 0 })

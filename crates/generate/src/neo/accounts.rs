@@ -3,7 +3,7 @@
 //! The only secrets of this program: keys that anybody can derive from the seed.
 
 use anyhow::{Context, Result};
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use blockmill_neo::execute::vm::opcode::PUSHDATA1;
 use blockmill_neo::types::{PublicKey, UInt160, write};
 use blockmill_neo::witness::{Standard, multisig_script, signature_script};
@@ -112,9 +112,10 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_crypto::{KeyTables, ManySha256, Signatures};
+    use blockmill_hashes::ManySha256;
     use blockmill_neo::types::{UInt256, Witness};
     use blockmill_neo::witness::{Signed, Verdict, Verifier};
+    use blockmill_signatures::{KeyTables, Signatures};
 
     #[test]
     fn witnesses_are_verified_at_the_cost_that_was_told() {

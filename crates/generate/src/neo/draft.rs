@@ -2,7 +2,7 @@
 
 use super::accounts::Account;
 use anyhow::{Result, anyhow};
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use blockmill_neo::body::rules::NOTARY;
 use blockmill_neo::types::{Scopes, UInt160, write};
 use std::num::NonZero;

@@ -5,7 +5,7 @@ use super::accounts::Account;
 use super::draft::{Desk, Draft};
 use anyhow::{Context, Result};
 use blockmill_archive::acc::DumpWriter;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::body::merkle;
 use blockmill_neo::execute::block::{Executed, Executor, machine};
 use blockmill_neo::execute::engine::Chain;
@@ -108,7 +108,7 @@ impl Maker {
         };
         let mut block = vec![];
         header.write_signed(&mut block);
-        let hash = blockmill_crypto::sha256(&block);
+        let hash = blockmill_hashes::sha256(&block);
         block.push(1);
         validators.sign(magic, &hash, &mut block)?;
         write::number(&mut block, transactions.len() as u64);

@@ -1,7 +1,7 @@
 //! The merkle root of a block's transactions (`hash.CalcMerkleRoot`).
 
 use crate::types::UInt256;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// The root of these hashes; zero of none. Hashes that have no partner are their own.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn root_with(hashes: &[UInt256], hasher: &ManySha256) -> UInt256 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_crypto::sha256d;
+    use blockmill_hashes::sha256d;
 
     /// One pair after the other.
     fn naive(hashes: &[UInt256]) -> UInt256 {

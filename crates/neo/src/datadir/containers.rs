@@ -3,7 +3,7 @@
 
 use crate::fault::Error;
 use crate::types::{Block, UInt256};
-use blockmill_archive::leveldb;
+use blockmill_leveldb as leveldb;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

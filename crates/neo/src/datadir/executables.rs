@@ -6,7 +6,7 @@ use super::{EXECUTABLE, key_of};
 use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::types::{Block, UInt256, write};
-use blockmill_archive::leveldb::Sorter;
+use blockmill_leveldb::Sorter;
 use std::ops::Bound;
 
 /// What the value of a block begins with (`ExecBlock`).

@@ -7,8 +7,8 @@
 use super::{NODE, key_of};
 use crate::fault::Error;
 use crate::types::UInt256;
-use blockmill_archive::leveldb::Sorter;
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
+use blockmill_leveldb::Sorter;
 use blockmill_trie::codec::{BranchParts, Codec, LeafParts, Neo};
 
 /// Where a branch has the value of the key that ends at it.

@@ -4,7 +4,7 @@ use super::source::Source;
 use super::{CURRENT_BLOCK, CURRENT_HEADER, HEADER_HASHES, ROOT, STORAGE, VERSION, key_of};
 use crate::fault::Error;
 use crate::types::{UInt256, write};
-use blockmill_archive::leveldb::BulkWriter;
+use blockmill_leveldb::BulkWriter;
 use std::ops::Bound;
 
 /// The format of neo-go v0.122's database (`blockchain.go`).

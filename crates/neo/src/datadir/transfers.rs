@@ -8,7 +8,7 @@ use crate::execute::encode::integer_of;
 use crate::fault::Error;
 use crate::logs::{self, Standard, Transfer};
 use crate::types::{UInt160, UInt256, write};
-use blockmill_archive::leveldb::Sorter;
+use blockmill_leveldb::Sorter;
 
 /// Transfers in a log (`TokenTransferBatchSize`).
 const BATCH: u8 = 128;

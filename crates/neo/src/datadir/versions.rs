@@ -6,7 +6,7 @@ use super::source::Source;
 use super::{NODE, key_of};
 use crate::fault::Error;
 use crate::types::UInt256;
-use blockmill_archive::leveldb::Sorter;
+use blockmill_leveldb::Sorter;
 use blockmill_pipeline::Cancel;
 use blockmill_store::Table;
 use blockmill_trie::codec::{BranchParts, Codec, LeafParts, Neo, ReadChild, ReadNode};

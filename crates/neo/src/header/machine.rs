@@ -13,7 +13,7 @@ use crate::params::Protocol;
 use crate::state::{Base, State};
 use crate::types::{Block, Header};
 use crate::witness::Verdict;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// Runs witnesses of headers. Prices are those after the genesis block: header witnesses are
 /// verified without the state of the chain.

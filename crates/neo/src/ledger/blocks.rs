@@ -5,7 +5,7 @@ use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::logs::application;
 use crate::types::{Block, UInt256};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::ChainStore;
 
 impl Ledger {

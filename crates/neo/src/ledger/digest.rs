@@ -5,7 +5,7 @@ use super::Ledger;
 use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::types::UInt256;
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 
 impl Ledger {
     /// The digest of the blocks up to the last one. Of each block SHA-256 of the digest so far, its

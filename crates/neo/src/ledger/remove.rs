@@ -154,7 +154,7 @@ mod tests {
     use crate::logs::application;
     use crate::params::{GenesisTransaction, Protocol};
     use crate::recent::Recent;
-    use blockmill_crypto::ManySha256;
+    use blockmill_hashes::ManySha256;
     use blockmill_store::{Blocks, Tip};
 
     /// Where the height stands in a block.

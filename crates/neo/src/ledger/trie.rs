@@ -2,7 +2,7 @@
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_store::{Scan, TableReader};
 use std::ops::Bound;
 

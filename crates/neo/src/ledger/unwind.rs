@@ -10,7 +10,7 @@ use crate::logs::{self, Event, Standard};
 use crate::state::StorageKey;
 use crate::stored::has_state_roots;
 use crate::types::{Block, UInt160, UInt256};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Tip};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 use super::{GenesisTransaction, Protocol};
 use crate::body::merkle;
 use crate::types::{Error, Header, Scopes, UInt160, UInt256, Witness, write};
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 
 /// 15 July 2016, 15:08:21 UTC, in milliseconds.
 const TIMESTAMP: u64 = 1_468_595_301_000;
@@ -64,7 +64,7 @@ impl Protocol {
     /// When its transaction is none: the script is too long or empty, or the fee is negative.
     pub fn genesis_hash(&self) -> Result<UInt256, Error> {
         let mut block = crate::types::Block { raw: self.genesis_block(), ..<_>::default() };
-        block.decode(self.state_root_in_header, &blockmill_crypto::ManySha256::scalar())?;
+        block.decode(self.state_root_in_header, &blockmill_hashes::ManySha256::scalar())?;
         Ok(block.hash)
     }
 }

@@ -6,7 +6,7 @@
 use super::values::{GAS, base64, fixed8, milliseconds};
 use super::{GenesisSettings, GenesisTransaction, Hardfork, Hardforks, Protocol};
 use crate::types::{MAX_SCRIPT, PublicKey};
-use blockmill_crypto::is_p256_key;
+use blockmill_signatures::is_p256_key;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

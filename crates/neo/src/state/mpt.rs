@@ -2,7 +2,7 @@
 
 use super::Change;
 use crate::types::UInt256;
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_trie::codec::Neo;
 use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update};
 

@@ -1,7 +1,7 @@
 //! Addresses, as users know accounts: base58 with a version and a checksum.
 
 use super::hash::{TextError, UInt160};
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 use std::fmt;
 use std::str::FromStr;
 

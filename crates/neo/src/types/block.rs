@@ -4,7 +4,7 @@ use super::header::Header;
 use super::transaction::{Transaction, Transactions};
 use super::witness::Witness;
 use super::{Error, Reader, UInt256};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// The longest block that is read, in bytes. The limit of a network's configuration is lower; no
 /// length may make memory be taken that the bytes do not fill.

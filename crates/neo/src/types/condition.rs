@@ -5,7 +5,7 @@
 //! asked.
 
 use super::{Error, Reader, Span, UInt160, point};
-use blockmill_crypto::is_p256_key;
+use blockmill_signatures::is_p256_key;
 
 /// Conditions inside conditions inside conditions: no deeper.
 pub const MAX_NESTING: u8 = 3;

@@ -4,7 +4,7 @@
 //! big-endian) and show themselves as Neo does: `0x` and the bytes reversed.
 
 use super::address::Address;
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 use blockmill_verdict::Reversed;
 use ripemd::{Digest, Ripemd160};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use blockmill_crypto::is_p256_key;
+use blockmill_signatures::is_p256_key;
 use num_bigint::BigUint;
 
 use super::PublicKey;

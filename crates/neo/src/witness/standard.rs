@@ -128,7 +128,7 @@ fn pushed_number(script: &[u8]) -> Option<(usize, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_crypto::sha256;
+    use blockmill_hashes::sha256;
 
     #[test]
     fn system_calls_have_the_numbers_of_their_names() {

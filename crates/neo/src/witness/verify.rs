@@ -3,7 +3,8 @@
 
 use super::standard::Standard;
 use crate::types::{UInt160, UInt256, Witness};
-use blockmill_crypto::{EcdsaCheck, Key, KeyTables, ManySha256, Signatures, is_p256_key};
+use blockmill_hashes::ManySha256;
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, is_p256_key};
 use hashbrown::HashMap;
 
 /// A push of a signature: two bytes, then r and s.

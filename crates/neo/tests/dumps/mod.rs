@@ -7,7 +7,7 @@ pub mod shown;
 
 pub use run::Run;
 
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::types::Block;
 
 /// A dump of neo-go.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executed, Executor, machine},
     engine::{Chain, Execution},

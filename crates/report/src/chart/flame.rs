@@ -150,7 +150,7 @@ mod tests {
     fn profile() -> Profile {
         let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let stacks = [
-            ("main std::rt::lang_start run {closure#0} blockmill_crypto::keccak::hash", 60),
+            ("main std::rt::lang_start run {closure#0} blockmill_signatures::keccak::hash", 60),
             ("main run blockmill_rlp::decode", 30),
             ("main run blockmill_rlp::decode x", 1),
             ("main run y", 9),
@@ -164,7 +164,7 @@ mod tests {
         let names: Vec<_> = root.calls.iter().map(|c| (c.name.as_str(), c.samples)).collect();
         assert_eq!(
             names,
-            [("blockmill_crypto::keccak::hash", 60), ("blockmill_rlp::decode", 31), ("y", 9)]
+            [("blockmill_signatures::keccak::hash", 60), ("blockmill_rlp::decode", 31), ("y", 9)]
         );
     }
 
@@ -175,7 +175,7 @@ mod tests {
         record.profile = Some(profile());
         let svg = Chart::flame(&record).unwrap().svg();
         assert!(
-            svg.contains("<title>blockmill_crypto::keccak::hash: 60 %, 60 samples</title>"),
+            svg.contains("<title>blockmill_signatures::keccak::hash: 60 %, 60 samples</title>"),
             "{svg}"
         );
         // 960 points for 100 samples, less the gap

@@ -8,7 +8,7 @@ use crate::List;
 /// ```
 /// use blockmill_rlp::ethereum::{Block, Body, Header, Transaction, TransactionType};
 /// use blockmill_rlp::{Decode, Encode, List};
-/// use blockmill_crypto::ManyKeccak;
+/// use blockmill_hashes::ManyKeccak;
 ///
 /// # fn look(bytes: &[u8]) -> Result<(), blockmill_rlp::Error> {
 /// let block = Block::decode(bytes)?;

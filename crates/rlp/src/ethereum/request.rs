@@ -6,7 +6,7 @@
 
 use crate::{Decode, Encode, Error, ErrorKind, OnePass, Reader, Write};
 use alloc::vec::Vec;
-use blockmill_crypto::{Sha256, sha256};
+use blockmill_hashes::{Sha256, sha256};
 
 /// All requests of one kind in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]

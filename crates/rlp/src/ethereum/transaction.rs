@@ -9,7 +9,7 @@
 use super::access_list::write_words;
 use super::{AccessListEntry, Authorization, TransactionType};
 use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write, hash_each};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use ruint::aliases::U256;
 
 /// A transaction of any type. Fields that its type does not have are 0 or empty, and not written.

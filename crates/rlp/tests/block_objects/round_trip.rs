@@ -1,7 +1,7 @@
 //! Written and read again, by every writer.
 
 use crate::made::{LATER_FIELDS, Parts};
-use blockmill_crypto::{ManyKeccak, keccak256};
+use blockmill_hashes::{ManyKeccak, keccak256};
 use blockmill_rlp::ethereum::{Body, Transaction, TransactionType};
 use blockmill_rlp::{Decode, Encode, Encoder, List, Reader};
 use ruint::aliases::U256;

@@ -13,10 +13,10 @@ fn encoding(value: &impl Encode) -> Vec<u8> {
     let bytes = value.encode();
     assert_eq!(value.encoded_len(), bytes.len());
     assert_eq!(value.encode_in_one_pass(), bytes);
-    assert_eq!(value.hash(), blockmill_crypto::keccak256(&bytes));
+    assert_eq!(value.hash(), blockmill_hashes::keccak256(&bytes));
     let mut encoder = Encoder::default();
     assert_eq!(encoder.encode(value), bytes);
-    assert_eq!(encoder.hash(value), blockmill_crypto::keccak256(&bytes));
+    assert_eq!(encoder.hash(value), blockmill_hashes::keccak256(&bytes));
     bytes
 }
 

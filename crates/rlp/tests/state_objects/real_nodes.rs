@@ -102,7 +102,7 @@ fn nodes_of_witnesses_come_back_and_are_referenced() {
                 continue;
             }
             assert_eq!(again(&bytes), bytes);
-            nodes.insert(blockmill_crypto::keccak256(&bytes), bytes);
+            nodes.insert(blockmill_hashes::keccak256(&bytes), bytes);
         }
         let mut roots = vec![];
         let mut reached = HashSet::new();

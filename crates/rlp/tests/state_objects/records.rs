@@ -133,7 +133,7 @@ fn requests_have_the_layout_of_the_eips() {
 #[test]
 fn the_hash_of_requests_leaves_out_empty_ones() {
     // the hash that headers have without any requests
-    let empty = blockmill_crypto::sha256(&[]);
+    let empty = blockmill_hashes::sha256(&[]);
     assert_eq!(empty[..4], [0xe3, 0xb0, 0xc4, 0x42]);
     let none = Request::Deposits(Records::Values(&[]));
     assert_eq!(requests_hash(&[]), empty);
@@ -143,6 +143,6 @@ fn the_hash_of_requests_leaves_out_empty_ones() {
     let bytes = [&[1][..], &[1; 20], &[2; 48], &[0, 1, 2, 3, 0, 0, 0, 0]].concat();
     assert_eq!(some.canonical(), bytes);
     assert_eq!(Request::decode_canonical(&bytes).as_ref(), Ok(&some));
-    let expected = blockmill_crypto::sha256(&blockmill_crypto::sha256(&bytes));
+    let expected = blockmill_hashes::sha256(&blockmill_hashes::sha256(&bytes));
     assert_eq!(requests_hash(&[none, some]), expected);
 }

@@ -3,7 +3,7 @@
 
 use super::{BranchParts, Codec, LeafParts, ReadChild, ReadNode};
 use crate::EMPTY_ROOT;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Decode;
 use blockmill_rlp::ethereum::{Child, TrieNode};
 

@@ -3,7 +3,7 @@
 //! extension above it.
 
 use super::{BranchParts, Codec, LeafParts, ReadChild, ReadNode};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 
 /// Neo's nodes. Keys are a contract's number (4 bytes) and up to 64 bytes of its own.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Small blocks with the proof of work of a local test network, and random numbers.
 
 use crate::blkdat::Network;
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 pub use blockmill_testkit::Random;
 
 /// A chain of blocks of 150 to some thousand bytes, some with witnesses.

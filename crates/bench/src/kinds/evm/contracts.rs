@@ -132,7 +132,7 @@ fn inputs(number: u16, fork: Fork) -> Result<Vec<(String, Vec<u8>)>> {
 
 /// A scalar without a pattern.
 fn scalar(at: usize) -> Vec<u8> {
-    let mut scalar = blockmill_crypto::keccak256(&at.to_be_bytes());
+    let mut scalar = blockmill_hashes::keccak256(&at.to_be_bytes());
     // below the order of each of the groups
     scalar[0] &= 0x1f;
     scalar.to_vec()

@@ -48,7 +48,7 @@ impl Call<'_> {
 
 /// The versioned hash of a blob that nobody has.
 fn blob_hash(at: u8) -> Hash {
-    let mut hash = blockmill_crypto::keccak256(&[at]);
+    let mut hash = blockmill_hashes::keccak256(&[at]);
     hash[0] = 1;
     hash
 }
@@ -67,7 +67,7 @@ impl Machine {
     pub fn new(fork: Fork, accounts: &[GenesisAccount]) -> Result<Self> {
         let mut state = State::of_accounts(accounts)?;
         for number in NUMBER - 256..NUMBER {
-            state.ancestors.push(number, blockmill_crypto::keccak256(&number.to_be_bytes()));
+            state.ancestors.push(number, blockmill_hashes::keccak256(&number.to_be_bytes()));
         }
         state.take_changes();
         Ok(Self { state, terms: terms(fork) })

@@ -57,7 +57,7 @@ impl Kind for Evm {
         let of = setting(settings, "programs")?;
         let lists = lists(of, settings.get("among").map(String::as_str), fork)?;
         // whatever changes in a unit makes other programs
-        let digest = blockmill_crypto::keccak256(format!("{lists:?}").as_bytes());
+        let digest = blockmill_hashes::keccak256(format!("{lists:?}").as_bytes());
         let name = format!("{of} of {fork:?}, {limits:?}, {digest:02x?}");
         let made = data::made(folder, "evm", &name, tell, |path| {
             write(path, fork, limits, &lists).map(|()| None)

@@ -297,7 +297,7 @@ fn together(terms: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
 
 /// What a body is called with.
 fn input(body: &Body) -> Vec<u8> {
-    let words = |at: u8| blockmill_crypto::keccak256(&[at]);
+    let words = |at: u8| blockmill_hashes::keccak256(&[at]);
     let any = || (0..INPUT / 32).flat_map(|at| words(at as u8)).collect();
     body.setup.input.clone().unwrap_or_else(any)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
-use blockmill_crypto::{ManyKeccak, keccak256};
+use blockmill_hashes::{ManyKeccak, keccak256};
 use blockmill_pipeline::record::RunRecord;
 use blockmill_rlp::{Encode, Encoder};
 use blockmill_verdict::Hex;

@@ -5,7 +5,8 @@
 //! most expensive that there are. Each has a key of its own.
 
 use anyhow::Result;
-use blockmill_crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, TweakCheck, sha256};
+use blockmill_hashes::sha256;
+use blockmill_signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, TweakCheck};
 use secp256k1::ecdsa::{RecoverableSignature, Signature};
 use secp256k1::{Keypair, Message, Parity, PublicKey, Scalar, SecretKey};
 
@@ -126,7 +127,7 @@ pub(super) fn recovery_undecided(number: u64) -> Result<(Recovery, Option<[u8; 6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_crypto::{Signatures, Variant};
+    use blockmill_signatures::{Signatures, Variant};
 
     /// All variants must say what the makers say; the scalar library has the last word.
     #[track_caller]

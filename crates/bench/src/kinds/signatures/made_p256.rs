@@ -1,7 +1,8 @@
 //! Signatures of P-256, made like those of secp256k1.
 
 use anyhow::{Result, anyhow};
-use blockmill_crypto::{EcdsaCheck, Key, sha256};
+use blockmill_hashes::sha256;
+use blockmill_signatures::{EcdsaCheck, Key};
 use p256::Scalar;
 use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::ecdsa::{Signature, SigningKey};
@@ -52,7 +53,7 @@ fn infinite(number: u64, signer: &SigningKey) -> Result<(EcdsaCheck, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_crypto::{KeyTables, Signatures, Variant};
+    use blockmill_signatures::{KeyTables, Signatures, Variant};
 
     type Maker = fn(u64) -> Result<(EcdsaCheck, bool)>;
 

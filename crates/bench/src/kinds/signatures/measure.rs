@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
-use blockmill_crypto::Signatures;
+use blockmill_signatures::Signatures;
 
 use super::operations::{Input, Operation};
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
-use blockmill_crypto::{KeyTables, Signatures};
+use blockmill_signatures::{KeyTables, Signatures};
 
 use super::measure::Pool;
 use super::{made, made_p256};

@@ -10,7 +10,7 @@ use blockmill_archive::Error;
 use blockmill_archive::blkdat::{
     BlockFile, BlockFiles, Damage, DamageKind, FileReport, Record, Shape, Source, Stop, Walk,
 };
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
 use blockmill_store::FileMap;
 use std::fs::File;

@@ -17,7 +17,7 @@ use crate::option_table::Plan;
 use crate::types::Block;
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
-use blockmill_crypto::ManySha256;
+use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
 use look_back::LookBack;
 use std::ops::Range;

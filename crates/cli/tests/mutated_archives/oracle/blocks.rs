@@ -62,7 +62,7 @@ pub fn blocks_of(files: &Files) -> Vec<Vec<u8>> {
 }
 
 fn hash(block: &[u8]) -> [u8; 32] {
-    blockmill_crypto::sha256d(&block[..80])
+    blockmill_hashes::sha256d(&block[..80])
 }
 
 /// The longest chain, from the genesis block on.

@@ -10,7 +10,7 @@ use crate::body::transactions::TransactionType;
 use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use blockmill_archive::ReceiptEncoding;
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
 use blockmill_rlp::{Decode, Encode, Error, RawList, Reader};
 use blockmill_trie::RootBuilder;

@@ -79,7 +79,7 @@ mod tests {
     use crate::U256;
     use crate::body::transactions::TransactionType;
     use crate::fault::{Cause, Fault};
-    use blockmill_crypto::RecoverError;
+    use blockmill_signatures::RecoverError;
 
     #[test]
     fn each_error_is_a_rule_with_what_was_expected_and_found() {

@@ -5,7 +5,7 @@
 use super::Environment;
 use crate::body::signing::{MAX_LOW_S, address_of};
 use crate::execute::PreparedTransaction;
-use blockmill_crypto::{Recovery, Signatures};
+use blockmill_signatures::{Recovery, Signatures};
 use revm::context::transaction::{RecoveredAuthority, RecoveredAuthorization, SignedAuthorization};
 use revm::context_interface::either::Either;
 
@@ -63,7 +63,7 @@ mod tests {
         let number = |salt: u8| {
             let mut seed = seed.to_be_bytes().to_vec();
             seed.push(salt);
-            U256::from_be_bytes(blockmill_crypto::keccak256(&seed))
+            U256::from_be_bytes(blockmill_hashes::keccak256(&seed))
         };
         let (chain_id, address) = (U256::from(seed % 3), [seed as u8; 20].into());
         let inner = Authorization { chain_id, address, nonce: seed * seed };

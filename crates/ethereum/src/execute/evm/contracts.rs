@@ -3,7 +3,7 @@
 
 use super::rules::spec_of;
 use crate::params::Fork;
-use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
 use blockmill_testkit::Random;
 use blockmill_testkit::hex;
 use p256::ecdsa::signature::hazmat::PrehashVerifier;

@@ -77,7 +77,7 @@ impl Database for Guess {
         if let Some(known) = self.accounts.get(&address) {
             return Ok(known.clone());
         }
-        let found = self.disk.account(&blockmill_crypto::keccak256(&address.0.0))?;
+        let found = self.disk.account(&blockmill_hashes::keccak256(&address.0.0))?;
         let info = match found {
             None => None,
             Some((account, _)) => {

@@ -25,7 +25,7 @@ pub(super) fn digest<W: InterpreterTypes, H: ?Sized>(
     let hash = match message {
         None => crate::state::EMPTY_CODE,
         Some((from, length)) => {
-            blockmill_crypto::keccak256(&interpreter.memory.slice_len(from, length))
+            blockmill_hashes::keccak256(&interpreter.memory.slice_len(from, length))
         }
     };
     let top = interpreter.stack.top().ok_or(InstructionResult::StackUnderflow)?;

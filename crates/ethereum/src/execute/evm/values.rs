@@ -144,7 +144,7 @@ mod tests {
     fn codes_that_begin_as_a_delegation_and_are_none_are_kept_as_they_are() {
         for code in [&[0xef, 1][..], &[0xef, 1, 0], &[0xef, 1, 1, 7], &[0xef, 1, 0, 9, 9], &[]] {
             let read = Code::new(code.to_vec());
-            assert_eq!((read.bytes(), read.hash()), (code, blockmill_crypto::keccak256(code)));
+            assert_eq!((read.bytes(), read.hash()), (code, blockmill_hashes::keccak256(code)));
         }
     }
 }

@@ -22,7 +22,7 @@ fn entry(key: &Address, base: U256) -> ([u8; 64], U256) {
     let mut message = [0; 64];
     message[..32].copy_from_slice(&word(key));
     message[32..].copy_from_slice(&base.to_be_bytes::<32>());
-    (message, U256::from_be_bytes(blockmill_crypto::keccak256(&message)))
+    (message, U256::from_be_bytes(blockmill_hashes::keccak256(&message)))
 }
 
 fn input(function: [u8; 4], arguments: &[Address]) -> Vec<u8> {

@@ -90,7 +90,7 @@ impl JsonHeader {
             slot_number: of(&self.slot_number),
         };
         let encoded = header.encode();
-        let found = blockmill_crypto::keccak256(&encoded);
+        let found = blockmill_hashes::keccak256(&encoded);
         match &self.hash {
             Some(stated) if stated.0 != found => Err(format!(
                 "the header {} has the hash {}, as its fields are",

@@ -215,7 +215,7 @@ pub(super) mod tests {
     }
 
     fn empty_like(cache: &Cache) -> Cache {
-        Cache { rows: blockmill_crypto::Rows::zeroed(cache.rows.len()), ..*cache }
+        Cache { rows: blockmill_hashes::Rows::zeroed(cache.rows.len()), ..*cache }
     }
 
     #[test]

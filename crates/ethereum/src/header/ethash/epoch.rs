@@ -1,6 +1,6 @@
 //! Epochs: their seeds and the sizes of cache and dataset.
 
-use blockmill_crypto::keccak256;
+use blockmill_hashes::keccak256;
 
 /// Blocks of one epoch.
 pub const EPOCH_LENGTH: u64 = 30_000;

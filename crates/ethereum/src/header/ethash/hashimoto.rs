@@ -2,9 +2,9 @@
 //!
 //! One seal reads 64 pages of the dataset one after the other, but seals do not depend on each
 //! other. So up to [`TOGETHER`] of them advance page by page in lockstep; their items are hashed in
-//! vector lanes and mixed together (see `blockmill_crypto::EthashMix`).
+//! vector lanes and mixed together (see `blockmill_hashes::EthashMix`).
 
-use blockmill_crypto::{EthashMix, FNV_PRIME, ManyKeccak, keccak512};
+use blockmill_hashes::{EthashMix, FNV_PRIME, ManyKeccak, keccak512};
 use blockmill_verdict::Hex;
 use ruint::aliases::U256;
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn seal(cache: &Cache, i: u64) -> Seal {
-        let seal_hash = blockmill_crypto::keccak256(&i.to_le_bytes());
+        let seal_hash = blockmill_hashes::keccak256(&i.to_le_bytes());
         let nonce = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mix_hash = naive::hashimoto_light(cache, &seal_hash, nonce).mix_hash;
         Seal { seal_hash, nonce, mix_hash, difficulty: U256::ONE, number: 60_000 + i }

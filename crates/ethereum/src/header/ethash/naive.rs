@@ -2,7 +2,7 @@
 //!
 //! The oracle of the fast code.
 
-use blockmill_crypto::{FNV_PRIME, keccak256, keccak512};
+use blockmill_hashes::{FNV_PRIME, keccak256, keccak512};
 
 use super::Cache;
 

@@ -7,7 +7,7 @@ use crate::params::genesis::GenesisAccount;
 use crate::snapshot::Entry;
 use crate::state::{Account, EMPTY_CODE, StateError};
 use crate::{Address, Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 
 /// Accounts and slots that are hashed, and put in, together.
 const TOGETHER: usize = 1 << 16;
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(order.len(), items.len());
             assert!(order.windows(2).all(|pair| pair[0] < pair[1]));
             assert!(
-                order.iter().all(|(hash, at)| *hash == blockmill_crypto::keccak256(&items[*at]))
+                order.iter().all(|(hash, at)| *hash == blockmill_hashes::keccak256(&items[*at]))
             );
         }
     }

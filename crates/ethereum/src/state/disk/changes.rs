@@ -2,7 +2,7 @@
 
 use crate::state::{Account, AccountId, Changes};
 use crate::{Hash, U256};
-use blockmill_crypto::ManyKeccak;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_store::{Change, StateKey};

@@ -257,7 +257,7 @@ impl DiskState {
         match found {
             None => {}
             Some(NodeAt::Node(node)) => {
-                nodes.push((blockmill_crypto::keccak256(&node), node.into()))
+                nodes.push((blockmill_hashes::keccak256(&node), node.into()))
             }
             Some(NodeAt::Leaves { depth, leaves }) => {
                 let (mut trie, none) = (SparseTrie::default(), NoNodes);

@@ -38,7 +38,7 @@ impl DiskNodes {
 
     /// Notes whose storage has a root.
     pub fn owns(&self, address: &Address, storage_root: &Hash) {
-        self.tables().owners.insert(*storage_root, blockmill_crypto::keccak256(address));
+        self.tables().owners.insert(*storage_root, blockmill_hashes::keccak256(address));
     }
 
     /// A node, which counts as asked for. `root` is that of its trie.

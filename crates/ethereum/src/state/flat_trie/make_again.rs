@@ -123,7 +123,7 @@ impl Reader<'_> {
             let mut stored = vec![];
             let place = node_key(self.account.as_ref(), &below, depth + 1);
             let child = match self.state.nodes.get(&place, &mut stored)? {
-                true => Some(blockmill_crypto::keccak256(&stored)),
+                true => Some(blockmill_hashes::keccak256(&stored)),
                 false => match self.values_below(&below, depth + 1)? {
                     Some(values) => hash_of(&values, depth + 1, &mut |_| {})?,
                     None => return Ok(None),
@@ -137,7 +137,7 @@ impl Reader<'_> {
             branch.bytes(&[]);
         });
         let branch = branch.into_bytes();
-        Ok((blockmill_crypto::keccak256(&branch) == *hash).then_some(branch))
+        Ok((blockmill_hashes::keccak256(&branch) == *hash).then_some(branch))
     }
 }
 

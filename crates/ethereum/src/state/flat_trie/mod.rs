@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
         }
         let mut bytes = vec![];
         nodes.get(&place, &mut bytes)?;
-        let found = (blockmill_crypto::keccak256(&bytes) == *hash).then_some(bytes);
+        let found = (blockmill_hashes::keccak256(&bytes) == *hash).then_some(bytes);
         if let Some(node) = found.as_ref().filter(|_| self.is_ahead) {
             ahead.keep(place, hash, node);
         }

@@ -33,7 +33,7 @@ impl Name {
         if encoding.len() < 32 {
             return Self::Embedded(encoding);
         }
-        let hash = blockmill_crypto::keccak256(&encoding);
+        let hash = blockmill_hashes::keccak256(&encoding);
         made(MadeNode { key, depth, hash: &hash, encoding });
         Self::Hash(hash)
     }

@@ -29,8 +29,8 @@ fn address(random: &mut Random) -> Address {
 
 fn key(address: &Address, slot: &U256) -> StateKey {
     StateKey::slot(
-        blockmill_crypto::keccak256(address),
-        blockmill_crypto::keccak256(&slot.to_be_bytes::<32>()),
+        blockmill_hashes::keccak256(address),
+        blockmill_hashes::keccak256(&slot.to_be_bytes::<32>()),
     )
 }
 

@@ -81,7 +81,7 @@ fn contract(address: Address, code: Vec<u8>) -> GenesisAccount {
 pub fn token_slot(holder: &Address) -> Hash {
     let mut source = [0; 64];
     source[12..32].copy_from_slice(holder);
-    blockmill_crypto::keccak256(&source)
+    blockmill_hashes::keccak256(&source)
 }
 
 /// A number as a word.

@@ -145,7 +145,7 @@ impl<'c> Builder<'c> {
         let signed = sign(drafts, signers);
         ensure!(signed.len() == drafts.len(), "a thread that signs did not come to its end");
         let ommers = list(ommer.iter().map(Encode::encode));
-        header.ommers_hash = blockmill_crypto::keccak256(&ommers);
+        header.ommers_hash = blockmill_hashes::keccak256(&ommers);
         let mut parts = vec![list(signed.iter().cloned()), ommers];
         if fork >= Fork::Shanghai {
             let paid: Vec<_> = withdrawals.iter().map(|of| self.withdrawal(of)).collect();
@@ -166,7 +166,7 @@ impl<'c> Builder<'c> {
         let raw = header.encode();
         self.made = Made {
             last: header.number,
-            hash: blockmill_crypto::keccak256(&raw),
+            hash: blockmill_hashes::keccak256(&raw),
             state_root: header.state_root,
             transactions: self.made.transactions + drafts.len() as u64,
             gas: self.made.gas + header.gas_used,

@@ -63,7 +63,7 @@ impl Delegation {
             out.u64(self.nonce);
         });
         let message = [&[DELEGATION], &list.into_bytes()[..]].concat();
-        signers.signature(self.account, blockmill_crypto::keccak256(&message))
+        signers.signature(self.account, blockmill_hashes::keccak256(&message))
     }
 }
 

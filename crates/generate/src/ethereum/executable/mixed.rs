@@ -294,7 +294,7 @@ fn blake2() -> Vec<u8> {
 fn opening_of_nothing() -> Vec<u8> {
     let mut infinity = [0; 48];
     infinity[0] = 0xc0;
-    let mut hash = blockmill_crypto::sha256(&infinity);
+    let mut hash = blockmill_hashes::sha256(&infinity);
     hash[0] = 1;
     [&hash[..], &[0; 64], &infinity, &infinity].concat()
 }

@@ -170,6 +170,6 @@ pub fn child_of(address: &Address, nonce: u64) -> Address {
         out.u64(nonce);
     });
     let mut child = [0; 20];
-    child.copy_from_slice(&blockmill_crypto::keccak256(&list.into_bytes())[12..]);
+    child.copy_from_slice(&blockmill_hashes::keccak256(&list.into_bytes())[12..]);
     child
 }

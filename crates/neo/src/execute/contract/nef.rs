@@ -1,6 +1,6 @@
 //! NEF, the frame of a contract's code: compiler, source, tokens, script and checksum.
 
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 
 use super::{Error, field, text};
 use crate::execute::vm::{MAX_SIZE, serialize::write_size};

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, sha256};
+use blockmill_hashes::sha256;
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures};
 
 use super::syscalls::number;
 use crate::{

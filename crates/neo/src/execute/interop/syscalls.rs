@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 
 use super::{calls, iterator, runtime, storage};
 use crate::execute::{

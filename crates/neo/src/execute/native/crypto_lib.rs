@@ -11,7 +11,8 @@ use crate::execute::{
     vm::{Fault, Item},
 };
 use crate::params::Hardfork;
-use blockmill_crypto::{EcdsaCheck, Key, Signatures, is_public_key, keccak256, recover, sha256};
+use blockmill_hashes::{keccak256, sha256};
+use blockmill_signatures::{EcdsaCheck, Key, Signatures, is_public_key, recover};
 
 const ID: i32 = -3;
 const BIG: u64 = 1 << 15;
@@ -133,7 +134,7 @@ fn koblitz_key(bytes: &[u8]) -> Result<Key, Fault> {
     let mut x = [0; 32];
     x.copy_from_slice(&key[1..]);
     let valid = matches!(key[0], 2 | 3)
-        && blockmill_crypto::uncompress_public_key(&x, key[0] == 3).is_some();
+        && blockmill_signatures::uncompress_public_key(&x, key[0] == 3).is_some();
     if valid { Ok(Key::Compressed(key)) } else { Err(invalid) }
 }
 
@@ -196,7 +197,8 @@ fn key_of(digest: &[u8; 32], signature: &[u8]) -> Option<[u8; 33]> {
     let key = match id {
         0 | 1 => recover(digest, &r, &s, id == 1).ok()?,
         2 | 3 => {
-            let wanted = [blockmill_crypto::Recovery { digest: *digest, r, s, recovery_id: id }];
+            let wanted =
+                [blockmill_signatures::Recovery { digest: *digest, r, s, recovery_id: id }];
             let mut keys = [None];
             Signatures::detect().recover(&wanted, &mut keys);
             keys[0]?

@@ -17,7 +17,7 @@ use crate::{
     params::Hardfork,
     state::{Direction, State, StorageKey, Value},
 };
-use blockmill_crypto::sha256;
+use blockmill_hashes::sha256;
 
 /// The contract's number.
 pub const ID: i32 = -1;

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(decode(&bytes), Ok(pairing));
         // neo-go, `TestCryptolib_TestBls12381Pairing_Compat`: SHA-256 of the 576 bytes there
         let expected = "300e47c99502f3af33ad2080847d528cabd90365a90ab98bc174565c27928591";
-        assert_eq!(blockmill_testkit::hex::encode(blockmill_crypto::sha256(&bytes)), expected);
+        assert_eq!(blockmill_testkit::hex::encode(blockmill_hashes::sha256(&bytes)), expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::execute::{
     engine::Engine,
     vm::{Fault, Item},
 };
-use blockmill_crypto::sha256d;
+use blockmill_hashes::sha256d;
 
 const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const CHECKSUM: usize = 4;

@@ -114,7 +114,7 @@ fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usi
         match progress {
             Progress::Ends(ahead) => return (ahead.unwrap(), steps),
             Progress::Hashes => {
-                progress = speculator.resume(&blockmill_crypto::keccak256(speculator.message()));
+                progress = speculator.resume(&blockmill_hashes::keccak256(speculator.message()));
             }
         }
     }

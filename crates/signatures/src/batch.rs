@@ -1,0 +1,313 @@
+//! Many signatures at once: on secp256k1 ECDSA (SEC 1), Schnorr (BIP340), the keys of ECDSA
+//! signatures, and tweaked keys (BIP341); ECDSA on P-256.
+//!
+//! Only public data passes here. Nothing is constant in time, and nothing signs.
+//!
+//! Every variant gives the answers of libsecp256k1, on P-256 those of AWS-LC. A batch takes about
+//! 128 KiB of the caller's stack and no heap memory. Larger batches cost less for each signature,
+//! up to 256.
+
+mod account;
+#[cfg(feature = "std")]
+mod key_tables;
+pub(crate) mod library;
+#[cfg(feature = "std")]
+pub(crate) mod library_p256;
+
+use crate::arch::{FmaSignatures, IfmaSignatures};
+use crate::lanes::InLanes;
+use account::{Account, Price};
+#[cfg(feature = "std")]
+pub(crate) use key_tables::Found;
+#[cfg(feature = "std")]
+pub use key_tables::KeyTables;
+
+/// How signatures are verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// One after the other, by libsecp256k1.
+    Scalar,
+    /// Four in the lanes of a vector (AVX2 and FMA).
+    Avx2,
+    /// Eight in the lanes of a vector (AVX-512 IFMA), several vectors interleaved.
+    Ifma,
+}
+
+impl Variant {
+    /// All of them, the slowest first.
+    pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
+
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Ifma => "ifma",
+        }
+    }
+}
+
+/// A public key as it was serialised (SEC 1, section 2.3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// 0x02 (even y) or 0x03 (odd y), then x.
+    Compressed([u8; 33]),
+    /// 0x04, then x and y; or hybrid: 0x06 (even y) or 0x07 (odd y), then x and y.
+    Uncompressed([u8; 65]),
+}
+
+/// Whether the key signed the digest. All numbers are big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcdsaCheck {
+    /// The hash that was signed; one that is not below the group's order is taken modulo it.
+    pub digest: [u8; 32],
+    /// The signature's first number.
+    pub r: [u8; 32],
+    /// The signature's second number; `n - s` is as good as `s`.
+    pub s: [u8; 32],
+    /// The signer.
+    pub key: Key,
+}
+
+/// Whether the key signed the message of 32 bytes (BIP340).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchnorrCheck {
+    /// What was signed; for Bitcoin a signature hash.
+    pub message: [u8; 32],
+    /// x of the signature's point, then s.
+    pub signature: [u8; 64],
+    /// x of the key; its y is even.
+    pub key: [u8; 32],
+}
+
+/// Whether a key is another one plus a multiple of the generator (BIP341): `tweaked = key + tweak *
+/// G`. All numbers are big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TweakCheck {
+    /// x of the key; its y is even.
+    pub key: [u8; 32],
+    /// The multiplier, below the group's order.
+    pub tweak: [u8; 32],
+    /// x of the sum.
+    pub tweaked: [u8; 32],
+    /// Whether y of the sum is odd.
+    pub odd: bool,
+}
+
+/// An ECDSA signature whose key is sought (SEC 1, section 4.1.6). All numbers are big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// The hash that was signed.
+    pub digest: [u8; 32],
+    /// The signature's first number.
+    pub r: [u8; 32],
+    /// The signature's second number, of any size.
+    pub s: [u8; 32],
+    /// Bit 0: y of the signature's point is odd. Bit 1: its x is `r + n`. Above 3: no key.
+    pub recovery_id: u8,
+}
+
+/// A way to verify signatures. A value is the proof that the CPU can do it.
+#[derive(Clone, Copy, Debug)]
+pub struct Signatures {
+    way: Way,
+    at_any_cost: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Scalar,
+    Avx2(FmaSignatures),
+    Ifma(IfmaSignatures),
+}
+
+/// On secp256k1 with [`Variant::Avx2`] a vector takes 7 to 8 times the library's time for one
+/// signature, and more when the library has to bring its own tables back into the caches.
+const AVX2: Price = Price { vector: 1_250, fewest: 12 };
+/// With [`Variant::Ifma`] 1.9 to 2.2 times, up to 2.9.
+const IFMA: Price = Price { vector: 320, fewest: 3 };
+/// On P-256, for keys without tables.
+#[cfg(feature = "std")]
+const AVX2_P256: Price = Price { vector: 1_400, fewest: 13 };
+/// The same with [`Variant::Ifma`].
+#[cfg(feature = "std")]
+const IFMA_P256: Price = Price { vector: 420, fewest: 4 };
+
+static ECDSA: Account = Account::new();
+#[cfg(feature = "std")]
+static P256: Account = Account::new();
+static SCHNORR: Account = Account::new();
+static TWEAKS: Account = Account::new();
+static RECOVER: Account = Account::new();
+
+impl Signatures {
+    /// The fastest that this CPU has.
+    #[must_use]
+    pub fn detect() -> Self {
+        let variants = Variant::ALL.into_iter().rev();
+        variants.filter_map(Self::with).next().unwrap_or_else(Self::scalar)
+    }
+
+    /// libsecp256k1, one signature after the other: the baseline for the others.
+    #[must_use]
+    pub fn scalar() -> Self {
+        Signatures { way: Way::Scalar, at_any_cost: false }
+    }
+
+    /// `variant`, or `None` on a CPU that has it not. The first use of lanes in a process
+    /// takes a few milliseconds.
+    #[must_use]
+    pub fn with(variant: Variant) -> Option<Self> {
+        let way = match variant {
+            Variant::Scalar => Way::Scalar,
+            Variant::Avx2 => Way::Avx2(FmaSignatures::new()?),
+            Variant::Ifma => Way::Ifma(IfmaSignatures::new()?),
+        };
+        Some(Signatures { way, at_any_cost: false })
+    }
+
+    /// The variant of this name, or `None` when there is none or the CPU has it not.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let variant = Variant::ALL.into_iter().find(|variant| variant.name() == name)?;
+        Self::with(variant)
+    }
+
+    /// The same, but the lanes take even signatures that they will hardly decide: for tests and
+    /// measurements. Otherwise such signatures soon go to the library at once, so that nobody can
+    /// make the lanes work in vain for more than some 15 % of the library's time.
+    #[must_use]
+    pub fn at_any_cost(self) -> Self {
+        Signatures { at_any_cost: true, ..self }
+    }
+
+    /// Which one this is.
+    #[must_use]
+    pub fn variant(&self) -> Variant {
+        match self.way {
+            Way::Scalar => Variant::Scalar,
+            Way::Avx2(_) => Variant::Avx2,
+            Way::Ifma(_) => Variant::Ifma,
+        }
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        self.answer(
+            (&ECDSA, AVX2, IFMA),
+            checks,
+            valid,
+            (InLanes::ecdsa, InLanes::ecdsa),
+            library::ecdsa,
+        );
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4), by the rules of AWS-LC.
+    /// Keys that come again and again get a place in `tables`, which make them several times as
+    /// fast; [`Variant::Scalar`] has no use for them.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    #[cfg(feature = "std")]
+    pub fn p256(&self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        let avx2 = |lanes: FmaSignatures, checks: &[EcdsaCheck], valid: &mut [bool]| {
+            lanes.p256(checks, tables, valid)
+        };
+        let ifma = |lanes: IfmaSignatures, checks: &[EcdsaCheck], valid: &mut [bool]| {
+            lanes.p256(checks, tables, valid)
+        };
+        self.answer(
+            (&P256, AVX2_P256, IFMA_P256),
+            checks,
+            valid,
+            (avx2, ifma),
+            library_p256::ecdsa,
+        );
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        self.answer(
+            (&SCHNORR, AVX2, IFMA),
+            checks,
+            valid,
+            (InLanes::schnorr, InLanes::schnorr),
+            library::schnorr,
+        );
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    pub fn tweaks(&self, checks: &[TweakCheck], valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        self.answer(
+            (&TWEAKS, AVX2, IFMA),
+            checks,
+            valid,
+            (InLanes::tweaks, InLanes::tweaks),
+            library::tweak,
+        );
+    }
+
+    /// Writes to `keys[i]` the coordinates x and y of the key of signature `i`, 32 bytes each, or
+    /// `None` where it has no key.
+    ///
+    /// # Panics
+    /// When `keys` has not as many places as there are signatures.
+    pub fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
+        assert_eq!(signatures.len(), keys.len(), "one place for each key");
+        self.answer(
+            (&RECOVER, AVX2, IFMA),
+            signatures,
+            keys,
+            (InLanes::recover, InLanes::recover),
+            library::recover,
+        );
+    }
+
+    fn answer<T, U>(
+        &self,
+        (account, avx2_price, ifma_price): (&Account, Price, Price),
+        items: &[T],
+        answers: &mut [U],
+        (avx2, ifma): (
+            impl Fn(FmaSignatures, &[T], &mut [U]) -> usize,
+            impl Fn(IfmaSignatures, &[T], &mut [U]) -> usize,
+        ),
+        by_library: impl Fn(&T) -> U,
+    ) {
+        match self.way {
+            Way::Avx2(lanes) if self.at_any_cost => {
+                avx2(lanes, items, answers);
+            }
+            Way::Avx2(lanes) => {
+                let in_lanes = |items: &[T], answers: &mut [U]| avx2(lanes, items, answers);
+                account.answer(avx2_price, items, answers, in_lanes, by_library);
+            }
+            Way::Ifma(lanes) if self.at_any_cost => {
+                ifma(lanes, items, answers);
+            }
+            Way::Ifma(lanes) => {
+                let in_lanes = |items: &[T], answers: &mut [U]| ifma(lanes, items, answers);
+                account.answer(ifma_price, items, answers, in_lanes, by_library);
+            }
+            Way::Scalar => {
+                for (item, answer) in items.iter().zip(answers) {
+                    *answer = by_library(item);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Signatures of secp256k1 and P-256: one at a time, or a batch in the lanes of vector registers.
+//! No secrets pass here: nothing signs, and nothing takes the same time for all numbers.
+//!
+//! * [`is_public_key`] and [`uncompress_public_key`] know the points of secp256k1.
+//! * [`recover`] finds the key that signed a message.
+//! * [`Signatures`] verifies many signatures of secp256k1 and P-256 at once, and finds the keys of
+//!   many. It chooses the widest vectors that the CPU has; every width gives the verdicts of the
+//!   libraries.
+//!
+//! Nothing here uses heap memory, but for the tables of points. P-256 and its `KeyTables` need the
+//! feature `std`.
+
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "std"), no_std)]
+// the lane code waits for vector widths of other CPUs
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod arch;
+mod batch;
+mod lanes;
+mod point;
+mod recover;
+#[cfg(feature = "std")]
+mod secret;
+
+#[cfg(feature = "std")]
+pub use batch::KeyTables;
+#[cfg(feature = "std")]
+pub use batch::library_p256::is_p256_key;
+pub use batch::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};
+pub use point::{is_public_key, uncompress_public_key};
+pub use recover::{RecoverError, recover};
+#[cfg(feature = "std")]
+pub use secret::secret;

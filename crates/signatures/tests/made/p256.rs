@@ -1,0 +1,105 @@
+//! ECDSA signatures over P-256, by the maker of `made_p256`.
+
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures};
+use num_bigint::BigUint;
+use std::sync::LazyLock;
+
+use super::made_p256;
+use super::{Kind, Made, random, structured};
+
+type Case = (EcdsaCheck, Option<bool>);
+
+/// Every kind; the first comes more often than the other random ones.
+pub const KINDS: [Kind<EcdsaCheck, bool>; 11] = [
+    random("signatures", |made| (made.p256.maker.random(), Some(true))),
+    random("one number replaced by a random one", replaced),
+    structured("chosen multipliers", |made| {
+        let key = made.p256.maker.chosen_secret();
+        made.p256.multipliers(&key)
+    }),
+    structured("chosen multipliers of repeated keys", |made| {
+        let key = made.p256.regular();
+        made.p256.multipliers(&key)
+    }),
+    structured("sums at infinity", |made| {
+        let key = made.p256.maker.chosen_secret();
+        (made.p256.maker.infinite(&key), Some(false))
+    }),
+    structured("sums at infinity of repeated keys", |made| {
+        let key = made.p256.regular();
+        (made.p256.maker.infinite(&key), Some(false))
+    }),
+    structured("numbers at their bounds", |made| {
+        let key = made.p256.any_key();
+        (made.p256.maker.edged(&key), None)
+    }),
+    structured("a flipped bit or another form", |made| {
+        let key = made.p256.any_key();
+        (made.p256.maker.spoilt(&key), None)
+    }),
+    structured("r or r + n", |made| (made.p256.maker.small_r(), Some(true))),
+    structured("a digest of n", |made| {
+        let check = made.p256.maker.small_r();
+        let digest = made_p256::bytes(&made.p256.maker.n);
+        (EcdsaCheck { digest, ..check }, Some(true))
+    }),
+    structured("repeated keys", |made| {
+        let key = made.p256.regular();
+        (made.p256.maker.by(&key), Some(true))
+    }),
+];
+
+/// The maker, and keys that come again and again.
+pub struct P256 {
+    maker: made_p256::Made,
+    regulars: Vec<BigUint>,
+}
+
+impl P256 {
+    pub fn new(seed: u64) -> Self {
+        let mut maker = made_p256::Made::new(seed);
+        // small ones meet their own multiples
+        let small = (1u8..4).map(BigUint::from);
+        let regulars = (0..12).map(|_| maker.any()).chain(small).collect();
+        P256 { maker, regulars }
+    }
+
+    fn regular(&mut self) -> BigUint {
+        let i = self.maker.random.below(self.regulars.len());
+        self.regulars[i].clone()
+    }
+
+    fn any_key(&mut self) -> BigUint {
+        if self.maker.random.below(2) == 0 { self.regular() } else { self.maker.any() }
+    }
+
+    fn multipliers(&mut self, key: &BigUint) -> Case {
+        loop {
+            if let Some(check) = self.maker.chosen_multipliers(key) {
+                return (check, Some(true));
+            }
+        }
+    }
+}
+
+fn replaced(made: &mut Made) -> Case {
+    let mut check = made.p256.maker.random();
+    let bytes = made.p256.maker.random.bytes();
+    match made.p256.maker.random.below(4) {
+        0 => check.digest = bytes,
+        1 => check.r = bytes,
+        2 => check.s = bytes,
+        _ => match &mut check.key {
+            Key::Compressed(key) => key[1..].copy_from_slice(&bytes),
+            Key::Uncompressed(key) => key[1..33].copy_from_slice(&bytes),
+        },
+    }
+    (check, Some(false))
+}
+
+/// With no table, with few, or with one for each key, as the length of the batch has it.
+pub fn verify(signatures: &Signatures, checks: &[EcdsaCheck], valid: &mut [bool]) {
+    static TABLES: LazyLock<[KeyTables; 3]> =
+        LazyLock::new(|| [0, 300_000, 50_000_000].map(KeyTables::new));
+    signatures.p256(checks, &TABLES[checks.len() % TABLES.len()], valid);
+}
