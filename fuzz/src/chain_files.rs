@@ -1,18 +1,18 @@
 //! Bitcoin: blocks, files of blocks, scripts and undo data.
 
 use crate::input::{Input, folder};
-use blockmill_archive::blkdat::{BodyReader, open};
+use blockmill_archive::blkdat::{BodyReader, Record, Walk, open};
 use blockmill_bitcoin::coins::PackedCoin;
 use blockmill_bitcoin::coins::compress::{CoinReader, write_coin};
-use blockmill_bitcoin::index::scan::pass1;
-use blockmill_bitcoin::option_table::Setting;
-use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
 use blockmill_bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use blockmill_bitcoin::undo;
 use blockmill_hashes::sha256d;
+use blockmill_pipeline::Cancel;
 use blockmill_signatures::Signatures;
 use std::fs;
+use std::os::unix::fs::FileExt;
 
 #[path = "../../crates/bitcoin/tests/naive/mod.rs"]
 pub(crate) mod naive;
@@ -65,7 +65,7 @@ fn plain_of(block: &Block) -> Plain {
     Plain { header: block.raw[..80].to_vec(), transactions }
 }
 
-/// Any bytes as a block file: every way to read it finds the same blocks and the same damage, and
+/// Any bytes as a block file: the blocks and the damage are those of the same bytes in memory, and
 /// what is found can be read.
 pub fn blkdat_scan(data: &[u8]) -> bool {
     let folder = folder();
@@ -75,22 +75,22 @@ pub fn blkdat_scan(data: &[u8]) -> bool {
     }
     fs::write(folder.path().join("blk00000.dat"), input.0).expect("a file");
     let Ok(files) = open(&[folder.path().to_path_buf()], None) else { return false };
-    let known = [Params::regtest().genesis_hash];
-    let expected = pass1(&files, &known, &Setting::default(), 2).expect("a file to read");
-    for ways in [
-        &["read=map"][..],
-        &["read=stream", "scan=serial"],
-        &["accept=block", "scan=serial", "look-back=8M"],
-        &["accept=block", "scan=serial", "first-read=block", "read=stream"],
-    ] {
-        let mut setting = Setting::default();
-        ways.iter().for_each(|way| setting.set(way).expect("a known option"));
-        let scan = pass1(&files, &known, &setting, 1).expect("a file to read");
-        assert_eq!(scan.found, expected.found, "{ways:?}");
-        assert_eq!(scan.accepted, expected.accepted, "{ways:?}");
-        assert_eq!(scan.orphans, expected.orphans, "{ways:?}");
-        assert_eq!(scan.reports, expected.reports, "{ways:?}");
+    let mut finder = HeaderScan { threads: 2 };
+    let expected = finder.find_blocks(&files, &Cancel::new()).expect("a file to read");
+    let mut found = expected.found.iter();
+    for (file, report) in files.files().iter().zip(&expected.reports) {
+        let mut bytes = vec![0; file.length() as usize];
+        let opened = file.open().expect("a file to open");
+        opened.read_exact_at(&mut bytes, 0).expect("a file to read");
+        let mut walk = Walk::new(file, &bytes[..]);
+        while let Some(Record { offset, size, header }) = walk.next_record().expect("memory") {
+            let found = found.next().expect("the same block");
+            assert_eq!((found.offset, found.size, found.header), (offset, size, header));
+            assert_eq!(found.hash, BlockHash(sha256d(&header)));
+        }
+        assert_eq!(walk.into_report(), *report);
     }
+    assert_eq!(found.next(), None);
     let (mut reader, mut body) = (BodyReader::new(&files, 1), vec![]);
     for found in &expected.found {
         // digits that are none are found when they are read

@@ -105,6 +105,9 @@ pub struct Definition {
 pub struct Rung {
     /// What it is called.
     pub name: String,
+    /// What it does or imitates, in one sentence.
+    #[serde(default)]
+    pub about: String,
     /// The options in which it differs from the rung before; the first one from where the ladder
     /// begins.
     #[serde(default)]

@@ -10,6 +10,7 @@
 //! who is compared with whom, and a [`contest`] whose turn it is and when enough is known.
 
 pub mod arena;
+pub mod baselines;
 pub mod child;
 pub mod cold;
 pub mod contest;

@@ -97,6 +97,9 @@ pub struct OptionValues {
 pub struct Contestant {
     /// What it is called.
     pub label: String,
+    /// What it does or imitates, in one sentence, where the definition says so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// The options in which it differs from the default.
     #[serde(default)]
     pub with: Vec<String>,
@@ -216,7 +219,9 @@ fn ladder(
     for (at, rung) in definition.ladder.iter().enumerate() {
         with = changed(&with, &rung.with, options)?;
         let before = if at == 0 { all.len() } else { all.len() - 1 };
-        all.push(Contestant::ours(&rung.name, with.clone()).against(before));
+        let about = rung.about.clone();
+        let step = Contestant { about, ..Contestant::ours(&rung.name, with.clone()) };
+        all.push(step.against(before));
     }
     Ok(())
 }

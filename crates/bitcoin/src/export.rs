@@ -7,6 +7,7 @@ use crate::datadir::{self, BlocksWriter, SharedFile, Stands, Written};
 use crate::fault::Error;
 use crate::import::Options;
 use crate::index::Tree;
+use crate::index::scan::HeaderScan;
 use crate::index::{pass1, shortfalls};
 use crate::run::{Run, Spare};
 use crate::types::Block;
@@ -41,7 +42,8 @@ pub fn to_core(
     mut progress: impl FnMut(u32),
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Written>, Error> {
-    let index = pass1::index(files, options, Some(data), &mut Run::default())?;
+    let mut finder = HeaderScan { threads: options.threads };
+    let index = pass1::index(files, &mut finder, options, Some(data), &mut Run::default())?;
     // in no datadir should a damaged length field be
     let damaged: HashSet<u32> = index.all_damage().map(|(file, _)| *file).collect();
     let tree = index.tree;
@@ -194,7 +196,8 @@ pub fn to_block_files(
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Copied>, Error> {
     let mut run = Run::default();
-    let mut index = pass1::index(files, options, None, &mut run)?;
+    let mut finder = HeaderScan { threads: options.threads };
+    let mut index = pass1::index(files, &mut finder, options, None, &mut run)?;
     room(bytes_of(&index.tree, &index.tree.best_chain()))?;
     let mut writer = BlockWriter::create(out, writer)?;
     writer.write(&options.params.genesis)?;

@@ -1,6 +1,7 @@
 //! The front door: index the files, then read, prepare, connect, check and finish each block of
 //! the best chain, in order and on one screen.
 
+mod assumed;
 mod by_sum;
 mod commit;
 
@@ -10,6 +11,7 @@ use crate::execute::{Batch, Context, Terms};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
+use crate::index::scan::{FindBlocks, HeaderScan};
 use crate::index::{GENESIS, Tree, pass1, shortfalls};
 pub use crate::options::Options;
 use crate::run::Spare;
@@ -17,6 +19,7 @@ pub use crate::run::{Run, Tip};
 use crate::sum::Sum;
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
+pub(crate) use assumed::{assumed_height, assumed_valid};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Stages};
@@ -35,11 +38,23 @@ pub fn import(
     files: &BlockFiles,
     options: &Options,
     data: &path::Path,
+    progress: impl FnMut(&Progress) + Send,
+) -> (Run, Result<(), Error>) {
+    let mut finder = HeaderScan { threads: options.threads };
+    import_found_by(&mut finder, files, options, data, progress)
+}
+
+/// [`import`] with another way to find the blocks of files.
+pub fn import_found_by(
+    finder: &mut impl FindBlocks,
+    files: &BlockFiles,
+    options: &Options,
+    data: &path::Path,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
-    let mut outcome = passes(files, options, data, &mut progress, &mut run, start);
+    let mut outcome = passes(finder, files, options, data, &mut progress, &mut run, start);
     if matches!(outcome, Err(Error::Stopped)) {
         (run.stopped, outcome) = (true, Ok(()));
     }
@@ -48,6 +63,7 @@ pub fn import(
 }
 
 fn passes(
+    finder: &mut impl FindBlocks,
     files: &BlockFiles,
     options: &Options,
     data: &path::Path,
@@ -58,7 +74,7 @@ fn passes(
     data_folder::expect_own(data, &options.params)?;
     // files from the middle of a chain are no store to go on from
     let kept = Some(data).filter(|_| options.from.is_none());
-    let mut index = pass1::index(files, options, kept, run)?;
+    let mut index = pass1::index(files, finder, options, kept, run)?;
     let job = Job { files, options, data, start };
     let outcome = match options.level {
         Level::Headers => {
@@ -205,21 +221,6 @@ fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Re
 pub(crate) fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
-    }
-}
-
-/// The block up to which scripts are taken as valid.
-pub(crate) fn assumed_valid(tree: &Tree, options: &Options) -> Result<Option<u32>, Error> {
-    let Some(hash) = &options.assume_valid else { return Ok(None) };
-    tree.find(hash).map(Some).ok_or(Error::AssumedMissing(*hash))
-}
-
-/// The height up to which the scripts of a chain are taken as valid: that of the last block which
-/// it has in common with the one of `assumed`.
-pub(crate) fn assumed_height(tree: &Tree, path: &Path, assumed: Option<u32>) -> u32 {
-    match (assumed, path.nodes.last()) {
-        (Some(node), Some(tip)) => tree.height(tree.fork(node, *tip)),
-        _ => 0,
     }
 }
 

@@ -11,10 +11,10 @@ pub use coins::{
 
 use crate::Error;
 use crate::index::pass1::Index;
+use crate::index::scan::{FindBlocks, HeaderScan};
 pub use crate::index::shortfalls::{Meaning, Place};
 use crate::index::{Found, Summary, Tree, WrongLength};
-use crate::index::{scan, shortfalls, suspects};
-use crate::option_table::Setting;
+use crate::index::{shortfalls, suspects};
 use crate::params::Params;
 use blockmill_archive::blkdat::{BlockFiles, FileReport};
 use blockmill_pipeline::Cancel;
@@ -95,7 +95,7 @@ pub fn inspect(
     deep: bool,
     now: Option<u64>,
 ) -> Result<Inspection, Error> {
-    let scan = scan::find(files, &[], &Setting::default(), threads, &Cancel::new())?;
+    let scan = HeaderScan { threads }.find_blocks(files, &Cancel::new())?;
     let params = network(files, &scan.found);
     let known = params.clone().unwrap_or_else(Params::mainnet);
     let mut index = Index::empty(&known);

@@ -93,8 +93,6 @@ fn facts(run: &Run, facts: &mut Facts) {
         ("index_bytes", counts.bytes_read),
         ("found", counts.blocks),
         ("out_of_order", counts.out_of_order),
-        ("from_memory", counts.from_memory),
-        ("from_disk", counts.from_disk),
         ("orphans", counts.orphans),
         ("stale", run.stale),
         ("commits", run.commits),

@@ -2,7 +2,6 @@
 
 use crate::BlockHash;
 use crate::execute::Batch;
-use crate::index::scan::Counts;
 use crate::index::{Anchor, WrongLength};
 use crate::sum::Proof;
 use blockmill_pipeline::Times;
@@ -26,6 +25,23 @@ pub(crate) struct Spare {
     pub record: u32,
     /// Bytes behind the block.
     pub bytes: u32,
+}
+
+/// How much pass 1 read and found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub file_bytes: u64,
+    /// Bytes read from them to find headers.
+    pub bytes_read: u64,
+    /// Blocks found, each as often as it is there.
+    pub blocks: u64,
+    /// Blocks that precede their parents in the files.
+    pub out_of_order: u64,
+    /// Blocks without a parent in the files.
+    pub orphans: u64,
 }
 
 /// What a run did, whether it reached the end or not.

@@ -14,7 +14,7 @@ const WAYS: [(usize, u64, &[&str]); 4] = [
     (1, 16 << 20, &[]),
     (2, 1 << 20, &[]),
     (5, 1 << 20, &["scripts=library", "coins=when-spent"]),
-    (2, 1 << 20, &["stages=serial", "scan=serial"]),
+    (2, 1 << 20, &["stages=serial"]),
 ];
 
 /// The options of a way.

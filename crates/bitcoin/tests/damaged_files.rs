@@ -119,12 +119,7 @@ fn block_at(good: &Good, at: usize) -> (usize, std::ops::Range<usize>) {
 
 /// Options that differ from case to case.
 fn case_options(good: &Good, random: &mut Random) -> Options {
-    let ways: [&[&str]; 4] = [
-        &[],
-        &["read=map"],
-        &["read=stream", "scan=serial", "stages=serial"],
-        &["first-read=block", "accept=block", "look-back=8M", "scan=serial"],
-    ];
+    let ways: [&[&str]; 2] = [&[], &["stages=serial"]];
     let options = with(&options(good.params.clone()), ways[random.below(ways.len())]);
     Options { threads: 1 + random.below(4), memory: 1 << 20, ..options }
 }

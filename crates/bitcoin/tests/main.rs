@@ -26,7 +26,6 @@ mod index_file;
 mod middle_of_chain;
 mod missing_blocks;
 mod networks;
-mod pass1_options;
 mod random_trees;
 mod real_headers;
 mod record_lengths;

@@ -17,8 +17,15 @@ fn labels(contest: &Value) -> Vec<&str> {
     all.map(|one| one["label"].as_str().expect("a label")).collect()
 }
 
-const RUNGS: [&str; 7] =
-    ["master", "16981", "16981-8M", "16981-32M", "16981-640M", "headers", "frames"];
+const STEPS: [&str; 7] = [
+    "Core before PR 16981",
+    "header first (PR 16981)",
+    "8 MB look-back (PR 16981)",
+    "32 MB look-back (PR 16981)",
+    "640 MB look-back (PR 16981)",
+    "bodies left to pass 2",
+    "only frames and headers read",
+];
 
 fn fact(record: &Value, name: &str) -> u64 {
     record["facts"][name].as_u64().unwrap_or_else(|| panic!("no {name} in {}", record["facts"]))
@@ -34,22 +41,22 @@ fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(&out);
     let sitting = succeed_json(&mut command);
     let [ladder, ablation] = [0, 1].map(|at| &sitting["contests"][at]);
-    assert_eq!(labels(ladder)[2..], RUNGS);
+    assert_eq!(labels(ladder)[2..], STEPS);
     assert!(labels(ablation).contains(&"scan=serial"), "{:?}", labels(ablation));
-    let [first, last] = ["master", "blockmill"].map(|label| records(ladder, label)[0]);
+    let [first, last] = [STEPS[0], "blockmill"].map(|label| records(ladder, label)[0]);
     // blocks that stand before their parents are read twice
     assert!(fact(first, "index_bytes") > fact(first, "file_bytes"), "{first}");
     assert!(fact(last, "index_bytes") < fact(first, "file_bytes") / 10, "{last}");
     assert_eq!(fact(first, "out_of_order"), fact(first, "from_disk"));
 
     let table = fs::read_to_string(out.join("table.md")).expect("tables");
-    assert!(table.contains("16981-640M") && table.contains("scan=serial"), "{table}");
+    assert!(table.contains(STEPS[4]) && table.contains("scan=serial"), "{table}");
     let again = scratch.path("again");
     let page = scratch.path("page.md");
     let mut command = blockmill("report --markdown");
     succeed(command.arg(&page).arg(out.join("bench.json")).arg("--out").arg(&again));
     let text = fs::read_to_string(&page).expect("a page");
-    assert!(text.contains("16981-640M") && text.contains("scan=serial"), "{text}");
+    assert!(text.contains(STEPS[4]) && text.contains("scan=serial"), "{text}");
     let links = text.match_indices("](page/").filter_map(|(at, link)| text.get(at + link.len()..));
     let charts: Vec<&str> = links.filter_map(|link| Some(link.split_once(')')?.0)).collect();
     assert!(charts.len() > 2, "{text}");
@@ -64,7 +71,7 @@ fn one_block_again_and_again_is_the_benchmark_of_the_reference() {
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
     let sitting = succeed_json(&mut command);
     let ladder = &sitting["contests"][0];
-    assert_eq!(labels(ladder)[2..], ["master", "16981", "headers", "frames"]);
+    assert_eq!(labels(ladder)[2..], [STEPS[0], STEPS[1], STEPS[5], STEPS[6]]);
     for label in labels(ladder) {
         for record in records(ladder, label) {
             assert!(fact(record, "found") > 1, "{record}");

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const KILLS: u32 = 50;
 /// Of which before the index is written.
 const KILLS_OF_PASS_1: u32 = 5;
+/// A part of the time of pass 1, after the store's folder was created.
+const PASS_1: Duration = Duration::from_millis(1);
 /// Runs that may be over, or not begun, when the signal comes, before the test gives up.
 const MAX_MISSES: u32 = 500;
 /// MiB of memory for coins: so little that they are written often.
@@ -80,18 +82,22 @@ impl Kills {
     /// Kills imports into `store` until one is through.
     fn interrupt(&mut self, store: &Path, files: &Path, time: Duration, random: &mut Random) {
         let mut height = 0;
-        // a first run is killed early until pass 1 was hit often enough
-        let mut limit = if self.pass_1 < KILLS_OF_PASS_1 { time / 10 } else { time };
+        // a first run is killed in pass 1 until that was hit often enough
+        let mut early = self.pass_1 < KILLS_OF_PASS_1;
         while !self.are_enough() {
             let mut command = import(store, files);
             command.args(["--threads", random.pick(&["1", "2", "5"])]);
-            let slow = ["read=stream", "scan=serial", "accept=block"];
-            slow.iter().filter(|_| random.below(2) == 0).for_each(|option| {
-                command.args(["--with", option]);
-            });
+            let limit = if early { PASS_1 } else { time };
             let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
-            let start = Instant::now();
+            let mut start = Instant::now();
             let mut child = command.spawn().expect("the program starts");
+            if early {
+                // the folder is there when pass 1 begins
+                while !store.exists() && start.elapsed() < time {
+                    thread::sleep(Duration::from_micros(50));
+                }
+                start = Instant::now();
+            }
             thread::sleep(moment.saturating_sub(start.elapsed()));
             child.kill().expect("a child that can be killed, dead or alive");
             let ended = wait(child, "import");
@@ -111,7 +117,7 @@ impl Kills {
                 None if !store.join("index").exists() => self.pass_1 += 1,
                 None => self.pass_2 += 1,
             }
-            limit = time;
+            early = false;
             assert!(self.missed < MAX_MISSES, "{self:?}");
         }
         succeed(&mut import(store, files));

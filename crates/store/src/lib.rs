@@ -25,7 +25,6 @@ mod hash_index;
 mod index_level;
 mod log_file;
 mod manifest;
-mod map;
 mod opening;
 mod page_store;
 mod pages;
@@ -45,7 +44,6 @@ pub use crash::CrashPoint;
 pub use error::{DAMAGE_HINT, Error, REMOVED_HINT, Result};
 pub use log_file::LogFile;
 pub use manifest::NAME as MANIFEST;
-pub use map::FileMap;
 pub use opening::Opening;
 pub use page_store::{PageStore, PageStoreOptions};
 pub use pages::{

@@ -8,16 +8,16 @@ use super::source::{CHUNK, Source};
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 
 /// Walks over the lines of one file.
-pub struct HexLines<'a> {
-    source: Source<'a>,
+pub struct HexLines<S> {
+    source: S,
     length: u64,
     at: u64,
     report: FileReport,
 }
 
-impl<'a> HexLines<'a> {
+impl<S: Source> HexLines<S> {
     /// Walks over a file of `length` bytes.
-    pub fn new(source: Source<'a>, length: u64) -> Self {
+    pub fn new(source: S, length: u64) -> Self {
         let report = FileReport { bytes: length, ..FileReport::default() };
         Self { source, length, at: 0, report }
     }
@@ -48,7 +48,7 @@ impl<'a> HexLines<'a> {
         Ok(None)
     }
 
-    /// Bytes that were read from the file; none of a map.
+    /// Bytes that were read from the file.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()
     }

@@ -29,7 +29,7 @@ pub(crate) use open::is_named;
 pub use open::{BlockFile, BlockFiles, looks_like, open};
 pub use probe::Shape;
 pub use scan::{Record, Scanner, Stop};
-pub use source::Source;
+pub use source::{Positioned, Source};
 pub use walk::{Walk, first_header, inspect};
 pub(crate) use write::is_of_datadir;
 pub use write::{BlockWriter, WriterOptions, is_own_file};

@@ -30,8 +30,8 @@ pub struct Record {
 }
 
 /// Walks over one file.
-pub struct Scanner<'a> {
-    source: Source<'a>,
+pub struct Scanner<'a, S> {
+    source: S,
     key: XorKey,
     magic: [u8; 4],
     length: u64,
@@ -76,9 +76,9 @@ impl Head {
     }
 }
 
-impl<'a> Scanner<'a> {
+impl<'a, S: Source> Scanner<'a, S> {
     /// Walks over a file of `length` bytes whose blocks stand behind `magic`.
-    pub fn new(source: Source<'a>, length: u64, key: XorKey, magic: [u8; 4]) -> Self {
+    pub fn new(source: S, length: u64, key: XorKey, magic: [u8; 4]) -> Self {
         Self {
             source,
             key,
@@ -146,7 +146,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Bytes that were read from the file; none of a map.
+    /// Bytes that were read from the file.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()
     }

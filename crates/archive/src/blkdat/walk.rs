@@ -7,22 +7,22 @@ use super::hex::HexLines;
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::scan::{Record, Scanner, Stop};
-use super::source::Source;
+use super::source::{Positioned, Source};
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 use crate::Error;
 
 /// Walks over the blocks of one file.
-pub struct Walk<'a>(Kind<'a>);
+pub struct Walk<'a, S>(Kind<'a, S>);
 
-enum Kind<'a> {
-    Records(Scanner<'a>),
-    Raw { source: Source<'a>, length: u64, done: bool, report: FileReport },
-    Hex(HexLines<'a>),
+enum Kind<'a, S> {
+    Records(Scanner<'a, S>),
+    Raw { source: S, length: u64, done: bool, report: FileReport },
+    Hex(HexLines<S>),
 }
 
-impl<'a> Walk<'a> {
+impl<'a, S: Source> Walk<'a, S> {
     /// Walks over `file`, whose bytes come from `source`.
-    pub fn new(file: &BlockFile, source: Source<'a>) -> Self {
+    pub fn new(file: &BlockFile, source: S) -> Self {
         let length = file.length();
         Self(match file.shape() {
             Shape::Records { magic } => {
@@ -37,7 +37,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks over the bytes from `start` to `end` of `file` only, as if the file ended there.
-    pub fn stretch(file: &BlockFile, source: Source<'a>, start: u64, end: u64) -> Self {
+    pub fn stretch(file: &BlockFile, source: S, start: u64, end: u64) -> Self {
         Self(match file.shape() {
             Shape::Records { magic } => {
                 Kind::Records(Scanner::new(source, end, file.key(), magic).from(start))
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Bytes that were read from the file; none of a map.
+    /// Bytes that were read from the file.
     pub fn bytes_read(&self) -> u64 {
         match &self.0 {
             Kind::Records(scanner) => scanner.bytes_read(),
@@ -126,7 +126,7 @@ pub fn inspect(files: &BlockFiles) -> Result<Vec<FileReport>, Error> {
 fn inspect_one(block_file: &BlockFile) -> Result<FileReport, Error> {
     let path = block_file.path();
     let file = block_file.open().map_err(Error::io("cannot open", path))?;
-    let mut walk = Walk::new(block_file, Source::positioned(&file));
+    let mut walk = Walk::new(block_file, Positioned::new(&file));
     while walk.next_record().map_err(Error::io("cannot read", path))?.is_some() {}
     Ok(walk.into_report())
 }
@@ -140,6 +140,6 @@ pub fn first_header(file: &BlockFile) -> io::Result<Option<[u8; HEADER]>> {
         return Ok(None);
     }
     let opened = file.open()?;
-    let mut walk = Walk::new(file, Source::positioned(&opened));
+    let mut walk = Walk::new(file, Positioned::new(&opened));
     Ok(walk.next_record()?.map(|record| record.header))
 }

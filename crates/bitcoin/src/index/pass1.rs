@@ -2,7 +2,7 @@
 
 use crate::data_folder::INDEX;
 use crate::fault::{Cause, Error, Fault};
-use crate::index::scan::{self, Counts};
+use crate::index::scan::{self, FindBlocks};
 use crate::index::suspects;
 use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
@@ -94,10 +94,11 @@ impl Index {
     }
 }
 
-/// Finds the headers of all blocks and links them. With a folder, what an earlier run found in
-/// files that have not changed since is taken over, and what is found is kept.
+/// Finds the headers of all blocks with `finder` and links them. With a folder, files that have
+/// not changed since an earlier run are not read again, and what is found is saved.
 pub(crate) fn index(
     files: &BlockFiles,
+    finder: &mut impl FindBlocks,
     options: &Options,
     data: Option<&Path>,
     run: &mut Run,
@@ -105,17 +106,15 @@ pub(crate) fn index(
     let start = Instant::now();
     let mut index = Index::empty(&options.params);
     let found = match data {
-        Some(data) => known_or_found(files, options, data, &mut index, run)?,
-        None => scan(files, &all(files), options, &mut index, run)?,
+        Some(data) => known_or_found(files, finder, options, data, &mut index, run)?,
+        None => scan(files, &all(files), finder, options, &mut index, run)?,
     };
     run.counts.files = files.files().len() as u64;
     run.counts.file_bytes = files.bytes();
     run.counts.blocks = found.len() as u64;
     index.tree = Tree::build(&options.params, found, options.now);
-    if !options.setting.plan().accept_blocks {
-        run.counts.out_of_order = index.tree.out_of_order().into();
-        run.counts.orphans = index.tree.unlinked().into();
-    }
+    run.counts.out_of_order = index.tree.out_of_order().into();
+    run.counts.orphans = index.tree.unlinked().into();
     choose(files, options, data, &mut index, run)?;
     run.index_s = start.elapsed().as_secs_f64();
     Ok(index)
@@ -190,9 +189,10 @@ pub(crate) fn announced_height(
     body::announced_height(&block, options.params.bip34_height)
 }
 
-/// Takes over what the index file of an earlier run knows, and scans the other files.
+/// Loads what the index file of an earlier run knows, and scans the other files.
 fn known_or_found(
     files: &BlockFiles,
+    finder: &mut impl FindBlocks,
     options: &Options,
     data: &Path,
     index: &mut Index,
@@ -210,7 +210,7 @@ fn known_or_found(
     }
     let mut found = kept.found;
     if !kept.to_scan.is_empty() {
-        found.extend(scan(files, &kept.to_scan, options, index, run)?);
+        found.extend(scan(files, &kept.to_scan, finder, options, index, run)?);
         save(&path, options, stamps, &found, index)?;
     }
     Ok(found)
@@ -306,17 +306,17 @@ fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
 fn scan(
     files: &BlockFiles,
     numbers: &[u32],
+    finder: &mut impl FindBlocks,
     options: &Options,
     index: &mut Index,
     run: &mut Run,
 ) -> Result<Vec<Found>, Error> {
-    let some = files.only(numbers);
-    let known = [options.params.genesis_hash];
-    let Options { setting, threads, cancel, .. } = options;
-    let scan = scan::find(&some, &known, setting, *threads, cancel)
+    let (some, start, cancel) = (files.only(numbers), Instant::now(), &options.cancel);
+    let scan = finder
+        .find_blocks(&some, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
-    run.scan_s = scan.times.scan_s;
-    run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
+    run.scan_s = start.elapsed().as_secs_f64();
+    run.counts.bytes_read = scan.bytes_read;
     for (file, report) in numbers.iter().zip(&scan.reports) {
         index.damage.extend(report.damage.iter().map(|damage| (*file, *damage)));
         index.unlisted += report.damage_count - report.damage.len() as u64;

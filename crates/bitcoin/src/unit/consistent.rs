@@ -5,11 +5,11 @@ use crate::BlockHash;
 use crate::fault::Error;
 use crate::header::rules::verify_work;
 use crate::index::pass1::announced_height;
-use crate::index::scan::files::{Opened, io_error};
-use crate::option_table::Read;
+use crate::index::scan::files::{io_error, open};
 use crate::options::Options;
 use blockmill_archive::blkdat::{
-    BlockFile, BlockFiles, Damage, DamageKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Shape, Walk,
+    BlockFile, BlockFiles, Damage, DamageKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Positioned,
+    Shape, Source, Walk,
 };
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -213,8 +213,8 @@ fn last_length(
 
 /// The records of a file of another shape, which is read again.
 fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
-    let opened = Opened::open(file, Read::Positioned)?;
-    let mut walk = Walk::new(file, opened.source());
+    let opened = open(file)?;
+    let mut walk = Walk::new(file, Positioned::new(&opened));
     let mut next = own.iter();
     while let Some(found) =
         walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
@@ -238,8 +238,8 @@ fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool),
     if range.is_empty() {
         return Ok((None, true));
     }
-    let opened = Opened::open(file, Read::Positioned)?;
-    let mut walk = Walk::stretch(file, opened.source(), range.start, file.length());
+    let opened = open(file)?;
+    let mut walk = Walk::stretch(file, Positioned::new(&opened), range.start, file.length());
     let found = walk.next_record().map_err(|error| io_error(file, "cannot read", error))?;
     let start = found.map(|found| found.offset - FRAME).filter(|start| range.contains(start));
     Ok((start, walk.into_report().damage_count == 0))
@@ -247,8 +247,8 @@ fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool),
 
 /// Bytes of a file, as they are without obfuscation; fewer at its end.
 fn bytes_at(file: &BlockFile, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
-    let opened = Opened::open(file, Read::Positioned)?;
-    let mut source = opened.source();
+    let opened = open(file)?;
+    let mut source = Positioned::new(&opened);
     let bytes =
         source.look(offset, length).map_err(|error| io_error(file, "cannot read", error))?;
     let mut bytes = bytes[..length.min(bytes.len())].to_vec();

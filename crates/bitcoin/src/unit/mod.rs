@@ -19,7 +19,7 @@ mod proof;
 use crate::datadir::Datadir;
 use crate::index::Found;
 use crate::index::pass1::announced_height;
-use crate::index::scan::{self, files::stretch};
+use crate::index::scan::{FindBlocks, HeaderScan, files::stretch};
 use crate::inspect::datadir_of;
 use crate::options::Options;
 use crate::{BlockHash, Error, Level};
@@ -38,9 +38,9 @@ use std::path::PathBuf;
 /// A file cannot be read, or the run was asked to stop; at level `execution`, the files stand in no
 /// datadir.
 pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> {
-    let known = [options.params.genesis_hash];
     let Options { setting, threads, cancel, .. } = options;
-    let scan = scan::find(files, &known, setting, *threads, cancel)
+    let scan = HeaderScan { threads: *threads }
+        .find_blocks(files, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     let (mut damage, mut unlisted) = (vec![], 0);
     for (file, report) in (0..).zip(&scan.reports) {

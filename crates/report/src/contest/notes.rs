@@ -13,6 +13,8 @@ pub(crate) fn notes(contest: &Contest) -> Vec<String> {
     if !contest.command.is_empty() {
         notes.push(format!("Again: {}", shell(&contest.command)));
     }
+    let described = contest.contestants.iter().filter(|one| !one.about.is_empty());
+    notes.extend(described.map(|one| format!("{}: {}", one.label, one.about)));
     notes.extend(growth(contest));
     notes.push(noise(contest));
     notes.push(runs(contest));

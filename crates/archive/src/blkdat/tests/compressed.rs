@@ -7,7 +7,7 @@ use super::MAGIC;
 use super::generated::{blocks, records};
 use crate::Error;
 use crate::blkdat::{
-    BlockFiles, BlockLocation, BodyReader, Network, Shape, Source, Walk, XOR_FILE, XorKey,
+    BlockFiles, BlockLocation, BodyReader, Network, Positioned, Shape, Walk, XOR_FILE, XorKey,
     looks_like, open,
 };
 use crate::input::pack::{ALL, pack};
@@ -20,7 +20,7 @@ fn all_blocks(files: &BlockFiles) -> Vec<Vec<u8>> {
     let mut found = vec![];
     for (number, file) in files.files().iter().enumerate() {
         let opened = file.open().unwrap();
-        let mut walk = Walk::new(file, Source::positioned(&opened));
+        let mut walk = Walk::new(file, Positioned::new(&opened));
         while let Some(record) = walk.next_record().unwrap() {
             let (mut walked, mut read) = (vec![], vec![]);
             walk.body(&record, &mut walked).unwrap();

@@ -1,13 +1,13 @@
 //! Whatever happens to a file, blocks whose bytes are untouched are found, and the rest is named.
 
 use super::generated::{Random, blocks, records};
-use super::{MAGIC, scan, scan_all_ways};
-use crate::blkdat::{DamageKind, FRAME, FileReport, Record, Source, XorKey};
+use super::{MAGIC, scan, scan_both_ways};
+use crate::blkdat::{DamageKind, FRAME, FileReport, Record, XorKey};
 
 const KEY: XorKey = XorKey([0x46, 0xc3, 0x20, 0x4f, 0x98, 0xc0, 0x17, 0xa3]);
 
 fn scan_clear(bytes: &[u8]) -> (Vec<Record>, FileReport) {
-    scan(Source::map(bytes), bytes.len(), XorKey::default())
+    scan(bytes, bytes.len(), XorKey::default())
 }
 
 fn offsets(found: &[Record]) -> Vec<usize> {
@@ -28,7 +28,7 @@ fn whole_files_are_read_in_every_way_with_and_without_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let (file, starts) = records(&blocks(50, 1), MAGIC);
     for key in [XorKey::default(), KEY] {
-        let (found, report) = scan_all_ways(&file, key, &folder.path().join("file"));
+        let (found, report) = scan_both_ways(&file, key, &folder.path().join("file"));
         assert_eq!(offsets(&found), starts);
         assert_eq!((report.damage_count, report.zero_tail), (0, 0));
     }
@@ -41,12 +41,12 @@ fn zeros_at_the_end_are_no_damage_whether_obfuscated_or_not() {
     let length = file.len();
     for zeros in [1, 3, 79, 100, 1 << 20] {
         file.resize(length + zeros, 0);
-        let (found, report) = scan_all_ways(&file, KEY, &folder.path().join("file"));
+        let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));
         assert_eq!(report.zero_tail, zeros as u64);
         // as a program leaves them that allocates ahead: the zeros are not obfuscated
         KEY.apply(&mut file[length..], length as u64);
-        let (found, report) = scan_all_ways(&file, KEY, &folder.path().join("file"));
+        let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));
         assert_eq!(report.zero_tail, zeros as u64);
         file.truncate(length);
@@ -120,7 +120,7 @@ fn junk_between_records_is_passed_over_and_named() {
             file.extend(records(std::slice::from_ref(block), MAGIC).0);
             file.extend(junk);
         }
-        let (found, report) = scan_all_ways(&file, KEY, &folder.path().join("file"));
+        let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!(offsets(&found), starts, "junk {number}");
         let zeros = number == 2;
         assert_eq!(report.damage_count, if zeros { 4 } else { 5 }, "junk {number}");
@@ -240,7 +240,7 @@ fn damaged_files_are_read_alike_in_every_way() {
         let mut file = clean.clone();
         (0..3).for_each(|_| mutate(&mut file, &mut random));
         let key = if round % 2 == 0 { KEY } else { XorKey::default() };
-        let (found, _) = scan_all_ways(&file, key, &folder.path().join("file"));
+        let (found, _) = scan_both_ways(&file, key, &folder.path().join("file"));
         assert_eq!(found.len(), naive::records(&file).len(), "round {round}");
     }
 }

@@ -7,8 +7,8 @@ use super::generated::{Random, blocks, records};
 use super::scan;
 use crate::Error;
 use crate::blkdat::{
-    BlockFiles, BlockLocation, BlockWriter, BodyReader, Network, Shape, Source, Walk,
-    WriterOptions, XorKey, inspect, looks_like, open,
+    BlockFiles, BlockLocation, BlockWriter, BodyReader, Network, Shape, Walk, WriterOptions,
+    XorKey, inspect, looks_like, open,
 };
 
 const KEY: XorKey = XorKey(*b"\x80secret\x01");
@@ -38,7 +38,7 @@ fn what_is_written_is_found_again_at_the_same_places() {
     for (number, file) in files.files().iter().enumerate() {
         assert!(file.length() < 4_000);
         let bytes = fs::read(file.path()).unwrap();
-        let (records, report) = scan(Source::map(&bytes), bytes.len(), KEY);
+        let (records, report) = scan(&bytes[..], bytes.len(), KEY);
         assert_eq!((report.damage_count, report.zero_tail), (0, 0));
         let file = number as u32;
         found.extend(records.iter().map(|r| BlockLocation {
@@ -159,7 +159,7 @@ fn bootstrap_files_raw_blocks_and_hex_lines_are_told_apart() {
         assert!(looks_like(&path).unwrap(), "{name}");
         let files = open_one(&path).unwrap();
         assert_eq!(files.files()[0].shape(), shape, "{name}");
-        let (mut walk, mut found) = (Walk::new(&files.files()[0], Source::map(&bytes)), vec![]);
+        let (mut walk, mut found) = (Walk::new(&files.files()[0], &bytes[..]), vec![]);
         let (mut body, mut reader) = (vec![], BodyReader::new(&files, 1));
         while let Some(record) = walk.next_record().unwrap() {
             walk.body(&record, &mut body).unwrap();

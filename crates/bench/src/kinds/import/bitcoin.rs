@@ -1,6 +1,8 @@
 //! One reindex of Bitcoin block files, into a store of its own, and the files.
 
 use super::{PATHS, paths};
+use crate::baselines;
+use crate::baselines::bitcoin_index::{self, Design, DesignScan};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use crate::kinds::data;
@@ -9,14 +11,15 @@ use blockmill_archive::blkdat::{
     self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network,
 };
 use blockmill_archive::blkdat::{FRAME, WriterOptions, XorKey};
-use blockmill_bitcoin::import::{Options, import};
-use blockmill_bitcoin::index::scan::pass1;
+use blockmill_bitcoin::import::{Options, import, import_found_by};
+use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
 use blockmill_bitcoin::option_table::Setting;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
 use blockmill_bitcoin::{Level, record};
 use blockmill_generate::bitcoin::{MOST_PADDING, Order, Recipe, generate};
 use blockmill_generate::random::Random;
+use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
 use std::fs;
 use std::num::NonZero;
@@ -112,18 +115,26 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let level = known.into_iter().find(|level| level.name() == name);
     let assumed = job.setting("assume-valid")? == "tip";
     let tip = if assumed { Some(job.setting("tip")?) } else { None };
+    let (design, with) = Design::of(&job.with)?;
     let options = Options {
         level: level.with_context(|| format!("level = '{name}': there is none"))?,
-        setting: Setting::default().with(&job.with)?,
+        setting: Setting::default().with(&with)?,
         threads: job.parsed("threads")?,
         memory: job.parsed::<u64>("cache-mib")? << 20,
         assume_valid: tip.map(parse_id).transpose()?,
         ..Options::new(network(&files)?)
     };
-    let (run, outcome) = import(&files, &options, &job.folder, |_| {});
+    let mut finder = DesignScan::new(design, options.threads, vec![options.params.genesis_hash]);
+    let (run, outcome) = match design.is_of_product() {
+        true => import(&files, &options, &job.folder, |_| {}),
+        false => import_found_by(&mut finder, &files, &options, &job.folder, |_| {}),
+    };
     let mut record =
         record::of(&run, &outcome, &files, &options, blockmill_program::this(), &job.label);
     outcome?;
+    record.options.extend(baselines::recorded(&bitcoin_index::OPTIONS, &job.with));
+    record.facts.count("from_memory", finder.counts.from_memory);
+    record.facts.count("from_disk", finder.counts.from_disk);
     if options.level == Level::Execution {
         let stored = blockmill_bitcoin::inspect::stored(&job.folder)?
             .context("coins that were committed")?;
@@ -231,7 +242,7 @@ fn shuffle(paths: &[PathBuf], out: &Path) -> Result<()> {
 
 /// Where the blocks of `files` are, in their order.
 fn locations(files: &BlockFiles) -> Result<Vec<BlockLocation>> {
-    let scan = pass1(files, &[], &Setting::default(), 1)?;
+    let scan = HeaderScan { threads: 1 }.find_blocks(files, &Cancel::new())?;
     Ok(scan.found.iter().map(|found| found.location()).collect())
 }
 

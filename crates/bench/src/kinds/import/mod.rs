@@ -6,6 +6,7 @@ pub(super) mod ethereum;
 mod neo;
 
 use super::Kind;
+use crate::baselines::{BaselineOption, bitcoin_index};
 use crate::definition::Settings;
 use crate::job::{Job, setting};
 use crate::shape::OptionValues;
@@ -30,7 +31,11 @@ impl Kind for Import {
             Chain::Ethereum => options_of::<blockmill_ethereum::option_table::Ethereum>(
                 &ethereum::always(settings),
             ),
-            Chain::Bitcoin => options_of::<blockmill_bitcoin::option_table::Bitcoin>(&[]),
+            Chain::Bitcoin => {
+                let baselines = bitcoin_index::OPTIONS.iter().map(BaselineOption::values);
+                let own = options_of::<blockmill_bitcoin::option_table::Bitcoin>(&[]);
+                baselines.chain(own).collect()
+            }
             Chain::Neo => options_of::<blockmill_neo::option_table::Neo>(&[]),
         })
     }

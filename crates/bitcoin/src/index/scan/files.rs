@@ -1,18 +1,15 @@
-//! Goes over all files, several at once if wanted, and hashes headers in batches.
+//! Reads the headers of all files, several files at once, and hashes them in batches.
 
 use super::Scan;
 use crate::BlockHash;
 use crate::header::Header;
 use crate::index::Found;
-use crate::option_table::{Plan, Read};
-use crate::types::Block;
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{
-    BlockFile, BlockFiles, Damage, DamageKind, FileReport, Record, Shape, Source, Stop, Walk,
+    BlockFile, BlockFiles, Damage, DamageKind, FileReport, Positioned, Record, Shape, Stop, Walk,
 };
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
-use blockmill_store::FileMap;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
@@ -22,30 +19,8 @@ use std::thread;
 /// Headers that are hashed at once: enough to fill all lanes, few enough to stay in the cache.
 const BATCH: usize = 256;
 
-/// An open file, and the way it is read.
-pub(crate) enum Opened {
-    Map(FileMap),
-    Positioned(File),
-    Stream(File),
-}
-
-impl Opened {
-    pub fn open(file: &BlockFile, read: Read) -> Result<Self, Error> {
-        let open = || match read {
-            Read::Map => file.open().and_then(|file| FileMap::of(&file)).map(Self::Map),
-            Read::Positioned => file.open().map(Self::Positioned),
-            Read::Stream => file.open().map(Self::Stream),
-        };
-        open().map_err(|source| io_error(file, "cannot open", source))
-    }
-
-    pub fn source(&self) -> Source<'_> {
-        match self {
-            Self::Map(map) => Source::map(map),
-            Self::Positioned(file) => Source::positioned(file),
-            Self::Stream(file) => Source::stream(file),
-        }
-    }
+pub(crate) fn open(file: &BlockFile) -> Result<File, Error> {
+    file.open().map_err(|source| io_error(file, "cannot open", source))
 }
 
 pub(crate) fn io_error(file: &BlockFile, action: &'static str, source: io::Error) -> Error {
@@ -64,8 +39,8 @@ pub(crate) fn stretch(
     let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
     let end = record.offset + scale * u64::from(record.size);
     let start = end - scale * u64::from(bytes);
-    let opened = Opened::open(file, Read::Positioned)?;
-    let mut walk = Walk::stretch(file, opened.source(), start, end);
+    let opened = open(file)?;
+    let mut walk = Walk::stretch(file, Positioned::new(&opened), start, end);
     let before = more.len();
     while let Some(Record { offset, size, header }) =
         walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
@@ -92,7 +67,7 @@ pub(crate) fn stretch(
 }
 
 /// The user wants an end.
-pub(crate) fn stopped(files: &BlockFiles) -> Error {
+fn stopped(files: &BlockFiles) -> Error {
     let path = files.files().first().map(|file| file.path().to_path_buf()).unwrap_or_default();
     Error::Io { path, action: "cannot read on", source: io::ErrorKind::Interrupted.into() }
 }
@@ -103,24 +78,16 @@ struct OfFile {
     found: Vec<Found>,
     report: FileReport,
     bytes_read: u64,
-    decoded: u64,
-    undecodable: u64,
 }
 
-/// Scans all files; each thread takes the next file as soon as it is done with one. Only `found`,
-/// `reports` and some counts are filled in.
-pub(super) fn scan(
-    files: &BlockFiles,
-    plan: &Plan,
-    threads: usize,
-    cancel: &Cancel,
-) -> Result<Scan, Error> {
+/// Scans all files; each thread takes the next file as soon as it is done with one.
+pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Result<Scan, Error> {
     let stop = || cancel.is_cancelled();
     let all = files.files();
     let results: Vec<_> = all.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut scanner = FileScanner::new(plan, &stop);
+        let mut scanner = FileScanner::new(&stop);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = all.get(index).filter(|_| !stop()) else { break };
@@ -147,33 +114,28 @@ pub(super) fn scan(
         })?;
         scan.found.append(&mut result.found);
         scan.reports.push(result.report);
-        scan.counts.bytes_read += result.bytes_read;
-        scan.counts.decoded += result.decoded;
-        scan.counts.undecodable += result.undecodable;
+        scan.bytes_read += result.bytes_read;
     }
     Ok(scan)
 }
 
 /// Scans files, one after the other.
-struct FileScanner<'p> {
-    plan: &'p Plan,
-    stop: Stop<'p>,
+struct FileScanner<'s> {
+    stop: Stop<'s>,
     hasher: ManySha256,
-    block: Block,
     headers: Vec<[u8; 80]>,
     hashes: Vec<[u8; 32]>,
 }
 
-impl<'p> FileScanner<'p> {
-    fn new(plan: &'p Plan, stop: Stop<'p>) -> Self {
+impl<'s> FileScanner<'s> {
+    fn new(stop: Stop<'s>) -> Self {
         let (headers, hashes) = (Vec::with_capacity(BATCH), vec![[0; 32]; BATCH]);
-        let (hasher, block) = (ManySha256::detect(), Block::default());
-        Self { plan, stop, hasher, block, headers, hashes }
+        Self { stop, hasher: ManySha256::detect(), headers, hashes }
     }
 
     fn scan(&mut self, index: u32, file: &BlockFile) -> Result<OfFile, Error> {
-        let opened = Opened::open(file, self.plan.read)?;
-        let mut walk = Walk::new(file, opened.source()).stopping(self.stop);
+        let opened = open(file)?;
+        let mut walk = Walk::new(file, Positioned::new(&opened)).stopping(self.stop);
         let mut result = OfFile::default();
         loop {
             let record = walk.next_record();
@@ -181,19 +143,10 @@ impl<'p> FileScanner<'p> {
             if self.headers.len() == BATCH || record.is_none() {
                 self.hash(&mut result.found);
             }
-            let Some(record) = record else { break };
-            if self.plan.whole_block_first {
-                self.decode(&mut walk, &record, &mut result, file)?;
-            }
-            let Record { offset, size, header } = record;
+            let Some(Record { offset, size, header }) = record else { break };
             self.headers.push(header);
-            result.found.push(Found {
-                hash: BlockHash::default(),
-                header,
-                size,
-                file: index,
-                offset,
-            });
+            let hash = BlockHash::default();
+            result.found.push(Found { hash, header, size, file: index, offset });
         }
         result.bytes_read = walk.bytes_read();
         result.report = walk.into_report();
@@ -209,21 +162,5 @@ impl<'p> FileScanner<'p> {
             found.hash = BlockHash(*hash);
         }
         self.headers.clear();
-    }
-
-    fn decode(
-        &mut self,
-        walk: &mut Walk<'_>,
-        record: &Record,
-        result: &mut OfFile,
-        file: &BlockFile,
-    ) -> Result<(), Error> {
-        let body = walk.body(record, &mut self.block.raw);
-        body.map_err(|error| io_error(file, "cannot read", error))?;
-        result.decoded += 1;
-        if self.block.decode_record(&self.hasher).is_err() {
-            result.undecodable += 1;
-        }
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Which blocks are accepted, and which wait for which parent.
 
-use crate::BlockHash;
+use blockmill_bitcoin::BlockHash;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 

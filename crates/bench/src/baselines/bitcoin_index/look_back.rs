@@ -15,14 +15,8 @@ pub(super) struct LookBack {
 }
 
 impl LookBack {
-    pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity: capacity as u64,
-            passed: 0,
-            order: VecDeque::new(),
-            blocks: HashMap::new(),
-            spare: vec![],
-        }
+    pub fn new(capacity: u64) -> Self {
+        Self { capacity, passed: 0, order: VecDeque::new(), blocks: HashMap::new(), spare: vec![] }
     }
 
     pub fn is_off(&self) -> bool {
