@@ -1,229 +1,185 @@
-//! The store of an Ethereum import, read as an archive: its blocks are verified, imported and
-//! converted like those of any other. Bytes: `docs/formats/segment.md`.
+//! The store of an import, read as an archive: its blocks are verified, imported and converted like
+//! those of any other.
 //!
-//! A store states the hash of each block, and every piece of it has a checksum. It does not say how
-//! its receipts are encoded: they stand as they did in the archive that they came from. Each list
-//! tells, and a chunk ends where the encoding changes.
+//! This crate knows no store. The program registers a [`StoreReader`] when it starts.
 
-use std::fs::{File, TryLockError};
+use std::fmt;
 use std::mem;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
-
-use blockmill_store::ChainStore;
+use std::sync::OnceLock;
 
 use crate::chunk::PackedBlocks;
 use crate::format::Kept;
 use crate::open::ReadBlocks;
-use crate::{Chunk, ChunkLimit, Column, Error, FileReport, ReceiptEncoding, Want};
+use crate::{Chunk, ChunkLimit, Error, FileReport, Want};
 
-/// Does the folder hold a store of blocks, as its manifest says?
-///
-/// # Errors
-/// When the system does not say it.
-pub fn is_store(folder: &Path) -> Result<bool, Error> {
-    Ok(ChainStore::is_in(folder)?)
+/// Reads stores of blocks as archives.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreReader {
+    /// Whether the folder holds a store of blocks.
+    pub is_store: fn(&Path) -> Result<bool, Error>,
+    /// Opens the store in the folder for reading.
+    pub open: fn(&Path) -> Result<Box<dyn StoredBlocks>, Error>,
+    /// What a user should know before the store in the folder is read.
+    pub notes: fn(&Path) -> Vec<String>,
 }
 
-fn open(folder: &Path) -> Result<ChainStore, Error> {
-    Ok(ChainStore::open_read_only(folder)?.0)
+/// A store of blocks that is open for reading.
+pub trait StoredBlocks: fmt::Debug + Send {
+    /// What the store holds; `None` where it is empty.
+    ///
+    /// # Errors
+    /// Returns [`Error::Store`] where the store cannot be read.
+    fn content(&self) -> Result<Option<StoreContent>, Error>;
+
+    /// Appends the first of the blocks `numbers` to `into`, as many as `limit` allows. A chunk has
+    /// receipts of one encoding.
+    ///
+    /// # Errors
+    /// Returns [`Error::Store`] where the store cannot be read.
+    fn read(
+        &mut self,
+        numbers: Range<u64>,
+        want: Want,
+        limit: ChunkLimit,
+        into: &mut Chunk,
+    ) -> Result<(), Error>;
 }
 
-/// Numbers of the first and of the last block; none in an empty store. A first block that an import
-/// added is left out, as in the archive that the store was imported from.
+/// The blocks of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreContent {
+    /// Number of the first block that counts as one of the archive. A first block that an import
+    /// added is left out, as in the archive that the store was imported from.
+    pub first: u64,
+    /// Number of the last block.
+    pub last: u64,
+    /// Whether there are bodies.
+    pub bodies: bool,
+    /// Whether there are receipts.
+    pub receipts: bool,
+    /// Hash of the genesis block.
+    pub chain: [u8; 32],
+    /// Total difficulty of the last block, big-endian; zero where it is not known.
+    pub total_difficulty: [u8; 32],
+}
+
+static READER: OnceLock<StoreReader> = OnceLock::new();
+
+/// Registers the reader of stores for this process. Without one no folder is a store. The first
+/// call counts.
+pub fn register_store_reader(reader: StoreReader) {
+    READER.get_or_init(|| reader);
+}
+
+pub(crate) fn is_store(folder: &Path) -> Result<bool, Error> {
+    READER.get().map_or(Ok(false), |reader| (reader.is_store)(folder))
+}
+
+fn open(folder: &Path) -> Result<Box<dyn StoredBlocks>, Error> {
+    match READER.get() {
+        Some(reader) => (reader.open)(folder),
+        None => Err(Error::UnknownFormat {
+            path: folder.to_path_buf(),
+            found: "a store, for which no reader is registered".into(),
+        }),
+    }
+}
+
+/// Numbers of the first and of the last block; none in an empty store.
 pub(crate) fn block_range(folder: &Path) -> Result<Option<(u64, u64)>, Error> {
-    let store = open(folder)?;
-    let Some(tip) = store.tip() else { return Ok(None) };
-    Ok(first_of(&store)?.map(|first| (first, tip.number)))
-}
-
-/// The first block that counts as one of the archive.
-fn first_of(store: &ChainStore) -> Result<Option<u64>, Error> {
-    let Some(first) = store.first() else { return Ok(None) };
-    let has_more = store.tip().is_some_and(|tip| tip.number > first);
-    let added = has_more && store.is_first_added()?;
-    Ok(Some(first + u64::from(added)))
+    Ok(open(folder)?.content()?.map(|content| (content.first, content.last)))
 }
 
 /// What a store keeps, and of which chain it is.
 pub(crate) fn kept(folder: &Path) -> Result<Kept, Error> {
-    let store = open(folder)?;
-    let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
-        return Ok(Kept::default());
-    };
-    Ok(Kept {
-        bodies: store.body(first)?.is_some(),
-        receipts: store.receipts(first)?.is_some(),
-        chain: Some(tip.chain),
-        total: Some(tip.total_difficulty).filter(|total| *total != [0; 32]),
-    })
+    Ok(open(folder)?.content()?.map_or(Kept::default(), |content| Kept {
+        bodies: content.bodies,
+        receipts: content.receipts,
+        chain: Some(content.chain),
+        total: Some(content.total_difficulty).filter(|total| *total != [0; 32]),
+    }))
 }
 
 /// What a user should know before reading.
 pub(crate) fn notes(folder: &Path) -> Vec<String> {
-    let lock = File::open(folder.join("lock"));
-    let used =
-        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
-    let note = "the store is being written to: this is what it held at the start";
-    used.then(|| note.to_string()).into_iter().collect()
+    READER.get().map_or(vec![], |reader| (reader.notes)(folder))
 }
 
 /// Fills in `report`; `deep` reads every item of every column.
 pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     report.notes.extend(notes(folder));
-    let kept = match kept(folder) {
-        Ok(kept) => kept,
+    let content = match open(folder).and_then(|store| store.content()) {
+        Ok(content) => content,
         Err(error) => return report.damaged(&error),
     };
-    let what = match (kept.bodies, kept.receipts) {
+    let what = match content.map_or((false, false), |it| (it.bodies, it.receipts)) {
         (false, _) => "headers",
         (true, false) => "headers and bodies",
         (true, true) => "headers, bodies and receipts",
     };
     report.notes.push(format!("a store of blockmill: {what}"));
-    match block_range(folder) {
-        Ok(Some((first, last))) => {
-            (report.first, report.last) = (Some(first), Some(last));
-            report.blocks = last - first + 1;
-            if deep {
-                crate::deep::check_blocks(
-                    folder,
-                    first..=last,
-                    report,
-                    crate::deep::compare_hashes,
-                );
-            }
-        }
-        Ok(None) => report.notes.push("nothing was committed yet".into()),
-        Err(error) => report.damaged(&error),
+    let Some(StoreContent { first, last, .. }) = content else {
+        return report.notes.push("nothing was committed yet".into());
+    };
+    (report.first, report.last) = (Some(first), Some(last));
+    report.blocks = last - first + 1;
+    if deep {
+        crate::deep::check_blocks(folder, first..=last, report, crate::deep::compare_hashes);
     }
 }
 
 /// Reads the blocks of one store whose numbers are in a range.
+#[derive(Debug)]
 pub(crate) struct Reader {
-    store: ChainStore,
+    store: Box<dyn StoredBlocks>,
     want: Want,
-    next: u64,
-    /// The number after the last one.
-    end: u64,
-}
-
-impl std::fmt::Debug for Reader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Reader({}..{})", self.next, self.end)
-    }
+    /// Blocks that are still to be read.
+    left: Range<u64>,
 }
 
 impl Reader {
     pub fn new(folder: &Path, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let store = open(folder)?;
-        let after = store.tip().map_or(0, |tip| tip.number + 1);
-        let first = first_of(&store)?.unwrap_or(after);
+        let (first, after) =
+            store.content()?.map_or((0, 0), |content| (content.first, content.last + 1));
         let next = (*range.start()).clamp(first, after);
         let end = range.end().saturating_add(1).clamp(next, after);
-        Ok(Self { store, want, next, end })
-    }
-
-    /// Reads the next chunk. False at the end.
-    pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
-        into.clear();
-        into.first = self.next;
-        let mut bytes = 0;
-        while self.next < self.end && into.hashes.len() < limit.blocks && bytes < limit.bytes {
-            let number = self.next;
-            let receipts = match self.want.receipts {
-                true => self.store.receipts(number)?,
-                false => None,
-            };
-            let encoding = receipts.as_deref().and_then(encoding_of);
-            if into.encoding.is_some() && encoding.is_some() && into.encoding != encoding {
-                break;
-            }
-            into.encoding = into.encoding.or(encoding);
-            let (Some(header), Some(hash)) =
-                (self.store.header(number)?, self.store.hash_of(number)?)
-            else {
-                break;
-            };
-            let body = if self.want.bodies { self.store.body(number)? } else { None };
-            into.headers.push(&header);
-            into.hashes.push(hash);
-            body.iter().for_each(|body| into.bodies.push(body));
-            receipts.iter().for_each(|receipts| into.receipts.push(receipts));
-            bytes = into.headers.bytes.len() + into.bodies.bytes.len() + into.receipts.bytes.len();
-            self.next += 1;
-        }
-        Ok(!into.hashes.is_empty())
+        Ok(Self { store, want, left: next..end })
     }
 }
 
 impl ReadBlocks for Reader {
     fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
-        into.fill(|packed| self.read(limit, packed))
+        into.fill(|Packed(chunk)| {
+            chunk.clear();
+            chunk.first = Some(self.left.start);
+            self.store.read(self.left.clone(), self.want, limit, chunk)?;
+            self.left.start += chunk.blocks() as u64;
+            Ok(chunk.blocks() > 0)
+        })
     }
 }
 
-/// How a list of receipts is written; none when it is empty. A receipt of a typed transaction is a
-/// byte string, a legacy one has four items of which the third is the bloom; what geth's database
-/// has is a list without bloom, or one of more items.
-fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
-    const BLOOM: usize = 256;
-    let mut receipts = blockmill_rlp::Reader::new(list).list().ok()?;
-    if receipts.is_empty() {
-        return None;
-    }
-    let Ok(mut fields) = receipts.clone().list() else {
-        return Some(ReceiptEncoding::Consensus);
-    };
-    let mut lengths = vec![];
-    while let (false, Ok(item)) = (fields.is_empty(), fields.item()) {
-        lengths.push(item.payload.len());
-    }
-    let consensus = lengths.len() == 4 && lengths[2] == BLOOM;
-    receipts.item().ok()?;
-    Some(if consensus { ReceiptEncoding::Consensus } else { ReceiptEncoding::Storage })
-}
-
-/// Items of consecutive blocks.
+/// Consecutive blocks, which are not packed.
 #[derive(Debug, Default)]
-pub(crate) struct Packed {
-    first: u64,
-    headers: Column,
-    bodies: Column,
-    receipts: Column,
-    hashes: Vec<[u8; 32]>,
-    encoding: Option<ReceiptEncoding>,
-}
+pub(crate) struct Packed(Chunk);
 
 impl PackedBlocks for Packed {
     fn blocks(&self) -> usize {
-        self.hashes.len()
+        self.0.blocks()
     }
 
     fn disk_bytes(&self) -> u64 {
-        let columns = [&self.headers, &self.bodies, &self.receipts];
+        let columns = [&self.0.headers, &self.0.bodies, &self.0.receipts];
         let bytes = columns.map(|column| column.bytes.len() + 8 * column.len());
-        (bytes.iter().sum::<usize>() + 32 * self.hashes.len()) as u64
+        (bytes.iter().sum::<usize>() + 32 * self.0.stated_hashes.len()) as u64
     }
 
     fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
         chunk.clear();
-        chunk.first = Some(self.first);
-        mem::swap(&mut chunk.headers, &mut self.headers);
-        mem::swap(&mut chunk.bodies, &mut self.bodies);
-        mem::swap(&mut chunk.receipts, &mut self.receipts);
-        mem::swap(&mut chunk.stated_hashes, &mut self.hashes);
-        chunk.receipt_encoding = self.encoding.unwrap_or_default();
+        mem::swap(chunk, &mut self.0);
         Ok(())
-    }
-}
-
-impl Packed {
-    fn clear(&mut self) {
-        [&mut self.headers, &mut self.bodies, &mut self.receipts]
-            .into_iter()
-            .for_each(Column::clear);
-        self.hashes.clear();
-        self.encoding = None;
     }
 }

@@ -171,7 +171,12 @@ pub enum Error {
         found: String,
     },
     /// A store that is read as an archive cannot be read.
-    Store(blockmill_store::Error),
+    Store {
+        /// What the error says of the store, or of this machine.
+        status: Status,
+        /// The error of the store.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// No archive format that this program knows.
     UnknownFormat {
         /// The file or folder.
@@ -237,7 +242,7 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
-            Self::Store(error) => error.status(),
+            Self::Store { status, .. } => *status,
             // a block that comes again lacks nothing, and does not follow
             Self::Gap { expected, found, .. } if found < expected => Status::Fault,
             Self::Repeated { .. } => Status::Fault,
@@ -283,7 +288,7 @@ impl Error {
             | Self::Repeated { location, .. }
             | Self::Missing { location, .. } => Some(location),
             Self::Io { .. }
-            | Self::Store(_)
+            | Self::Store { .. }
             | Self::Stopped { .. }
             | Self::Foreign { .. }
             | Self::Unsupported { .. }
@@ -342,7 +347,7 @@ impl fmt::Display for Error {
                 write!(f, "{location}: block {number} comes again and is another one: expected ")?;
                 write!(f, "{} as at {before}, found {}{body}", Hex(&expected[..]), Hex(&found[..]))
             }
-            Self::Store(error) => error.fmt(f),
+            Self::Store { source, .. } => source.fmt(f),
             Self::UnknownFormat { path, found } => {
                 let any = format::any_of_them();
                 write!(f, "{}: expected {any}, found {found}", path.display())
@@ -361,18 +366,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl From<blockmill_store::Error> for Error {
-    fn from(error: blockmill_store::Error) -> Self {
-        Self::Store(error)
-    }
-}
-
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
             Self::Rlp { source, .. } => Some(source),
-            Self::Store(error) => std::error::Error::source(error),
+            Self::Store { source, .. } => source.source(),
             _ => None,
         }
     }

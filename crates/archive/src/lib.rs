@@ -38,7 +38,7 @@ mod survey;
 mod target;
 mod write;
 
-pub use block_store::is_store as is_block_store;
+pub use block_store::{StoreContent, StoreReader, StoredBlocks, register_store_reader};
 pub use checksum::chain_checksum;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;

@@ -51,7 +51,7 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
             bail!("--data {name}: expected a folder for a Bitcoin chain, found a store of Neo")
         }
         (Family::Bitcoin, _) => ensure!(
-            !blockmill_archive::is_block_store(folder)?,
+            !blockmill_store::ChainStore::is_in(folder)?,
             "--data {name}: expected a folder for a Bitcoin chain, found a store of Ethereum"
         ),
         (Family::Neo, Some(other @ (Family::Bitcoin | Family::Ethereum))) => {

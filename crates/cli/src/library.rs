@@ -77,6 +77,7 @@ pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> S
 /// `blockmill export` without `--to`. Returns the document of a `verify` when the last row was
 /// given, or when the reader is gone; only with its status are the rows those of a verified chain.
 pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> String {
+    blockmill_ethereum::stored::register();
     let program = OsString::from("blockmill read");
     let answer = match Read::try_parse_from([program].iter().chain(args)) {
         Ok(mut args) => read_rows(&mut args, reader, cancel.clone())
@@ -109,6 +110,7 @@ fn verification(cli: &Cli) -> Result<&Verify> {
 
 /// How the command of `args` ends that `run` runs.
 fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> String {
+    blockmill_ethereum::stored::register();
     let program = [OsString::from("blockmill"), OsString::from("--json")];
     let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let answer = match Cli::try_parse_from(program.into_iter().chain(args.iter().cloned())) {

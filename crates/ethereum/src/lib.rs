@@ -22,6 +22,7 @@ pub mod params;
 pub mod record;
 pub mod snapshot;
 pub mod state;
+pub mod stored;
 pub mod suite;
 pub mod unit;
 

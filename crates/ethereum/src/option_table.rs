@@ -8,7 +8,7 @@ use blockmill_hashes::ManyKeccak;
 pub use blockmill_pipeline::options::NamedOption;
 use blockmill_pipeline::options::{self, Feature, Rung, Table};
 use blockmill_signatures::Signatures;
-use blockmill_store::ReadAhead;
+use blockmill_state_store::ReadAhead;
 
 /// What is there in some builds of the program only.
 const ROCKSDB: Feature = Feature { name: "rocksdb", is_built: HAS_ROCKSDB };

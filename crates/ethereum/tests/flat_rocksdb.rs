@@ -1,7 +1,7 @@
 //! A state in RocksDB beside the manifest of its store: what a death between two steps of a commit
 //! leaves, what is damage, and values and nodes that are healed from each other.
 
-#[path = "../../store/tests/generated_state/mod.rs"]
+#[path = "../../state-store/tests/generated_state/mod.rs"]
 mod generated_state;
 
 use blockmill_ethereum::state::{

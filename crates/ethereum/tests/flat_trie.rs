@@ -5,8 +5,9 @@ use crate::generated_state::{Draw, Mood, Random, World, changes};
 use blockmill_ethereum::state::{
     FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, StateError,
 };
+use blockmill_state_store::{Change, StateKey};
 use blockmill_store::disk::simulated::SimulatedDisk;
-use blockmill_store::{Change, StateKey, Store, StoreOptions, Table, TableOptions};
+use blockmill_store::{Store, StoreOptions, Table, TableOptions};
 use blockmill_testkit::rounds;
 use std::path::Path;
 use std::sync::Arc;

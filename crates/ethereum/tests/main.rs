@@ -1,7 +1,7 @@
 //! Ethereum against real blocks, naive versions, public vectors and other clients: one program, so
 //! that it is linked once and its tests fill all cores.
 
-#[path = "../../store/tests/generated_state/mod.rs"]
+#[path = "../../state-store/tests/generated_state/mod.rs"]
 mod generated_state;
 mod networks;
 mod source;

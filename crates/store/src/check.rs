@@ -17,12 +17,12 @@ use std::{
 use crate::{
     chain_open::{self, Recovery},
     chain_store::{ChainStore, Options, SEGMENTS},
-    error::{Error, Result},
+    error::{Error, Result, mismatch},
     folder::Folder,
     log_file::LogFile,
     manifest::{PartFacts, PartKind},
     opening::{self, Opening, Purpose},
-    pages::{self, Pages},
+    part::ForeignFormat,
     segment::Segment,
     store::Store,
     summed::SummedFile,
@@ -85,14 +85,14 @@ impl ChainStore {
         Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
     }
 
-    /// Bytes that [`ChainStore::check`] reads.
-    pub fn bytes_to_check(&self) -> u64 {
+    /// Bytes that [`ChainStore::check`] reads, with the same `format`.
+    pub fn bytes_to_check(&self, format: Option<&dyn ForeignFormat>) -> u64 {
         let bytes = |file: &SummedFile| file.whole().end - file.whole().start;
         let segments: u64 = self.files().into_iter().map(bytes).sum();
         let bytes_of = |part: &PartFacts| match part.kind {
             PartKind::Table => Table::bytes_of(&part.facts),
             PartKind::Log => LogFile::bytes_of(&part.facts),
-            PartKind::Pages => Pages::bytes_of(&part.facts),
+            PartKind::Foreign => format.map_or(0, |format| format.bytes(&part.facts)),
             PartKind::Segment => self.segment(part).map_or(0, |segment| bytes(&segment.file)),
         };
         let others: u64 = self.besides().map(bytes_of).sum();
@@ -117,13 +117,16 @@ impl ChainStore {
 
     /// Reads everything that is committed, parts besides the blocks included, on `threads` threads,
     /// and says what is damaged, in the order of the files. `watch` gets the bytes read so far now
-    /// and then; when it says no, the check ends early.
+    /// and then; when it says no, the check ends early. `format` reads parts that another crate
+    /// defines.
     ///
     /// # Errors
     /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or
-    /// log files. Damage is no error.
+    /// log files; [`Error::Mismatch`] when there is a part of another crate and no `format`. Damage
+    /// is no error.
     pub fn check(
         &self,
+        format: Option<&dyn ForeignFormat>,
         threads: usize,
         watch: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Vec<Damage>> {
@@ -132,7 +135,7 @@ impl ChainStore {
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let mut files = self.files().to_vec();
         files.extend(segments.iter().map(|segment| &segment.file));
-        let kinds = [PartKind::Table, PartKind::Log, PartKind::Pages];
+        let kinds = [PartKind::Table, PartKind::Log, PartKind::Foreign];
         let others: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
         // writers remove runs and cut log files
         let _lock = if others.is_empty() { None } else { shared_lock(&self.dir)? };
@@ -147,7 +150,7 @@ impl ChainStore {
                         Some(next.fetch_add(1, Relaxed)).filter(|_| !stop.load(Relaxed))
                     {
                         let Some(task) = tasks.get(number) else { break };
-                        let done = self.run(task, &files, watch);
+                        let done = self.run(task, format, &files, watch);
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match done {
                             Ok((bytes, damage)) => {
@@ -196,6 +199,7 @@ impl ChainStore {
     fn run(
         &self,
         task: &Task,
+        format: Option<&dyn ForeignFormat>,
         files: &[&SummedFile],
         watch: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(u64, Vec<Damage>)> {
@@ -218,8 +222,9 @@ impl ChainStore {
                     done => done.map(|()| (0, vec![])),
                 }
             }
-            Task::Part(PartFacts { kind: PartKind::Pages, name, facts }) => {
-                let found = Pages::survey_files(&self.hashes.folder, name, facts, watch)?;
+            Task::Part(PartFacts { kind: PartKind::Foreign, name, facts }) => {
+                let format = format.ok_or_else(|| unknown(name))?;
+                let found = format.survey(&self.hashes.folder, name, facts, watch)?;
                 Ok((0, found.into_iter().map(|error| Damage::of(error, 0, None)).collect()))
             }
             Task::Part(PartFacts { name, facts, .. }) => {
@@ -273,11 +278,17 @@ impl ChainStore {
     /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
     /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
     /// commit, in which the other parts have no state where any was given up. Then it opens the
-    /// store for writing once, which builds a damaged index again.
+    /// store for writing once, which builds a damaged index again. `format` knows the files of parts that another crate
+    /// defines.
     ///
     /// # Errors
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
-    pub fn repair(dir: &Path, tip: Option<&Tip>, gives_up: impl Fn(&str) -> bool) -> Result<()> {
+    pub fn repair(
+        dir: &Path,
+        tip: Option<&Tip>,
+        format: Option<&dyn ForeignFormat>,
+        gives_up: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         if let Some(tip) = tip {
             let forget = |opening: &mut Opening| Ok(opening.forget(&gives_up));
             let options = Options::default();
@@ -286,19 +297,29 @@ impl ChainStore {
                 true => store.truncate_after(tip)?,
                 false => store.truncate_after_with(tip, &mut [], &[])?,
             }
-            remove_files(&store.hashes.folder, &away)?;
+            remove_files(&store.hashes.folder, format, &away)?;
         }
         ChainStore::open(dir, &Options::default())?.0.sync()
     }
 }
 
 /// Removes the files of parts that no commit names any more.
-fn remove_files(folder: &Folder, away: &[PartFacts]) -> Result<()> {
+fn remove_files(
+    folder: &Folder,
+    format: Option<&dyn ForeignFormat>,
+    away: &[PartFacts],
+) -> Result<()> {
+    let unknown_part = away.iter().find(|part| part.kind == PartKind::Foreign);
+    if let (Some(part), None) = (unknown_part, format) {
+        return Err(unknown(&part.name));
+    }
     for name in opening::names(&*folder.disk, &folder.dir)? {
         let is_of = |part: &PartFacts| match part.kind {
             PartKind::Table => number_of(&name, &part.name).is_some(),
             PartKind::Log => LogFile::is_own_file(&name, &part.name),
-            PartKind::Pages => pages::number_of_file(&name, &part.name).is_some(),
+            PartKind::Foreign => {
+                format.is_some_and(|it| it.number_of_file(&name, &part.name).is_some())
+            }
             PartKind::Segment => Segment::is_own_file(&name, &part.name),
         };
         if away.iter().any(is_of) {
@@ -306,6 +327,11 @@ fn remove_files(folder: &Folder, away: &[PartFacts]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The error for a part of another crate, whose format was not given.
+fn unknown(name: &str) -> Error {
+    mismatch("parts of a store", "those of a chain store", name)
 }
 
 /// Opens the blocks of a store, whatever else it has.

@@ -150,14 +150,14 @@ impl Error {
 }
 
 /// Names the failed action and the file of an [`io::Error`].
-pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
     move |source| Error::Io { action, path, source }
 }
 
 /// The error for a file that cannot be opened. One that is not there was there before: it is
 /// damage of the store, not trouble of the machine.
-pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
+pub fn missing_or(source: io::Error, path: &Path) -> Error {
     if source.kind() != io::ErrorKind::NotFound {
         return Error::Io { action: "open", path: path.to_path_buf(), source };
     }
@@ -171,11 +171,11 @@ pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
 }
 
 /// Bytes in hexadecimal digits, for messages.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     blockmill_verdict::Digits(bytes).to_string()
 }
 
 /// An [`Error::Mismatch`] from two printable values.
-pub(crate) fn mismatch(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
+pub fn mismatch(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::Mismatch { what, expected: expected.to_string(), found: found.to_string() }
 }

@@ -17,10 +17,12 @@ use crate::{
 };
 
 /// The folder of a store that is open.
-pub(crate) struct Folder {
+pub struct Folder {
+    /// Its path.
     pub dir: PathBuf,
+    /// Where its files are.
     pub disk: Arc<dyn Disk>,
-    pub salt: Salt,
+    pub(crate) salt: Salt,
     next: AtomicU64,
     crash: Mutex<CrashPlan>,
 }
@@ -32,7 +34,7 @@ impl fmt::Debug for Folder {
 }
 
 impl Folder {
-    pub fn new(dir: &Path, disk: Arc<dyn Disk>, salt: Salt, next: u64) -> Folder {
+    pub(crate) fn new(dir: &Path, disk: Arc<dyn Disk>, salt: Salt, next: u64) -> Folder {
         let (next, crash) = (AtomicU64::new(next), Mutex::new(CrashPlan(None)));
         Folder { dir: dir.to_path_buf(), disk, salt, next, crash }
     }
@@ -43,22 +45,28 @@ impl Folder {
     }
 
     /// The number that is given next.
-    pub fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.next.load(Relaxed)
     }
 
     /// Removes a file of the store.
+    ///
+    /// # Errors
+    /// Returns [`Error::Io`] where the system refuses it.
     pub fn remove(&self, path: &Path) -> Result<()> {
         self.disk.remove(path).map_err(io_error("remove", path))
     }
 
     /// Makes the names in the folder durable.
+    ///
+    /// # Errors
+    /// Returns [`Error::Io`] where the system refuses it.
     pub fn sync(&self) -> Result<()> {
         self.disk.sync_folder(&self.dir).map_err(io_error("sync", &self.dir))
     }
 
     /// Says where commits are to die from now on.
-    pub fn plan(&self, crash: CrashPlan) {
+    pub(crate) fn plan(&self, crash: CrashPlan) {
         *self.crash.lock().unwrap_or_else(PoisonError::into_inner) = crash;
     }
 
@@ -68,6 +76,9 @@ impl Folder {
     }
 
     /// Dies here if that is the plan: files stay exactly as they are.
+    ///
+    /// # Errors
+    /// Returns [`Error::Crash`] then.
     pub fn reach(&self, point: CrashPoint) -> Result<()> {
         if self.is_due(point) { Err(Error::Crash(point)) } else { Ok(()) }
     }

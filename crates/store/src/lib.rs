@@ -4,7 +4,7 @@
 //!   not at all: one manifest names everything. A [`Table`] keeps values by key: sorted runs under
 //!   changes in memory, found by key and by range. A [`LogFile`] keeps records that are read from
 //!   the end, as undo data is. A [`Segment`] keeps bytes in the order in which they came, each
-//!   piece with its sum. [`Pages`] keep the state of an account-based chain and its tries.
+//!   piece with its sum. Other crates define further parts ([`part`]).
 //! * A [`ChainStore`] is a store of consecutive blocks: headers, bodies and receipts as raw bytes
 //!   in segments, found by number and by hash. Blocks are appended in chunks and committed with one
 //!   small write; killing the process at any moment loses nothing that was committed.
@@ -26,8 +26,7 @@ mod index_level;
 mod log_file;
 mod manifest;
 mod opening;
-mod page_store;
-mod pages;
+pub mod part;
 mod segment;
 mod segmented_file;
 mod store;
@@ -45,11 +44,6 @@ pub use error::{DAMAGE_HINT, Error, REMOVED_HINT, Result};
 pub use log_file::LogFile;
 pub use manifest::NAME as MANIFEST;
 pub use opening::Opening;
-pub use page_store::{PageStore, PageStoreOptions};
-pub use pages::{
-    Change, HeldPages, NodeAt, Pages, PagesOptions, PagesSurvey, ReadAhead, StagedPages, StateKey,
-    Update,
-};
 pub use segment::Segment;
 pub use store::{CommitPart, Store, StoreOptions};
 pub use table::{

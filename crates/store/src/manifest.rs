@@ -39,7 +39,8 @@ pub(crate) enum PartKind {
     Table,
     Log,
     Segment,
-    Pages,
+    /// One that another crate defines.
+    Foreign,
 }
 
 /// A part and what it holds, in its own words.
@@ -64,28 +65,33 @@ pub(crate) struct Manifest {
     pub state: Vec<u8>,
 }
 
-/// Takes numbers and bytes off the front.
-pub(crate) struct Fields<'a>(pub &'a [u8]);
+/// Takes numbers, little-endian, and bytes off the front; `None` where they end too early.
+pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
+    /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(bytes)
     }
 
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.bytes(N)?.first_chunk().copied()
     }
 
+    /// The next byte.
     pub fn byte(&mut self) -> Option<u8> {
         Some(self.bytes(1)?[0])
     }
 
+    /// The next number of 32 bits.
     pub fn short(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// The next number of 64 bits.
     pub fn long(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
@@ -130,7 +136,7 @@ impl Manifest {
                 0 => PartKind::Table,
                 1 => PartKind::Log,
                 2 => PartKind::Segment,
-                3 => PartKind::Pages,
+                3 => PartKind::Foreign,
                 _ => return None,
             };
             let len = fields.byte()?;
@@ -254,7 +260,7 @@ fn read_file(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// The error for a manifest that is not as written.
-pub(crate) fn damaged(dir: &Path, expected: impl Into<String>, found: impl Into<String>) -> Error {
+pub fn damaged(dir: &Path, expected: impl Into<String>, found: impl Into<String>) -> Error {
     let (path, expected, found) = (dir.join(NAME), expected.into(), found.into());
     Error::Damaged { path, offset: 0, what: "manifest", expected, found }
 }

@@ -14,7 +14,7 @@ use crate::{
     folder::Folder,
     log_file::LogFile,
     manifest::{self, LIGHT, Manifest, PartFacts, PartKind},
-    pages::{self, Pages, PagesOptions},
+    part::{ForeignFormat, ForeignPlace},
     segment::Segment,
     store::{Store, StoreOptions},
     table::{Salt, Table, TableOptions, number_of},
@@ -62,6 +62,8 @@ pub struct Opening {
     /// The highest number of a commit that was seen.
     newest: u64,
     parts: Vec<(PartKind, String)>,
+    /// What parts are that other crates define.
+    formats: Vec<(&'static str, &'static dyn ForeignFormat)>,
     names: Vec<String>,
     crash: CrashPlan,
     /// Why commits could not be used.
@@ -90,6 +92,7 @@ impl Opening {
                 fell_back: false,
                 newest: 0,
                 parts: vec![],
+                formats: vec![],
                 names: names(&**disk, dir)?,
                 crash: CrashPlan(options.crash_at),
                 passed_over: vec![],
@@ -227,16 +230,20 @@ impl Opening {
         LogFile::open(&self.folder, name, file_bytes, facts, self.lock.is_some())
     }
 
-    /// Opens the pages `name`, or creates empty ones.
+    /// Takes in the part `name`, which another crate defines and opens next.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the file of references is not as written, a file of pages is shorter
-    /// than it should be, or when they are there and no manifest is; pages are checked when they
-    /// are read. [`Error::Mismatch`] when they were created with pages of another size.
-    pub fn pages(&mut self, name: &'static str, options: &PagesOptions) -> Result<Pages> {
-        self.add(PartKind::Pages, name, |file| pages::number_of_file(file, name).is_some())?;
-        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Pages, name));
-        Pages::open(&self.folder, name, facts, options, self.lock.is_some())
+    /// [`Error::Damaged`] when there is a file of it and no manifest is.
+    pub fn foreign(
+        &mut self,
+        name: &'static str,
+        format: &'static dyn ForeignFormat,
+    ) -> Result<ForeignPlace> {
+        self.add(PartKind::Foreign, name, |file| format.number_of_file(file, name).is_some())?;
+        self.formats.push((name, format));
+        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Foreign, name));
+        let (folder, facts) = (Arc::clone(&self.folder), facts.map(<[u8]>::to_vec));
+        Ok(ForeignPlace { folder, facts, writes: self.lock.is_some() })
     }
 
     /// Opens the segment `name`, or creates an empty one, and cuts off what no commit names. The
@@ -316,7 +323,8 @@ impl Opening {
 
     /// The same where parts may be left out: they stay as they are.
     pub(crate) fn finish_some(self) -> Result<Store> {
-        let Opening { folder, lock, manifest, fell_back, newest, parts, names, crash, .. } = self;
+        let Opening { folder, lock, manifest, fell_back, newest, parts, formats, .. } = self;
+        let (names, crash) = (self.names, self.crash);
         // durable commits will name these as they are, also what only light ones named so far
         if !fell_back {
             for mut segment in self.segments {
@@ -340,17 +348,19 @@ impl Opening {
         let limit = manifest.next.saturating_add(BETWEEN * parts.len() as u64);
         for (kind, part) in &parts {
             let facts = manifest.part(*kind, part);
-            let (limit, numbered, numbers): (_, fn(&str, &str) -> Option<u64>, _) = match kind {
-                PartKind::Table => (limit, number_of, facts.map(Table::numbers)),
-                PartKind::Pages => {
-                    let limit = limit.saturating_add(pages::BETWEEN);
-                    (limit, pages::number_of_file, facts.map(pages::numbers))
+            let format = formats.iter().find(|(name, _)| name == part).map(|(_, format)| *format);
+            let (limit, numbers) = match (kind, format) {
+                (PartKind::Table, _) => (limit, facts.map(Table::numbers)),
+                (PartKind::Foreign, Some(format)) => {
+                    let limit = limit.saturating_add(format.files_between());
+                    (limit, facts.map(|facts| format.numbers(facts)))
                 }
-                PartKind::Log | PartKind::Segment => continue,
+                _ => continue,
             };
             let numbers = numbers.unwrap_or_default();
             for name in &names {
-                let number = numbered(name, part);
+                let number = format
+                    .map_or_else(|| number_of(name, part), |it| it.number_of_file(name, part));
                 if number.is_some_and(|number| number < limit && !numbers.contains(&number)) {
                     folder.remove(&folder.dir.join(name))?;
                 }

@@ -31,7 +31,7 @@ use crate::{
     log_file::LogFile,
     manifest::{self, LightFiles, Manifest, PartFacts, PartKind},
     opening::{self, Opening, Purpose},
-    pages::Pages,
+    part::ForeignPart,
     segment::Segment,
     table::{Table, number_of},
 };
@@ -76,8 +76,8 @@ pub enum CommitPart<'a> {
     Log(&'a mut LogFile),
     /// A segment.
     Segment(&'a mut Segment),
-    /// Pages.
-    Pages(&'a mut Pages),
+    /// A part that another crate defines.
+    Foreign(&'a mut (dyn ForeignPart + 'static)),
 }
 
 impl<'a> From<&'a mut Table> for CommitPart<'a> {
@@ -89,12 +89,6 @@ impl<'a> From<&'a mut Table> for CommitPart<'a> {
 impl<'a> From<&'a mut LogFile> for CommitPart<'a> {
     fn from(log: &'a mut LogFile) -> Self {
         Self::Log(log)
-    }
-}
-
-impl<'a> From<&'a mut Pages> for CommitPart<'a> {
-    fn from(pages: &'a mut Pages) -> Self {
-        Self::Pages(pages)
     }
 }
 
@@ -111,7 +105,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => CommitPart::Table(table),
             CommitPart::Log(log) => CommitPart::Log(log),
             CommitPart::Segment(segment) => CommitPart::Segment(segment),
-            CommitPart::Pages(pages) => CommitPart::Pages(pages),
+            CommitPart::Foreign(part) => CommitPart::Foreign(&mut **part),
         }
     }
 
@@ -120,7 +114,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => (PartKind::Table, table.name()),
             CommitPart::Log(log) => (PartKind::Log, log.name()),
             CommitPart::Segment(segment) => (PartKind::Segment, segment.name()),
-            CommitPart::Pages(pages) => (PartKind::Pages, pages.name()),
+            CommitPart::Foreign(part) => (PartKind::Foreign, part.name()),
         }
     }
 
@@ -129,7 +123,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => &table.folder,
             CommitPart::Log(log) => &log.folder,
             CommitPart::Segment(segment) => &segment.folder,
-            CommitPart::Pages(pages) => &pages.folder,
+            CommitPart::Foreign(part) => part.folder(),
         };
         Arc::ptr_eq(own, folder)
     }
@@ -139,7 +133,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => table.prepare(),
             CommitPart::Log(log) => log.prepare(),
             CommitPart::Segment(segment) => segment.prepare(),
-            CommitPart::Pages(pages) => pages.prepare(),
+            CommitPart::Foreign(part) => part.prepare(),
         }
     }
 
@@ -148,7 +142,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => table.settle(),
             CommitPart::Log(log) => log.settle(),
             CommitPart::Segment(segment) => segment.settle(),
-            CommitPart::Pages(pages) => pages.settle(),
+            CommitPart::Foreign(part) => part.settle(),
         }
     }
 
@@ -157,7 +151,7 @@ impl CommitPart<'_> {
         let has_changed = match self {
             CommitPart::Segment(segment) => return segment.facts().map(Some),
             // what changed since the last checkpoint is in a log of the caller's
-            CommitPart::Pages(_) => false,
+            CommitPart::Foreign(_) => false,
             CommitPart::Table(table) => table.has_changed(),
             CommitPart::Log(log) => log.has_changed(),
         };
@@ -176,7 +170,7 @@ impl CommitPart<'_> {
 fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
     let is_large = |part: &CommitPart<'_>| match part {
         CommitPart::Table(table) => table.changes() >= LARGE,
-        CommitPart::Log(_) | CommitPart::Segment(_) | CommitPart::Pages(_) => false,
+        CommitPart::Log(_) | CommitPart::Segment(_) | CommitPart::Foreign(_) => false,
     };
     let prepare = |part: &mut CommitPart<'_>| {
         let facts = part.prepare()?;
@@ -254,7 +248,10 @@ impl Store {
 
     /// The same for some parts, with all segments that light commits carry. What the last commit
     /// says of the others holds on.
-    pub(crate) fn commit_some(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// As [`Store::commit`], but no part needs to be there.
+    pub fn commit_some(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
         self.check(parts)?;
         manifest::check_state(state)?;
         self.failed = true;
@@ -326,6 +323,11 @@ impl Store {
         let (next, state) = (self.folder.next_number(), state.to_vec());
         let Manifest { sequence, base, salt, .. } = self.last;
         self.last = Manifest { sequence: sequence + 1, base, salt, next, parts, state };
+    }
+
+    /// Refuses every later commit: what a part has in memory may differ from what is on disk.
+    pub fn fail(&mut self) {
+        self.failed = true;
     }
 
     /// Checks that parts are given of this store, none twice, and that it can be written to.

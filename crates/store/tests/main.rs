@@ -1,21 +1,15 @@
 //! The store against naive ones, kills, power losses and damage: one test program, so that it is
 //! linked once and its tests fill all cores.
 
-mod executed_chain;
 mod generated_keys;
-mod generated_state;
 mod made_blocks;
 
 mod append_and_read;
-mod chain_with_parts;
 mod damaged_files;
 mod kill_during_commit;
 mod kill_during_store_commit;
 mod large_tables_together;
 mod log_file;
-mod pages_against_naive;
-mod pages_survive;
-mod pages_within_a_budget;
 mod power_loss;
 mod power_loss_of_a_chain;
 mod removed_blocks;

@@ -77,7 +77,7 @@ fn a_file_of_which_only_a_part_is_removed_gives_that_part_back() {
         "{after} of {before} bytes"
     );
     assert_eq!(store.body(FIRST + 39_900).unwrap(), Some(item(1, FIRST + 39_900)));
-    assert_eq!(store.check(2, &|_| true).unwrap().len(), 0);
+    assert_eq!(store.check(None, 2, &|_| true).unwrap().len(), 0);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn damage_is_found_in_what_is_left_and_not_in_what_is_gone() {
     store.sync().unwrap();
     drop(store);
     let (store, damage) = ChainStore::open_damaged(dir.path()).unwrap();
-    assert_eq!((damage.len(), store.check(1, &|_| true).unwrap().len()), (0, 0));
+    assert_eq!((damage.len(), store.check(None, 1, &|_| true).unwrap().len()), (0, 0));
     let mut checked = 0;
     for entry in fs::read_dir(dir.path()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -128,7 +128,7 @@ fn damage_is_found_in_what_is_left_and_not_in_what_is_gone() {
         bytes[last] ^= 1;
         fs::write(bad.path().join(&name), bytes).unwrap();
         let (store, _) = ChainStore::open_damaged(bad.path()).unwrap();
-        let damage = store.check(1, &|_| true).unwrap();
+        let damage = store.check(None, 1, &|_| true).unwrap();
         assert_eq!(damage.len(), 1, "{name}");
         let blocks = damage[0].blocks.clone().unwrap();
         assert!(*blocks.end() >= FIRST + 250 && *blocks.end() <= LAST, "{blocks:?}");

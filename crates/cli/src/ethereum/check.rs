@@ -8,6 +8,7 @@ use blockmill_ethereum::fault;
 use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
 use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use blockmill_pipeline::Cancel;
+use blockmill_state_store::PAGE_FORMAT;
 use blockmill_store::{ChainStore, Damage, Error};
 use blockmill_verdict::{Level, Status};
 use std::path::Path;
@@ -70,8 +71,8 @@ fn check_blocks<'a>(
         Err(error) => return Err(error.into()),
     };
     // the bytes are read twice: against their sums, and against the hashes
-    let watch = watch(store.bytes_to_check().saturating_mul(2));
-    damage.extend(store.check(threads, &|bytes| watch.read(bytes))?);
+    let watch = watch(store.bytes_to_check(Some(&PAGE_FORMAT)).saturating_mul(2));
+    damage.extend(store.check(Some(&PAGE_FORMAT), threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;
@@ -89,7 +90,7 @@ fn check_blocks<'a>(
     }
     if checked.damage.iter().all(|part| part.mends_itself) {
         drop(store);
-        ChainStore::repair(data, None, |_| false).context("--repair")?;
+        ChainStore::repair(data, None, None, |_| false).context("--repair")?;
         checked.repair = Some("done: the damaged parts were rebuilt".into());
         return Ok((checked, true));
     }

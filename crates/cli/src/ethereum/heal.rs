@@ -22,7 +22,7 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     data_folder::expect(data, Family::Ethereum)?;
     let mut store = ExecutedStore::open_to_heal(data)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
-    let bytes = store.blocks().bytes_to_check();
+    let bytes = store.blocks().bytes_to_check(Some(&blockmill_state_store::PAGE_FORMAT));
     let watch = Watch::new(bytes, json, cancel);
     let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));
     watch.finish();

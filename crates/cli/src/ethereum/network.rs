@@ -37,7 +37,7 @@ pub fn detect(
         expect_rules_of(store, chain, &found)?;
     }
     for path in paths {
-        if blockmill_archive::is_block_store(path)? {
+        if ChainStore::is_in(path)? {
             expect_rules_of(&ChainStore::open_read_only(path)?.0, chain, &found)?;
         }
     }
@@ -57,7 +57,7 @@ fn find(
         return Ok(spec.into());
     }
     for path in paths {
-        if blockmill_archive::is_block_store(path)?
+        if ChainStore::is_in(path)?
             && let Some(file) = kept_in(path)?
         {
             return from_file(&file, Some(&ChainStore::open_read_only(path)?.0));

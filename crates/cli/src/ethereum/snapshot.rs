@@ -94,7 +94,7 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     );
     data_folder::expect(data, Family::Ethereum)?;
     ensure!(
-        blockmill_archive::is_block_store(data)?,
+        ChainStore::is_in(data)?,
         "--data {}: expected a store of blocks that ends with the snapshot's, found none",
         data.display()
     );

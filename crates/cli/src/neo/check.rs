@@ -27,8 +27,8 @@ pub fn check<'a>(data: &Path, threads: usize, watch: impl Fn(u64) -> Watch<'a>) 
         Err(error) => return Err(error.into()),
     };
     // the blocks are read twice: against their sums, and against the hashes
-    let watch = watch(store.bytes_to_check().saturating_mul(2));
-    damage.extend(store.check(threads, &|bytes| watch.read(bytes))?);
+    let watch = watch(store.bytes_to_check(None).saturating_mul(2));
+    damage.extend(store.check(None, threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, &mut |bytes| watch.read(bytes))?;
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;

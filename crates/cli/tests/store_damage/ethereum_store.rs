@@ -82,7 +82,9 @@ fn check(dir: &Path) -> (usize, bool) {
         }
         Err(error) => panic!("{error}"),
     };
-    damage.extend(store.check(1, &watch).expect("a check"));
+    damage.extend(
+        store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &watch).expect("a check"),
+    );
     let blocks = blockmill_ethereum::check::check(&store, 1, &watch).expect("a check");
     let found = damage.len() + blocks.findings.len();
     let mends = blocks.findings.is_empty() && damage.iter().all(|damage| damage.mends_itself);

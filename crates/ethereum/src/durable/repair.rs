@@ -3,6 +3,7 @@
 use super::{ExecutedStore, Facts, Limits, is_state_part};
 use crate::fault::Error;
 use blockmill_pipeline::Cancel;
+use blockmill_state_store::PAGE_FORMAT;
 use blockmill_store::{ChainStore, Options, Tip};
 use blockmill_verdict::Status;
 use std::path::Path;
@@ -46,14 +47,14 @@ pub fn repair(
     cancel: &Cancel,
 ) -> Result<StateAfter, Error> {
     if keeps_state {
-        ChainStore::repair(dir, Some(tip), |_| false)?;
+        ChainStore::repair(dir, Some(tip), None, |_| false)?;
         match follow(dir, tip.number, cancel) {
             Err(Error::Unwind { .. }) => {}
             Err(error) if error.status() == Status::Damage => {}
             done => return done.map(|()| StateAfter::Kept),
         }
     }
-    ChainStore::repair(dir, Some(tip), is_state_part)?;
+    ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part)?;
     Ok(StateAfter::GivenUp)
 }
 

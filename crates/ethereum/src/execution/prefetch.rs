@@ -12,7 +12,7 @@ use crate::state::{SharedState, State};
 use crate::{Address, Hash};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Stages;
-use blockmill_store::StateKey;
+use blockmill_state_store::StateKey;
 use hashbrown::HashMap;
 
 /// Adds the stage that does, where the state is on disk.

@@ -25,7 +25,7 @@ pub(crate) type Name = (u64, u32);
 
 /// Mixes numbers that nobody outside can choose.
 #[derive(Default)]
-pub(crate) struct Mixer(u64);
+pub struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
@@ -123,7 +123,8 @@ impl PageCache {
     }
 
     /// Bytes that it may have.
-    pub(crate) fn capacity(&self) -> u64 {
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
         self.0.capacity
     }
 
@@ -147,7 +148,9 @@ impl PageCache {
         page.into_iter().for_each(prefetch);
     }
 
-    pub(crate) fn get(&self, run: u64, page: u32) -> Option<Arc<[u8]>> {
+    /// Page `page` of run `run`; `None` where it is not in the cache.
+    #[must_use]
+    pub fn get(&self, run: u64, page: u32) -> Option<Arc<[u8]>> {
         let name = (run, page);
         let mut ways = self.set(name).ways();
         let at = ways.at(name)?;
@@ -156,7 +159,7 @@ impl PageCache {
     }
 
     /// Many pages.
-    pub(crate) fn get_many(&self, names: &[Name]) -> Vec<Option<Arc<[u8]>>> {
+    pub fn get_many(&self, names: &[(u64, u32)]) -> Vec<Option<Arc<[u8]>>> {
         names.iter().take(AHEAD).for_each(|name| prefetch(self.set(*name)));
         let get = |(at, name): (usize, &Name)| {
             if let Some(name) = names.get(at + AHEAD) {
@@ -170,7 +173,8 @@ impl PageCache {
         names.iter().enumerate().map(get).collect()
     }
 
-    pub(crate) fn insert(&self, run: u64, page: u32, bytes: Arc<[u8]>) {
+    /// Keeps a page, in the place of one that was not used for long.
+    pub fn insert(&self, run: u64, page: u32, bytes: Arc<[u8]>) {
         let (name, page) = ((run, page), bytes);
         let Sets { sets, capacity, bytes, hand } = &*self.0;
         let more = weight(&page);

@@ -37,13 +37,12 @@ mod sorted;
 #[allow(clippy::module_inception, reason = "the table itself")]
 mod table;
 
-pub(crate) use cache::Mixer;
-pub use cache::PageCache;
+pub use cache::{Mixer, PageCache};
 pub use check::TableSurvey;
 pub(crate) use check::shared_lock;
 pub use fetch::{Fetched, Hint};
 pub use key::MAX_KEY_BYTES;
-pub(crate) use run::{number_of, path_of};
+pub use run::{number_of, path_of};
 pub use runs::{Runs, TableReader};
 pub(crate) use salt::Salt;
 pub use scan::Scan;

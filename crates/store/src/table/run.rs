@@ -71,12 +71,14 @@ fn take_id() -> u64 {
 }
 
 /// The file of run `number` of a table in `dir`.
-pub(crate) fn path_of(dir: &Path, table: &str, number: u64) -> PathBuf {
+#[must_use]
+pub fn path_of(dir: &Path, table: &str, number: u64) -> PathBuf {
     dir.join(format!("{table}.{number:06}"))
 }
 
 /// The number of the run of `table` whose file has this name; `None` for any other name.
-pub(crate) fn number_of(name: &str, table: &str) -> Option<u64> {
+#[must_use]
+pub fn number_of(name: &str, table: &str) -> Option<u64> {
     let number = name.strip_prefix(table)?.strip_prefix('.')?.parse().ok()?;
     (path_of(Path::new(""), table, number).to_str() == Some(name)).then_some(number)
 }

@@ -5,7 +5,8 @@ use super::keys::{Key, PREFIX_BYTES};
 use super::workload::{Change, Engine, Error};
 use anyhow::{Context, bail};
 use blockmill_ethereum::state::{FlatOptions, FlatTrie};
-use blockmill_store::{PageStore, PageStoreOptions, ReadAhead, StateKey, Store, StoreOptions};
+use blockmill_state_store::{PageStore, PageStoreOptions, ReadAhead, StateKey};
+use blockmill_store::{Store, StoreOptions};
 use std::path::Path;
 
 /// Whose slots the keys are.
@@ -158,11 +159,11 @@ impl InState {
         &mut self,
         changes: &'a [Change],
         account: &'a [u8],
-    ) -> Result<Vec<blockmill_store::Change<'a>>, Error> {
-        let mut all: Vec<blockmill_store::Change<'a>> = vec![];
+    ) -> Result<Vec<blockmill_state_store::Change<'a>>, Error> {
+        let mut all: Vec<blockmill_state_store::Change<'a>> = vec![];
         for (key, value) in changes {
             self.changed += (key.len() + value.as_ref().map_or(0, Vec::len)) as u64;
-            all.push(blockmill_store::Change { key: self.key(key), value: value.as_deref() });
+            all.push(blockmill_state_store::Change { key: self.key(key), value: value.as_deref() });
         }
         let mut owners: Vec<_> = all.iter().map(|c| StateKey::account(c.key.account)).collect();
         owners.sort_unstable();
@@ -170,7 +171,7 @@ impl InState {
         let mut is_there = vec![false; owners.len()];
         self.find(&owners, &mut |at, value| is_there[at] = value.is_some())?;
         let new = owners.into_iter().zip(is_there).filter(|(_, is_there)| !is_there);
-        all.extend(new.map(|(key, _)| blockmill_store::Change { key, value: Some(account) }));
+        all.extend(new.map(|(key, _)| blockmill_state_store::Change { key, value: Some(account) }));
         all.sort_unstable_by_key(|change| change.key);
         Ok(all)
     }

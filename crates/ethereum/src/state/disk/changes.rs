@@ -5,7 +5,7 @@ use crate::{Hash, U256};
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
-use blockmill_store::{Change, StateKey};
+use blockmill_state_store::{Change, StateKey};
 use blockmill_trie::EMPTY_ROOT;
 use hashbrown::{HashMap, HashSet};
 use std::ops::Range;

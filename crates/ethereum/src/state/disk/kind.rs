@@ -2,7 +2,7 @@
 
 use super::{CODES, PAGES};
 use crate::state::{FlatStore, RocksDbOptions};
-use blockmill_store::ReadAhead;
+use blockmill_state_store::ReadAhead;
 
 /// Where the state is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

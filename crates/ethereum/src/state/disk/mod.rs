@@ -1,5 +1,5 @@
 //! A state that stays on disk, by hashed key, for chains whose state is larger than memory: in
-//! pages ([`blockmill_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
+//! pages ([`blockmill_state_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
 //!
 //! It is some blocks behind the execution, which keeps what these blocks changed and asks here for
 //! everything else. So a value that is read here is right whenever it is read, unless the execution
@@ -28,9 +28,8 @@ use crate::execute::Code;
 use crate::{Hash, U256};
 use blockmill_rlp::Decode;
 use blockmill_rlp::ethereum::Account as Leaf;
-use blockmill_store::{
-    Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions,
-};
+use blockmill_state_store::{NodeAt, Pages, PagesOptions, StateKey};
+use blockmill_store::{Compression, Opening, Table, TableOptions};
 use std::path::{Path, PathBuf};
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
@@ -81,7 +80,7 @@ impl DiskState {
                     reference_bytes,
                     ..PagesOptions::new(if options.page_cache { for_pages as u64 } else { 0 })
                 };
-                Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
+                Design::Pages(Box::new(Pages::open(opening, PAGES, &pages)?))
             }
             StateKind::FlatTrie => {
                 let ahead = if options.trie_preload { memory / AHEAD_SHARE } else { 0 };
@@ -329,7 +328,7 @@ impl DiskState {
     /// Applies changes in the order of their keys; the state root behind them.
     pub(super) fn update_sorted(
         &mut self,
-        changes: &[blockmill_store::Change<'_>],
+        changes: &[blockmill_state_store::Change<'_>],
     ) -> Result<Hash, StateError> {
         let Self { design, dir, .. } = self;
         Ok(match design {

@@ -5,7 +5,7 @@ use super::{DiskState, HashedChanges};
 use crate::execute::Code;
 use crate::state::{Account, StateError};
 use crate::{Hash, U256};
-use blockmill_store::{Change, Pages, StateKey};
+use blockmill_state_store::{Change, Pages, StateKey};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

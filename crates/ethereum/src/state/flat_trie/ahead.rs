@@ -4,7 +4,7 @@
 
 use super::{FlatTrie, FlatTrieError, Reader, storage_root};
 use crate::Hash;
-use blockmill_store::StateKey;
+use blockmill_state_store::StateKey;
 use hashbrown::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

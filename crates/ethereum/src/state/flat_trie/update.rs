@@ -8,7 +8,7 @@ use crate::Hash;
 use crate::state::SparseTrie;
 use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_rlp::{Decode, Encode};
-use blockmill_store::Change;
+use blockmill_state_store::Change;
 use blockmill_trie::EMPTY_ROOT;
 use hashbrown::HashSet;
 

@@ -5,7 +5,8 @@ use crate::state::{
     Account, DiskOptions, DiskState, FlatStore, SharedState, State, StateKind, Tries,
 };
 use crate::{Address, U256};
-use blockmill_store::{StateKey, Store, StoreOptions};
+use blockmill_state_store::StateKey;
+use blockmill_store::{Store, StoreOptions};
 use blockmill_testkit::{Random, rounds};
 use std::collections::VecDeque;
 

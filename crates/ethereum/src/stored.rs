@@ -1,0 +1,136 @@
+//! A store of blocks as an archive: the reader that a program registers with `archive`. Bytes:
+//! `docs/formats/segment.md`.
+//!
+//! A store states the hash of each block, and every piece of it has a checksum. It does not say how
+//! its receipts are encoded: they are as in the archive that they came from. Each list shows it, and
+//! a chunk ends where the encoding changes.
+
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::ops::Range;
+use std::path::Path;
+
+use blockmill_archive::{
+    Chunk, ChunkLimit, Error, ReceiptEncoding, StoreContent, StoreReader, StoredBlocks, Want,
+};
+use blockmill_store::ChainStore;
+
+/// Lets this process read stores of blocks as archives. A program calls it when it starts.
+pub fn register() {
+    blockmill_archive::register_store_reader(StoreReader { is_store, open, notes });
+}
+
+fn failed(error: blockmill_store::Error) -> Error {
+    Error::Store { status: error.status(), source: Box::new(error) }
+}
+
+fn is_store(folder: &Path) -> Result<bool, Error> {
+    ChainStore::is_in(folder).map_err(failed)
+}
+
+fn open(folder: &Path) -> Result<Box<dyn StoredBlocks>, Error> {
+    Ok(Box::new(Stored(ChainStore::open_read_only(folder).map_err(failed)?.0)))
+}
+
+fn notes(folder: &Path) -> Vec<String> {
+    let lock = File::open(folder.join("lock"));
+    let used =
+        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+    let note = "the store is being written to: this is what it held at the start";
+    used.then(|| note.to_string()).into_iter().collect()
+}
+
+/// A store that is read.
+struct Stored(ChainStore);
+
+impl fmt::Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stored({:?} to {:?})", self.0.first(), self.0.tip().map(|tip| tip.number))
+    }
+}
+
+impl Stored {
+    fn find_content(&self) -> blockmill_store::Result<Option<StoreContent>> {
+        let store = &self.0;
+        let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(None) };
+        let added = tip.number > first && store.is_first_added()?;
+        Ok(Some(StoreContent {
+            first: first + u64::from(added),
+            last: tip.number,
+            bodies: store.body(first)?.is_some(),
+            receipts: store.receipts(first)?.is_some(),
+            chain: tip.chain,
+            total_difficulty: tip.total_difficulty,
+        }))
+    }
+
+    fn append(
+        &self,
+        numbers: Range<u64>,
+        want: Want,
+        limit: ChunkLimit,
+        into: &mut Chunk,
+    ) -> blockmill_store::Result<()> {
+        let (mut bytes, mut known) = (0, None);
+        for number in numbers {
+            if into.stated_hashes.len() >= limit.blocks || bytes >= limit.bytes {
+                break;
+            }
+            let receipts = if want.receipts { self.0.receipts(number)? } else { None };
+            let encoding = receipts.as_deref().and_then(encoding_of);
+            if known.is_some() && encoding.is_some() && known != encoding {
+                break;
+            }
+            known = known.or(encoding);
+            let (Some(header), Some(hash)) = (self.0.header(number)?, self.0.hash_of(number)?)
+            else {
+                break;
+            };
+            let body = if want.bodies { self.0.body(number)? } else { None };
+            into.headers.push(&header);
+            into.stated_hashes.push(hash);
+            body.iter().for_each(|body| into.bodies.push(body));
+            receipts.iter().for_each(|receipts| into.receipts.push(receipts));
+            bytes = into.headers.bytes.len() + into.bodies.bytes.len() + into.receipts.bytes.len();
+        }
+        into.receipt_encoding = known.unwrap_or_default();
+        Ok(())
+    }
+}
+
+impl StoredBlocks for Stored {
+    fn content(&self) -> Result<Option<StoreContent>, Error> {
+        self.find_content().map_err(failed)
+    }
+
+    fn read(
+        &mut self,
+        numbers: Range<u64>,
+        want: Want,
+        limit: ChunkLimit,
+        into: &mut Chunk,
+    ) -> Result<(), Error> {
+        self.append(numbers, want, limit, into).map_err(failed)
+    }
+}
+
+/// How a list of receipts is encoded; none when it is empty. A receipt of a typed transaction is a
+/// byte string, a legacy one has four items of which the third is the bloom; what geth's database
+/// has is a list without bloom, or one of more items.
+fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
+    const BLOOM: usize = 256;
+    let mut receipts = blockmill_rlp::Reader::new(list).list().ok()?;
+    if receipts.is_empty() {
+        return None;
+    }
+    let Ok(mut fields) = receipts.clone().list() else {
+        return Some(ReceiptEncoding::Consensus);
+    };
+    let mut lengths = vec![];
+    while let (false, Ok(item)) = (fields.is_empty(), fields.item()) {
+        lengths.push(item.payload.len());
+    }
+    let consensus = lengths.len() == 4 && lengths[2] == BLOOM;
+    receipts.item().ok()?;
+    Some(if consensus { ReceiptEncoding::Consensus } else { ReceiptEncoding::Storage })
+}

@@ -1,0 +1,267 @@
+//! A state in pages with a log of the batches since the last checkpoint: what is committed survives
+//! the death of the process at once, and a power loss up to the last checkpoint at least.
+//!
+//! A batch goes into the pages, which gives its root, and into the log. A commit is a light one: it
+//! names the log's bytes; where a power loss must not lose it, the log is synced. When cells that
+//! changed fill the memory that they may have, the commit is a checkpoint: a durable one, after
+//! which the log begins anew. On opening, the batches of the log are applied again, and each must
+//! give the root that it gave before.
+
+use std::path::Path;
+
+use crate::{Change, Pages, PagesOptions, StateKey};
+use blockmill_store::{Error, Result, Segment, Store, StoreOptions, part::hex};
+
+/// Name of the pages, and of the log.
+const PAGES: &str = "pages";
+const LOG: &str = "redo";
+/// Bytes of a file of the log.
+const LOG_FILE_BYTES: u64 = 1 << 26;
+
+/// Length and root of a batch.
+const HEADER: usize = 4 + 32;
+/// What a change has: an account other than that of the change before, a slot, a value.
+const ACCOUNT: u8 = 1;
+const SLOT: u8 = 2;
+const VALUE: u8 = 4;
+
+/// How to open a [`PageStore`].
+#[derive(Clone, Debug)]
+pub struct PageStoreOptions {
+    /// The disk.
+    pub store: StoreOptions,
+    /// The pages.
+    pub pages: PagesOptions,
+    /// Bytes of cells that changed, at which a commit is a checkpoint.
+    pub buffer_bytes: usize,
+}
+
+impl PageStoreOptions {
+    /// Within so many bytes of memory, a half of which is a cache of pages; the references are
+    /// apart.
+    #[must_use]
+    pub fn new(memory_bytes: usize) -> Self {
+        let pages = PagesOptions::new(memory_bytes as u64 / 2);
+        Self { store: StoreOptions::default(), pages, buffer_bytes: memory_bytes / 2 }
+    }
+}
+
+/// A state in pages with its log; see the module text.
+pub struct PageStore {
+    store: Store,
+    pages: Pages,
+    log: Segment,
+    /// Where in the log the batches after the checkpoint begin.
+    start: u64,
+    /// Batches that the log has, since the store was made.
+    batches: u64,
+    buffer_bytes: usize,
+    record: Vec<u8>,
+    /// Whether there are batches that neither the log nor a checkpoint has.
+    unlogged: bool,
+}
+
+impl PageStore {
+    /// Opens the store in `dir`, or creates an empty one there, as of the last commit.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`]; [`Error::Damaged`] when a batch of the log does not give the root
+    /// that it gave.
+    pub fn open(dir: &Path, options: &PageStoreOptions) -> Result<PageStore> {
+        let mut opening = Store::open(dir, &options.store)?;
+        let pages = Pages::open(&mut opening, PAGES, &options.pages)?;
+        let log = opening.segment(LOG, LOG_FILE_BYTES)?;
+        let (store, state) = opening.finish()?;
+        let word = |at: usize| {
+            let bytes = state.get(at..at + 8).and_then(<[u8]>::first_chunk);
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        };
+        let (start, batches) = (word(0), word(8));
+        let (buffer_bytes, record) = (options.buffer_bytes, vec![]);
+        let unlogged = false;
+        let mut opened =
+            PageStore { store, pages, log, start, batches, buffer_bytes, record, unlogged };
+        opened.redo()?;
+        Ok(opened)
+    }
+
+    /// Applies the batches of the log again.
+    fn redo(&mut self) -> Result<()> {
+        let mut at = self.start;
+        let mut bytes = vec![];
+        while at < self.log.len() {
+            let damaged = |log: &Segment, expected: String, found: String| {
+                let (path, offset) = log.location(at);
+                Error::Damaged { path, offset, what: "batch of a log", expected, found }
+            };
+            let left = self.log.len() - at;
+            let mut header = [0; HEADER];
+            if left >= HEADER as u64 {
+                self.log.read(at, &mut header)?;
+            }
+            let (len, root) = header.split_first_chunk().unwrap_or((&[0; 4], &[]));
+            let len = u64::from(u32::from_le_bytes(*len));
+            if len > left.saturating_sub(HEADER as u64) || left < HEADER as u64 {
+                let expected = format!("at most {left} bytes");
+                return Err(damaged(&self.log, expected, format!("{len} bytes")));
+            }
+            bytes.resize(len as usize, 0);
+            self.log.read(at + HEADER as u64, &mut bytes)?;
+            let changes = decode(&bytes);
+            let changes = changes
+                .ok_or_else(|| damaged(&self.log, "changes".into(), "something else".into()))?;
+            let found = self.pages.update(&changes)?;
+            if found != root {
+                let (expected, found) = (hex(root), hex(&found));
+                let (expected, found) = (format!("root {expected}"), format!("root {found}"));
+                return Err(damaged(&self.log, expected, found));
+            }
+            at += HEADER as u64 + len;
+        }
+        Ok(())
+    }
+
+    /// Applies a batch; the state root. It counts after the next commit.
+    ///
+    /// # Errors
+    /// Those of [`Pages::update`]; those of the system, after which the store must be opened again.
+    pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
+        let root = self.pages.update(changes)?;
+        self.record.clear();
+        self.record.extend([0; 4]);
+        self.record.extend(root);
+        encode(changes, &mut self.record);
+        let len = (self.record.len() - HEADER) as u32;
+        self.record[..4].copy_from_slice(&len.to_le_bytes());
+        // without it the next commit would say less than the pages have
+        self.log.append(&self.record).inspect_err(|_| self.store.fail())?;
+        self.batches += 1;
+        Ok(root)
+    }
+
+    /// Applies a batch of a bulk load, past the log; the state root. It counts after the next
+    /// checkpoint, which is made here where the buffer is full, and is what the next commit is.
+    ///
+    /// # Errors
+    /// As of [`PageStore::update`] and [`PageStore::checkpoint`].
+    pub fn load(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
+        let root = self.pages.update(changes)?;
+        self.batches += 1;
+        self.unlogged = true;
+        if self.is_full() {
+            self.checkpoint()?;
+        }
+        Ok(root)
+    }
+
+    /// Whether cells that changed have filled the buffer.
+    fn is_full(&self) -> bool {
+        self.pages.buffer_bytes() >= self.buffer_bytes
+    }
+
+    /// Makes all batches count: a light commit, or a checkpoint where the buffer is full.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.unlogged || self.is_full() {
+            return self.checkpoint();
+        }
+        let state = self.state();
+        let Self { store, pages, log, .. } = self;
+        store.commit_light(&mut [pages.into(), log.into()], &state)
+    }
+
+    /// Makes all batches survive a power loss: by the log, or by a checkpoint where the buffer is
+    /// full.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn sync(&mut self) -> Result<()> {
+        if self.unlogged || self.is_full() {
+            return self.checkpoint();
+        }
+        let state = self.state();
+        // what the last commit says of the pages holds on
+        self.store.commit_some(&mut [(&mut self.log).into()], &state)
+    }
+
+    /// Makes all batches survive a power loss, and the log begin anew.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        self.start = self.log.len();
+        self.log.give_up_before(self.start)?;
+        let state = self.state();
+        let Self { store, pages, log, .. } = self;
+        store.commit(&mut [pages.into(), log.into()], &state)?;
+        self.unlogged = false;
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<u8> {
+        [self.start.to_le_bytes(), self.batches.to_le_bytes()].concat()
+    }
+
+    /// Batches that were applied since the store was made.
+    #[must_use]
+    pub fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    /// Bytes of the log since the store was made.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        self.log.len()
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+}
+
+/// Writes changes: what they have, account and slot where they have another one, length of the
+/// value and the value.
+fn encode(changes: &[Change<'_>], out: &mut Vec<u8>) {
+    let mut account = None;
+    for Change { key, value } in changes {
+        let other = account != Some(key.account);
+        account = Some(key.account);
+        let flag = |has: bool, flag: u8| if has { flag } else { 0 };
+        let has_slot = flag(key.slot.is_some(), SLOT);
+        out.push(flag(other, ACCOUNT) | has_slot | flag(value.is_some(), VALUE));
+        if other {
+            out.extend_from_slice(&key.account);
+        }
+        out.extend_from_slice(key.slot.as_ref().map_or(&[], |slot| slot));
+        if let Some(value) = value {
+            out.push(value.len() as u8);
+            out.extend_from_slice(value);
+        }
+    }
+}
+
+fn decode(mut bytes: &[u8]) -> Option<Vec<Change<'_>>> {
+    let mut take = |count: usize| {
+        let (taken, rest) = bytes.split_at_checked(count)?;
+        bytes = rest;
+        Some(taken)
+    };
+    let (mut changes, mut account) = (vec![], None);
+    while let Some(has) = take(1) {
+        if has[0] & ACCOUNT != 0 {
+            account = take(32)?.first_chunk().copied();
+        }
+        let slot = if has[0] & SLOT != 0 { take(32)?.first_chunk().copied() } else { None };
+        let mut value = None;
+        if has[0] & VALUE != 0 {
+            let len = take(1)?[0];
+            value = Some(take(len.into())?);
+        }
+        changes.push(Change { key: StateKey { account: account?, slot }, value });
+    }
+    Some(changes)
+}

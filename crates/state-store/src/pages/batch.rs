@@ -1,0 +1,195 @@
+//! Reading many values: all cells are found first, then their pages are read together.
+
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
+
+use super::{
+    Pages,
+    ahead::Wanted,
+    key::{Change, StateKey},
+    read::{Found, Part, value_in},
+    upper::Below,
+};
+use blockmill_store::{Result, part::Mixer};
+
+/// Pages that are read together: more need more memory and bring nothing.
+const TOGETHER: usize = 1024;
+/// How many pages ahead of the one that is looked at records are brought near.
+const AHEAD: usize = 6;
+/// Pages that an update holds besides the cache.
+const HELD: usize = 1 << 14;
+
+/// Pages that an update will need.
+#[derive(Debug)]
+pub struct HeldPages(pub(super) Held);
+
+/// A record in a page that is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanting {
+    pub page: u32,
+    /// Which key it is for.
+    pub at: usize,
+    pub found: Found,
+    pub part: Part,
+}
+
+impl Wanting {
+    /// For a key; none where it is not in a page.
+    pub fn new(at: usize, found: Found, part: Part) -> Option<Self> {
+        match found.child.below() {
+            Below::Page(page) | Below::Evicted(page) => Some(Self { page, at, found, part }),
+            Below::Branch(_) | Below::Buffer(_) => None,
+        }
+    }
+}
+
+/// Pages that are at hand besides the cache.
+pub(super) type Held = HashMap<u32, Arc<[u8]>, BuildHasherDefault<Mixer>>;
+
+impl Pages {
+    /// Reads the values of keys in any order and calls `each` with the place of a key among `keys`
+    /// and its value, in any order.
+    ///
+    /// # Errors
+    /// Those of [`Pages::get`].
+    pub fn get_many(
+        &self,
+        keys: &[StateKey],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.check_whole()?;
+        let (mut in_pages, mut elsewhere) = (vec![], vec![]);
+        self.find_cells(keys.iter(), |at, found| match found {
+            Some((found, part)) => match Wanting::new(at, found, part) {
+                Some(wanting) => in_pages.push(wanting),
+                None => elsewhere.push((at, found, part)),
+            },
+            None => each(at, None),
+        })?;
+        let mut out = vec![];
+        for (nth, (at, found, part)) in elsewhere.iter().enumerate() {
+            if let Some((_, next, _)) = elsewhere.get(nth + AHEAD)
+                && let Below::Buffer(record) = next.child.below()
+            {
+                self.buffer.look_ahead(record);
+            }
+            out.clear();
+            let is_there = self.append_value(found, &keys[*at], *part, &mut out)?;
+            each(*at, is_there.then_some(&out[..]));
+        }
+        self.bring_records(in_pages, |record, Wanting { at, part, .. }| {
+            out.clear();
+            let is_there = value_in(record, &keys[at], part, &mut out);
+            each(at, is_there.then_some(&out[..]));
+            Ok(())
+        })
+    }
+
+    /// Tells the cells that may have these keys, in any order: the keys' places among them, what
+    /// was found, and how to look there.
+    fn find_cells<'a>(
+        &'a self,
+        keys: impl Iterator<Item = &'a StateKey>,
+        mut each: impl FnMut(usize, Option<(Found, Part)>),
+    ) -> Result<()> {
+        let mut below_evicted = vec![];
+        self.find_many(keys, |at, found| match found {
+            Some((found, part)) if found.child.is_evicted() => {
+                below_evicted.extend(Wanting::new(at, found, part));
+            }
+            found => each(at, found),
+        });
+        self.below_evicted_many(below_evicted, each)
+    }
+
+    /// Reads records, those of many pages together, and calls `each` with them, in the order of
+    /// pages.
+    pub(super) fn bring_records(
+        &self,
+        mut wanting: Vec<Wanting>,
+        mut each: impl FnMut(&[u8], Wanting) -> Result<()>,
+    ) -> Result<()> {
+        wanting.sort_unstable_by_key(|of| (of.page, of.at));
+        let mut of_pages = wanting.chunk_by(|a, b| a.page == b.page);
+        loop {
+            let now: Vec<_> = of_pages.by_ref().take(TOGETHER).collect();
+            if now.is_empty() {
+                return Ok(());
+            }
+            let wanted: Vec<_> =
+                now.iter().map(|of| (of[0].page, of[0].found.child.bytes())).collect();
+            let pages = self.bring(&wanted)?;
+            for (nth, (of, bytes)) in now.iter().zip(&pages).enumerate() {
+                if let (Some(of), Some(bytes)) = (now.get(nth + AHEAD), pages.get(nth + AHEAD)) {
+                    self.files.look_ahead(&of[0].found.child, bytes);
+                }
+                for wanting in *of {
+                    let Wanting { page, found: Found { place, child }, .. } = wanting;
+                    let range = self.files.place_in(place, *page, child, bytes)?;
+                    each(&bytes[range], *wanting)?;
+                }
+            }
+        }
+    }
+
+    /// Reads pages, each with the bytes of a record in it, that are not in the cache.
+    fn bring(&self, pages: &[(u32, u64)]) -> Result<Vec<Arc<[u8]>>> {
+        let mut found = self.files.cached_many(pages.iter().map(|(page, _)| *page))?;
+        let missing = || pages.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let wanted = missing().map(|((page, bytes), _)| self.files.wanted(*page, *bytes));
+        let wanted = wanted.collect::<Result<Vec<Wanted>>>()?;
+        let mut read = self.files.reader.read(&wanted).ok().map(Vec::into_iter);
+        for ((page, bytes), found) in pages.iter().zip(&mut found) {
+            if found.is_none() {
+                let read = read.as_mut().and_then(Iterator::next);
+                // where they could not be read, one by one, so that the error names the file
+                *found = Some(match read {
+                    Some(bytes) => self.files.accept(*page, bytes)?,
+                    None => self.files.read(*page, self.files.units(*bytes))?,
+                });
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Reads the pages that an update will need, as far as that can be told.
+    ///
+    /// # Errors
+    /// Those of [`Pages::get`].
+    pub fn bring_for(&self, changes: &[Change<'_>]) -> Result<HeldPages> {
+        self.check_whole()?;
+        let mut wanted = vec![];
+        let mut last = None;
+        // a change of a slot changes its account
+        let accounts: Vec<_> = changes
+            .iter()
+            .filter(|change| last.replace(change.key.account) != Some(change.key.account))
+            .map(|change| StateKey::account(change.key.account))
+            .collect();
+        let slots = changes.iter().map(|change| &change.key).filter(|key| key.slot.is_some());
+        let mut want = |found: &Found| {
+            if let Below::Page(page) | Below::Evicted(page) = found.child.below() {
+                wanted.push((page, found.child.bytes()));
+            }
+        };
+        let mut below_evicted = vec![];
+        self.find_many(accounts.iter().chain(slots), |at, found| {
+            if let Some((found, part)) = found {
+                want(&found);
+                below_evicted
+                    .extend(Wanting::new(at, found, part).filter(|_| found.child.is_evicted()));
+            }
+        });
+        self.below_evicted_many(below_evicted, |_, found| {
+            found.iter().for_each(|(found, _)| want(found));
+        })?;
+        wanted.sort_unstable();
+        wanted.dedup_by_key(|(page, _)| *page);
+        wanted.truncate(HELD);
+        let mut held = Held::default();
+        for pages in wanted.chunks(TOGETHER) {
+            let numbers = pages.iter().map(|(page, _)| *page);
+            held.extend(numbers.zip(self.bring(pages)?));
+        }
+        Ok(HeldPages(held))
+    }
+}

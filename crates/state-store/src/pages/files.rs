@@ -1,0 +1,351 @@
+//! Pages on disk: numbered files that are only appended to, each page with its sum. What is in a
+//! page is never written over; a file whose cells have mostly moved on is emptied and removed.
+
+use std::{
+    ops::Range,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use super::{
+    PagesOptions,
+    ahead::{self, Reader, Wanted},
+    batch::Held,
+    cell::{self, Place},
+    upper::Child,
+    walk::bring_near,
+};
+use blockmill_store::{
+    Error, PageCache, Result,
+    disk::{DiskFile, Open},
+    part::{Folder, io_error, mismatch, missing_or, path_of},
+};
+
+/// Bytes of a page before its records: sum, bytes of records, pages that it takes.
+pub(super) const HEADER: usize = 8;
+
+/// A file of pages.
+#[derive(Debug)]
+pub(super) struct PageFile {
+    /// Never given twice.
+    pub number: u64,
+    /// Pages in it.
+    pub pages: u32,
+    /// Bytes of records that count.
+    pub live: u64,
+    /// Pages that survive a power loss.
+    pub synced: u32,
+    pub handle: Arc<dyn DiskFile>,
+}
+
+/// Pages that are to be written.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// The number of their file.
+    pub number: u64,
+    pub handle: Arc<dyn DiskFile>,
+    /// The first of them in the file.
+    pub first: u32,
+    pub bytes: Vec<u8>,
+    pub is_written: AtomicBool,
+}
+
+/// What the manifest says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileFacts {
+    /// Its place among the files: page `p` is in file `p / pages of a file`.
+    pub slot: u32,
+    pub number: u64,
+    pub pages: u32,
+    pub live: u64,
+}
+
+/// All files of pages.
+#[derive(Debug)]
+pub(super) struct PageFiles {
+    pub folder: Arc<Folder>,
+    pub name: String,
+    pub page_bytes: usize,
+    /// Pages of a file.
+    pub file_pages: u32,
+    pub slots: Vec<Option<PageFile>>,
+    /// The one that is appended to.
+    pub current: Option<u32>,
+    cache: PageCache,
+    /// Pages that an update will need.
+    pub held: Held,
+    pub reader: Reader,
+    /// Whole pages that come next.
+    pub pending: Vec<u8>,
+    /// Pages behind those on disk, which are written when others may read.
+    pub waiting: Vec<Waiting>,
+    /// Records of the page in the making, with their places.
+    pub page: Vec<u8>,
+    /// Files that are removed when the next commit counts.
+    pub ended: Vec<u64>,
+    /// Bytes written so far.
+    pub written: u64,
+}
+
+impl PageFiles {
+    pub fn new(folder: &Arc<Folder>, name: &str, options: &PagesOptions) -> Self {
+        let page_bytes = options.page_bytes;
+        let file_pages = (options.file_bytes / page_bytes as u64).clamp(8, 1 << 20) as u32;
+        let (cache, reader) = (options.cache.clone(), Reader::new(options.read_ahead));
+        Self {
+            folder: Arc::clone(folder),
+            name: name.into(),
+            page_bytes,
+            file_pages,
+            slots: vec![],
+            current: None,
+            cache,
+            held: Held::default(),
+            reader,
+            pending: vec![],
+            waiting: vec![],
+            page: vec![],
+            ended: vec![],
+            written: 0,
+        }
+    }
+
+    /// Takes in a file of the last commit, which must be as long as that says.
+    pub fn resume(&mut self, facts: &FileFacts, how: Open) -> Result<()> {
+        let path = path_of(&self.folder.dir, &self.name, facts.number);
+        let disk = &self.folder.disk;
+        let handle = disk.open(&path, how).map_err(|source| missing_or(source, &path))?;
+        let found = handle.bytes().map_err(io_error("read", &path))?;
+        let expected = u64::from(facts.pages) * self.page_bytes as u64;
+        if found < expected {
+            return Err(Error::Damaged {
+                path,
+                offset: found,
+                what: "file of pages",
+                expected: format!("{expected} bytes"),
+                found: format!("{found} bytes"),
+            });
+        }
+        let slot = facts.slot as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let FileFacts { number, pages, live, .. } = *facts;
+        if pages < self.file_pages {
+            self.current = Some(facts.slot);
+        }
+        self.slots[slot] = Some(PageFile { number, pages, live, synced: pages, handle });
+        Ok(())
+    }
+
+    /// What the manifest says of all files.
+    pub fn facts(&self) -> impl Iterator<Item = FileFacts> {
+        (0..).zip(&self.slots).filter_map(|(slot, file)| {
+            let PageFile { number, pages, live, .. } = *file.as_ref()?;
+            Some(FileFacts { slot, number, pages, live })
+        })
+    }
+
+    /// Bytes of all files, and of the records in them that count.
+    pub fn bytes(&self) -> (u64, u64) {
+        let files = || self.slots.iter().flatten();
+        let all: u64 = files().map(|file| u64::from(file.pages)).sum();
+        (all * self.page_bytes as u64, files().map(|file| file.live).sum())
+    }
+
+    /// A record of so many bytes counts no more.
+    pub fn dies(&mut self, page: u32, bytes: u64) {
+        if let Some(Some(file)) = self.slots.get_mut((page / self.file_pages) as usize) {
+            file.live = file.live.saturating_sub(bytes);
+        }
+    }
+
+    /// Pages that a record of so many bytes takes.
+    pub fn units(&self, bytes: u64) -> usize {
+        (HEADER + bytes as usize).div_ceil(self.page_bytes).max(1)
+    }
+
+    fn file(&self, page: u32) -> Result<(&PageFile, u32)> {
+        let file = self.slots.get((page / self.file_pages) as usize).and_then(Option::as_ref);
+        let file = file.ok_or_else(|| mismatch("page", "one of a file of the store", page))?;
+        Ok((file, page % self.file_pages))
+    }
+
+    /// A page that is in memory.
+    pub fn cached(&self, page: u32) -> Option<Arc<[u8]>> {
+        let (file, index) = self.file(page).ok()?;
+        self.cache.get(file.number, index).or_else(|| self.waits(file.number, index))
+    }
+
+    /// Of many pages those that are in memory.
+    pub fn cached_many(&self, pages: impl Iterator<Item = u32>) -> Result<Vec<Option<Arc<[u8]>>>> {
+        let name = |page| self.file(page).map(|(file, index)| (file.number, index));
+        let names = pages.map(name).collect::<Result<Vec<_>>>()?;
+        let mut found = self.cache.get_many(&names);
+        for ((file, index), found) in names.into_iter().zip(&mut found) {
+            if found.is_none() {
+                *found = self.waits(file, index);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A page that is to be written.
+    fn waits(&self, file: u64, index: u32) -> Option<Arc<[u8]>> {
+        let mut waiting = self.waiting.iter().filter(|it| it.number == file && it.first <= index);
+        waiting.find_map(|it| {
+            let start = (index - it.first) as usize * self.page_bytes;
+            let bytes = it.bytes.get(start..).filter(|bytes| !bytes.is_empty())?;
+            let (_, units) = head(bytes)?;
+            Some(bytes.get(..units * self.page_bytes)?.into())
+        })
+    }
+
+    /// A page that is `units` long, whole, and what its sum says.
+    pub fn read(&self, page: u32, units: usize) -> Result<Arc<[u8]>> {
+        if let Some(bytes) = self.held.get(&page) {
+            return Ok(Arc::clone(bytes));
+        }
+        if let Some(bytes) = self.cached(page) {
+            return Ok(bytes);
+        }
+        let (file, index) = self.file(page)?;
+        let mut bytes = ahead::room(units * self.page_bytes);
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let read = file.handle.read_exact_at(Arc::make_mut(&mut bytes), offset);
+        read.map_err(|source| io_error("read", &self.path(file.number))(source))?;
+        self.accept(page, bytes)
+    }
+
+    /// What to read for a page that has a record of so many bytes.
+    pub fn wanted(&self, page: u32, bytes: u64) -> Result<Wanted> {
+        let (file, index) = self.file(page)?;
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let bytes = self.units(bytes) * self.page_bytes;
+        Ok(Wanted { file: Arc::clone(&file.handle), offset, bytes })
+    }
+
+    /// The records of a page of unknown length, past the cache, and its units.
+    pub fn scan(&self, page: u32) -> Result<(Vec<u8>, u32)> {
+        let (file, index) = self.file(page)?;
+        let path = self.path(file.number);
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let mut bytes = vec![0; self.page_bytes];
+        let read = |bytes: &mut [u8], at: u64| {
+            file.handle.read_exact_at(bytes, at).map_err(io_error("read", &path))
+        };
+        read(&mut bytes, offset)?;
+        // whatever it says, it ends with the file, and takes a page
+        let units = head(&bytes).map_or(1, |(_, units)| units);
+        let units = units.clamp(1, (file.pages - index).max(1) as usize);
+        bytes.resize(units * self.page_bytes, 0);
+        read(&mut bytes[self.page_bytes..], offset + self.page_bytes as u64)?;
+        Ok((self.records(page, &bytes)?.to_vec(), units as u32))
+    }
+
+    /// Holds a page that was read to its sum; the cache has it from now on.
+    pub fn accept(&self, page: u32, bytes: Arc<[u8]>) -> Result<Arc<[u8]>> {
+        let (file, index) = self.file(page)?;
+        self.records(page, &bytes)?;
+        self.cache.insert(file.number, index, Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    /// The records of a page, held to its sum.
+    fn records<'b>(&self, page: u32, bytes: &'b [u8]) -> Result<&'b [u8]> {
+        let (file, index) = self.file(page)?;
+        let expected = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
+        let found = sum(file.number, index, bytes.get(4..).unwrap_or_default());
+        let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
+        records.filter(|_| expected == found).ok_or_else(|| Error::Damaged {
+            path: self.path(file.number),
+            offset: u64::from(index) * self.page_bytes as u64,
+            what: "page",
+            expected: format!("CRC-32 {expected:08x}"),
+            found: format!("{found:08x}"),
+        })
+    }
+
+    pub fn path(&self, number: u64) -> PathBuf {
+        path_of(&self.folder.dir, &self.name, number)
+    }
+
+    /// Bytes that the places of records behind the header are counted in.
+    pub fn spot_bytes(&self) -> usize {
+        self.page_bytes / 256
+    }
+
+    /// The record at `place`, which its parent, `child`, says is in a page.
+    pub fn record(&self, place: &Place, page: u32, child: &Child) -> Result<CellBytes> {
+        let bytes = self.read(page, self.units(child.bytes()))?;
+        let at = self.place_in(place, page, child, &bytes)?;
+        Ok(CellBytes::InPage(bytes, at))
+    }
+
+    /// Has the record of a child brought near.
+    pub fn look_ahead(&self, child: &Child, page: &[u8]) {
+        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
+        let end = page.len().min(start + child.bytes() as usize);
+        bring_near(page.get(start..end).unwrap_or_default());
+    }
+
+    /// Where the record at `place` stands in its page, which was held to its sum.
+    pub fn place_in(
+        &self,
+        place: &Place,
+        page: u32,
+        child: &Child,
+        bytes: &[u8],
+    ) -> Result<Range<usize>> {
+        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
+        let records = head(bytes).and_then(|(used, _)| bytes.get(start..HEADER + used));
+        if let Some(len) =
+            records.and_then(|records| cell::len_at(records, place, child.is_evicted()))
+        {
+            return Ok(start..start + len);
+        }
+        let (file, index) = self.file(page)?;
+        Err(Error::Damaged {
+            path: self.path(file.number),
+            offset: u64::from(index) * self.page_bytes as u64 + start as u64,
+            what: "page",
+            expected: format!("a record of trie {} at depth {}", place.trie, place.depth),
+            found: "another one, or none".into(),
+        })
+    }
+}
+
+/// Bytes of the records of a page, and the pages that it takes, as it says.
+fn head(page: &[u8]) -> Option<(usize, usize)> {
+    let [a, b, c, d] = *page.get(4..8)?.first_chunk()?;
+    Some((u16::from_le_bytes([a, b]).into(), u16::from_le_bytes([c, d]).into()))
+}
+
+/// CRC-32 of a page, and of where it is, so that a page in another's place shows.
+pub(super) fn sum(file: u64, index: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&file.to_le_bytes());
+    hasher.update(&index.to_le_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// The record of a cell.
+#[derive(Clone, Debug)]
+pub(super) enum CellBytes {
+    /// Taken out of the buffer.
+    Own(Box<[u8]>),
+    /// In a page.
+    InPage(Arc<[u8]>, Range<usize>),
+}
+
+impl std::ops::Deref for CellBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::InPage(page, range) => &page[range.clone()],
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! States on disk against naive ones, kills and power losses: one test program, so that it is linked
+//! once and its tests fill all cores.
+
+mod executed_chain;
+mod generated_state;
+#[path = "../../store/tests/made_blocks/mod.rs"]
+mod made_blocks;
+
+mod chain_with_parts;
+mod pages_against_naive;
+mod pages_survive;
+mod pages_within_a_budget;
