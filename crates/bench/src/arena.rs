@@ -5,6 +5,7 @@ use crate::definition::Settings;
 use crate::job::Job;
 use crate::kinds::Kind;
 use crate::peers::Ready;
+use crate::revisions::Measurer;
 use crate::scratch::remove;
 use crate::shape::Contestant;
 use crate::{cold, process};
@@ -14,7 +15,6 @@ use blockmill_pipeline::usage::children_cpu_s;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The setting that says where the pages of files are before a run: [`COLD`] or warm.
@@ -33,8 +33,8 @@ pub struct Ring<'a> {
     /// A setting whose values a run goes through, one after the other, each in a process of its
     /// own; none for runs of one step.
     pub steps: Option<(String, Vec<String>)>,
-    /// The programs of revisions, by revision; ours without one.
-    pub programs: HashMap<Option<String>, PathBuf>,
+    /// The programs of revisions, by revision; this one without one.
+    pub programs: HashMap<Option<String>, Measurer>,
     /// The peers that were built, by name.
     pub peers: HashMap<String, Ready>,
     /// Folder for what runs write.
@@ -129,9 +129,8 @@ impl Ring<'_> {
         remove(&record)?;
         fs::write(&path, serde_json::to_vec(&job)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        let mut command = Command::new(program);
-        command.args(["bench", "--job"]).arg(&path);
-        let ended = process::watch(&mut command).context("cannot run the program again")?;
+        let ended =
+            process::watch(&mut program.job(&path)).context("cannot run the program again")?;
         if !ended.status.success() {
             bail!("{}", ended.stderr.trim());
         }

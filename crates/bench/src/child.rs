@@ -1,7 +1,6 @@
 //! Processes that we start, and that must not outlive us.
 
 use std::io;
-use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,18 +36,4 @@ pub fn spawn(command: &mut Command) -> io::Result<Shared> {
 pub fn ended(child: &Shared) {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.retain(|other| !Arc::ptr_eq(other, child));
-}
-
-/// The command line as text for records, the program by its name alone. What is not UTF-8 in it is
-/// replaced.
-#[must_use]
-pub fn command_line() -> Vec<String> {
-    let mut words: Vec<_> =
-        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    if let Some(program) = words.first_mut()
-        && let Some(name) = Path::new(program).file_name()
-    {
-        *program = name.to_string_lossy().into_owned();
-    }
-    words
 }

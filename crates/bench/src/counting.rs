@@ -1,5 +1,4 @@
-//! A heap, the system's or another one, which counts allocations while it is asked to, and which
-//! tells when there is no memory left.
+//! An allocator that counts the allocations of a thread on request.
 //!
 //! A program that counts installs it:
 //!
@@ -14,15 +13,9 @@
 //! ```
 #![allow(unsafe_code)]
 
-mod emergency;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
-use std::ptr::null_mut;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
 // A thread counts for itself: others, such as the one that waits for signals, begin when they like.
 thread_local! {
@@ -64,100 +57,32 @@ fn took(bytes: usize) {
     }
 }
 
-/// What is called when there is no memory left, with the bytes that could not be had, if they are
-/// known. It may allocate a little, and does not return.
-type Exhausted = fn(Option<usize>) -> !;
-
-static EXHAUSTED: OnceLock<Exhausted> = OnceLock::new();
-thread_local! {
-    static IS_TELLING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// From now on a lack of memory is told to `told`, instead of ending the process by a signal: one
-/// of this heap, and one that makes the C library abort. Only the first one counts.
-pub fn when_exhausted(told: Exhausted) {
-    let _ = EXHAUSTED.set(told);
-    blockmill_platform::abort::when_memory_is_out(|| {
-        IS_TELLING.set(true);
-        tell(None)
-    });
-}
-
-/// The memory that the allocator gave; if it gave none, the end of the process, or a little memory
-/// for the thread that tells it.
-#[inline]
-fn given(memory: *mut u8, layout: Layout) -> *mut u8 {
-    if memory.is_null() { exhausted(layout) } else { memory }
-}
-
-#[cold]
-fn exhausted(layout: Layout) -> *mut u8 {
-    if IS_TELLING.replace(true) {
-        return emergency::take(layout);
-    }
-    if EXHAUSTED.get().is_none() {
-        return null_mut();
-    }
-    tell(Some(layout.size()))
-}
-
-fn tell(bytes: Option<usize>) -> ! {
-    static FIRST: AtomicBool = AtomicBool::new(true);
-    if let Some(told) = EXHAUSTED.get().filter(|_| FIRST.swap(false, Relaxed)) {
-        told(bytes);
-    }
-    // another thread is ending the process; to park would ask the C library for memory
-    loop {
-        std::thread::sleep(Duration::from_secs(1));
-    }
-}
-
-// SAFETY: every call goes to the allocator within unchanged, and counting allocates nothing. What
-// was taken in an emergency never reaches it.
+// SAFETY: every call goes to the allocator within unchanged, and counting allocates nothing.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { self.0.alloc(layout) }, layout)
+        unsafe { self.0.alloc(layout) }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { self.0.alloc_zeroed(layout) }, layout)
+        unsafe { self.0.alloc_zeroed(layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
-        let is_its = !emergency::holds(memory);
-        if is_its {
-            // SAFETY: the contract of this method is that of the one called.
-            let moved = unsafe { self.0.realloc(memory, layout, size) };
-            if !moved.is_null() {
-                return moved;
-            }
-        }
-        // SAFETY: the size is not zero and does not overflow, by the contract of this method.
-        let moved = exhausted(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
-        if !moved.is_null() {
-            // SAFETY: both are of that length at least, and the new one belongs to nobody else.
-            unsafe { memory.copy_to_nonoverlapping(moved, layout.size().min(size)) };
-            if is_its {
-                // SAFETY: the allocator's memory, which the caller has given up.
-                unsafe { self.0.dealloc(memory, layout) };
-            }
-        }
-        moved
+        // SAFETY: the contract of this method is that of the one called.
+        unsafe { self.0.realloc(memory, layout, size) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if !emergency::holds(memory) {
-            // SAFETY: the contract of this method is that of the one called.
-            unsafe { self.0.dealloc(memory, layout) }
-        }
+        // SAFETY: the contract of this method is that of the one called.
+        unsafe { self.0.dealloc(memory, layout) }
     }
 }

@@ -114,7 +114,7 @@ fn collected(program: &Path, job: &Job, folder: &Path) -> Result<u64> {
         .with_context(|| format!("cannot write {}", path.display()))?;
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
-    let ended = watch(command.args(["bench", "--job"]).arg(&path))
+    let ended = watch(command.arg("--job").arg(&path))
         .context("cannot run valgrind (install it to count)")?;
     if !ended.status.success() {
         bail!("valgrind: {}", last_line(&ended.stderr));

@@ -1,4 +1,5 @@
-//! One way to measure everything: definitions, contests, statistics, peers.
+//! The program `blockmill-bench`, the laboratory of blockmill: definitions, contests, statistics,
+//! peers, and the pages that show them. [`command`] has its command line.
 //!
 //! ```text
 //! benchmarks/definitions/NAME.toml ──> cases x contestants ──> runs, each in a process ──> records
@@ -13,16 +14,17 @@ pub mod arena;
 pub mod baselines;
 pub mod child;
 pub mod cold;
+pub mod command;
 pub mod contest;
 pub mod counting;
 pub mod definition;
 pub mod findings;
-
 pub mod instructions;
 pub mod job;
 pub mod kinds;
 pub mod peers;
 mod process;
+pub mod report;
 pub mod revisions;
 pub mod scratch;
 pub mod shape;

@@ -7,9 +7,9 @@ use crate::definition::{Definition, Settings};
 use crate::findings::Contest;
 use crate::kinds::{self, Kind};
 use crate::peers::{self, Ready};
+use crate::revisions::{self, Measurer};
 use crate::scratch::Scratch;
 use crate::shape::{Contestant, Shape, contestants};
-use crate::{child, revisions};
 use anyhow::{Context, Result};
 use blockmill_pipeline::machine::{Disk, Machine};
 use blockmill_pipeline::record::{
@@ -87,7 +87,7 @@ pub struct Plan {
     pub benchmarks: PathBuf,
     /// Where data is kept and runs write.
     pub scratch: Scratch,
-    /// Our own program.
+    /// This program.
     pub program: PathBuf,
     /// The repository of revisions.
     pub repository: PathBuf,
@@ -104,8 +104,8 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
     machine.disk = Disk::holding(plan.scratch.folder());
     let mut sitting = Sitting {
         schema: SCHEMA,
-        program: blockmill_program::this(),
-        command: child::command_line(),
+        program: blockmill_cli::program::this(),
+        command: blockmill_cli::program::command_line(),
         started_unix: unix_time(),
         machine,
         left_out: plan.left_out.clone(),
@@ -191,7 +191,7 @@ impl Purse {
 #[derive(Default)]
 struct Workshop {
     peers: HashMap<String, Result<Ready, String>>,
-    programs: HashMap<Option<String>, PathBuf>,
+    programs: HashMap<Option<String>, Measurer>,
 }
 
 impl Workshop {
@@ -228,7 +228,7 @@ impl Workshop {
         all: &[Contestant],
         tell: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        self.programs.entry(None).or_insert_with(|| plan.program.clone());
+        self.programs.entry(None).or_insert_with(|| Measurer::of_today(plan.program.clone()));
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
             if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
                 tell(&format!("building revision {revision}"));

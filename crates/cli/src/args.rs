@@ -1,6 +1,5 @@
 //! The command line: what can be said, and how it is explained.
 
-mod bench;
 mod check;
 mod execution;
 mod export;
@@ -12,10 +11,10 @@ use blockmill_archive::{Compression, Target, format};
 use blockmill_verdict::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, value_parser};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
 pub use export::{Export, ExportNames, Read, Rows};
@@ -28,8 +27,17 @@ pub use report::{Demo, Report, Serve};
 #[command(name = "blockmill", version, about, max_term_width = 100)]
 #[command(args_override_self = true, propagate_version = true)]
 pub struct Cli {
+    /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// How every command is run.
+    #[command(flatten)]
+    pub general: General,
+}
+
+/// The flags that every command has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct General {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
     pub json: bool,
@@ -89,8 +97,13 @@ pub enum Command {
     Convert(Convert),
     /// Verify an archive and write it as tables: Parquet, for DuckDB, Polars, Spark
     Export(Export),
-    /// Measure, side by side with earlier designs and other clients
-    Bench(Bench),
+    /// Measure, side by side with earlier designs and other clients (starts blockmill-bench)
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bench {
+        /// What blockmill-bench is told: a definition and flags, or --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<OsString>,
+    },
     /// Generate a deterministic archive of any size
     #[command(subcommand)]
     Generate(Generate),

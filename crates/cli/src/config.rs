@@ -7,13 +7,13 @@
 //! with = ["hash=single"]
 //! ```
 //!
-//! Its flags are put before those of the command line, so the command line wins.
+//! Its flags are put before those of the command line, so the command line wins. One file serves
+//! both programs: `[bench]` has the flags of `blockmill-bench`, which checks and takes them itself.
 
-use crate::args::Cli;
 use crate::documents;
 use crate::paths::is_there;
 use anyhow::{Context, Result, bail};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use toml::{Table, Value};
@@ -21,18 +21,40 @@ use toml::{Table, Value};
 /// Read when `--config` is not given.
 const DEFAULT: &str = "blockmill.toml";
 
-/// The command line with the flags of the config file in it.
-pub fn with_config(args: Vec<OsString>) -> Result<Vec<OsString>> {
+/// The section of the program `blockmill-bench`.
+const BENCH: &str = "bench";
+
+/// The command line of `command` with the flags of the config file in it. The section `unnamed` has
+/// those for a command line without the name of a command.
+pub fn with_config(
+    args: Vec<OsString>,
+    mut command: Command,
+    unnamed: &str,
+) -> Result<Vec<OsString>> {
     let Some(path) = config_path(&args)? else { return Ok(args) };
     let text = documents::read_text(&path).context("--config")?;
     let table: Table =
         text.parse().with_context(|| format!("{}: not valid TOML", path.display()))?;
     let shown = || path.display().to_string();
-    let mut command = Cli::command();
     // hands the global flags down
     command.build();
-    check(&command, &table, "").with_context(shown)?;
-    insert(args, &table).with_context(shown)
+    check_sections(&command, &table, unnamed).with_context(shown)?;
+    insert(args, &table, &command, unnamed).with_context(shown)
+}
+
+/// Checks the sections of this program, and that there are no others.
+fn check_sections(command: &Command, table: &Table, unnamed: &str) -> Result<()> {
+    for (name, value) in table {
+        let one = Table::from_iter([(name.clone(), value.clone())]);
+        match value {
+            Value::Table(own) if name == unnamed => check(command, own, name)?,
+            // of the other program, which checks it
+            Value::Table(_) if name == BENCH => {}
+            Value::Table(_) if !unnamed.is_empty() && command.find_subcommand(name).is_none() => {}
+            _ => check(command, &one, "")?,
+        }
+    }
+    Ok(())
 }
 
 /// A name that no command and no flag has would be passed over in silence otherwise.
@@ -68,23 +90,38 @@ fn config_path(args: &[OsString]) -> Result<Option<PathBuf>> {
     Ok(is_there(&default)?.then_some(default))
 }
 
-/// Puts the flags of `table` for the command that `args` name behind the command's words.
-fn insert(args: Vec<OsString>, table: &Table) -> Result<Vec<OsString>> {
+/// Puts the flags of `table` for the command that `args` name after the command's words; those of
+/// the section `unnamed` after the program, if `args` name no command.
+fn insert(
+    args: Vec<OsString>,
+    table: &Table,
+    mut command: &Command,
+    unnamed: &str,
+) -> Result<Vec<OsString>> {
     let mut section = table;
     let mut words = 0;
+    let mut is_value = false;
     for (i, arg) in args.iter().enumerate().skip(1) {
         let Some(name) = arg.to_str() else { break };
-        match section.get(name) {
-            Some(Value::Table(inner)) => {
-                section = inner;
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        is_value = words == 0 && ["--config", "--log"].contains(&name);
+        let below = command.find_subcommand(name).filter(|_| name != BENCH);
+        match (section.get(name), below) {
+            (Some(Value::Table(inner)), Some(below)) => {
+                (section, command) = (inner, below);
                 words = i;
             }
+            // a command without a section
+            (None, Some(_)) if words == 0 => return Ok(args),
             _ if words > 0 || !name.starts_with('-') => break,
             _ => {}
         }
     }
     if words == 0 {
-        return Ok(args);
+        let Some(Value::Table(own)) = table.get(unnamed) else { return Ok(args) };
+        section = own;
     }
     let mut flags = vec![];
     for (name, value) in section {
@@ -116,11 +153,36 @@ fn push_flag(flags: &mut Vec<OsString>, name: &str, value: &Value) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
+    use clap::{Arg, ArgAction, CommandFactory};
+
+    /// The command line of this program, and the name of what it does without a command.
+    fn product() -> (Command, &'static str) {
+        let mut command = Cli::command();
+        command.build();
+        (command, "")
+    }
+
+    /// One like that of `blockmill-bench`.
+    fn bench() -> (Command, &'static str) {
+        let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+        let report = Command::new("report").arg(flag("force"));
+        let command = Command::new("blockmill-bench").args([flag("ladder"), flag("peers")]);
+        (command.subcommand(report), "bench")
+    }
+
+    fn inserted_for(
+        (command, unnamed): (Command, &str),
+        args: &[&str],
+        table: &str,
+    ) -> Vec<String> {
+        let args = args.iter().map(OsString::from).collect();
+        let args = insert(args, &table.parse().unwrap(), &command, unnamed).unwrap();
+        args.into_iter().map(|arg| arg.into_string().unwrap()).collect()
+    }
 
     fn inserted(args: &[&str], table: &str) -> Vec<String> {
-        let args = args.iter().map(OsString::from).collect();
-        let args = insert(args, &table.parse().unwrap()).unwrap();
-        args.into_iter().map(|arg| arg.into_string().unwrap()).collect()
+        inserted_for(product(), args, table)
     }
 
     const TABLE: &str = r#"
@@ -150,9 +212,25 @@ mod tests {
             ],
         );
         assert_eq!(
-            inserted(&["blockmill", "--json", "bench", "headers", "--pairs=1"], TABLE),
-            ["blockmill", "--json", "bench", "--ladder", "headers", "--pairs=1"],
+            inserted(&["blockmill", "--log", "import", "import", "x"], "[import]\ndata = 'd'"),
+            ["blockmill", "--log", "import", "import", "--data=d", "x"],
         );
+    }
+
+    #[test]
+    fn the_section_bench_has_the_flags_of_the_other_program() {
+        let args = ["blockmill", "--json", "bench", "headers", "--pairs=1"];
+        assert_eq!(inserted(&args, TABLE), args, "the other program reads the file itself");
+        let table = format!("{TABLE}\n[report]\nforce = true");
+        for (args, expected) in [
+            (
+                &["blockmill-bench", "import", "--json"][..],
+                &["blockmill-bench", "--ladder", "import", "--json"][..],
+            ),
+            (&["blockmill-bench", "report", "x"], &["blockmill-bench", "report", "--force", "x"]),
+        ] {
+            assert_eq!(inserted_for(bench(), args, &table), expected);
+        }
     }
 
     #[test]
@@ -163,17 +241,21 @@ mod tests {
 
     #[test]
     fn names_that_no_command_and_no_flag_has_are_errors() {
-        let mut command = Cli::command();
-        command.build();
-        let verdict = |table: &str| check(&command, &table.parse().unwrap(), "");
-        verdict("[import]\nseal = 'off'\ncache = 100\njson = true\n[bench]\npairs = 2").unwrap();
-        for (table, words) in [
-            ("[import]\nseals = 'off'", "seals: expected a flag"),
-            ("[imports]\nseal = 'off'", "[imports]: expected the name of a command"),
-            ("[bench]\nruns = 2", "runs: expected a flag"),
-            ("seal = 'off'", "outside of all sections"),
+        let verdict = |(command, unnamed): (Command, &str), table: &str| {
+            check_sections(&command, &table.parse().unwrap(), unnamed)
+        };
+        let good = "[import]\nseal = 'off'\ncache = 100\njson = true\n[bench]\nladder = true";
+        verdict(product(), good).unwrap();
+        verdict(bench(), good).unwrap();
+        for (program, table, words) in [
+            (product(), "[import]\nseals = 'off'", "seals: expected a flag"),
+            (product(), "[imports]\nseal = 'off'", "[imports]: expected the name of a command"),
+            (product(), "seal = 'off'", "outside of all sections"),
+            (bench(), "[bench]\nruns = 2", "runs: expected a flag"),
+            (bench(), "[report]\nruns = 2", "runs: expected a flag"),
+            (bench(), "ladder = true", "outside of all sections"),
         ] {
-            let error = verdict(table).unwrap_err().to_string();
+            let error = verdict(program, table).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }
@@ -181,6 +263,8 @@ mod tests {
     #[test]
     fn values_that_are_no_flags_are_errors() {
         let table = "[import]\ndata = 1.5".parse().unwrap();
-        assert!(insert(vec!["blockmill".into(), "import".into()], &table).is_err());
+        let (command, unnamed) = product();
+        let args = vec!["blockmill".into(), "import".into()];
+        assert!(insert(args, &table, &command, unnamed).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! `demo`: the main job on small chains of our own, from nothing to reports.
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command, Demo};
+use crate::args::{Cli, Command, Demo, General};
 use crate::{
     bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop, unwind,
 };
@@ -147,7 +147,9 @@ impl Steps<'_> {
             Command::Inspect(args) => inspect::run(args, self.json),
             Command::Import(args) => import::run_import(args, self.json, stop::cancel()),
             Command::Verify(args) => import::run_verify(args, self.json, stop::cancel()),
-            Command::Report(args) => report::run(args, self.json),
+            Command::Report(args) => {
+                report::run(args, &General { json: self.json, ..General::default() })
+            }
             Command::Unwind(args) => unwind::run(args, self.json, &stop::cancel()),
             _ => Ok(Answer::ok()),
         }

@@ -137,7 +137,7 @@ impl Job {
             ExportNames::Etl => Names::Etl,
             ExportNames::Cryo => Names::Cryo,
         };
-        let program = blockmill_program::this();
+        let program = crate::program::this();
         let folder = match &asked.to {
             To::Folder(folder) => folder.to_path_buf(),
             To::Reader(_) => PathBuf::new(),

@@ -132,6 +132,7 @@ impl Run {
             level: level.to_owned(),
             paths: paths.iter().map(|path| path.display().to_string()).collect(),
             total_bytes: bytes,
+            program: crate::program::this(),
         };
         let server =
             Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
@@ -146,7 +147,7 @@ impl Run {
 
     /// Writes and prints the record of the run, which is over.
     pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
-        record.command = blockmill_bench::child::command_line();
+        record.command = crate::program::command_line();
         if let Some(profiler) = self.profiler.take() {
             match profiler.stop() {
                 Ok(profile) => record.profile = Some(profile),

@@ -5,8 +5,9 @@
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Read, Verify};
+use crate::front::usage;
 use crate::unit::{self, Documents};
-use crate::{bitcoin, export, run, usage};
+use crate::{bitcoin, export, run};
 use anyhow::{Result, bail, ensure};
 use blockmill_export::RecordBatch;
 use blockmill_pipeline::Cancel;
@@ -123,7 +124,7 @@ fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> 
 }
 
 fn expect_no_files_of_the_program(cli: &Cli) -> Result<()> {
-    ensure!(cli.config.is_none(), "--config: only the program reads config files");
-    ensure!(cli.log.is_none(), "--log: only the program writes what it prints");
+    ensure!(cli.general.config.is_none(), "--config: only the program reads config files");
+    ensure!(cli.general.log.is_none(), "--log: only the program writes what it prints");
     Ok(())
 }

@@ -1,12 +1,10 @@
-//! `blockmill`: the library beside it does everything, under this allocator.
+//! `blockmill`: the library does everything; this installs the allocator.
 
-use blockmill_bench::counting::CountingAllocator;
+use blockmill_platform::heap::Heap;
 use std::process::ExitCode;
 
-/// So that `bench rlp` can count allocations instead of estimating them.
 #[global_allocator]
-static HEAP: CountingAllocator<blockmill_program::Heap> =
-    CountingAllocator(blockmill_program::HEAP);
+static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
     blockmill_cli::main()

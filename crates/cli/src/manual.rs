@@ -1,10 +1,10 @@
-//! `man`: the manual, a page for each command.
+//! `man` and `completions`: the manual, a page for each command, and completions for a shell.
 
 use crate::answer::Answer;
-use crate::args::{Cli, Force};
+use crate::args::Force;
 use anyhow::{Context, Result, ensure};
 use blockmill_platform::files;
-use clap::CommandFactory;
+use clap_complete::Shell;
 use clap_mangen::Man;
 use std::fs;
 use std::path::Path;
@@ -12,10 +12,14 @@ use std::path::Path;
 /// How each of our pages begins, after a few lines of macros.
 const TITLE: &[u8] = b".TH blockmill";
 
-/// `blockmill man`. Folders of manuals hold those of others: a page is replaced when it is ours.
-pub fn run(folder: &Path, force: Force) -> Result<Answer> {
+/// Writes the manual of `command` into `folder`. Folders of manuals hold those of others: a page is
+/// replaced when it is ours.
+///
+/// # Errors
+/// Returns an error if a page would replace another file, or cannot be written.
+pub fn run(command: clap::Command, folder: &Path, force: Force) -> Result<Answer> {
     let mut pages = vec![];
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     collect(command, &mut pages);
     for page in &pages {
@@ -34,6 +38,23 @@ pub fn run(folder: &Path, force: Force) -> Result<Answer> {
         page.generate_to(folder)
             .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
     }
+    Ok(Answer::ok())
+}
+
+/// Prints completions of `command` for a shell.
+///
+/// # Errors
+/// Returns an error if the script is not valid JSON text.
+pub fn completions(mut command: clap::Command, shell: Shell, json: bool) -> Result<Answer> {
+    let name = command.get_name().to_owned();
+    // the generator panics when it cannot write, so it writes to memory
+    let mut script = vec![];
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    let script = String::from_utf8_lossy(&script);
+    if json {
+        return Answer::ok().with(script);
+    }
+    print!("{script}");
     Ok(Answer::ok())
 }
 

@@ -19,7 +19,7 @@ pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {
     documents::check(&args.record)?;
     let record = RunRecord::read(&args.record)
         .with_context(|| format!("cannot read {}", args.record.display()))?;
-    let page = blockmill_report::html(&[], std::slice::from_ref(&record));
+    let page = blockmill_report::html(std::slice::from_ref(&record));
     let server = Server::of_record(args.address, page, &record)?;
     eprintln!("the run is shown at http://{}, until Ctrl-C", server.address());
     while !cancel.is_cancelled() {

@@ -40,6 +40,8 @@ const AGAIN: &str = "make room and give the same command again";
 static LEFT: Mutex<Left> =
     Mutex::new(Left { words: String::new(), patience: PATIENCE, writes: None, again: AGAIN });
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
+/// Ends the processes that this one has started.
+static END_OTHERS: OnceLock<fn()> = OnceLock::new();
 
 /// The request to stop of this process: set by the first signal.
 pub fn cancel() -> Cancel {
@@ -82,6 +84,18 @@ pub fn of_store(data: &Path) -> String {
 
 fn left() -> MutexGuard<'static, Left> {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `end` at a signal, to end the processes that this one has started. Only the first call has
+/// an effect.
+pub fn ends_with(end: fn()) {
+    let _ = END_OTHERS.set(end);
+}
+
+fn end_others() {
+    if let Some(end) = END_OTHERS.get() {
+        end();
+    }
 }
 
 /// Did the user ask to stop?
@@ -141,7 +155,7 @@ pub fn on_signal(command: &str, json: bool) -> Result<()> {
         }
         cancel.cancel();
         blockmill_archive::stop_waiting();
-        blockmill_bench::child::kill_all();
+        end_others();
         let patience = left().patience;
         if patience == PATIENCE {
             eprintln!("stopping; press Ctrl-C again to stop at once");
@@ -201,7 +215,7 @@ fn without_memory(what: &str) -> ! {
 
 /// Ends the process now.
 fn end(command: &str, json: bool) -> ! {
-    blockmill_bench::child::kill_all();
+    end_others();
     answer(Answer::of(Status::Interrupted)).tell(command, json);
     remove_unfinished();
     process::exit(Status::Interrupted.exit_code().into())

@@ -44,7 +44,6 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
         "generate bitcoin --inputs 0 --blocks 5 --out OUT".into(),
         format!("report {record} --out OUT"),
         format!("report {record} --json --out OUT"),
-        "bench headers --set headers=2000 --pairs 1 --scratch OUT-scratch --out OUT".into(),
     ];
     let expected = |(i, words): (usize, &String)| {
         let words = words.replace("OUT", &path(&format!("whole-{i}")));

@@ -4,11 +4,7 @@
 mod program;
 
 mod answers;
-mod bench_bodies;
-mod bench_contest;
-mod bench_export;
-mod bench_reindex;
-mod bench_rlp;
+mod bench;
 mod bitcoin_stores;
 mod bitcoin_units;
 mod block_files;
@@ -33,9 +29,11 @@ mod neo_unwind;
 mod odd_machines;
 mod options;
 mod outputs;
+mod revision;
 mod serving;
 mod snapshots;
 mod state_on_disk;
 mod stopping;
+mod transfers;
 mod units;
 mod unopened_files;

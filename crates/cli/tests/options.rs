@@ -62,26 +62,18 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
 }
 
 #[test]
-fn what_this_program_was_built_without_is_refused_and_left_out() {
+fn what_this_program_was_built_without_is_refused() {
     let scratch = Scratch::new("options-features");
     let [(headers, _), _] = archives(&scratch);
     let mut command = blockmill("verify --seal off --with flat-store=rocksdb");
     command.arg(&headers);
-    let folder = scratch.path("none");
-    let mut bench = blockmill("bench execution-flat-rocksdb --pairs 1 --benchmarks");
-    bench.arg(&folder).arg("--out").arg(scratch.path("out"));
     if blockmill_ethereum::state::HAS_ROCKSDB {
         assert_eq!(succeed_json(&mut command)["options"]["flat-store"], "rocksdb");
-        let listed = succeed(blockmill("bench --list --benchmarks").arg(&folder));
-        assert!(listed.contains("execution-flat-rocksdb"), "{listed}");
     } else {
         let needs = "needs a program that was built with `--features rocksdb`";
         let error = refused(&mut command);
         let available = "available: flat-store=tables";
         assert!(error.contains(needs) && error.contains(available), "{error}");
-        let ended = run(&mut bench);
-        assert_ne!(ended.code, Some(0));
-        assert!(ended.stderr.contains(needs), "{}", ended.stderr);
     }
 }
 
@@ -110,7 +102,7 @@ fn the_record_tells_the_revision_the_start_and_a_checksum_of_the_blocks() {
         let record = verify("");
         let started = record["started_unix"].as_f64().expect("a time");
         assert!(before <= started && started <= now(), "{before} {started}");
-        assert_eq!(record["program"]["revision"], blockmill_program::this().revision);
+        assert_eq!(record["program"]["revision"], blockmill_cli::program::this().revision);
 
         let number = |part: &str, name: &str| record[part][name].as_u64().expect("a number");
         let (first, last) = (number("data", "first"), number("result", "tip_number"));

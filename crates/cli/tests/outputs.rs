@@ -124,7 +124,6 @@ fn an_output_that_exists_stays_unless_forced() {
     sources.refused("import --seal off --level bodies @chain.rlp --data @data --record @kept");
     sources.refused("report @record.json --out @folder");
     sources.refused("report @record.json --out @kept");
-    sources.refused("bench headers --set headers=2000 --pairs 1 --scratch @scratch --out @folder");
     sources.refused("demo --headers 1000 --out @folder");
     fs::write(sources.path("folder/blockmill-import.1"), "a story").expect("a file");
     sources.refused("man @folder");

@@ -3,89 +3,23 @@
 
 #![cfg(target_os = "linux")]
 
+use crate::program::signals::{self, LIMIT, send};
 use crate::program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
 use blockmill_store::{Blocks, ChainStore, Items};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// From the signal to the end, on a busy machine too.
-const LIMIT: Duration = Duration::from_millis(1_000);
-/// How often a process may miss it, because others had the CPU meanwhile.
-const TRIES: u32 = 4;
-
-fn send(signal: &str, child: &Child) {
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args(["-s", signal, &id]).status().expect("kill");
-    assert!(sent.success());
-}
-
-/// Waits until the process listens for SIGINT and SIGTERM: a busy machine takes its time to start
-/// one.
-fn wait_until_it_listens(child: &mut Child) {
-    let listens = 1 << (2 - 1) | 1 << (15 - 1);
-    let start = Instant::now();
-    while child.try_wait().expect("a child").is_none() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it never listened for signals");
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
-        let status = status.unwrap_or_default();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        if mask.is_some_and(|mask| mask & listens == listens) {
-            return;
-        }
-        sleep(Duration::from_millis(1));
-    }
-}
-
-/// Sends signals after a while; how the process ended, if it had not ended before. It is tried
-/// again where the machine is too busy to tell.
+/// See [`signals::stopped`].
 fn stopped(words: &str, after: Duration, signals: &[&str]) -> Option<Ended> {
-    let mut took = Duration::ZERO;
-    for _ in 0..TRIES {
-        let mut child = blockmill(words).spawn().expect("the program starts");
-        wait_until_it_listens(&mut child);
-        sleep(after);
-        if child.try_wait().expect("a child").is_some() {
-            return None;
-        }
-        let sent = Instant::now();
-        signals.iter().for_each(|signal| send(signal, &child));
-        let ended = wait(child, words);
-        took = sent.elapsed();
-        if ended.code == Some(0) {
-            // it was about to end
-            return None;
-        }
-        assert_eq!(ended.code, Some(130), "{words}: {}{}", ended.stdout, ended.stderr);
-        assert!(!ended.stderr.contains("panicked"), "{words}: {}", ended.stderr);
-        if took < LIMIT {
-            return Some(ended);
-        }
-    }
-    panic!("{words}: {took:?} from the signal to the end, {TRIES} times");
+    signals::stopped(&|| blockmill(words), after, signals)
 }
 
-/// Stops a command at several moments, and where it always ended before (others may have the CPU
-/// between the look at it and the signal) some times more at once; at least one signal must meet it
-/// at work. `check` sees each end.
+/// See [`signals::stop`].
 fn stop(words: &str, check: impl Fn(&Ended)) {
-    let moments = [0, 10, 20, 60, 80, 300, 900];
-    let again = [0; 20];
-    let mut met = 0;
-    for (i, millis) in moments.into_iter().chain(again).enumerate() {
-        if i >= moments.len() && met > 0 {
-            break;
-        }
-        let signal = ["INT", "TERM"][i % 2];
-        if let Some(ended) = stopped(words, Duration::from_millis(millis), &[signal]) {
-            check(&ended);
-            met += 1;
-        }
-    }
-    assert!(met > 0, "{words}: it always ended before the signal");
+    signals::stop(&|| blockmill(words), check);
 }
 
 fn entries(folder: &Path) -> Vec<String> {
@@ -140,7 +74,7 @@ fn conversions_and_generators_stop_and_leave_nothing_half_written() {
 }
 
 #[test]
-fn reading_verifying_and_measuring_stop() {
+fn reading_and_verifying_stop() {
     let scratch = Scratch::new("stop-read");
     let path = |name: &str| scratch.path(name).display().to_string();
     let source = path("source");
@@ -155,12 +89,6 @@ fn reading_verifying_and_measuring_stop() {
     let lines = [
         format!("inspect --deep {}", many.join(" ")),
         format!("verify --seal off --level bodies --threads 1 {source}"),
-        format!(
-            "bench headers --set headers=3000000 --pairs 9 --scratch {0} --out {0}/r",
-            path("scratch")
-        ),
-        format!("bench rlp --pairs 99 --out {}", path("rlp")),
-        format!("bench signatures --pairs 99 --out {}", path("signatures")),
         format!("demo --headers 3000000 --out {}", path("demo")),
     ];
     for line in lines {

@@ -18,7 +18,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use blockmill_pipeline::live::Live;
-use blockmill_pipeline::record::RunRecord;
+use blockmill_pipeline::record::{Program, RunRecord};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -46,6 +46,8 @@ pub struct About {
     pub paths: Vec<String>,
     /// Bytes of the files.
     pub total_bytes: u64,
+    /// The program that runs.
+    pub program: Program,
 }
 
 /// A server that runs until it is dropped.

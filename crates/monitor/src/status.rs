@@ -4,7 +4,7 @@ use crate::About;
 use crate::eta::{Eta, Looks};
 use crate::execution::Execution;
 use blockmill_pipeline::live::Live;
-use blockmill_pipeline::record::{self, PEAK_RSS_BYTES, RunRecord, SLICE, START_S};
+use blockmill_pipeline::record::{self, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S};
 use blockmill_pipeline::usage;
 use blockmill_platform::proc;
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Status {
         let starts = slices.map_or(&[][..], |slices| slices.values(START_S));
         let wall_s = record.wall_s();
         Self {
-            version: version(),
+            version: version(&record.program),
             label: record.label.clone(),
             chain: record.data.chain.clone(),
             level: record.level.clone(),
@@ -154,7 +154,7 @@ impl Watcher {
         let io = proc::text("self/io");
         let status = proc::text("self/status");
         Status {
-            version: version(),
+            version: version(&about.program),
             label: about.label.clone(),
             chain: about.chain.clone(),
             level: about.level.clone(),
@@ -183,9 +183,9 @@ impl Watcher {
     }
 }
 
-fn version() -> String {
-    let program = blockmill_program::this();
-    let words = [program.version, program.revision];
+/// The version and the revision of a program.
+fn version(program: &Program) -> String {
+    let words = [program.version.as_str(), program.revision.as_str()];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -203,7 +203,10 @@ mod tests {
 
     #[test]
     fn a_status_says_what_the_run_said() {
-        let about = About { label: "import".into(), total_bytes: 1000, ..About::default() };
+        let program =
+            Program { version: "0.1.0".into(), revision: "c0ffee".into(), ..Program::default() };
+        let about =
+            About { label: "import".into(), total_bytes: 1000, program, ..About::default() };
         let live = Live::default();
         let mut watcher = Watcher::new(about, live.clone());
         live.progress(&Progress { number: 7, blocks: 8, bytes: 400, ..Progress::default() });
@@ -211,7 +214,7 @@ mod tests {
         let status = watcher.status();
         assert_eq!((status.number, status.blocks, status.total_bytes), (7, 8, 1000));
         assert_eq!((status.committed, status.eta), (None, None));
-        assert!(status.version.starts_with("0."), "{}", status.version);
+        assert_eq!(status.version, "0.1.0 c0ffee");
         live.progress(&Progress { total_bytes: Some(2000), ..Progress::default() });
         assert_eq!(watcher.status().total_bytes, 2000);
     }

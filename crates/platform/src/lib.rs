@@ -5,6 +5,8 @@
 //! | module | Linux | elsewhere |
 //! |---|---|---|
 //! | [`abort`] | an abort without memory is told | it ends the process |
+//! | [`exec`] | a program in the place of another | a child process |
+//! | [`heap`] | exhausted memory is reported | the same |
 //! | [`files`] | what a path leads to | without pipes and sockets |
 //! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
@@ -17,8 +19,10 @@
 //! | [`links`] | blocks of the disk shared, or hard links | hard links |
 
 pub mod abort;
+pub mod exec;
 pub mod files;
 pub mod folders;
+pub mod heap;
 pub mod holes;
 pub mod links;
 pub mod locks;

@@ -12,12 +12,12 @@ use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
 
 /// Compares runs on a terminal. Lines without any figure are left out.
-pub fn compare_table(records: &[RunRecord], colour: Colour) -> String {
+pub(crate) fn compare_table(records: &[RunRecord], colour: Colour) -> String {
     table(records).terminal(colour)
 }
 
 /// The same as markdown.
-pub fn compare_markdown(records: &[RunRecord]) -> String {
+pub(crate) fn compare_markdown(records: &[RunRecord]) -> String {
     table(records).markdown()
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn blocks(record: &RunRecord) -> Option<&Series> {
 }
 
 /// Names and values of what the executed blocks did and took; none where none were.
-pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if blocks(record).is_none() {
         return vec![];
     }
@@ -95,7 +95,7 @@ pub(crate) fn reason(record: &RunRecord, series: &Series, row: usize) -> Option<
 }
 
 /// What a block takes in each phase, and in all of them: a row for each.
-pub(crate) fn table(record: &RunRecord) -> Option<Table> {
+pub fn table(record: &RunRecord) -> Option<Table> {
     let blocks = blocks(record)?;
     let mut table = Table::new(&["phase", "p50", "p95", "p99", "max", "of the time"]);
     let sums: Vec<f64> = phases(blocks).map(Column::sum).collect();

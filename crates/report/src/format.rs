@@ -4,14 +4,14 @@
 //! with its size, so that every figure of a column carries about as much as was measured.
 
 /// What stands where there is no figure.
-pub(crate) const NONE: &str = "-";
+pub const NONE: &str = "-";
 
-pub(crate) use blockmill_verdict::grouped as count;
+pub use blockmill_verdict::grouped as count;
 
 pub use blockmill_verdict::counted;
 
 /// A number with `decimals` digits after the point and commas before it.
-pub(crate) fn number(value: f64, decimals: usize) -> String {
+pub fn number(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
@@ -24,7 +24,7 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
 }
 
 /// Three or four digits of a number: `0.123`, `1.234`, `12.34`, `123.4`, `1,234`.
-pub(crate) fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     let decimals = match value.abs() {
         size if size < 9.9995 => 3,
         size if size < 99.995 => 2,
@@ -35,7 +35,7 @@ pub(crate) fn figure(value: f64) -> String {
 }
 
 /// A rate, without digits after the point unless it is a small one.
-pub(crate) fn rate(value: f64) -> String {
+pub fn rate(value: f64) -> String {
     number(value, if value < 99.95 { 1 } else { 0 })
 }
 
@@ -58,7 +58,7 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// A time in nanoseconds with three digits: `4.25 ns`, `85.0 ns`, `850 ns`, `1.23 µs`, `12.3 ms`.
-pub(crate) fn nanoseconds(ns: f64) -> String {
+pub fn nanoseconds(ns: f64) -> String {
     let mut value = ns;
     let mut unit = "ns";
     for larger in ["µs", "ms", "s"] {
@@ -74,7 +74,7 @@ pub(crate) fn nanoseconds(ns: f64) -> String {
 }
 
 /// A number of times that something happens on average: `0`, `1`, `0.02`.
-pub(crate) fn average(value: f64) -> String {
+pub fn average(value: f64) -> String {
     let whole = (value - value.round()).abs() < 0.005;
     number(value, if whole { 0 } else { 2 })
 }
@@ -97,7 +97,7 @@ pub fn bytes(value: u64) -> String {
 }
 
 /// How many times: `1.00x`, `12.3x`, `123x`.
-pub(crate) fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     let decimals = match value {
         v if v < 9.995 => 2,
         v if v < 99.95 => 1,
@@ -108,39 +108,31 @@ pub(crate) fn ratio(value: f64) -> String {
 }
 
 /// How many times, without a sign: `1.00`, `12.3`, `123`.
-pub(crate) fn times(value: f64) -> String {
+pub fn times(value: f64) -> String {
     ratio(value).trim_end_matches('x').to_owned()
 }
 
 /// A share that is small, such as noise: `0.4 %`, `1.2 %`, `12 %`.
-pub(crate) fn percent_of_noise(share: f64) -> String {
+pub fn percent_of_noise(share: f64) -> String {
     match share.is_finite() {
         true => format!("{} %", number(share * 100.0, usize::from(share < 0.0995))),
         false => "not known".to_owned(),
     }
 }
 
-/// An exponent with its error: `0.98 ± 0.02`.
-pub(crate) fn exponent(growth: &blockmill_bench::statistics::Growth) -> String {
-    match growth.error > 0.0 {
-        true => format!("{:.2} ± {:.2}", growth.exponent, growth.error),
-        false => format!("{:.2}", growth.exponent),
-    }
-}
-
 /// A part of one as a percentage.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.0} %", share * 100.0) } else { NONE.to_owned() }
 }
 
 /// `text` without control characters: a record may come from anywhere, and a terminal obeys what
 /// is printed to it.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A range of blocks with the number of them.
-pub(crate) fn block_range(first: u64, last: u64, blocks: u64) -> String {
+pub fn block_range(first: u64, last: u64, blocks: u64) -> String {
     format!("{} to {} ({})", count(first), count(last), counted(blocks, "block"))
 }
 

@@ -1,40 +1,51 @@
-//! Run records and contests in; tables, charts and one HTML page out.
+//! Run records in; tables, charts and one HTML page out.
 //!
-//! Everything here is drawn from [`blockmill_pipeline::record::RunRecord`]s and from the
-//! [`blockmill_bench::findings::Contest`]s of a [`blockmill_bench::sitting::Sitting`], and from nothing else. A contest has
-//! one table and one set of charts, whatever is measured. Text of a record is data: it is escaped
-//! in markdown, SVG and HTML, and its control characters never reach a terminal.
+//! Everything here is drawn from [`blockmill_pipeline::record::RunRecord`]s and from nothing else.
+//! Text of a record is data: it is escaped in markdown, SVG and HTML, and its control characters
+//! never reach a terminal. The parts of tables, charts and pages are public: the crate `bench` draws
+//! its comparisons with them.
 
 mod block_files;
-mod chart;
+pub mod chart;
 mod compare;
-mod comparison;
-mod contest;
-mod document;
-mod executed;
-mod fact;
-mod format;
+pub mod executed;
+pub mod format;
 mod functions;
-mod overview;
-mod page;
-mod runs;
-mod slowest;
-mod stages;
+pub mod page;
+pub mod runs;
+pub mod slowest;
+pub mod stages;
 mod summary;
 mod symbol;
-mod table;
+pub mod table;
 mod terminal;
 
 #[cfg(test)]
 mod sample;
 
+use blockmill_pipeline::record::RunRecord;
 pub use chart::{Chart, charts};
-pub use compare::{compare_markdown, compare_table};
-pub use contest::{contest_markdown, contest_table};
-pub use document::{page_charts, page_markdown, sitting_markdown};
 pub use format::{bytes, counted, date, date_time, duration};
-pub use overview::{overview_markdown, overview_table, sitting_table};
 pub use page::html;
-pub use stages::{stages_markdown, stages_table};
 pub use summary::summary;
 pub use terminal::Colour;
+
+/// The stages of a run, or several runs side by side, for a terminal.
+#[must_use]
+pub fn runs_table(records: &[RunRecord], colour: Colour) -> String {
+    match records {
+        [] => String::new(),
+        [one] => stages::stages_table(one, colour),
+        many => compare::compare_table(many, colour),
+    }
+}
+
+/// The stages of a run, or several runs side by side, as markdown.
+#[must_use]
+pub fn runs_markdown(records: &[RunRecord]) -> String {
+    match records {
+        [] => String::new(),
+        [one] => stages::stages_markdown(one),
+        many => compare::compare_markdown(many),
+    }
+}

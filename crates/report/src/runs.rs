@@ -15,7 +15,7 @@ pub(crate) fn names(records: &[RunRecord]) -> Vec<String> {
 }
 
 /// Each of `all` once, in the order in which they come.
-pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once = vec![];
     for one in all {
         if !once.contains(&one) {
@@ -95,7 +95,7 @@ pub(crate) fn seals(record: &RunRecord) -> &str {
 }
 
 /// A command line as it can be given to a shell again.
-pub(crate) fn shell(command: &[String]) -> String {
+pub fn shell(command: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
         true => word.clone(),

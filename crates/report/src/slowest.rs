@@ -17,12 +17,12 @@ const WORK: [(&str, &str); 5] = [
 ];
 
 /// What the rows of [`table`] are.
-pub(crate) fn title(record: &RunRecord) -> &'static str {
+pub fn title(record: &RunRecord) -> &'static str {
     if executed::blocks(record).is_some() { "Slowest blocks" } else { "Slowest chunks" }
 }
 
 /// The slowest rows of the series of times of `record`; none when it has none.
-pub(crate) fn table(record: &RunRecord) -> Option<Table> {
+pub fn table(record: &RunRecord) -> Option<Table> {
     let has_times = |series: &&Series| {
         !series.values(FIRST).is_empty() && executed::phases(series).next().is_some()
     };

@@ -11,7 +11,7 @@ const BAR: usize = 24;
 
 /// Busy and waiting time of each stage of `record`, with bars, for a terminal. The stage that is
 /// busy for the largest part of its time is the one that the run waits for; it is set off.
-pub fn stages_table(record: &RunRecord, colour: Colour) -> String {
+pub(crate) fn stages_table(record: &RunRecord, colour: Colour) -> String {
     let mut table = table(record);
     table.heads.insert(1, "solid: busy, dotted: waiting".to_owned());
     for (row, stage) in table.rows.iter_mut().zip(&record.stages) {
@@ -22,7 +22,7 @@ pub fn stages_table(record: &RunRecord, colour: Colour) -> String {
 }
 
 /// The same as markdown, without bars.
-pub fn stages_markdown(record: &RunRecord) -> String {
+pub(crate) fn stages_markdown(record: &RunRecord) -> String {
     table(record).markdown()
 }
 
@@ -42,7 +42,8 @@ pub(crate) fn bottleneck(record: &RunRecord) -> Option<usize> {
     shares.filter(|(_, share)| *share > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
 }
 
-pub(crate) fn table(record: &RunRecord) -> Table {
+/// Busy and waiting time of each stage of `record`, and the share of each thread.
+pub fn table(record: &RunRecord) -> Table {
     let mut table = Table::new(&[
         "stage",
         "busy",

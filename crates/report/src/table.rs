@@ -8,8 +8,10 @@ use crate::terminal::Colour;
 
 /// A table with one heading row. The first column and those in `left` are set to the left, the
 /// others, which hold numbers, to the right.
-pub(crate) struct Table {
+pub struct Table {
+    /// The heading row.
     pub heads: Vec<String>,
+    /// The rows below it.
     pub rows: Vec<Vec<Cell>>,
     /// Further columns of words.
     pub left: Vec<usize>,
@@ -24,20 +26,28 @@ const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 /// How a cell is set off from the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Mark {
+pub enum Mark {
+    /// Not at all.
     #[default]
     Plain,
+    /// Bold.
     Strong,
+    /// As something good.
     Good,
+    /// As something bad.
     Bad,
+    /// As something that only explains.
     Faint,
 }
 
 /// One cell: a text, and below it in small print a second one, such as a range.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
+pub struct Cell {
+    /// What it says.
     pub text: String,
+    /// What it says in small print.
     pub small: Option<String>,
+    /// How it is set off.
     pub mark: Mark,
     /// By what the column is sorted; its text where there is none.
     pub sort: Option<f64>,
@@ -56,10 +66,14 @@ impl From<&str> for Cell {
 }
 
 impl Cell {
+    /// The cell, set off so.
+    #[must_use]
     pub fn marked(self, mark: Mark) -> Self {
         Self { mark, ..self }
     }
 
+    /// The cell, sorted by this number.
+    #[must_use]
     pub fn sorted(self, by: f64) -> Self {
         Self { sort: Some(by), ..self }
     }
@@ -76,6 +90,8 @@ impl Cell {
 }
 
 impl Table {
+    /// A table without rows.
+    #[must_use]
     pub fn new(heads: &[&str]) -> Self {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
         Self { heads, rows: Vec::new(), left: Vec::new(), notes: Vec::new() }
@@ -202,7 +218,7 @@ impl Cell {
 
 /// `text` with a backslash before each character that markdown or the HTML in it would take for
 /// its own.
-pub(crate) fn markdown_escape(text: &str) -> String {
+pub fn markdown_escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~') {

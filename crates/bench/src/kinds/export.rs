@@ -74,7 +74,7 @@ impl Kind for Export {
             None => vec![],
         };
         let wall_s = run.wall_s + verified.elapsed().as_secs_f64();
-        let this = blockmill_program::this();
+        let this = blockmill_cli::program::this();
         let mut record = record::of(&run, &outcome, &archive, &options, this, &job.label);
         outcome?;
         record.took(wall_s);
@@ -102,7 +102,7 @@ fn is_own(with: &str) -> bool {
 fn facts(job: &Job, options: &Options) -> Result<Facts> {
     let folder = job.folder.clone();
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let program = blockmill_program::this();
+    let program = blockmill_cli::program::this();
     Ok(Facts {
         folder,
         chain: options.spec.name.clone(),

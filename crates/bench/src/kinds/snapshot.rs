@@ -64,7 +64,7 @@ impl Kind for Snapshots {
         let (wall_s, after) = (start.elapsed().as_secs_f64(), cpu_times());
         let cpu_s = after.user_s + after.sys_s - before.user_s - before.sys_s;
         let leaves = found.counts.accounts + found.counts.slots;
-        let mut record = RunRecord::new(blockmill_program::this(), "");
+        let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         record.took(wall_s);
         record.facts.count("leaves", leaves);
         record.facts.count("file_bytes", found.bytes);

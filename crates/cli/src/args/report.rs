@@ -1,23 +1,17 @@
 //! Flags of `report` and `demo`.
 
-use super::Force;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 pub struct Report {
-    /// Run records (JSON), or folders of them
+    /// Run records (JSON), or folders of them; those of benches are passed to blockmill-bench
     #[arg(required = true, value_name = "RECORD")]
     pub records: Vec<PathBuf>,
     /// Folder for the page and the charts
     #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
     pub out: PathBuf,
-    #[command(flatten)]
-    pub force: Force,
-    /// Also write the benches as a page of Markdown, and its charts into a folder of its name
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -130,7 +130,7 @@ impl Job {
     ) -> Result<Answer> {
         let Self { files, options, mut notes, .. } = self;
         let mut record =
-            record::of(ended, outcome, &files, &options, blockmill_program::this(), &run.label);
+            record::of(ended, outcome, &files, &options, crate::program::this(), &run.label);
         record.notes.append(&mut notes);
         record.notes.extend(files.copied());
         if !stores {

@@ -201,7 +201,7 @@ impl Job {
     ) -> Result<Answer> {
         let Self { archive, options, shallow, .. } = self;
         let mut record =
-            record::of(ended, outcome, &archive, &options, blockmill_program::this(), &run.label);
+            record::of(ended, outcome, &archive, &options, crate::program::this(), &run.label);
         record.notes.extend(shallow);
         record.notes.extend(archive.copied());
         record.notes.extend(note);

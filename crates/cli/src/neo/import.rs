@@ -174,7 +174,7 @@ impl Job {
     pub fn end(self, ended: &Ended, outcome: &Result<(), Error>, run: Run) -> Result<Answer> {
         let Self { dumps, options } = self;
         let record =
-            record::of(ended, outcome, &dumps, &options, blockmill_program::this(), &run.label);
+            record::of(ended, outcome, &dumps, &options, crate::program::this(), &run.label);
         let ending = Ending {
             source: "these dumps hold",
             unit: "height",

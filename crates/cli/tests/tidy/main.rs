@@ -3,9 +3,11 @@
 
 mod source;
 
+use serde_json::Value;
 use source::{Source, files, root, sources};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::process::Command;
 
 const COLUMNS: usize = 100;
 const FILE_LINES: usize = 400;
@@ -13,7 +15,7 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 19] = [
+const PLATFORM_FILES: [(&str, &str); 20] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
     ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/hashes/src/ethash_mix.rs", "one loop, compiled for each register width"),
@@ -24,9 +26,10 @@ const PLATFORM_FILES: [(&str, &str); 19] = [
     ("crates/signatures/src/lib.rs", "what needs the standard library"),
     ("crates/pipeline/src/disk.rs", "what each system tells about room on disk"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
-    ("crates/program/src/heap.rs", "the allocator, which only a build can choose"),
     ("crates/platform/src/abort.rs", "a signal of Unix, and a C library that sends it"),
+    ("crates/platform/src/exec.rs", "only Unix puts one program in the place of another"),
     ("crates/platform/src/files.rs", "only Unix tells pipes and sockets from devices"),
+    ("crates/platform/src/heap.rs", "the allocator, which only a build can choose"),
     ("crates/platform/src/holes.rs", "only Linux tells of them"),
     ("crates/platform/src/folders.rs", "only Linux exchanges two names in one step"),
     ("crates/platform/src/links.rs", "only Linux shares blocks of files"),
@@ -36,16 +39,12 @@ const PLATFORM_FILES: [(&str, &str); 19] = [
 ];
 
 /// Files with unsafe code outside the crates that may have it, and why.
-const UNSAFE_FILES: [(&str, &str); 6] = [
+const UNSAFE_FILES: [(&str, &str); 5] = [
     ("benchmarks/engines/bitcoin-core/src/kernel.rs", "calls of Bitcoin Core, in a peer"),
     ("benchmarks/engines/rlp-alloy/src/allocations.rs", "a counting allocator, in a peer"),
     ("benchmarks/engines/stores/src/lmdb.rs", "a mapped file, in a peer"),
     ("crates/bench/src/baselines/file_map.rs", "a mapped file, in a baseline"),
     ("crates/bench/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
-    (
-        "crates/bench/src/counting/emergency.rs",
-        "memory that the allocator keeps for its last words",
-    ),
 ];
 
 /// Files whose code may panic, and why that cannot be caused by input.
@@ -82,7 +81,6 @@ const IMPORTS: [(&str, &[&str]); 25] = [
     ("trie", &["platform", "rlp", "hashes"]),
     ("store", &["platform", "verdict"]),
     ("state-store", &["platform", "verdict", "trie", "store"]),
-    ("program", &["verdict", "pipeline"]),
     ("pipeline", &["platform", "verdict"]),
     (
         "ethereum",
@@ -151,29 +149,8 @@ const IMPORTS: [(&str, &[&str]); 25] = [
             "neo",
         ],
     ),
-    (
-        "bench",
-        &[
-            "platform",
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-            "export",
-            "generate",
-            "program",
-        ],
-    ),
-    ("report", &["verdict", "pipeline", "bench"]),
-    ("monitor", &["platform", "verdict", "pipeline", "program"]),
+    ("report", &["verdict", "pipeline"]),
+    ("monitor", &["platform", "verdict", "pipeline"]),
     (
         "cli",
         &[
@@ -192,10 +169,52 @@ const IMPORTS: [(&str, &[&str]); 25] = [
             "neo",
             "export",
             "generate",
-            "bench",
             "report",
             "monitor",
-            "program",
+        ],
+    ),
+    (
+        "bench",
+        &[
+            "platform",
+            "verdict",
+            "rlp",
+            "hashes",
+            "signatures",
+            "archive",
+            "trie",
+            "store",
+            "pipeline",
+            "ethereum",
+            "bitcoin",
+            "neo",
+            "export",
+            "generate",
+            "report",
+            "cli",
+        ],
+    ),
+    // the laboratory: nothing may import it
+    (
+        "bench",
+        &[
+            "platform",
+            "verdict",
+            "rlp",
+            "hashes",
+            "signatures",
+            "archive",
+            "trie",
+            "store",
+            "state-store",
+            "pipeline",
+            "ethereum",
+            "bitcoin",
+            "neo",
+            "export",
+            "generate",
+            "report",
+            "cli",
         ],
     ),
     ("python", &["verdict", "pipeline", "export", "cli", "build-once"]),
@@ -374,6 +393,33 @@ fn crates_import_downwards_only() {
                 assert!(allowed.contains(&import), "{name} imports {import}");
             }
         }
+    }
+}
+
+/// What the product links, and its package for Python, has no part of the laboratory, however many
+/// crates lie between them.
+#[test]
+fn the_product_does_not_depend_on_the_laboratory() {
+    let arguments = ["metadata", "--format-version=1", "--no-deps", "--offline"];
+    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let links = |package: &Value| -> Vec<String> {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        let linked = all.filter(|dependency| dependency["kind"] != "dev");
+        linked.map(|dependency| dependency["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let linked: HashMap<&str, Vec<String>> =
+        packages.map(|package| (package["name"].as_str().unwrap(), links(package))).collect();
+    for product in ["blockmill-cli", "blockmill-python"] {
+        let (mut seen, mut open) = (HashSet::new(), vec![product]);
+        while let Some(name) = open.pop() {
+            let new = linked.get(name).filter(|_| seen.insert(name));
+            open.extend(new.into_iter().flatten().map(String::as_str));
+        }
+        assert!(seen.contains("blockmill-report"), "{product}: {seen:?}");
+        assert!(!seen.contains("blockmill-bench"), "{product} links the laboratory");
     }
 }
 

@@ -4,9 +4,12 @@ use crate::format;
 
 /// One axis from `min` to `max`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Axis {
+pub struct Axis {
+    /// The value at its beginning.
     pub min: f64,
+    /// The value at its end.
     pub max: f64,
+    /// Whether it is logarithmic.
     pub log: bool,
     /// Marked values with their texts.
     pub ticks: Vec<(f64, String)>,

@@ -7,13 +7,15 @@ use super::surface::{Draw, EDGE, Hold, Surface, WIDER, fitted, is_narrow, text_w
 const ROW: f64 = 34.0;
 const HIGH_ROW: f64 = 50.0;
 const BAR: f64 = 22.0;
-pub(crate) const SIZE: f64 = 13.5;
+/// Size of names and texts, in points.
+pub const SIZE: f64 = 13.5;
 
 /// One part of a bar.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub struct Part {
     /// Its length, in the unit of the chart.
     pub value: f64,
+    /// Its colour.
     pub ink: Ink,
     /// 1 for a full colour, less for a pale one.
     pub strength: f64,
@@ -25,8 +27,10 @@ pub(crate) struct Part {
 
 /// One bar.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub struct Row {
+    /// Written to the left of the bar.
     pub name: String,
+    /// The parts of the bar, from the left.
     pub parts: Vec<Part>,
     /// Written to the right of the bars.
     pub text: String,
@@ -34,14 +38,17 @@ pub(crate) struct Row {
 
 /// A chart of bars on one scale: the longest takes all the room.
 #[derive(Clone, Debug)]
-pub(crate) struct BarChart {
+pub struct BarChart {
+    /// From the top.
     pub rows: Vec<Row>,
 }
 
 /// Where rows have their middle, and what is between `left` and `right` of them: names and texts
 /// stand beside it, or above it on a narrow chart.
-pub(crate) struct Rows {
+pub struct Rows {
+    /// Where the room for bars begins, in points.
     pub left: f64,
+    /// Where it ends.
     pub right: f64,
     narrow: bool,
 }

@@ -44,7 +44,7 @@ impl Chart {
             title: format!("Functions: {}", shortened(&record.label)),
             subtitle: format!("{samples} of CPU time; each function under the one that called it"),
             keys: vec![],
-            body: Body::Flame(FlameChart { root: calls(profile) }),
+            body: Body::drawn(FlameChart { root: calls(profile) }),
         })
     }
 }

@@ -19,31 +19,37 @@ const SMALL: f64 = 13.0;
 
 /// One panel.
 #[derive(Clone, Debug)]
-pub(crate) struct Panel {
+pub struct Panel {
+    /// What the values are.
     pub caption: String,
     /// Beside the caption, or below it on a narrow chart.
     pub detail: String,
+    /// The axis of the values.
     pub y: Axis,
+    /// The lines.
     pub series: Vec<Series>,
     /// What stands at the end of each line.
     pub names: Vec<String>,
     /// What the values are in, for the script of a page.
     pub unit: &'static str,
+    /// In points.
     pub height: f64,
 }
 
 /// A chart of one or more panels over the same lower axis.
 #[derive(Clone, Debug)]
-pub(crate) struct LineChart {
+pub struct LineChart {
+    /// The lower axis.
     pub x: Axis,
     /// What the lower axis counts.
     pub x_name: String,
+    /// From the top.
     pub panels: Vec<Panel>,
 }
 
 /// Where a panel lies, in points.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(super) struct Frame {
     pub left: f64,
     pub right: f64,
     pub top: f64,
@@ -51,7 +57,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub fn to_array(self) -> [f64; 4] {
+    pub(super) fn to_array(self) -> [f64; 4] {
         [self.left, self.top, self.right, self.bottom]
     }
 
@@ -65,7 +71,7 @@ impl Frame {
 
 impl LineChart {
     /// The frames of the panels; the widest texts decide the margins.
-    pub fn frames(&self, width: f64) -> Vec<Frame> {
+    pub(super) fn frames(&self, width: f64) -> Vec<Frame> {
         let widest = |texts: &mut dyn Iterator<Item = &String>, size: f64| {
             texts.map(|text| text_width(text, size)).fold(0.0, f64::max)
         };

@@ -1,35 +1,29 @@
-//! Charts of runs and of contests, as SVG.
+//! Charts as SVG.
 //!
 //! Each is drawn twice for a page, wide and for a phone, and once with its title and keys for a
 //! file of its own.
 
-mod axis;
-mod bars;
+pub mod axis;
+pub mod bars;
 mod flame;
-mod heat;
-mod lines;
+pub mod lines;
 mod of_blocks;
-mod of_contests;
 mod of_runs;
-pub(crate) mod palette;
-mod ratios;
-mod series;
-mod surface;
+pub mod palette;
+pub mod series;
+pub mod surface;
 
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 
-use blockmill_bench::findings::Contest;
-use blockmill_bench::sitting::Sitting;
 use blockmill_pipeline::record::RunRecord;
 use serde_json::{Value, json};
 
-use bars::{BarChart, SIZE};
-use flame::FlameChart;
-use heat::HeatChart;
+use bars::SIZE;
 use lines::LineChart;
+pub use of_runs::part_ink;
 use palette::{FAINT, Ink, TEXT, series as ink};
-use ratios::RatioChart;
 use surface::{Draw, EDGE, Hold, NARROW, Surface, WIDE, WIDER, text_width};
 
 use crate::format;
@@ -46,8 +40,10 @@ pub struct Chart {
 
 /// What a colour means.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Key {
+pub struct Key {
+    /// What it means.
     pub name: String,
+    /// The colour.
     pub ink: Ink,
     /// 1 for a full colour, less for a pale one.
     pub strength: f64,
@@ -55,18 +51,21 @@ pub(crate) struct Key {
 
 #[derive(Clone, Debug)]
 enum Body {
+    /// Lines, which the page's script can hide and show values of.
     Lines(LineChart),
-    Bars(BarChart),
-    Flame(FlameChart),
-    Ratios(RatioChart),
-    Heat(HeatChart),
+    Drawn(Rc<dyn Draw>),
 }
 
-/// The charts of benches and of runs, each with a name that a file can have.
-pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart)> {
-    let contests = sittings.iter().flat_map(|sitting| &sitting.contests);
-    let mut charts: Vec<(String, Chart)> = contests.flat_map(of_contest).collect();
-    let of_runs = [
+impl Body {
+    fn drawn(drawing: impl Draw + 'static) -> Self {
+        Self::Drawn(Rc::new(drawing))
+    }
+}
+
+/// The charts of runs, each with a name that a file can have.
+#[must_use]
+pub fn charts(records: &[RunRecord]) -> Vec<(String, Chart)> {
+    let all = [
         ("accumulated", Chart::accumulated(records)),
         ("per-chunk", Chart::per_chunk(records)),
         ("per-block", Chart::per_block(records)),
@@ -75,49 +74,31 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
         ("time", Chart::time(records)),
         ("functions", records.iter().find_map(Chart::flame)),
     ];
-    charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));
-    charts
-}
-
-/// The charts of a contest; the first are those that show what was found.
-fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
-    let mut charts = findings(contest);
-    let times = Chart::typical_runs(contest);
-    charts.extend(times.map(|chart| (format!("{}-time", file_name(contest)), chart)));
-    charts
-}
-
-/// What was found: ratios, and how it grows.
-pub(crate) fn findings(contest: &Contest) -> Vec<(String, Chart)> {
-    let name = file_name(contest);
-    let ratios = Chart::ratios(contest).into_iter().enumerate();
-    let mut charts: Vec<(String, Chart)> = ratios
-        .map(|(at, chart)| match at {
-            0 => (name.clone(), chart),
-            at => (format!("{name}-{}", at + 1), chart),
-        })
-        .collect();
-    charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
-    charts.extend(Chart::pairs(contest).map(|chart| (format!("{name}-pairs"), chart)));
-    charts
-}
-
-/// The name of a contest in letters, digits and hyphens.
-fn file_name(contest: &Contest) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = contest.name().chars().map(plain).collect();
-    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    words.join("-")
+    all.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))).collect()
 }
 
 impl Chart {
+    /// A chart of lines.
+    #[must_use]
+    pub fn of_lines(title: String, subtitle: String, keys: Vec<Key>, lines: LineChart) -> Self {
+        Self { title, subtitle, keys, body: Body::Lines(lines) }
+    }
+
+    /// A chart of another kind.
+    #[must_use]
+    pub fn drawn(
+        title: String,
+        subtitle: String,
+        keys: Vec<Key>,
+        drawing: impl Draw + 'static,
+    ) -> Self {
+        Self { title, subtitle, keys, body: Body::drawn(drawing) }
+    }
+
     fn body(&self) -> &dyn Draw {
         match &self.body {
             Body::Lines(chart) => chart,
-            Body::Bars(chart) => chart,
-            Body::Flame(chart) => chart,
-            Body::Ratios(chart) => chart,
-            Body::Heat(chart) => chart,
+            Body::Drawn(chart) => &**chart,
         }
     }
 
@@ -146,7 +127,9 @@ impl Chart {
         blockmill_pipeline::disk::replace_file(path, self.svg().as_bytes())
     }
 
-    pub(crate) fn title(&self) -> &str {
+    /// What the chart shows.
+    #[must_use]
+    pub fn title(&self) -> &str {
         &self.title
     }
 
@@ -193,14 +176,16 @@ impl Chart {
 }
 
 /// The keys of lines: those of the first panel.
-fn keys_of(panels: &[lines::Panel]) -> Vec<Key> {
+#[must_use]
+pub fn keys_of(panels: &[lines::Panel]) -> Vec<Key> {
     let all = panels.iter().take(1).flat_map(|panel| &panel.series);
     all.map(|series| Key { name: series.label.clone(), ink: ink(series.place), strength: 1.0 })
         .collect()
 }
 
 /// At most 26 characters of a label: a longer one would leave no room for the chart.
-fn shortened(label: &str) -> String {
+#[must_use]
+pub fn shortened(label: &str) -> String {
     let label = format::printable(label);
     match label.char_indices().nth(26) {
         Some(_) => label.chars().take(25).chain(['…']).collect(),

@@ -88,7 +88,7 @@ impl Chart {
             title: "Where the working time went".to_owned(),
             subtitle: subtitle(records, "busy time of all threads"),
             keys: names.iter().map(key).collect(),
-            body: Body::Bars(BarChart { rows: if rows.is_empty() { return None } else { rows } }),
+            body: Body::drawn(BarChart { rows: if rows.is_empty() { return None } else { rows } }),
         })
     }
 
@@ -102,7 +102,7 @@ impl Chart {
             title: format!("Busy and waiting: {}", shortened(&record.label)),
             subtitle: "each stage, for each of its threads; the busiest stage sets the pace".into(),
             keys: work_keys("waiting"),
-            body: Body::Bars(BarChart { rows: record.stages.iter().map(stage_row).collect() }),
+            body: Body::drawn(BarChart { rows: record.stages.iter().map(stage_row).collect() }),
         })
     }
 
@@ -140,7 +140,7 @@ impl Chart {
             title: format!("Busy and idle: {}", shortened(&record.label)),
             subtitle: "each thread, from the first block to the last".into(),
             keys: work_keys("idle"),
-            body: Body::Bars(BarChart {
+            body: Body::drawn(BarChart {
                 rows: record.threads.iter().enumerate().map(row).collect(),
             }),
         })
@@ -173,7 +173,7 @@ fn percentiles(records: &[RunRecord], phase: &str) -> Option<String> {
 }
 
 /// The colour of a part of the time, by its place among all.
-pub(super) fn part_ink(name: &str, names: &[&str]) -> Ink {
+pub fn part_ink(name: &str, names: &[&str]) -> Ink {
     let is_phase = |name: &&&str| ![SET_UP, INDEX].contains(*name);
     match names.iter().filter(is_phase).position(|other| *other == name) {
         Some(place) => palette::phase(place),

@@ -5,8 +5,10 @@
 
 /// A colour on light and on dark paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ink {
+pub struct Ink {
+    /// Red, green and blue on light paper.
     pub light: [u8; 3],
+    /// The same on dark paper.
     pub dark: [u8; 3],
 }
 
@@ -18,25 +20,33 @@ const fn split(rgb: u32) -> [u8; 3] {
     [(rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8]
 }
 
-pub(crate) const PAPER: Ink = ink(0xFFFFFF, 0x161B22);
-pub(crate) const TEXT: Ink = ink(0x1F2328, 0xE6EDF3);
-pub(crate) const FAINT: Ink = ink(0x59636E, 0x9198A1);
-pub(crate) const GRID: Ink = ink(0xE4E8EC, 0x2A313A);
-pub(crate) const AXIS: Ink = ink(0x8C959F, 0x656C76);
+/// The paper.
+pub const PAPER: Ink = ink(0xFFFFFF, 0x161B22);
+/// Text that is read first.
+pub const TEXT: Ink = ink(0x1F2328, 0xE6EDF3);
+/// Text that explains.
+pub const FAINT: Ink = ink(0x59636E, 0x9198A1);
+/// Lines at the marks of an axis.
+pub const GRID: Ink = ink(0xE4E8EC, 0x2A313A);
+/// The line that values are compared with.
+pub const AXIS: Ink = ink(0x8C959F, 0x656C76);
 
-/// What is better, worse, and neither.
-pub(crate) const BETTER: Ink = ink(0x1A7F37, 0x4AC26B);
-pub(crate) const WORSE: Ink = ink(0xCF222E, 0xFF7B72);
-pub(crate) const NEITHER: Ink = ink(0x6E7781, 0x8B949E);
+/// What is better.
+pub const BETTER: Ink = ink(0x1A7F37, 0x4AC26B);
+/// What is worse.
+pub const WORSE: Ink = ink(0xCF222E, 0xFF7B72);
+/// What is neither better nor worse.
+pub const NEITHER: Ink = ink(0x6E7781, 0x8B949E);
 /// The band of the noise.
-pub(crate) const NOISE: Ink = ink(0xDDE3E9, 0x333C47);
+pub const NOISE: Ink = ink(0xDDE3E9, 0x333C47);
 
-/// Text on bright and on deep parts of bars; on dark paper all parts are bright.
-pub(crate) const ON_BRIGHT: Ink = ink(0x101418, 0x101418);
-pub(crate) const ON_DEEP: Ink = ink(0xFEFEFE, 0x101418);
+/// Text on bright parts of bars.
+pub const ON_BRIGHT: Ink = ink(0x101418, 0x101418);
+/// Text on deep parts of bars; on dark paper all parts are bright.
+pub const ON_DEEP: Ink = ink(0xFEFEFE, 0x101418);
 
 /// One colour for each label, in the order of the labels.
-pub(crate) const SERIES: [Ink; 12] = [
+pub const SERIES: [Ink; 12] = [
     ink(0x0072B2, 0x4AA8E0),
     ink(0xD55E00, 0xF0813A),
     ink(0x009E73, 0x2FC99C),
@@ -52,9 +62,9 @@ pub(crate) const SERIES: [Ink; 12] = [
 ];
 
 /// Work that is done once, before the phases.
-pub(crate) const SET_UP: Ink = ink(0x75808B, 0x8C97A3);
+pub const SET_UP: Ink = ink(0x75808B, 0x8C97A3);
 /// Work and waiting of stages.
-pub(crate) const WORK: Ink = PHASES[2];
+pub const WORK: Ink = PHASES[2];
 
 /// One colour for each phase, in the order of the phases.
 const PHASES: [Ink; 5] = [
@@ -67,19 +77,19 @@ const PHASES: [Ink; 5] = [
 
 /// Every colour that a chart may use. Each light colour occurs once, so that a page can turn it
 /// into its dark partner by its value.
-pub(crate) fn all() -> impl Iterator<Item = Ink> {
+pub fn all() -> impl Iterator<Item = Ink> {
     let paper = [PAPER, TEXT, FAINT, GRID, AXIS, ON_BRIGHT, ON_DEEP];
     let found = [BETTER, WORSE, NEITHER, NOISE];
     paper.into_iter().chain(found).chain([SET_UP]).chain(PHASES).chain(SERIES)
 }
 
 /// `#RRGGBB`.
-pub(crate) fn hex([r, g, b]: [u8; 3]) -> String {
+pub fn hex([r, g, b]: [u8; 3]) -> String {
     format!("#{r:02X}{g:02X}{b:02X}")
 }
 
 /// The colour of the label at `place`; after the last one they begin again.
-pub(crate) fn series(place: usize) -> Ink {
+pub fn series(place: usize) -> Ink {
     SERIES[place % SERIES.len()]
 }
 
@@ -87,7 +97,7 @@ pub(crate) fn series(place: usize) -> Ink {
 const FURTHER: [usize; 7] = [4, 6, 7, 8, 9, 10, 11];
 
 /// The colour of the phase at `place`, whatever its name; after the last one come those of labels.
-pub(crate) fn phase(place: usize) -> Ink {
+pub fn phase(place: usize) -> Ink {
     let further = || series(FURTHER[(place - PHASES.len()) % FURTHER.len()]);
     PHASES.get(place).copied().unwrap_or_else(further)
 }

@@ -12,7 +12,8 @@ const STEPS: usize = 60;
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
+pub struct Series {
+    /// What the line is called.
     pub label: String,
     /// Place among all that are drawn; decides the colour.
     pub place: usize,
@@ -72,7 +73,7 @@ fn per_run(
 }
 
 /// Seconds of all of `phases` since the first chunk, at the end of each chunk.
-pub(crate) fn accumulated(records: &[RunRecord], phases: &[&str]) -> Vec<Series> {
+pub(super) fn accumulated(records: &[RunRecord], phases: &[&str]) -> Vec<Series> {
     per_run(records, phases, |chunks| {
         let mut sum = 0.0;
         let mut points: Vec<(f64, f64)> = vec![(chunks[0].first, 0.0)];
@@ -89,7 +90,7 @@ pub(crate) fn accumulated(records: &[RunRecord], phases: &[&str]) -> Vec<Series>
 
 /// Milliseconds of one phase for `unit` blocks, with their trend as a line. Neighbouring chunks
 /// share a point when there are too many of them.
-pub(crate) fn per_chunk(records: &[RunRecord], unit: f64, phase: &str) -> Vec<Series> {
+pub(super) fn per_chunk(records: &[RunRecord], unit: f64, phase: &str) -> Vec<Series> {
     let mut all = per_run(records, &[phase], |chunks| {
         let group = chunks.len().div_ceil(MOST_POINTS);
         let mean = |chunks: &[Chunk]| {
@@ -107,7 +108,7 @@ pub(crate) fn per_chunk(records: &[RunRecord], unit: f64, phase: &str) -> Vec<Se
 }
 
 /// Blocks in a second along the clock on the wall, in steps of a sixtieth of the chunks.
-pub(crate) fn speed(records: &[RunRecord]) -> Vec<Series> {
+pub(super) fn speed(records: &[RunRecord]) -> Vec<Series> {
     per_run(records, &[], |chunks| {
         let (mut points, mut before) = (vec![], 0.0);
         for step in chunks.chunks(chunks.len().div_ceil(STEPS)) {
@@ -123,7 +124,7 @@ pub(crate) fn speed(records: &[RunRecord]) -> Vec<Series> {
 }
 
 /// How many threads were in each stage of one run, in the middle of each slice of its time.
-pub(crate) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
+pub(super) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
     let Some(slices) = record.series(SLICE) else { return vec![] };
     let starts = slices.values(START_S);
     let [first, second, ..] = *starts else { return vec![] };
@@ -140,7 +141,7 @@ pub(crate) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
 }
 
 /// How many chunks share a point of [`per_chunk`], at most.
-pub(crate) fn chunks_in_a_point(records: &[RunRecord]) -> usize {
+pub(super) fn chunks_in_a_point(records: &[RunRecord]) -> usize {
     let number = |record: &RunRecord| {
         record.series(CHUNK).map_or(0, blockmill_pipeline::record::Series::len)
     };
@@ -148,19 +149,19 @@ pub(crate) fn chunks_in_a_point(records: &[RunRecord]) -> usize {
 }
 
 /// First block and end of the chunks that are drawn.
-pub(crate) fn block_range(records: &[RunRecord]) -> Option<(f64, f64)> {
+pub(super) fn block_range(records: &[RunRecord]) -> Option<(f64, f64)> {
     let all = drawn(records).into_iter().flat_map(|run| chunks(run.record, &[]));
     let ends = all.map(|chunk| (chunk.first, chunk.first + chunk.blocks));
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// The size that most chunks of the first record with chunks have: its first one's.
-pub(crate) fn chunk_size(records: &[RunRecord]) -> Option<f64> {
+pub(super) fn chunk_size(records: &[RunRecord]) -> Option<f64> {
     records.iter().find_map(|record| Some(chunks(record, &[]).first()?.blocks.max(1.0)))
 }
 
 /// The running median of `points`, over a twelfth of them: the trend without the spikes.
-pub(crate) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub(super) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let half = (points.len() / 24).max(1);
     let median = |at: usize| {
         let window = &points[at.saturating_sub(half)..(at + half + 1).min(points.len())];

@@ -1,6 +1,6 @@
 //! What charts are drawn on: an SVG document, in points from the upper left corner.
 
-use std::fmt::Write;
+use std::fmt::{Debug, Write};
 
 use super::palette::{Ink, PAPER, hex};
 
@@ -9,9 +9,9 @@ pub(crate) const WIDE: f64 = 1000.0;
 /// Width of a chart for a phone.
 pub(crate) const NARROW: f64 = 400.0;
 /// Space at both sides.
-pub(crate) const EDGE: f64 = 20.0;
+pub const EDGE: f64 = 20.0;
 /// A browser's own font may be wider than ours.
-pub(crate) const WIDER: f64 = 1.12;
+pub const WIDER: f64 = 1.12;
 /// Fonts whose widths are like those of [`ADVANCES`].
 const FONTS: &str = "Helvetica, Arial, Liberation Sans, sans-serif";
 /// How far the line on which digits stand is below their middle, in parts of their size.
@@ -19,17 +19,20 @@ const HALF_DIGIT: f64 = 0.35;
 
 /// Where a text is held.
 #[derive(Clone, Copy)]
-pub(crate) enum Hold {
+pub enum Hold {
+    /// At its beginning.
     Left,
+    /// In its middle.
     Middle,
+    /// At its end.
     Right,
 }
 
 /// A place on the chart, in points from the upper left corner.
-pub(crate) type At = (f64, f64);
+pub type At = (f64, f64);
 
 /// Something to draw on.
-pub(crate) struct Surface {
+pub struct Surface {
     svg: String,
     /// How wide it is.
     pub width: f64,
@@ -145,7 +148,7 @@ const ADVANCES: [u16; 95] = [
 const OTHER: u16 = 600;
 
 /// As much of a text of a size as there is room for.
-pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
+pub fn fitted(text: &str, size: f64, room: f64) -> String {
     let width = |text: &str| text_width(text, size) * WIDER;
     let mut cut = text.to_owned();
     while width(&cut) > room && cut.pop().is_some() {}
@@ -157,7 +160,7 @@ pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
 }
 
 /// About how wide `text` will be; a browser may have a wider font.
-pub(crate) fn text_width(text: &str, size: f64) -> f64 {
+pub fn text_width(text: &str, size: f64) -> f64 {
     let advance = |character: char| {
         let place = (character as usize).checked_sub(' ' as usize);
         place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(OTHER)
@@ -166,13 +169,15 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
 }
 
 /// Something that can be drawn.
-pub(crate) trait Draw {
+pub trait Draw: Debug {
+    /// Its height in points on a chart of this width.
     fn height(&self, width: f64) -> f64;
+    /// Draws it.
     fn draw(&self, on: &mut Surface);
 }
 
 /// Is a chart of this width for a phone?
-pub(crate) fn is_narrow(width: f64) -> bool {
+pub fn is_narrow(width: f64) -> bool {
     width < (WIDE + NARROW) / 2.0
 }
 

@@ -5,24 +5,29 @@
 //! for dark paper by value.
 
 mod of_runs;
-mod of_sittings;
 
-use blockmill_bench::sitting::Sitting;
 use blockmill_pipeline::record::RunRecord;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::Value;
 
 use crate::chart::{Chart, Key, palette};
+pub use of_runs::{inside, machine, runs, title};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// One self-contained page about benches and runs: one of them, or several.
+/// One self-contained page about runs: one of them, or several.
 #[must_use]
-pub fn html(sittings: &[Sitting], records: &[RunRecord]) -> String {
-    let title = match sittings {
-        [] => of_runs::title(records),
-        [first, ..] => of_sittings::title(first),
-    };
+pub fn html(records: &[RunRecord]) -> String {
+    let all = crate::format::counted(records.len() as u64, "run record");
+    let held = serde_json::json!({ "runs": records });
+    page(&title(records), &runs(records), &source(&all, ""), &held)
+}
+
+/// One self-contained page: its title, what it shows, where that comes from, and the records as
+/// JSON.
+#[must_use]
+pub fn page(title: &str, body: &Markup, source: &Markup, records: &Value) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -33,12 +38,9 @@ pub fn html(sittings: &[Sitting], records: &[RunRecord]) -> String {
                 style { (PreEscaped(STYLE)) (PreEscaped(colours())) }
             }
             body {
-                @for sitting in sittings { (of_sittings::sitting(sitting)) }
-                @if sittings.is_empty() || !records.is_empty() { (of_runs::runs(records)) }
-                (source(sittings, records))
-                script type="application/json" id="records" {
-                    (PreEscaped(embedded(sittings, records)))
-                }
+                (body)
+                (source)
+                script type="application/json" id="records" { (PreEscaped(embedded(records))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -47,7 +49,8 @@ pub fn html(sittings: &[Sitting], records: &[RunRecord]) -> String {
 }
 
 /// A chart with what the script needs to show values and to hide lines.
-fn figure(chart: &Chart) -> Markup {
+#[must_use]
+pub fn figure(chart: &Chart) -> Markup {
     let [wide, narrow] = chart.drawings();
     let hide = chart.has_lines() && chart.keys().len() > 1;
     html! {
@@ -69,7 +72,9 @@ fn figure(chart: &Chart) -> Markup {
     }
 }
 
-fn figures(charts: &[Option<Chart>]) -> Markup {
+/// The charts that there are.
+#[must_use]
+pub fn figures(charts: &[Option<Chart>]) -> Markup {
     html! { @for chart in charts.iter().flatten() { (figure(chart)) } }
 }
 
@@ -101,41 +106,38 @@ fn colours() -> String {
     )
 }
 
-/// Where the figures come from.
-fn source(sittings: &[Sitting], records: &[RunRecord]) -> Markup {
-    let runs: usize = sittings.iter().flat_map(|s| &s.contests).map(|c| c.runs.len()).sum();
-    let all = crate::format::counted((runs + records.len()) as u64, "run record");
+/// Where the figures come from: `records` is how many there are, `without` what the page leaves out
+/// of them.
+#[must_use]
+pub fn source(records: &str, without: &str) -> Markup {
     html! {
         h2 { "Records" }
         p.faint {
-            "Everything above is drawn from " (all)
+            "Everything above is drawn from " (records)
             ", which this page holds as JSON in the element "
-            code { "#records" } @if runs > 0 { " (of contests without their series)" } "."
+            code { "#records" } (without) "."
         }
     }
 }
 
-/// Everything as JSON that cannot end the script element that holds it: `<` occurs in JSON only
-/// inside of strings, where it may be written as an escape.
-fn embedded(sittings: &[Sitting], records: &[RunRecord]) -> String {
-    let mut sittings = sittings.to_vec();
-    for run in sittings.iter_mut().flat_map(|s| &mut s.contests).flat_map(|c| &mut c.runs) {
-        run.record.series.clear();
-    }
-    let all = serde_json::json!({ "sittings": sittings, "runs": records });
-    all.to_string().replace('<', "\\u003c")
+/// Records as JSON that cannot end the script element that holds it: `<` occurs in JSON only inside
+/// of strings, where it may be written as an escape.
+fn embedded(records: &Value) -> String {
+    records.to_string().replace('<', "\\u003c")
 }
 
 /// Names and values.
-fn list<'a>(entries: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+pub fn list<'a>(entries: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
     html! { dl { @for (name, value) in entries { dt { (name) } dd { (value) } } } }
 }
 
 /// Figures that matter most.
-fn cards<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+pub fn cards<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
     html! { div.cards { @for (name, value) in all { div.card { (name) b { (value) } } } } }
 }
 
+#[cfg(test)]
+mod browser;
 #[cfg(test)]
 mod in_chromium;
 #[cfg(test)]

@@ -12,7 +12,8 @@ use crate::{block_files, compare, executed, format, summary};
 use crate::{functions as function_table, slowest, stages as stage_table};
 
 /// What the page is about, in one line.
-pub(super) fn title(records: &[RunRecord]) -> String {
+#[must_use]
+pub fn title(records: &[RunRecord]) -> String {
     let Some(first) = records.first() else { return "blockmill: no runs".to_owned() };
     let chain = [first.data.chain.as_str(), first.data.format.as_str()].join(" ");
     let what = match records.len() {
@@ -24,7 +25,8 @@ pub(super) fn title(records: &[RunRecord]) -> String {
 }
 
 /// Everything about the runs.
-pub(super) fn runs(records: &[RunRecord]) -> Markup {
+#[must_use]
+pub fn runs(records: &[RunRecord]) -> Markup {
     let curves = [
         Chart::speed(records),
         Chart::accumulated(records),
@@ -141,7 +143,8 @@ fn stages(records: &[RunRecord]) -> Markup {
 }
 
 /// Where the time of one run went.
-pub(super) fn inside(record: &RunRecord) -> [Option<Chart>; 3] {
+#[must_use]
+pub fn inside(record: &RunRecord) -> [Option<Chart>; 3] {
     [Chart::stages(record), Chart::threads(record), Chart::busy_over_time(record)]
 }
 
@@ -236,7 +239,8 @@ fn data(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 /// What is known about a machine.
-pub(super) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
+#[must_use]
+pub fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let mut entries = vec![("CPU", machine.cpu.clone())];
     entries.push(("cores", format::count(u64::from(machine.cores))));
     if machine.memory_bytes > 0 {

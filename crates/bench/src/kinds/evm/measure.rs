@@ -49,7 +49,7 @@ pub fn once(job: &Job, fork: Fork) -> Result<RunRecord> {
     for at in 0..plan.programs.len() {
         took.push(program(&plan, at, samples, &mut machine)?);
     }
-    let mut record = RunRecord::new(blockmill_program::this(), "");
+    let mut record = RunRecord::new(blockmill_cli::program::this(), "");
     tell(&plan, &took, &mut record);
     record.take_usage();
     Ok(record)

@@ -130,7 +130,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         false => import_found_by(&mut finder, &files, &options, &job.folder, |_| {}),
     };
     let mut record =
-        record::of(&run, &outcome, &files, &options, blockmill_program::this(), &job.label);
+        record::of(&run, &outcome, &files, &options, blockmill_cli::program::this(), &job.label);
     outcome?;
     record.options.extend(baselines::recorded(&bitcoin_index::OPTIONS, &job.with));
     record.facts.count("from_memory", finder.counts.from_memory);

@@ -168,7 +168,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     };
     let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
     let mut record =
-        record::of(&run, &outcome, &archive, &options, blockmill_program::this(), &job.label);
+        record::of(&run, &outcome, &archive, &options, blockmill_cli::program::this(), &job.label);
     drop(sink);
     outcome?;
     if let Some(setup) = run.setup {

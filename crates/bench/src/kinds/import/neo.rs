@@ -71,7 +71,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let mut sink = Sink::Ledger(Box::new(ledger));
     let (run, outcome) = import(&dumps, &options, &mut sink, |_| {});
     let mut record =
-        record::of(&run, &outcome, &dumps, &options, blockmill_program::this(), &job.label);
+        record::of(&run, &outcome, &dumps, &options, blockmill_cli::program::this(), &job.label);
     outcome?;
     if let (true, Sink::Ledger(ledger)) = (job.parsed("digest")?, &sink) {
         let digest = ledger.digest(state_root)?.map(|byte| format!("{byte:02x}")).concat();

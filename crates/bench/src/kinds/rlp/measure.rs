@@ -56,7 +56,7 @@ pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> RunRecord {
     let page_faults = faults as f64 / (sampling.samples as f64 * iterations as f64);
 
     let Counted { allocations, bytes } = counting::count(|| (0..COUNTED).for_each(|_| operation()));
-    let mut record = RunRecord::new(blockmill_program::this(), "");
+    let mut record = RunRecord::new(blockmill_cli::program::this(), "");
     let series = Series::new(SAMPLE).measured(TIME_NS, "ns", samples_ns);
     let median = series.column(TIME_NS).and_then(|column| column.percentiles);
     record.facts.set(TIME_NS, median.unwrap_or_default().p50);

@@ -71,7 +71,7 @@ impl Kind for Signing {
             let wall = pools.measure(&work(batches), &with)?;
             samples.push(wall.as_nanos() as f64 / signatures);
         }
-        let mut record = RunRecord::new(blockmill_program::this(), "");
+        let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         let series = Series::new(SAMPLE).measured(TIME_NS, "ns", samples);
         let median = series.column(TIME_NS).and_then(|column| column.percentiles);
         record.facts.set(TIME_NS, median.unwrap_or_default().p50);

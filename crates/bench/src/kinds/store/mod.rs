@@ -69,7 +69,7 @@ impl Kind for Tables {
             None => in_table(&job.folder, memory, work),
         }
         .map_err(|error| anyhow!(error))?;
-        let mut record = RunRecord::new(blockmill_program::this(), "");
+        let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         record.facts.set(TIME_NS, measured.nanoseconds());
         more.iter().for_each(|(name, value)| record.facts.set(name, *value));
         record.facts.count("operations", measured.operations);

@@ -1,0 +1,61 @@
+//! `bench --instructions`: operations counted in instructions, which no load changes.
+
+use super::args::Bench;
+use super::tell;
+use crate::definition::Definition;
+use crate::instructions;
+use crate::scratch::Scratch;
+use crate::shape::Shape;
+use anyhow::{Context, Result, ensure};
+use blockmill_cli::answer::Answer;
+use blockmill_cli::program;
+use blockmill_pipeline::disk::replace_file;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// One compiler makes the same of the same source; more than this, as a share, is another source.
+/// What a vector takes that grows differs with what stands on the heap: the same program was found
+/// to take 5,530, 5,570 and 5,595 instructions for a header.
+const ALLOWED: f64 = 0.03;
+
+/// Counts the operations of `definitions`, beside those that are on record.
+pub fn count(args: &Bench, definitions: &[(Definition, Shape)], json: bool) -> Result<Answer> {
+    let bench = std::env::current_exe().context("cannot find this program")?;
+    let scratch = Scratch::claim(args.scratch.as_deref())?;
+    let mut counts = vec![];
+    for (definition, _) in definitions {
+        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut tell)?);
+    }
+    let record = args.benchmarks.join("record/instructions.csv");
+    let (text, recorded) = match fs::read_to_string(&record) {
+        Ok(text) => {
+            let read = instructions::from_csv(&text);
+            let read = read.with_context(|| record.display().to_string())?;
+            (text, read)
+        }
+        Err(_) => (String::new(), vec![]),
+    };
+    let compiler = program::compiler();
+    let others: Vec<_> = recorded.iter().map(|section| section.compiler.clone()).collect();
+    let recorded = recorded.into_iter().find(|section| section.compiler == compiler);
+    let alike = recorded.is_some();
+    let recorded = recorded.unwrap_or_default();
+    let path = args.out.join("instructions.csv");
+    replace_file(&path, instructions::to_csv(compiler, &counts, &text).as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let rows: BTreeMap<&str, u64> =
+        counts.iter().map(|count| (count.name.as_str(), count.instructions)).collect();
+    let table = instructions::to_table(&counts, &recorded);
+    let answer = Answer::results(&rows, &table, &[path], json)?;
+    if !alike {
+        let expected = others.join("; of ");
+        tell(&format!(
+            "the counts on record are of another compiler: of {expected}, not {compiler}"
+        ));
+    }
+    if args.check.is_some() && alike {
+        let grown = instructions::grown(&counts, &recorded, ALLOWED);
+        ensure!(grown.is_empty(), "more instructions than on record: {}", grown.join("; "));
+    }
+    Ok(answer)
+}

@@ -1,0 +1,147 @@
+//! Ratio charts: a dot with its interval for each comparison, on a logarithmic scale around 1, and
+//! the noise as a band.
+
+use crate::report::comparison::{Comparison, Outcome};
+use blockmill_report::chart::axis::Axis;
+use blockmill_report::chart::bars::Rows;
+use blockmill_report::chart::palette::{
+    AXIS, BETTER, FAINT, GRID, Ink, NEITHER, NOISE, TEXT, WORSE,
+};
+use blockmill_report::chart::surface::{Draw, Hold, Surface, is_narrow};
+use blockmill_report::format::{percent_of_noise, times};
+
+/// Height of the scale below the rows, and of the space above them.
+const FOOT: f64 = 46.0;
+const TOP: f64 = 24.0;
+const SMALL: f64 = 13.0;
+
+/// One comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct Ratio {
+    pub name: String,
+    pub found: Comparison,
+}
+
+/// Comparisons on one scale.
+#[derive(Clone, Debug)]
+pub(crate) struct RatioChart {
+    pub rows: Vec<Ratio>,
+    /// What is left of 1, and what is right of it.
+    pub sides: (&'static str, &'static str),
+    /// Are all of one contest, so that one noise holds for them?
+    pub one_contest: bool,
+}
+
+impl RatioChart {
+    fn axis(&self, width: f64) -> Axis {
+        let ends = self.rows.iter().flat_map(|row| [row.found.gain, row.found.low, row.found.high]);
+        let ends = ends.filter(|end| end.is_finite() && *end > 0.0);
+        let (min, max) = ends.fold((1.0f64, 1.0f64), |(min, max), v| (min.min(v), max.max(v)));
+        let noise = self.noise();
+        Axis::of_ratios(
+            min.min(1.0 / (1.0 + noise)),
+            max.max(1.0 + noise),
+            if is_narrow(width) { 4 } else { 8 },
+        )
+    }
+
+    /// The largest noise of the rows; 0 where it is not known, and where each has its own.
+    fn noise(&self) -> f64 {
+        if !self.one_contest {
+            return 0.0;
+        }
+        let all = self.rows.iter().map(|row| row.found.noise);
+        all.filter(|noise| noise.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// What the band means.
+    fn band(&self) -> String {
+        match self.noise() {
+            noise if noise > 0.0 => {
+                format!("grey band: noise of this machine, {}", percent_of_noise(noise))
+            }
+            _ if !self.one_contest => "each contest has a noise of its own".to_owned(),
+            _ => "the noise of this machine is not known".to_owned(),
+        }
+    }
+}
+
+impl Draw for RatioChart {
+    fn height(&self, width: f64) -> f64 {
+        TOP + Rows::height(width) * self.rows.len() as f64 + FOOT
+    }
+
+    fn draw(&self, on: &mut Surface) {
+        let texts: Vec<String> = self.rows.iter().map(text).collect();
+        let names = self.rows.iter().map(|row| row.name.as_str());
+        let rows = Rows::of(on.width, names.zip(texts.iter().map(String::as_str)));
+        let axis = self.axis(on.width);
+        let place = |value: f64| rows.left + axis.place(value) * (rows.right - rows.left);
+        on.top += TOP;
+        let bottom = Rows::height(on.width) * self.rows.len() as f64;
+        let noise = self.noise();
+        on.tipped(&self.band(), |on| {
+            on.block((place(1.0 / (1.0 + noise)), 0.0), (place(1.0 + noise), bottom), NOISE, 1.0);
+        });
+        for (value, text) in &axis.ticks {
+            on.line(&[(place(*value), 0.0), (place(*value), bottom)], GRID, 1.0);
+            on.text(
+                &format!("{text}x"),
+                (place(*value), bottom + 15.0),
+                SMALL,
+                FAINT,
+                Hold::Middle,
+            );
+        }
+        on.line(&[(place(1.0), 0.0), (place(1.0), bottom)], AXIS, 1.5);
+        let (worse, better) = self.sides;
+        on.text(&format!("\u{2190} {worse}"), (rows.left, -11.0), SMALL, FAINT, Hold::Left);
+        on.text(&format!("{better} \u{2192}"), (rows.right, -11.0), SMALL, FAINT, Hold::Right);
+        on.text(&self.band(), (rows.left, bottom + 34.0), SMALL, FAINT, Hold::Left);
+        for (at, (row, text)) in self.rows.iter().zip(&texts).enumerate() {
+            let y = rows.begin(on, at, &row.name, text);
+            row.draw(on, &place, y);
+        }
+        on.top -= TOP;
+    }
+}
+
+fn text(row: &Ratio) -> String {
+    let found = &row.found;
+    match found.outcome {
+        Outcome::Better | Outcome::Worse => found.words(),
+        Outcome::Same => found.verdict().to_owned(),
+        Outcome::Unknown => format!("{}x ({})", times(found.gain), found.verdict()),
+    }
+}
+
+impl Ratio {
+    fn draw(&self, on: &mut Surface, place: &impl Fn(f64) -> f64, y: f64) {
+        let found = &self.found;
+        let ink: Ink = match found.outcome {
+            Outcome::Better => BETTER,
+            Outcome::Worse => WORSE,
+            Outcome::Same => NEITHER,
+            Outcome::Unknown => TEXT,
+        };
+        let tip =
+            format!("{}: {} ({}): {}", self.name, found.words(), found.sure(), found.verdict());
+        on.tipped(&tip, |on| {
+            // a wide one without colour, for the pointer
+            on.block(
+                (place(found.gain) - 14.0, y - 14.0),
+                (place(found.gain) + 14.0, y + 14.0),
+                ink,
+                0.0,
+            );
+            if found.interval().is_some() {
+                let (low, high) = (place(found.low), place(found.high));
+                on.line(&[(low, y), (high, y)], ink, 3.0);
+                for end in [low, high] {
+                    on.line(&[(end, y - 5.0), (end, y + 5.0)], ink, 2.0);
+                }
+            }
+            on.dot((place(found.gain), y), 5.5, ink, 1.0);
+        });
+    }
+}

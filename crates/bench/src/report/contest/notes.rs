@@ -1,0 +1,94 @@
+//! What must be known to read the figures of a contest.
+
+use super::{name, swept};
+use crate::contest::BASELINE;
+use crate::findings::Contest;
+use crate::report::fact::{exponent, words};
+use blockmill_report::format::{self, percent_of_noise};
+use blockmill_report::runs::shell;
+
+/// Sentences below the table.
+pub(crate) fn notes(contest: &Contest) -> Vec<String> {
+    let mut notes = vec![];
+    if !contest.command.is_empty() {
+        notes.push(format!("Again: {}", shell(&contest.command)));
+    }
+    let described = contest.contestants.iter().filter(|one| !one.about.is_empty());
+    notes.extend(described.map(|one| format!("{}: {}", one.label, one.about)));
+    notes.extend(growth(contest));
+    notes.push(noise(contest));
+    notes.push(runs(contest));
+    notes.extend(contest.left_out.iter().map(|why| format!("Left out: {why}")));
+    if let Some(typical) = contest.typical(BASELINE).filter(|run| !run.answers().is_empty()) {
+        let answers =
+            typical.answers().into_keys().collect::<Vec<_>>().join(", ").replace('_', " ");
+        let whose =
+            if swept(contest, BASELINE).is_some() { "Runs of one value" } else { "All runs" };
+        notes.push(format!("{whose} found the same: {answers}."));
+    }
+    notes
+}
+
+/// Why the figures should not be relied upon, if they should not.
+pub(crate) fn caution(contest: &Contest) -> Option<String> {
+    let (disturbed, all) = contest.disturbed();
+    (disturbed * 2 > all).then(|| {
+        format!(
+            "Others used the machine during {disturbed} of {all} runs: what is said here holds for \
+             a busy machine. Measure again on a quiet one."
+        )
+    })
+}
+
+fn growth(contest: &Contest) -> Vec<String> {
+    let setting = contest.shape.trim_start_matches("sweep ");
+    let of = |(program, figure): (Option<&str>, &String)| {
+        let exponent = exponent(&contest.growth(program, figure)?);
+        let whose = program.map_or(String::new(), |peer| format!(" of {peer}"));
+        Some(format!("{}{whose} grows as {setting} to the power of {exponent}.", words(figure)))
+    };
+    let programs = contest.programs();
+    let all = programs.iter().flat_map(|one| contest.compare.iter().map(|figure| (*one, figure)));
+    all.filter_map(of).collect()
+}
+
+fn noise(contest: &Contest) -> String {
+    let noise = contest.noise(contest.figure());
+    let name = name(contest, BASELINE);
+    match noise.is_finite() {
+        true => format!(
+            "Noise: {name} beside itself differs by up to {} (95 %); no smaller difference is \
+             called one.",
+            percent_of_noise(noise)
+        ),
+        false => format!("Noise: not known, there are too few pairs of {name} beside itself."),
+    }
+}
+
+fn runs(contest: &Contest) -> String {
+    let (disturbed, all) = contest.disturbed();
+    let all = format::counted(all as u64, "run");
+    let how = format!(
+        "{all}, each in a process of its own; the order is drawn, then reversed (A B B A); ratios \
+         are medians of pairs."
+    );
+    match disturbed {
+        0 => format!("{how} None was disturbed by others."),
+        some => format!(
+            "{how} Disturbed by others: {}; such runs are repeated as far as the budget goes, and \
+             count only where there are too few without.",
+            format::counted(some as u64, "run")
+        ),
+    }
+}
+
+/// What others have published about the same thing: questions and answers.
+pub(crate) fn reference(contest: &Contest) -> Vec<(&'static str, String)> {
+    let Some(reference) = &contest.reference else { return vec![] };
+    vec![
+        ("Published by", reference.who.clone()),
+        ("They measured", reference.measured.clone()),
+        ("We measure", contest.about.clone()),
+        ("Why it differs", reference.differs.clone()),
+    ]
+}

@@ -1,0 +1,111 @@
+//! The operations of a contest that has many: each with its time, its gas, and beside every peer,
+//! what is slowest for its gas first.
+
+use super::name;
+use crate::contest::{AGAIN, BASELINE};
+use crate::findings::Contest;
+use crate::report::comparison::Comparison;
+use crate::report::fact::{Unit, words};
+use blockmill_pipeline::record::MGAS_PER_S;
+use blockmill_report::format::{self, NONE, percent_of_noise};
+use blockmill_report::table::{Cell, Table};
+
+/// Of more operations only so many are in the table.
+const MOST: usize = 250;
+/// Of several one behind the other fewer: there are tens of thousands.
+const MOST_TOGETHER: usize = 40;
+/// What stands between operations that are executed one behind the other.
+const BEHIND: &str = " + ";
+
+/// An operation: its name, and million gas in a second.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Operation {
+    pub name: String,
+    pub mgas: f64,
+}
+
+impl Operation {
+    /// The two that it is, one behind the other; none of one, or of more.
+    pub fn pair(&self) -> Option<(&str, &str)> {
+        self.name.split_once(BEHIND).filter(|(_, second)| !second.contains(BEHIND))
+    }
+
+    fn fact(&self, fact: &str) -> String {
+        format!("{}.{fact}", self.name)
+    }
+}
+
+/// Those that the baseline tells, the slowest for its gas first; last those that take too little
+/// time to be told. None of most contests.
+pub(crate) fn operations(contest: &Contest) -> Vec<Operation> {
+    // steps of other contests may have a speed of their own, too
+    let is_of_operations = contest.compare.first().is_some_and(|fact| fact == MGAS_PER_S);
+    let Some(typical) = contest.typical(BASELINE).filter(|_| is_of_operations) else {
+        return vec![];
+    };
+    let told = typical.facts.iter().filter_map(|(fact, _)| fact.rsplit_once('.'));
+    let told = told.filter(|(_, fact)| *fact == MGAS_PER_S).map(|(name, _)| name.to_owned());
+    let of = |name: String| {
+        let mgas = contest.median(BASELINE, &format!("{name}.{MGAS_PER_S}"));
+        Operation { name, mgas: mgas.unwrap_or(f64::INFINITY) }
+    };
+    let mut all: Vec<Operation> = told.map(of).collect();
+    all.sort_by(|a, b| a.mgas.total_cmp(&b.mgas));
+    all
+}
+
+/// Their table.
+pub(crate) fn operation_table(contest: &Contest) -> Option<Table> {
+    let all = operations(contest);
+    let together = all.first()?.name.contains(BEHIND);
+    let shown = &all[..all.len().min(if together { MOST_TOGETHER } else { MOST })];
+    let further: &[&str] =
+        if together { &[] } else { &["time_ns", "worst_ns", "gas", "program_mgas_per_s"] };
+    let peers: Vec<usize> = (AGAIN + 1..contest.contestants.len()).collect();
+    let mut table = Table::new(&["operation", &words(MGAS_PER_S)]);
+    table.heads.extend(further.iter().map(|fact| match *fact {
+        "worst_ns" => "slowest".to_owned(),
+        "program_mgas_per_s" => "whole program".to_owned(),
+        fact => words(fact),
+    }));
+    for peer in &peers {
+        table.heads.extend([name(contest, *peer), "we are".to_owned()]);
+    }
+    for operation in shown {
+        let speed = operation.fact(MGAS_PER_S);
+        let mut row = vec![Cell::from(operation.name.as_str()), of(contest, BASELINE, &speed)];
+        let noise = contest.noise(&speed);
+        row[1].small = noise.is_finite().then(|| format!("± {}", percent_of_noise(noise)));
+        row.extend(further.iter().map(|fact| of(contest, BASELINE, &operation.fact(fact))));
+        for peer in &peers {
+            row.push(of(contest, *peer, &speed));
+            let found = Comparison::of(contest, BASELINE, *peer, &speed);
+            row.push(found.map_or(NONE.into(), |found| {
+                let cell = Cell::from(found.words()).sorted(found.gain);
+                Cell { small: found.interval(), ..cell }
+            }));
+        }
+        table.rows.push(row);
+    }
+    if shown.len() < all.len() {
+        let (shown, all) = (format::count(shown.len() as u64), format::count(all.len() as u64));
+        table.notes.push(format!("The {shown} slowest of {all}; all are in the record."));
+    }
+    Some(table)
+}
+
+/// A contestant's fact, of times the slowest one; none where it takes too little time to be told.
+fn of(contest: &Contest, at: usize, fact: &str) -> Cell {
+    let show = |value: f64| match Unit::of(fact) {
+        Unit::PerSecond => format::rate(value),
+        unit => unit.show(value),
+    };
+    let value = match fact.ends_with(".worst_ns") {
+        false => contest.median(at, fact),
+        true => {
+            let all = contest.records(at).into_iter().map(|record| record.facts.of(fact));
+            all.reduce(f64::max).filter(|worst| *worst > 0.0)
+        }
+    };
+    value.map_or(NONE.into(), |value| Cell::from(show(value)).sorted(value))
+}

@@ -1,0 +1,240 @@
+//! Hand-made contests: what their tables, notes and headlines say.
+
+use super::*;
+use crate::definition::Reference;
+use crate::report::sample;
+use crate::shape::Contestant;
+
+fn ladder() -> Contest {
+    let mut contest =
+        sample::contest("ladder", &[("blockmill", 0.5), ("master", 1.0), ("mod1", 0.8)]);
+    contest.contestants[2].against = 2;
+    contest.contestants[3].against = 2;
+    contest
+}
+
+#[test]
+fn a_rung_is_compared_with_the_one_before_and_the_first() {
+    let text = contest_markdown(&ladder());
+    let lines: Vec<&str> = text.lines().collect();
+    let expected = "blockmill is 2.00 times as fast as master; the largest step is blockmill, 1.60 \
+                    times as fast. 95 % interval ";
+    assert!(lines[0].starts_with(expected), "{text}");
+    let row = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("| rung").contains("| against the one before | against the first | verdict |"));
+    assert!(row("| master | 1").contains("| - | - | - |"), "{text}");
+    let mod1 = row("| mod1 | 800 ms | ");
+    assert!(mod1.contains("1.25 times as fast (1.25..1.25, 16 pairs)"), "{text}");
+    assert!(mod1.contains("| **faster** |"), "{text}");
+    let default = row("| **blockmill** | 500 ms | ");
+    assert!(
+        default.contains("| 1.60 times as fast (") && default.contains("| 2.00 times as fast (")
+    );
+    assert!(lines.last().is_none_or(|line| line.is_empty()) && !text.contains("again |"), "{text}");
+}
+
+#[test]
+fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
+    let all =
+        [("blockmill", 1.0), ("write=single", 1.6), ("hash=one", 1.0), ("all turned back", 3.0)];
+    let mut contest =
+        sample::contest("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
+    contest.contestants[5].against = 4;
+    let text = contest_table(&contest, Colour::Off);
+    let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
+                    2 changes make no difference beyond the noise. 95 %";
+    assert!(text.starts_with(expected), "{text}");
+    let (back, on) = text.split_once("Turned on, from the plainest:").unwrap();
+    let row = |text: &str, name: &str| {
+        text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+    };
+    let slower = row(back, " write=single");
+    assert!(slower.contains("1.60 times as long") && slower.contains("slower"), "{text}");
+    assert!(row(back, " hash=one").contains("no difference"), "{text}");
+    let gained = row(on, " only write=batch");
+    assert!(gained.contains("1.50 times as fast") && gained.contains("faster"), "{text}");
+    assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
+
+    // one that left after a block
+    contest.runs.retain(|run| run.contestant != 3 || run.block == 1);
+    let text = contest_table(&contest, Colour::Off);
+    let expected = "which matters most; every change makes a difference (of 1 more there are too \
+                    few pairs). 95 %";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
+    let mut contest =
+        sample::contest("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
+    for peer in &mut contest.contestants[2..] {
+        peer.peer = Some(peer.label.clone());
+    }
+    contest.left_out = vec!["reth: needs cmake".into()];
+    contest.runs[3].disturbed = true;
+    let text = contest_markdown(&contest);
+    assert!(text.starts_with("blockmill is 20.0 times as fast as erigon, the best of 2 peers. "));
+    for expected in [
+        "| program | whole run | we are | verdict | CPU time | peak memory | runs |",
+        "| geth | 2.50 s | 25.0 times as fast (",
+        "- Left out: reth: needs cmake\n",
+        "72 runs, each in a process of its own",
+        "Disturbed by others: 1 run; such runs are repeated as far as",
+        "Disturbed by others: 1 of 72 runs.",
+        "- Noise: blockmill beside itself differs by up to 0.",
+        "- All runs found the same: tip hash, tip number.\n",
+        "| 3.75 s (25.0 times less) | 250 MB (25.0 times less) | 16 |",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_sweep_is_told_by_its_growth() {
+    let mut contest =
+        sample::contest("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
+    for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
+        contest.contestants[at].settings = [("headers".to_owned(), value.to_owned())].into();
+    }
+    for run in &mut contest.runs {
+        let blocks = [100, 100, 10, 1000][run.contestant];
+        run.record.result.tip_number = blocks;
+    }
+    let text = contest_markdown(&contest);
+    let expected = "The whole run grows with headers to the power of 1.00 ± 0.0";
+    assert!(text.starts_with(expected), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert!(rows[0].starts_with("| 10 | 100 ms | 10.0 ms | "), "{text}");
+    assert!(!text.contains("times as") && !text.contains("verdict"), "not the same work: {text}");
+    assert!(
+        rows[1].starts_with("| **100** | 1.00 s | 10.0 ms |") && rows[2].starts_with("| 1,000 | ")
+    );
+    assert!(text.contains("- whole run grows as headers to the power of 1.00"), "{text}");
+}
+
+#[test]
+fn in_a_sweep_we_are_beside_peers_at_each_value() {
+    let all = [("blockmill", 1.0), ("coins 1000", 2.0), ("core", 3.0), ("core, coins 1000", 20.0)];
+    let mut contest = sample::contest("sweep coins", &all);
+    contest.settings = [("coins".to_owned(), "10".to_owned())].into();
+    for at in [2, 4] {
+        contest.contestants[at].settings = [("coins".to_owned(), "1000".to_owned())].into();
+    }
+    for (at, against) in [(3, BASELINE), (4, 2)] {
+        contest.contestants[at].peer = Some("core".into());
+        contest.contestants[at].against = against;
+    }
+    for run in &mut contest.runs {
+        run.record.result.tip_number = [10, 10, 1000, 10, 1000][run.contestant];
+    }
+    let text = contest_markdown(&contest);
+    let expected = "The whole run grows with coins to the power of 0.15, from 10 to 1,000, where \
+                    blockmill is 10.0 times as fast as core. 95 % interval ";
+    assert!(text.starts_with(expected), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows[0].starts_with("| coins | whole run | we are | verdict | for one | "), "{text}");
+    assert!(rows[2].starts_with("| **10** | 1.00 s | - | - | 100 ms |"), "{text}");
+    assert!(rows[3].starts_with("| core, 10 | 3.00 s | 3.00 times as fast ("), "{text}");
+    assert!(rows[4].starts_with("| 1,000 | 2.00 s | - | - | 2.00 ms |"), "{text}");
+    assert!(rows[5].starts_with("| core, 1,000 | 20.0 s | 10.0 times as fast ("), "{text}");
+    assert!(text.contains("- whole run of core grows as coins to the power of 0.41"), "{text}");
+}
+
+#[test]
+fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
+    let mut contest = sample::contest("alone", &[("blockmill", 1.0)]);
+    contest.compare = vec!["time_ns".into(), "allocations".into()];
+    for run in &mut contest.runs {
+        run.record.facts = Default::default();
+        run.record.facts.set("time_ns", 85.0);
+        run.record.facts.set("allocations", 0.0);
+    }
+    let text = contest_markdown(&contest);
+    assert!(
+        text.starts_with("blockmill: one operation 85.0 ns. Noise here and now: 0.0 %."),
+        "{text}"
+    );
+    assert!(text.contains("| **blockmill** | 85.0 ns | 0 | 16 |"), "{text}");
+    assert!(!text.contains("memory"), "{text}");
+}
+
+#[test]
+fn a_contest_of_nothing_is_shown_without_a_panic() {
+    let mut contest = Contest { shape: "ladder".into(), ..Contest::default() };
+    for shape in ["alone", "ladder", "ablation", "peers", "revisions", "sweep x", "else"] {
+        contest.shape = shape.into();
+        contest.contestants = vec![];
+        contest_markdown(&contest);
+        contest.contestants = vec![Contestant::default(); 3];
+        contest_markdown(&contest);
+        assert!(notes(&contest)[0].starts_with("Noise: not known"), "{shape}");
+    }
+}
+
+#[test]
+fn a_published_measurement_stands_beside_ours() {
+    let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
+    let contest = Contest { reference: Some(reference), ..ladder() };
+    let told: Vec<String> = super::reference(&contest).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
+}
+
+/// A contest with operations, and a peer.
+fn machine(operations: &[(&str, f64)]) -> Contest {
+    let mut contest = sample::contest("peers", &[("blockmill", 1.0), ("geth-evm", 2.0)]);
+    contest.contestants[2].peer = Some("geth-evm".into());
+    contest.compare = vec!["mgas_per_s".into()];
+    for run in &mut contest.runs {
+        let wall_s = run.record.wall_s();
+        run.record.facts.set("mgas_per_s", 100.0 / wall_s);
+        for (name, mgas) in operations {
+            run.record.facts.set(&format!("{name}.mgas_per_s"), mgas / wall_s);
+            if !name.contains(" + ") {
+                run.record.facts.set(&format!("{name}.time_ns"), wall_s * 3.0);
+                run.record.facts.set(&format!("{name}.worst_ns"), wall_s * 4.0);
+                run.record.facts.set(&format!("{name}.gas"), 8.0);
+                run.record.facts.set(&format!("{name}.program_mgas_per_s"), 50.0 / wall_s);
+            }
+        }
+    }
+    contest
+}
+
+#[test]
+fn operations_are_told_with_the_slowest_for_its_gas_first() {
+    let text = contest_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" ns | ")).collect();
+    let names: Vec<_> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    assert_eq!(names, ["MULMOD", "ADD", "PC"], "{text}");
+    assert!(
+        text.contains("| operation | Mgas a second | one operation | slowest | gas |"),
+        "{text}"
+    );
+    assert!(rows[0].contains("| 90.0 (± "), "{text}");
+    assert!(rows[0].contains("| 3.00 ns | 4.00 ns | 8 | 50.0 |"), "{text}");
+    assert!(rows[0].contains("| 45.0 | 2.00 times as fast ("), "{text}");
+    assert!(rows[2].contains("| PC | - |"), "no time, no speed: {text}");
+    assert!(!contest_markdown(&ladder()).contains("for their gas"), "none of other contests");
+    let mut import = machine(&[("100", 900.0), ("200", 90.0)]);
+    import.compare = vec!["wall_s".into()];
+    assert!(!contest_markdown(&import).contains("for their gas"), "steps are no operations");
+}
+
+#[test]
+fn of_many_pairs_the_slowest_are_told() {
+    let names: Vec<String> =
+        (0..9u8).flat_map(|a| (0..9u8).map(move |b| format!("OP{a} + OP{b}"))).collect();
+    let pairs: Vec<(&str, f64)> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), 900.0 - at as f64)).collect();
+    let text = contest_markdown(&machine(&pairs));
+    assert!(text.contains("The 40 slowest of 81; all are in the record."), "{text}");
+    let first = text.lines().find(|line| line.starts_with("| OP")).unwrap();
+    assert!(first.starts_with("| OP8 + OP8 | 820 (± "), "{text}");
+    let chart = crate::report::chart::findings(&machine(&pairs)).pop().unwrap().1;
+    let [wide, narrow] = chart.drawings();
+    assert!(wide.contains("<title>OP8, OP8: below ") && narrow.contains("rows: executed first"));
+    assert!(
+        crate::report::chart::findings(&machine(&[("ADD", 1.0)])).len() == 1,
+        "no pairs, no map"
+    );
+}

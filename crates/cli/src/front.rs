@@ -1,0 +1,105 @@
+//! From the arguments of a process to its exit code: the part that both programs share.
+
+use crate::answer::Answer;
+use crate::args::General;
+use crate::{config, log, print, stop};
+use anyhow::Result;
+use blockmill_pipeline::Cancel;
+use blockmill_platform::heap;
+use blockmill_verdict::{FaultReport, Status};
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+use std::hint::black_box;
+use std::process::ExitCode;
+
+/// Bytes of stack that the first thread takes at once.
+const STACK: usize = 384 << 10;
+
+/// The command line of a program.
+pub trait CommandLine: Parser {
+    /// The name, in answers and in the config file, of what the program does without the name of a
+    /// command; empty if it always needs one.
+    const UNNAMED: &'static str;
+
+    /// The flags that every command has.
+    fn general(&self) -> &General;
+
+    /// What is left when a signal comes before the command has begun.
+    fn leaves(&self) -> &'static str {
+        "nothing was written"
+    }
+
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Returns what ended the command; its kind gives the exit code.
+    fn run(&mut self, cancel: Cancel) -> Result<Answer>;
+}
+
+/// Runs a program with the arguments of this process. The first thread of the process calls it.
+#[must_use]
+pub fn main<C: CommandLine>() -> ExitCode {
+    heap::when_exhausted(stop::end_without_memory);
+    stop::watch_threads();
+    take_stack();
+    blockmill_pipeline::disk::report_file_size_limit();
+    blockmill_platform::open_files::allow_most();
+    blockmill_ethereum::stored::register();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // known before the command line is understood, as it may never be
+    let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let (name, answer) = match config::with_config(args, C::command(), C::UNNAMED) {
+        Ok(args) => answer::<C>(args),
+        Err(error) => (String::new(), Answer::failed(&error)),
+    };
+    answer.tell(&name, json);
+    print::ended((&answer).into())
+}
+
+/// Has the system give this thread as much stack as it may need. It grows page by page otherwise,
+/// and where a limit of memory does not let it, a signal ends the process without a word.
+#[inline(never)]
+fn take_stack() {
+    black_box([0u8; STACK]);
+}
+
+/// The name of the command that `args` ask for, and how it ended.
+fn answer<C: CommandLine>(args: Vec<OsString>) -> (String, Answer) {
+    let parsed = C::command().try_get_matches_from(args).and_then(|matches| {
+        let name = matches.subcommand_name().unwrap_or(C::UNNAMED).to_owned();
+        Ok((name, C::from_arg_matches(&matches)?))
+    });
+    match parsed {
+        Ok((name, mut line)) => {
+            let logged = line.general().log.as_deref().map_or(Ok(()), log::to);
+            let ready = logged.and_then(|()| {
+                stop::leaves(line.leaves());
+                stop::on_signal(&name, line.general().json)
+            });
+            let answer = ready
+                .and_then(|()| line.run(stop::cancel()))
+                .unwrap_or_else(|error| Answer::failed(&error));
+            let answer = if stop::was_asked() { stop::answer(answer) } else { answer };
+            let answer = stop::without_room(answer);
+            (name, answer)
+        }
+        Err(error) => (String::new(), not_understood(&error)),
+    }
+}
+
+/// Prints the help that was asked for, or says what is wrong with the command line.
+fn not_understood(error: &clap::Error) -> Answer {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        print::parser(error);
+        return Answer::ok();
+    }
+    usage(error)
+}
+
+/// Says what is wrong with the command line.
+pub(crate) fn usage(error: &clap::Error) -> Answer {
+    let text = error.render().to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Usage) }
+}
