@@ -70,7 +70,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "blockmill-testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 25] = [
+const IMPORTS: [(&str, &[&str]); 24] = [
     ("platform", &[]),
     ("verdict", &[]),
     ("rlp", &["hashes"]),
@@ -171,27 +171,6 @@ const IMPORTS: [(&str, &[&str]); 25] = [
             "generate",
             "report",
             "monitor",
-        ],
-    ),
-    (
-        "bench",
-        &[
-            "platform",
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-            "export",
-            "generate",
-            "report",
-            "cli",
         ],
     ),
     // the laboratory: nothing may import it
