@@ -148,13 +148,13 @@ impl Chart {
     }
 
     /// Without title and keys, wide and for a phone.
-    pub(crate) fn drawings(&self) -> [String; 2] {
+    pub fn drawings(&self) -> [String; 2] {
         [WIDE, NARROW].map(|width| surface::svg(self.body(), width, (0.0, &|_| {})))
     }
 
     /// What the page's script needs to show values under the pointer: the lines and their places in
     /// both drawings. None for others, which have their texts in them.
-    pub(crate) fn hover(&self) -> Option<Value> {
+    pub fn hover(&self) -> Option<Value> {
         let Body::Lines(chart) = &self.body else { return None };
         let frames = [WIDE, NARROW].map(|width| chart.frames(width));
         let panel = |(at, panel): (usize, &lines::Panel)| {
