@@ -1,8 +1,7 @@
 //! Every optimisation of the import, as a named option (see [`blockmill_pipeline::options`]).
 
 use crate::durable::LogValues;
-use crate::execute::evm::{MachineKeccak, MachineOptions};
-use crate::execute::speculation::Speculate;
+use crate::execute::{evm::MachineKeccak, evm::MachineOptions, speculation::Speculate};
 use crate::state::{DiskOptions, FlatStore, HAS_ROCKSDB, RocksDbOptions, StateKind, TrieHashers};
 use blockmill_hashes::ManyKeccak;
 pub use blockmill_pipeline::options::NamedOption;

@@ -2,8 +2,8 @@
 //! `docs/formats/segment.md`.
 //!
 //! A store states the hash of each block, and every piece of it has a checksum. It does not say how
-//! its receipts are encoded: they are as in the archive that they came from. Each list shows it, and
-//! a chunk ends where the encoding changes.
+//! its receipts are encoded: they are as in the archive that they came from. Each list shows it,
+//! and a chunk ends where the encoding changes.
 
 use std::fmt;
 use std::fs::{File, TryLockError};

@@ -145,9 +145,9 @@ impl ManySha256 {
         self.double_each(headers, out);
     }
 
-    /// Writes to `out[i]` the digest of a message that is `state` so far and ends with `messages[i]`,
-    /// whole blocks that contain the padding and the length: hashes whose first blocks are the same
-    /// for all.
+    /// Writes to `out[i]` the digest of a message that is `state` so far and ends with
+    /// `messages[i]`, whole blocks that contain the padding and the length: hashes whose first
+    /// blocks are the same for all.
     ///
     /// # Panics
     /// When `out` has not as many places as there are messages.

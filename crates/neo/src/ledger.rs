@@ -27,7 +27,7 @@ use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
 use crate::types::UInt256;
 use blockmill_hashes::ManySha256;
-use blockmill_store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
+use blockmill_store::{ChainStore, CommitPart, Opening, Table, TableOptions, TableReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,7 +127,7 @@ impl Ledger {
             _ => wants_history,
         };
         let mut history = None;
-        let tables = |opening: &mut blockmill_store::Opening| -> blockmill_store::Result<([Table; 7], UndoLog)> {
+        let tables = |opening: &mut Opening| -> blockmill_store::Result<([Table; 7], UndoLog)> {
             let undo = UndoLog::open(opening)?;
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             history = if keeps_history { Some(table(HISTORY)?) } else { None };

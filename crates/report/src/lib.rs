@@ -2,8 +2,8 @@
 //!
 //! Everything here is drawn from [`blockmill_pipeline::record::RunRecord`]s and from nothing else.
 //! Text of a record is data: it is escaped in markdown, SVG and HTML, and its control characters
-//! never reach a terminal. The parts of tables, charts and pages are public: the crate `bench` draws
-//! its comparisons with them.
+//! never reach a terminal. The parts of tables, charts and pages are public: the crate `bench`
+//! draws its comparisons with them.
 
 mod block_files;
 pub mod chart;

@@ -2,7 +2,8 @@
 //!
 //! * [`Pages`] keep values in pages that are found by the references of the trie's nodes in memory,
 //!   as a part of a store.
-//! * A [`PageStore`] is a store of pages alone, with a log of what changed since the last checkpoint.
+//! * A [`PageStore`] is a store of pages alone, with a log of what changed since the last
+//!   checkpoint.
 
 mod page_store;
 mod pages;

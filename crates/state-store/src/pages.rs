@@ -185,8 +185,8 @@ fn lost(at: u32) -> Error {
 
 /// Pages of a [`blockmill_store::Store`]; see the module text.
 ///
-/// Changes are in memory. [`blockmill_store::Store::commit`] makes a checkpoint of them; those after the last
-/// one are lost when the process ends, unless a log of the caller's has them.
+/// Changes are in memory. [`blockmill_store::Store::commit`] makes a checkpoint of them; those
+/// after the last one are lost when the process ends, unless a log of the caller's has them.
 pub struct Pages {
     pub(crate) folder: Arc<Folder>,
     name: String,

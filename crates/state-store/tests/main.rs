@@ -1,5 +1,5 @@
-//! States on disk against naive ones, kills and power losses: one test program, so that it is linked
-//! once and its tests fill all cores.
+//! States on disk against naive ones, kills and power losses: one test program, so that it is
+//! linked once and its tests fill all cores.
 
 mod executed_chain;
 mod generated_state;

@@ -278,8 +278,8 @@ impl ChainStore {
     /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
     /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
     /// commit, in which the other parts have no state where any was given up. Then it opens the
-    /// store for writing once, which builds a damaged index again. `format` knows the files of parts that another crate
-    /// defines.
+    /// store for writing once, which builds a damaged index again. `format` knows the files of
+    /// parts that another crate defines.
     ///
     /// # Errors
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.

@@ -1,7 +1,7 @@
 //! Contests as tables, charts, markdown and one HTML page.
 //!
-//! Everything here is drawn from the [`crate::findings::Contest`]s of a [`Sitting`], and from nothing
-//! else. A contest has one table and one set of charts, whatever is measured.
+//! Everything here is drawn from the [`crate::findings::Contest`]s of a [`Sitting`], and from
+//! nothing else. A contest has one table and one set of charts, whatever is measured.
 
 mod chart;
 mod comparison;

@@ -1,8 +1,8 @@
 //! The full rules: libbitcoinconsensus, that is Bitcoin Core's interpreter, called as Core itself
-//! does (`crates/interpreter`).
+//! does (`crates/script-interpreter`).
 
 use super::{Flags, Spend};
-use blockmill_interpreter::{Error, Transaction};
+use blockmill_script_interpreter::{Error, Transaction};
 use std::fmt;
 
 /// Why a script is refused.

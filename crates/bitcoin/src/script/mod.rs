@@ -26,7 +26,7 @@ pub use spend::{Spend, SpentCoin};
 pub use templates::Form;
 
 use crate::params::Rules;
-use blockmill_interpreter::flags;
+use blockmill_script_interpreter::flags;
 
 /// The script rules in force, as a set of libbitcoinconsensus's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

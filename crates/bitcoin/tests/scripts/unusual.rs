@@ -10,7 +10,7 @@ use blockmill_bitcoin::script::{
     Flags, LegacyHashes, Part, Scripts, SegwitHashes, Spend, TaprootHashes,
 };
 use blockmill_hashes::sha256;
-use blockmill_interpreter::{Error, Transaction};
+use blockmill_script_interpreter::{Error, Transaction};
 use ripemd::{Digest, Ripemd160};
 use secp256k1::{Keypair, Message, PublicKey, SecretKey};
 

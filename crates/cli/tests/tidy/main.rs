@@ -1,13 +1,12 @@
 //! The style of the code as tests. Each rule has a short list of named exceptions; one that is no
 //! longer needed is a failure too.
 
+mod crates;
 mod source;
 
-use serde_json::Value;
 use source::{Source, files, root, sources};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
-use std::process::Command;
 
 const COLUMNS: usize = 100;
 const FILE_LINES: usize = 400;
@@ -15,11 +14,12 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 20] = [
+const PLATFORM_FILES: [(&str, &str); 21] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
     ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/hashes/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/hashes/src/lib.rs", "what needs the standard library"),
+    ("crates/state-store/src/pages/ahead.rs", "only Linux reads through io_uring"),
     ("crates/signatures/src/arch.rs", "which vectors each kind of CPU has"),
     ("crates/signatures/src/batch.rs", "P-256 needs the standard library"),
     ("crates/signatures/src/lanes.rs", "P-256 needs the standard library"),
@@ -68,138 +68,6 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 
 /// What tests share; any crate may have it, for its tests only.
 const KIT: &str = "blockmill-testkit";
-
-/// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 24] = [
-    ("platform", &[]),
-    ("verdict", &[]),
-    ("rlp", &["hashes"]),
-    ("hashes", &["platform"]),
-    ("signatures", &["hashes"]),
-    ("leveldb", &["platform", "verdict"]),
-    ("archive", &["platform", "verdict", "rlp", "hashes", "leveldb"]),
-    ("trie", &["platform", "rlp", "hashes"]),
-    ("store", &["platform", "verdict"]),
-    ("state-store", &["platform", "verdict", "trie", "store"]),
-    ("pipeline", &["platform", "verdict"]),
-    (
-        "ethereum",
-        &[
-            "platform",
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-        ],
-    ),
-    ("interpreter", &[]),
-    (
-        "bitcoin",
-        &[
-            "platform",
-            "verdict",
-            "hashes",
-            "signatures",
-            "interpreter",
-            "archive",
-            "store",
-            "pipeline",
-        ],
-    ),
-    (
-        "neo",
-        &["verdict", "hashes", "signatures", "leveldb", "archive", "trie", "store", "pipeline"],
-    ),
-    (
-        "export",
-        &[
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-        ],
-    ),
-    (
-        "generate",
-        &[
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-        ],
-    ),
-    ("report", &["verdict", "pipeline"]),
-    ("monitor", &["platform", "verdict", "pipeline"]),
-    (
-        "cli",
-        &[
-            "platform",
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-            "export",
-            "generate",
-            "report",
-            "monitor",
-        ],
-    ),
-    // the laboratory: nothing may import it
-    (
-        "bench",
-        &[
-            "platform",
-            "verdict",
-            "rlp",
-            "hashes",
-            "signatures",
-            "archive",
-            "trie",
-            "store",
-            "state-store",
-            "pipeline",
-            "ethereum",
-            "bitcoin",
-            "neo",
-            "export",
-            "generate",
-            "report",
-            "cli",
-        ],
-    ),
-    ("python", &["verdict", "pipeline", "export", "cli", "build-once"]),
-    ("build-once", &["cli"]),
-    ("testkit", &[]),
-];
 
 /// Fails with all faults, less those in files of `exceptions`, which must all be needed.
 #[track_caller]
@@ -270,9 +138,16 @@ fn functions_fit_a_screen() {
 #[test]
 fn unsafe_code_is_in_few_crates_and_an_allocator_and_gives_its_reason() {
     let place = faults_by_line(|source, at| {
-        let may =
-            ["hashes", "signatures", "rlp", "store", "state-store", "platform", "interpreter"]
-                .map(|name| format!("crates/{name}/"));
+        let may = [
+            "hashes",
+            "signatures",
+            "rlp",
+            "store",
+            "state-store",
+            "platform",
+            "script-interpreter",
+        ]
+        .map(|name| format!("crates/{name}/"));
         let may = may.iter().any(|folder| source.path.starts_with(folder));
         (has_word(&source.code[at], "unsafe") && !may).then(|| "unsafe code".into())
     });
@@ -320,7 +195,8 @@ fn input_cannot_panic_and_nothing_is_left_to_do() {
     expect_none(faults, &[]);
 }
 
-/// The methods of paths answer "no" to an error of the system; `blockmill_platform::files` returns it.
+/// The methods of paths answer "no" to an error of the system; `blockmill_platform::files` returns
+/// it.
 #[test]
 fn an_error_of_the_system_is_never_read_as_not_there() {
     let asks = [".is_file()", ".is_dir()", ".is_symlink()", ".exists()", ".try_exists()"];
@@ -349,57 +225,6 @@ fn names_of_files_say_what_is_in_them() {
     let is_empty = |part: &str| empty.contains(&part.trim_end_matches(".rs"));
     let faults = files(&[".rs"]).into_iter().filter(|path| path.split('/').any(is_empty));
     expect_none(faults.map(|path| (path, ": says nothing".into())).collect(), &[]);
-}
-
-#[test]
-fn crates_import_downwards_only() {
-    let mut folders: Vec<_> = fs::read_dir(root().join("crates"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    let mut known: Vec<_> = IMPORTS.iter().map(|(name, _)| (*name).to_string()).collect();
-    folders.sort();
-    known.sort();
-    assert_eq!(folders, known, "each crate has its place");
-    for (name, allowed) in IMPORTS {
-        let path = root().join(format!("crates/{name}/Cargo.toml"));
-        let manifest: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
-        for section in ["dependencies", "dev-dependencies"] {
-            let Some(section) = manifest.get(section).and_then(|s| s.as_table()) else { continue };
-            let ours = section.keys().filter(|key| *key != KIT);
-            let ours = ours.filter_map(|key| key.strip_prefix("blockmill-"));
-            for import in ours.filter(|import| known.iter().any(|name| name == import)) {
-                assert!(allowed.contains(&import), "{name} imports {import}");
-            }
-        }
-    }
-}
-
-/// What the product links, and its package for Python, has no part of the laboratory, however many
-/// crates lie between them.
-#[test]
-fn the_product_does_not_depend_on_the_laboratory() {
-    let arguments = ["metadata", "--format-version=1", "--no-deps", "--offline"];
-    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let links = |package: &Value| -> Vec<String> {
-        let all = package["dependencies"].as_array().unwrap().iter();
-        let linked = all.filter(|dependency| dependency["kind"] != "dev");
-        linked.map(|dependency| dependency["name"].as_str().unwrap().to_owned()).collect()
-    };
-    let packages = metadata["packages"].as_array().unwrap().iter();
-    let linked: HashMap<&str, Vec<String>> =
-        packages.map(|package| (package["name"].as_str().unwrap(), links(package))).collect();
-    for product in ["blockmill-cli", "blockmill-python"] {
-        let (mut seen, mut open) = (HashSet::new(), vec![product]);
-        while let Some(name) = open.pop() {
-            let new = linked.get(name).filter(|_| seen.insert(name));
-            open.extend(new.into_iter().flatten().map(String::as_str));
-        }
-        assert!(seen.contains("blockmill-report"), "{product}: {seen:?}");
-        assert!(!seen.contains("blockmill-bench"), "{product} links the laboratory");
-    }
 }
 
 /// What a test needs from outside of the repository it says in `#[blockmill_testkit::needs(...)]`.

@@ -1,7 +1,8 @@
 //! Receipts: the encoding of the receipts trie, the one of geth's database, and back.
 //!
-//! era1 files hold [`blockmill_rlp::ethereum::Receipt`], ancient folders [`blockmill_rlp::ethereum::StoredReceipt`],
-//! which leaves out type and bloom: the body and the logs have them.
+//! era1 files hold [`blockmill_rlp::ethereum::Receipt`], ancient folders
+//! [`blockmill_rlp::ethereum::StoredReceipt`], which leaves out type and bloom: the body and the
+//! logs have them.
 
 mod lists;
 

@@ -105,8 +105,8 @@ impl ExecutedStore {
     /// stays so until there is a state.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Damaged`] where what it says of the state
-    /// makes no sense.
+    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Damaged`] where what it says of the
+    /// state makes no sense.
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
@@ -179,7 +179,8 @@ impl ExecutedStore {
     /// Appends the record of the next block. It counts after the next commit.
     ///
     /// # Errors
-    /// [`blockmill_store::Error::Mismatch`] where the block does not follow the last one; those of the store.
+    /// [`blockmill_store::Error::Mismatch`] where the block does not follow the last one; those of
+    /// the store.
     pub(crate) fn log(&mut self, number: u64, hash: Hash, record: &[u8]) -> Result<(), Error> {
         let next = |facts: &&mut Facts| facts.block + 1 == number;
         let Some(facts) = self.facts.as_mut().filter(next) else {

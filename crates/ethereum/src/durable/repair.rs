@@ -39,7 +39,8 @@ impl Facts {
 /// with its log.
 ///
 /// # Errors
-/// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and writing.
+/// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and
+/// writing.
 pub fn repair(
     dir: &Path,
     tip: &Tip,

@@ -49,10 +49,10 @@ impl Pages {
     /// [`Pages::change_accounts`], [`Pages::hash_accounts`], [`Pages::finish`].
     ///
     /// # Errors
-    /// [`blockmill_store::Error::Mismatch`] when keys do not ascend, a value is empty or longer than 127
-    /// bytes, the value of an account is none, or a removed account gets slots: nothing has changed
-    /// then. Slots of no account, and what happens on reading: after such an error the store must
-    /// be opened again.
+    /// [`blockmill_store::Error::Mismatch`] when keys do not ascend, a value is empty or longer
+    /// than 127 bytes, the value of an account is none, or a removed account gets slots: nothing
+    /// has changed then. Slots of no account, and what happens on reading: after such an error the
+    /// store must be opened again.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         check(changes)?;
         let held = self.bring_for(changes)?;

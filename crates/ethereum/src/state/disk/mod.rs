@@ -1,5 +1,6 @@
 //! A state that stays on disk, by hashed key, for chains whose state is larger than memory: in
-//! pages ([`blockmill_state_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
+//! pages ([`blockmill_state_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a
+//! table beside it.
 //!
 //! It is some blocks behind the execution, which keeps what these blocks changed and asks here for
 //! everything else. So a value that is read here is right whenever it is read, unless the execution

@@ -84,8 +84,8 @@ impl FlatTrie {
     /// the place of them.
     ///
     /// # Errors
-    /// Those of the tables; [`blockmill_store::Error::Mismatch`] where it is in RocksDB and the program was
-    /// built without that.
+    /// Those of the tables; [`blockmill_store::Error::Mismatch`] where it is in RocksDB and the
+    /// program was built without that.
     pub fn open(
         opening: &mut Opening,
         dir: &Path,
