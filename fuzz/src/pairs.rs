@@ -3,9 +3,7 @@
 use crate::input::Input;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::difficulty::{Formula, Parent};
-use blockmill_ethereum::difficulty_bigint;
-use blockmill_ethereum::ethash::naive::hashimoto_light;
-use blockmill_ethereum::ethash::{Cache, Seal, SealError, check_seals};
+use blockmill_ethereum::ethash::{Cache, Seal, SealError, check_seals, dataset_pages};
 use blockmill_hashes::{
     EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512,
 };
@@ -13,6 +11,11 @@ use blockmill_rlp::Encode;
 use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+#[path = "../../crates/bench/src/baselines/ethereum_headers/big_integers.rs"]
+mod big_integers;
+#[path = "../../crates/ethereum/tests/naive/ethash.rs"]
+mod naive_ethash;
 
 /// Difficulties in machine words and in integers without bounds.
 pub fn difficulty(data: &[u8]) -> bool {
@@ -30,7 +33,7 @@ pub fn difficulty(data: &[u8]) -> bool {
     let Some(time) = parent.timestamp.checked_add(wait.max(1)) else { return false };
     let bomb_delay = input.number() >> 32;
     for formula in [Formula::Frontier, Formula::Homestead, Formula::Byzantium { bomb_delay }] {
-        let naive = difficulty_bigint::next(formula, time, &parent);
+        let naive = big_integers::next(formula, time, &parent);
         assert_eq!(formula.next(time, &parent), naive, "{formula:?} {time} {parent:?}");
     }
     true
@@ -183,11 +186,13 @@ static CACHE: LazyLock<Cache> =
 /// Seals that are checked together, and each of them by the specification.
 pub fn ethash_seal(data: &[u8]) -> bool {
     let mut input = Input(data);
+    let (rows, _) = CACHE.as_bytes().as_chunks();
+    let pages = dataset_pages(CACHE.epoch()).expect("the first epoch is in range");
     let (mut seals, mut expected) = (vec![], vec![]);
     while !input.0.is_empty() && seals.len() < 40 {
         let flags = input.byte();
         let (seal_hash, nonce) = (input.array(), input.number());
-        let naive = hashimoto_light(&CACHE, &seal_hash, nonce);
+        let naive = naive_ethash::hashimoto_light(rows, pages, &seal_hash, nonce);
         let mix_hash = if flags & 1 == 0 { naive.mix_hash } else { input.array() };
         let difficulty = U256::from(input.number()) << usize::from(flags & 0xf0);
         seals.push(Seal { seal_hash, nonce, mix_hash, difficulty, number: 1 });

@@ -273,9 +273,6 @@ fn options_of_execution_end_with_the_same_state() {
         for option in options {
             for value in option.values.iter().filter(|value| **value != option.default) {
                 let with = format!("{}={value}", option.name);
-                if blockmill_ethereum::option_table::OF_BENCHMARKS.contains(&&*option.name) {
-                    continue;
-                }
                 let found = ours(&settings, &export, &[&with]).unwrap();
                 assert_eq!(found.answers(), expected.answers(), "{fork} {with}");
                 runs += 1;

@@ -6,9 +6,11 @@
 
 use blockmill_ethereum::U256;
 use blockmill_ethereum::difficulty::{Formula, Parent};
-use blockmill_ethereum::difficulty_bigint;
 use criterion::Criterion;
 use std::hint::black_box;
+
+#[path = "../../bench/src/baselines/ethereum_headers/big_integers.rs"]
+mod big_integers;
 
 fn difficulty(c: &mut Criterion) {
     let parent = Parent {
@@ -23,9 +25,9 @@ fn difficulty(c: &mut Criterion) {
         ("homestead", Formula::Homestead),
         ("byzantium", Formula::Byzantium { bomb_delay: 1_000_000 }),
     ] {
-        assert_eq!(formula.next(time, &parent), difficulty_bigint::next(formula, time, &parent));
+        assert_eq!(formula.next(time, &parent), big_integers::next(formula, time, &parent));
         c.bench_function(&format!("difficulty/bigint/{name}"), |b| {
-            b.iter(|| difficulty_bigint::next(black_box(formula), time, black_box(&parent)));
+            b.iter(|| big_integers::next(black_box(formula), time, black_box(&parent)));
         });
         c.bench_function(&format!("difficulty/u256/{name}"), |b| {
             b.iter(|| black_box(formula).next(time, black_box(&parent)));

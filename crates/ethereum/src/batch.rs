@@ -2,9 +2,11 @@
 //! without the chunks before it, so that any worker may take it.
 
 mod bodies;
+mod headers;
+
+pub use headers::{ChainRules, HeaderChecks};
 
 use crate::body::BodyView;
-use crate::encoding::header_cause;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
 use crate::execute::evm::{Ahead, Foresight};
@@ -12,24 +14,19 @@ use crate::execute::history::Foreseen;
 use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
-use crate::header::rules::{self, DifficultyArithmetic};
 use crate::header::seal::{SealMode, SealPolicy};
-use crate::header::{EMPTY_OMMERS, Header, HeaderView};
+use crate::header::{EMPTY_OMMERS, HeaderView};
 use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::ChainSpec;
 use crate::{Address, Hash, Level, U256};
 use blockmill_archive::{Chunk, Packed, Part, Want};
 use blockmill_hashes::ManyKeccak;
-use blockmill_pipeline::{Cancel, Made, NotMade};
+use blockmill_pipeline::{Made, NotMade};
 use blockmill_verdict::Hex;
 use bodies::BodyMemory;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Headers that are decoded, then verified, before the next ones: enough to make the two clock
-/// readings cheap, few enough to stay in the first-level cache.
-const RUN: usize = 64;
 
 /// The last epoch that a cache is generated for, as in go-ethereum: a made-up block number must not
 /// cost gigabytes. It ends with block 61,439,999; proof of work ended before block 16,000,000.
@@ -143,10 +140,10 @@ pub(crate) struct Checks<'a> {
     pub spec: &'a ChainSpec,
     pub level: Level,
     pub want: Want,
+    pub headers: &'a dyn HeaderChecks,
     pub seal: SealPolicy,
     pub plan: Plan,
     pub caches: &'a Arc<Caches>,
-    pub cancel: &'a Cancel,
     pub hasher: ManyKeccak,
     /// The time of the run, in seconds since 1970.
     pub now: Option<u64>,
@@ -214,82 +211,6 @@ impl Checks<'_> {
         let headers = &batch.chunk.headers;
         batch.hashes.resize(headers.len(), [0; 32]);
         self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut batch.hashes);
-    }
-
-    /// Decodes and verifies the headers in runs, each header against the one before it.
-    fn check_headers(&self, batch: &mut Batch) {
-        batch.difficulties.clear();
-        let mut failure = None;
-        let mut at = 0;
-        while at < batch.good && failure.is_none() {
-            let end = (at + RUN).min(batch.good);
-            failure = self.check_run(batch, at, end);
-            at = end;
-        }
-        if let Some((i, cause)) = failure {
-            batch.fail(i, Part::Header, cause);
-        }
-    }
-
-    /// Decodes and verifies headers `at..end`; the first failure.
-    fn check_run(&self, batch: &mut Batch, at: usize, end: usize) -> Option<(usize, Cause)> {
-        let start = Instant::now();
-        let column = &batch.chunk.headers;
-        let mut failure = None;
-        let mut decoded = Vec::with_capacity(RUN + 1);
-        for i in at.saturating_sub(1)..end {
-            match HeaderView::decode(column.get(i)) {
-                Ok(header) => decoded.push(header),
-                Err(error) => {
-                    failure = Some((i, header_cause(column.get(i), error)));
-                    break;
-                }
-            }
-        }
-        let mut owned = vec![];
-        if !self.plan.decode_in_place {
-            owned.extend(decoded.iter().map(HeaderView::to_owned));
-            decoded.clear();
-            let raw = (at.saturating_sub(1)..end).map(|i| column.get(i));
-            decoded
-                .extend(owned.iter().zip(raw).map(|(header, raw): (&Header, _)| header.view(raw)));
-        }
-        let middle = Instant::now();
-        batch.times.decode += middle - start;
-
-        let skip = usize::from(at > 0);
-        batch.difficulties.extend(decoded.iter().skip(skip).map(|header| header.difficulty));
-        let mut ticked = Duration::ZERO;
-        for (i, pair) in decoded.windows(2).enumerate() {
-            let tick = self.plan.clock_per_header.then(Instant::now);
-            if self.plan.stop_check_per_header {
-                // asked at each header, obeyed at the end of the chunk
-                std::hint::black_box(self.cancel.is_cancelled());
-            }
-            let at = at + 1 - skip + i;
-            if let Err(violation) = self.check_header(&pair[0], &batch.hashes[at - 1], &pair[1]) {
-                failure = Some((at, Cause::Rule(violation)));
-                break;
-            }
-            ticked += tick.map_or(Duration::ZERO, |tick| tick.elapsed());
-        }
-        let per_chunk = !self.plan.clock_per_header;
-        batch.times.validate += if per_chunk { middle.elapsed() } else { ticked };
-        failure
-    }
-
-    /// Every rule that needs the parent only.
-    pub(crate) fn check_header(
-        &self,
-        parent: &HeaderView<'_>,
-        parent_hash: &Hash,
-        header: &HeaderView<'_>,
-    ) -> Result<(), Violation> {
-        let arithmetic = match self.plan.bigint_difficulty {
-            true => DifficultyArithmetic::BigInt,
-            false => DifficultyArithmetic::U256,
-        };
-        rules::verify_header(self.spec, arithmetic, parent, parent_hash, header)
     }
 
     /// Compares the hashes that an archive states with those of its headers.

@@ -11,7 +11,7 @@ mod roots;
 
 use crate::batch::Batch;
 use crate::block_times::BlockTime;
-use crate::commit::Sink;
+use crate::commit::BlockSink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unready, unusable};
 use crate::error::{Rule, Violation};
 use crate::execute::evm::{MachineOptions, Tally};
@@ -132,34 +132,33 @@ struct Inline {
 impl<'c> Execution<'c> {
     /// The state that the chain begins with, or that behind the last block of the store; none at
     /// other levels, and when asked to stop.
-    pub fn begin(options: &'c Options, sink: &mut Sink) -> Result<Option<Self>, Error> {
+    pub fn begin(options: &'c Options, sink: &mut dyn BlockSink) -> Result<Option<Self>, Error> {
         if options.level < Level::Execution {
             return Ok(None);
         }
         let spec = &*options.spec;
         let plan = options.setting.plan();
-        let (mut keeping, disk) = Keeping::begin(&plan, options.threads, sink)?;
+        let (mut keeping, disk) =
+            Keeping::begin(&plan, options.threads, sink.executed().as_deref())?;
         let tries = match (disk, plan.arena_tries) {
             (Some(disk), _) => Tries::on_disk(disk, plan.trie_hashers),
             (None, true) => Tries::arena_with(plan.trie_hashers).map_err(|e| unusable(0, &e))?,
             (None, false) => Tries::pointers(),
         };
         let cancel = &options.cancel;
-        let replay = match sink {
-            Sink::Executed(store) => store.recover(spec, tries, plan.log, cancel)?,
-            _ => Some(replay_stored(spec, tries, sink.store(), cancel)?),
+        let replay = match sink.executed() {
+            Some(store) => store.recover(spec, tries, plan.log, cancel)?,
+            None => Some(replay_stored(spec, tries, sink.store(), cancel)?),
         };
         if cancel.is_cancelled() {
             return Ok(None);
         }
         let Some(replay) = replay else { return Ok(None) };
-        keeping.resume(sink);
+        let stored = sink.executed();
+        keeping.resume(stored.as_deref());
         let hasher = if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() };
         let (state, tries) = replay.into_parts();
-        let log = match sink {
-            Sink::Executed(_) => plan.log,
-            _ => LogValues::None,
-        };
+        let log = if stored.is_some() { plan.log } else { LogValues::None };
         let Plan { mut root_every, mut root_group, machine, .. } = plan;
         if tries.disk().is_some() {
             // there each block has a root of its own

@@ -9,7 +9,6 @@ use std::ops::Deref;
 mod base_fee;
 mod blobs;
 pub mod difficulty;
-pub mod difficulty_bigint;
 pub mod ethash;
 mod owned;
 pub mod rules;

@@ -2,7 +2,8 @@
 
 use crate::Level;
 use crate::batch::{Batch, Checks};
-use crate::commit::{Commit, Making, Sink};
+pub use crate::batch::{ChainRules, HeaderChecks};
+use crate::commit::{self, BlockSink, Commit, Making};
 use crate::execution::{self, Execution};
 use crate::fault::Error;
 use crate::link::{Link, Tip};
@@ -23,26 +24,45 @@ pub(crate) const CHECK: &str = "check";
 /// little to check again.
 const SYNC_EVERY: u64 = 1 << 30;
 
+/// What a run is wired to.
+pub struct Wiring<'a> {
+    /// Checks the headers of each chunk, each against the one before it.
+    pub headers: &'a dyn HeaderChecks,
+    /// Receives the verified blocks.
+    pub sink: &'a mut dyn BlockSink,
+}
+
 /// Imports `archive` into `sink`. What was verified before a fault is committed; the first value
 /// says what was done in any case.
 pub fn import(
     archive: &Archive,
     options: &Options,
-    sink: &mut Sink,
+    sink: &mut dyn BlockSink,
     progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
-    import_behind(None, archive, options, sink, progress)
+    import_wired(archive, options, Wiring { headers: &ChainRules, sink }, progress)
 }
 
-/// The same behind blocks that are known already; none where `sink` and `archive` say where to
+/// [`import`] with other checks of headers than [`ChainRules`].
+pub fn import_wired(
+    archive: &Archive,
+    options: &Options,
+    wiring: Wiring<'_>,
+    progress: impl FnMut(&Progress) + Send,
+) -> (Run, Result<(), Error>) {
+    import_after(None, archive, options, wiring, progress)
+}
+
+/// [`import_wired`] after blocks that are known already; none where sink and archive say where to
 /// begin.
-pub(crate) fn import_behind(
+pub(crate) fn import_after(
     beginning: Option<Beginning>,
     archive: &Archive,
     options: &Options,
-    sink: &mut Sink,
+    wiring: Wiring<'_>,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
+    let Wiring { headers, sink } = wiring;
     let start = Instant::now();
     let survey = archive.survey(wanted(archive, options.level), options.until.is_some());
     let mut run = match survey {
@@ -51,7 +71,10 @@ pub(crate) fn import_behind(
     };
     run.started_unix = blockmill_pipeline::record::unix_time();
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
-        Ok(known) => stages(known, archive, options, sink, &mut progress, &mut run, start),
+        Ok(known) => {
+            let wiring = Wiring { headers, sink: &mut *sink };
+            stages(known, archive, options, wiring, &mut progress, &mut run, start)
+        }
         Err(error) => Err(error),
     };
     if outcome.is_ok() && run.found_nothing_new() {
@@ -64,7 +87,7 @@ pub(crate) fn import_behind(
     run.sync_s = sync.elapsed().as_secs_f64();
     run.wall_s = start.elapsed().as_secs_f64();
     // what is said to be committed was just read
-    let (committed, read_back) = match sink.read_back() {
+    let (committed, read_back) = match commit::read_back(sink) {
         Ok(number) => (number, Ok(())),
         Err(error) => (None, Err(error)),
     };
@@ -81,7 +104,7 @@ fn take_back(
     run: &Run,
     outcome: &Result<(), Error>,
     options: &Options,
-    sink: &mut Sink,
+    sink: &mut dyn BlockSink,
 ) -> Result<(), Error> {
     match (outcome, &run.tip) {
         (Err(Error::Fault(fault)), Some(tip))
@@ -90,7 +113,7 @@ fn take_back(
                 && run.blocks > 0
                 && !run.ends_era =>
         {
-            sink.take_back(tip, &options.cancel)
+            commit::take_back(sink, tip, &options.cancel)
         }
         _ => Ok(()),
     }
@@ -100,20 +123,20 @@ fn stages(
     beginning: Beginning,
     archive: &Archive,
     options: &Options,
-    sink: &mut Sink,
+    wiring: Wiring<'_>,
     progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
+    let Wiring { headers, sink } = wiring;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, execution::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let making = sink.making();
-    let checks = Checks { keep_signers: making.is_some(), ..checks(options, want) };
-    let chain = options.spec.genesis.hash;
-    let commit = Commit { chain, level: options.level, cancel: &options.cancel };
+    let checks = Checks { headers, keep_signers: making.is_some(), ..checks(options, want) };
+    let commit = Commit { chain: options.spec.genesis.hash, level: options.level };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), blockmill_pipeline::usage::cpu_times());
@@ -138,8 +161,11 @@ fn stages(
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
         run.bytes += batch.packed.disk_bytes();
         let verified = batch.verified();
-        let written = sink.write(&commit, &verified)?;
-        run.add(&verified, Duration::ZERO, written, start);
+        let clock = Instant::now();
+        if !verified.range().is_empty() {
+            sink.write(&commit, &verified)?;
+        }
+        run.add(&verified, Duration::ZERO, clock.elapsed(), start);
         tip = batch.tip().or(tip.take());
         // it is as large as the blocks
         batch.made = None;
@@ -168,13 +194,13 @@ fn stages(
 }
 
 /// What is done, for who looks on.
-fn so_far(run: &Run, tip: Option<&Tip>, sink: &Sink) -> Progress {
+fn so_far(run: &Run, tip: Option<&Tip>, sink: &dyn BlockSink) -> Progress {
     Progress {
         number: tip.map_or(0, |tip| tip.id.number),
         blocks: run.blocks,
         bytes: run.bytes,
         total_bytes: None,
-        committed: sink.committed(),
+        committed: commit::committed(sink),
         execution: run.blocks_executed.sum(),
     }
 }
@@ -200,10 +226,10 @@ pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
         spec: &options.spec,
         level: options.level,
         want,
+        headers: &ChainRules,
         seal: options.seal,
         plan,
         caches: &options.caches,
-        cancel: &options.cancel,
         hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
         now: options.now,
         known: false,

@@ -38,7 +38,7 @@ mod run;
 
 pub use blockmill_verdict::Level;
 pub use body::{bloom, ommers, receipts, senders, signing, transaction_rules, transactions};
-pub use header::{difficulty, difficulty_bigint, ethash, seal};
+pub use header::{difficulty, ethash, seal};
 pub use link::{BlockId, Tip};
 pub use ruint::aliases::U256;
 

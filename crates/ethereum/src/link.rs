@@ -226,7 +226,7 @@ impl Link {
             return Ok(true);
         }
         let parent = HeaderView::decode(&tip.header).map_err(broken)?;
-        checks.check_header(&parent, &tip.id.hash, &header)?;
+        rules::verify_header(checks.spec, &parent, &tip.id.hash, &header)?;
         Ok(false)
     }
 

@@ -13,51 +13,11 @@ use blockmill_state_store::ReadAhead;
 const ROCKSDB: Feature = Feature { name: "rocksdb", is_built: HAS_ROCKSDB };
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 35] = [
-    NamedOption::new(
-        "write",
-        &["per-header", "batch"],
-        "store headers one by one or a chunk at a time (go-ethereum PR 21471)",
-    ),
-    NamedOption::new(
-        "known-check",
-        &["on", "off"],
-        "look each header up in the store before it is written (headerimport mod1)",
-    ),
-    NamedOption::new(
-        "linkage-check",
-        &["twice", "once"],
-        "check parent hash and number again before writing (headerimport mod2)",
-    ),
-    NamedOption::new(
-        "stop-check",
-        &["per-header", "per-chunk"],
-        "ask for a stop request at each header or at each chunk (headerimport mod3)",
-    ),
-    NamedOption::new(
-        "clock",
-        &["per-header", "per-chunk"],
-        "read the clock at each header or at each chunk (headerimport mod4)",
-    ),
-    NamedOption::new(
-        "difficulty",
-        &["bigint", "u256"],
-        "difficulty in big or in 256-bit integers (headerimport mod5, go-ethereum PR 21976)",
-    ),
+pub const OPTIONS: [NamedOption; 27] = [
     NamedOption::new(
         "hash",
         &["single", "multi"],
         "hash headers, and what transactions sign, one by one or several at once in vector lanes",
-    ),
-    NamedOption::new(
-        "decode",
-        &["owned", "in-place"],
-        "copy header fields into owned values or read them where they stand",
-    ),
-    NamedOption::new(
-        "storage",
-        &["table", "segment"],
-        "store headers in a table of keys and values or in append-only segments",
     ),
     NamedOption::new(
         "sender-batches",
@@ -196,21 +156,9 @@ pub const OPTIONS: [NamedOption; 35] = [
     ),
 ];
 
-/// The rungs of the ladder, and what each changes in the one before it.
-pub const RUNGS: [Rung; 7] = [
-    ("master", &[]),
-    ("21471", &[("write", "batch")]),
-    ("mod1", &[("known-check", "off")]),
-    ("mod2", &[("linkage-check", "once")]),
-    ("mod3", &[("stop-check", "per-chunk")]),
-    ("mod4", &[("clock", "per-chunk")]),
-    ("mod5", &[("difficulty", "u256")]),
-];
-
-/// Switches of how headers are stored, which only `bench headers` turns: an import stores them in
-/// one way.
-pub const OF_BENCHMARKS: [&str; 6] =
-    ["write", "known-check", "linkage-check", "stop-check", "clock", "storage"];
+/// The setting in which each option has its first value. The ladder of `bench headers` is in the
+/// benchmark crate.
+pub const RUNGS: [Rung; 1] = [("plainest", &[])];
 
 /// A setting of all options.
 pub type Setting = options::Setting<Ethereum>;
@@ -227,15 +175,7 @@ impl Table for Ethereum {
     fn plan(setting: &Setting) -> Plan {
         let signatures = setting.get("signatures").and_then(Signatures::named);
         Plan {
-            batch_write: setting.is("write", "batch"),
-            known_check: setting.is("known-check", "on"),
-            linkage_twice: setting.is("linkage-check", "twice"),
-            stop_check_per_header: setting.is("stop-check", "per-header"),
-            clock_per_header: setting.is("clock", "per-header"),
-            bigint_difficulty: setting.is("difficulty", "bigint"),
             multi_hash: setting.is("hash", "multi"),
-            decode_in_place: setting.is("decode", "in-place"),
-            segment_storage: setting.is("storage", "segment"),
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             senders_inline: setting.is("senders", "inline"),
@@ -310,15 +250,7 @@ fn hasher(lanes: bool) -> ManyKeccak {
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    pub batch_write: bool,
-    pub known_check: bool,
-    pub linkage_twice: bool,
-    pub stop_check_per_header: bool,
-    pub clock_per_header: bool,
-    pub bigint_difficulty: bool,
     pub multi_hash: bool,
-    pub decode_in_place: bool,
-    pub segment_storage: bool,
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub senders_inline: bool,
@@ -368,25 +300,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rungs_climb_one_switch_at_a_time() {
-        for (above, (_, setting)) in Setting::rungs().take(RUNGS.len()).enumerate() {
-            let fast =
-                |option: &&NamedOption| setting.get(option.name) != option.available().next();
-            let fast: Vec<_> = OPTIONS.iter().filter(fast).map(|option| option.name).collect();
-            let expected: Vec<_> = OPTIONS[..above].iter().map(|option| option.name).collect();
-            assert_eq!(fast, expected);
+    fn the_plainest_setting_has_the_first_value_of_each_option() {
+        let plainest = Setting::rung("plainest").unwrap();
+        for option in &OPTIONS {
+            assert_eq!(plainest.get(option.name), option.available().next(), "{}", option.name);
         }
         assert_eq!(Setting::rungs().last(), Some(("blockmill", Setting::default())));
-        assert_eq!(Setting::rung("mod6"), None);
     }
 
     #[test]
     fn a_plan_names_what_runs() {
         let rung = |name| Setting::rung(name).unwrap().plan();
-        let (slowest, fastest) = (rung("master"), rung("blockmill"));
-        assert!(!slowest.batch_write && slowest.bigint_difficulty && slowest.known_check);
+        let (slowest, fastest) = (rung("plainest"), rung("blockmill"));
         assert!(!slowest.senders_per_chunk && !slowest.overlapped && !slowest.multi_hash);
-        assert!(fastest.batch_write && !fastest.bigint_difficulty && !fastest.known_check);
         assert!(fastest.senders_per_chunk && fastest.overlapped && fastest.multi_hash);
         for (option, value, setting) in Setting::default().neighbours() {
             if option.name == "signatures" {

@@ -6,7 +6,7 @@
 //! rules of headers are looked at again, and nothing is written.
 
 use crate::batch::Batch;
-use crate::commit::Sink;
+use crate::commit::BlockSink;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Error, Fault};
 use crate::import::{CHECK, checks, wanted};
@@ -25,7 +25,7 @@ use std::collections::HashSet;
 pub(crate) fn compare(
     archive: &Archive,
     options: &Options,
-    sink: &Sink,
+    sink: &dyn BlockSink,
     progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
 ) -> Result<(), Error> {

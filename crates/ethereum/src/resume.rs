@@ -2,7 +2,7 @@
 
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
-use crate::commit::Sink;
+use crate::commit::BlockSink;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
@@ -57,7 +57,7 @@ impl Beginning {
 pub(crate) fn begin(
     archive: &Archive,
     options: &Options,
-    sink: &mut Sink,
+    sink: &mut dyn BlockSink,
 ) -> Result<Beginning, Error> {
     if options.level >= Level::Execution && !archive.has_bodies() {
         return Err(Error::Execution { lacks: "an archive with bodies".into() });

@@ -2,13 +2,12 @@
 //! rule of headers, ommers, bodies and transactions; invalid blocks are refused by the rule that
 //! the test names, or need execution.
 
-use crate::{networks, vectors};
+use crate::{big_integers, networks, vectors};
 use blockmill_ethereum::body::{BodyView, verify_body};
+use blockmill_ethereum::difficulty::Parent;
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
-use blockmill_ethereum::header::rules::{
-    DifficultyArithmetic, verify_genesis, verify_header, verify_merge,
-};
+use blockmill_ethereum::header::rules::{verify_genesis, verify_header, verify_merge};
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
@@ -90,10 +89,12 @@ impl Chain {
         let known = self.blocks.get_key_value(header.parent_hash);
         let (parent_hash, parent) = known.ok_or(Refusal::UnknownParent)?;
         let (parent_header, _) = parent.parts();
-        for arithmetic in [DifficultyArithmetic::U256, DifficultyArithmetic::BigInt] {
-            verify_header(&self.spec, arithmetic, &parent_header, parent_hash, &header)
-                .map_err(Refusal::Header)?;
+        if header.timestamp > parent_header.timestamp {
+            let formula = self.spec.rules_at(header.number, header.timestamp).difficulty;
+            let (time, parent) = (header.timestamp, Parent::from(&parent_header));
+            assert_eq!(formula.next(time, &parent), big_integers::next(formula, time, &parent));
         }
+        verify_header(&self.spec, &parent_header, parent_hash, &header).map_err(Refusal::Header)?;
         verify_merge(&self.spec, parent.total_difficulty, &header).map_err(Refusal::Header)?;
         let (_, body) = BodyView::decode_block(raw).map_err(|_| Refusal::Encoding)?;
         let fork = self.spec.fork_of(&header);

@@ -1,8 +1,12 @@
 //! Ethereum against real blocks, naive versions, public vectors and other clients: one program, so
 //! that it is linked once and its tests fill all cores.
 
+#[path = "../../bench/src/baselines/ethereum_headers/big_integers.rs"]
+mod big_integers;
 #[path = "../../state-store/tests/generated_state/mod.rs"]
 mod generated_state;
+#[path = "naive/ethash.rs"]
+mod naive_ethash;
 mod networks;
 mod source;
 mod vectors;

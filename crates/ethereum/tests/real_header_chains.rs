@@ -1,10 +1,12 @@
 //! Headers of real chains, and of chains that other clients made, keep every rule; their first
 //! blocks are those that we compute.
 
+use crate::big_integers;
 use crate::source::{self, RealBlock};
 use blockmill_ethereum::body::BodyView;
+use blockmill_ethereum::difficulty::Parent;
 use blockmill_ethereum::header::HeaderView;
-use blockmill_ethereum::header::rules::{self, DifficultyArithmetic};
+use blockmill_ethereum::header::rules;
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::{Hash, U256};
@@ -24,9 +26,12 @@ fn verify_chain(spec: &ChainSpec, blocks: &[RealBlock]) -> Hash {
             assert_eq!(rules::verify_genesis(spec, &header.hash()), Ok(()));
             continue;
         }
-        for arithmetic in [DifficultyArithmetic::U256, DifficultyArithmetic::BigInt] {
-            let verdict = rules::verify_header(spec, arithmetic, &parent, &hash, &header);
-            assert_eq!(verdict, Ok(()), "{}", block.name);
+        let verdict = rules::verify_header(spec, &parent, &hash, &header);
+        assert_eq!(verdict, Ok(()), "{}", block.name);
+        if !spec.is_proof_of_stake(&header) {
+            let formula = spec.rules_at(header.number, header.timestamp).difficulty;
+            let big = big_integers::next(formula, header.timestamp, &Parent::from(&parent));
+            assert_eq!(big, Some(header.difficulty), "{}", block.name);
         }
         assert_eq!(rules::verify_merge(spec, total, &header), Ok(()), "{}", block.name);
         assert_eq!(rules::verify_alone(spec, &header), Ok(()), "{}", block.name);
@@ -98,10 +103,8 @@ fn real_blocks_of_every_later_fork_follow_their_parents() {
         for pair in headers.windows(2) {
             let [parent, header] = [0, 1].map(|i| HeaderView::decode(&pair[i]).unwrap());
             let hash = parent.hash();
-            for arithmetic in [DifficultyArithmetic::U256, DifficultyArithmetic::BigInt] {
-                let verdict = rules::verify_header(spec, arithmetic, &parent, &hash, &header);
-                assert_eq!(verdict, Ok(()), "{} {}", path.display(), header.number);
-            }
+            let verdict = rules::verify_header(spec, &parent, &hash, &header);
+            assert_eq!(verdict, Ok(()), "{} {}", path.display(), header.number);
             *seen.entry(spec.fork_of(&header)).or_default() += 1;
         }
     }
@@ -120,10 +123,7 @@ fn a_changed_header_of_a_real_chain_is_refused() {
     let real = HeaderView::decode(&blocks[1001].header).unwrap();
     let mut changed = real;
     changed.fields.difficulty += U256::ONE;
-    let verdict = |header| {
-        let arithmetic = DifficultyArithmetic::U256;
-        rules::verify_header(&spec, arithmetic, &parent, &parent.hash(), header)
-    };
+    let verdict = |header| rules::verify_header(&spec, &parent, &parent.hash(), header);
     assert_eq!(verdict(&real), Ok(()));
     let found = verdict(&changed).unwrap_err();
     assert_eq!(found.rule.name(), "difficulty");

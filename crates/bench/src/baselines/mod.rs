@@ -2,6 +2,7 @@
 //! have. Each works through a trait that its chain's crate defines.
 
 pub mod bitcoin_index;
+pub mod ethereum_headers;
 mod file_map;
 
 use crate::shape::OptionValues;

@@ -7,7 +7,7 @@ use crate::definition::Settings;
 use crate::job::{Job, setting};
 use crate::shape::OptionValues;
 use anyhow::{Context, Result, bail};
-use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::import::{Options, Run, import};
 use blockmill_ethereum::option_table::Ethereum;
 use blockmill_ethereum::record;
@@ -57,17 +57,17 @@ impl Kind for Export {
         let (own, with): (Vec<_>, Vec<_>) = job.with.iter().cloned().partition(|with| is_own(with));
         let writes = !own.iter().any(|with| with.ends_with(OFF));
         let (archive, options) = archives::opened(job, &with)?;
-        let mut sink = Sink::Discard;
+        let mut sink: Box<dyn BlockSink> = Box::new(Sink::Discard);
         let mut writing = None;
         if writes {
             let names: Vec<_> = job.setting("tables")?.split(',').map(str::to_owned).collect();
             let tables = tables_named(&tables::ALL, &names)?;
             let export =
                 blockmill_export::Export::new(&tables, facts(job, &options)?, options.threads)?;
-            sink = Sink::Design(Box::new(Tables::new(export.clone(), &tables, archive.format())));
+            sink = Box::new(Tables::new(export.clone(), &tables, archive.format()));
             writing = Some(export);
         }
-        let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
+        let (run, outcome) = import(&archive, &options, &mut *sink, |_| {});
         let verified = Instant::now();
         let files = match writing.filter(|_| outcome.is_ok()) {
             Some(export) => finish(&export, &run)?,

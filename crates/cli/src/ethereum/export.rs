@@ -7,7 +7,6 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::unit::sealed;
 use anyhow::Result;
-use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, Run as Done};
 use blockmill_ethereum::unit::boundary::Boundary;
@@ -28,9 +27,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let threads = job.options.threads;
     let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;
     let format = job.archive.format();
-    let columns = Columns::new(writing.export.clone(), &writing.tables, format);
-    let mut sink = Sink::Design(Box::new(columns));
-    let (ended, mut outcome) = job.engine(&mut sink, &run)?;
+    let mut columns = Columns::new(writing.export.clone(), &writing.tables, format);
+    let (ended, mut outcome) = job.engine(&mut columns, &run)?;
     let mut files = vec![];
     if outcome.is_ok() && !ended.stopped {
         match writing.finish(asked, verdict(&ended)) {
@@ -49,11 +47,10 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 pub fn of_unit(asked: &Asked<'_>, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
     let Job { archive, options, .. } = unit::job(asked.verification, after, cancel)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
-    let columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
-    let mut sink = Sink::Design(Box::new(columns));
+    let mut columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
     let live = options.cancel.live();
     let progress = |progress: &Progress| live.progress(progress);
-    let boundary = verify_unit_into(&archive, &options, after, &mut sink, progress)?;
+    let boundary = verify_unit_into(&archive, &options, after, &mut columns, progress)?;
     let is_whole = boundary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
     unit::answer_of(&boundary).with(json!({ "boundary": sealed(&boundary)?, "files": files }))

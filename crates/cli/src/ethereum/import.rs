@@ -8,15 +8,15 @@ use crate::data_folder;
 use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use blockmill_archive::{Archive, ChunkLimit, Family};
-use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::durable::{ExecutedStore, Limits, kept_options};
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::{Cause, Error};
 use blockmill_ethereum::import::{Options, Run as Done, import as engine};
-use blockmill_ethereum::option_table::{OF_BENCHMARKS, Setting};
+use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::keep_in;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::state::StateKind;
@@ -94,14 +94,8 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     job.run(Sink::Discard, run)
 }
 
-/// The options that were asked for. Those of how headers are stored are not an import's.
+/// The options that were asked for.
 pub(super) fn setting(settings: &[String]) -> Result<Setting> {
-    let name = |setting: &String| setting.split('=').next().map(str::to_owned);
-    let is_of_benchmarks =
-        |setting: &&String| name(setting).is_some_and(|name| OF_BENCHMARKS.contains(&&*name));
-    if let Some(setting) = settings.iter().find(is_of_benchmarks) {
-        bail!("--with {setting}: only `bench headers` stores headers in other ways");
-    }
     Ok(Setting::default().with(settings)?)
 }
 
@@ -177,7 +171,7 @@ impl Job {
     }
 
     /// Calls the engine, and shows how far it is.
-    pub fn engine(&self, sink: &mut Sink, run: &Run) -> Result<(Done, Result<(), Error>)> {
+    pub fn engine(&self, sink: &mut dyn BlockSink, run: &Run) -> Result<(Done, Result<(), Error>)> {
         let Self { archive, options, .. } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
         let (chain, level) = (&options.spec.name, options.level.name());

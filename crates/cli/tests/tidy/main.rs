@@ -63,6 +63,26 @@ const FORGIVING_LISTS: [(&str, &str); 5] = [
     ("crates/ethereum/src/header/ethash/disk.rs", "what is not removed only takes space"),
 ];
 
+/// Names of work that only a comparison wants to be done. Baselines of earlier designs are in
+/// `crates/bench/src/baselines`, behind traits of the engines.
+const NAMES_OF_BASELINES: [&str; 15] = [
+    "black_box",
+    "known-check",
+    "known_check",
+    "linkage-check",
+    "linkage_twice",
+    "stop-check",
+    "stop_check_per_header",
+    "clock_per_header",
+    "difficulty_bigint",
+    "bigint_difficulty",
+    "DifficultyArithmetic",
+    "decode_in_place",
+    "batch_write",
+    "segment_storage",
+    "OF_BENCHMARKS",
+];
+
 /// How the names of our environment variables begin.
 const OUR_VARIABLES: &str = "BLOCKMILL_";
 
@@ -217,6 +237,19 @@ fn an_error_of_the_system_is_never_read_as_not_there() {
         (lists && !source.for_tests[at] && source.path.contains("/src/")).then(|| code.clone())
     });
     expect_none(lists, &FORGIVING_LISTS);
+}
+
+#[test]
+fn engines_have_no_branch_for_a_benchmark() {
+    let faults = faults_by_line(|source, at| {
+        let engine = ["ethereum", "bitcoin", "neo", "pipeline", "archive", "store", "trie"]
+            .iter()
+            .any(|name| source.path.starts_with(&format!("crates/{name}/src/")));
+        let found = NAMES_OF_BASELINES.iter().find(|name| source.lines[at].contains(**name));
+        let found = found.filter(|_| engine && !source.for_tests[at]);
+        found.map(|name| format!("{name}: a baseline belongs to `crates/bench`"))
+    });
+    expect_none(faults, &[]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
-use crate::header::rules::{DifficultyArithmetic, verify_contents, verify_linkage};
+use crate::header::rules::{verify_contents, verify_linkage};
 use crate::params::ChainSpec;
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;
@@ -136,7 +136,7 @@ fn verify_ommer(
     if ommer.difficulty == U256::ZERO {
         return Err(Violation::new(Rule::Merge, "an ommer with proof of work", "difficulty 0"));
     }
-    verify_contents(spec, DifficultyArithmetic::U256, &header, ommer)
+    verify_contents(spec, &header, ommer)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::Hash;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
-use crate::header::rules::{DifficultyArithmetic, verify_header};
+use crate::header::rules::verify_header;
 use crate::params::ChainSpec;
 use crate::state::{NodeSet, State, StateError, Tries};
 use blockmill_rlp::{Encode, Write};
@@ -283,8 +283,7 @@ fn execute(
     let Some(parent) = parent else {
         return Err(WitnessError::MissingParent { hash: *header.parent_hash });
     };
-    let arithmetic = DifficultyArithmetic::U256;
-    verify_header(spec, arithmetic, parent, header.parent_hash, &header)?;
+    verify_header(spec, parent, header.parent_hash, &header)?;
     let block = PreparedBlock::verified(spec, &header, &body)?;
     let root = *parent.state_root;
     let mut state = State::of_nodes(root, nodes.clone(), codes);

@@ -1,7 +1,6 @@
 //! When a state on disk is written, and where it is when nothing is kept.
 
 use crate::batch::Batch;
-use crate::commit::Sink;
 use crate::durable::{ExecutedStore, LogValues};
 use crate::fault::Error;
 use crate::option_table::Plan;
@@ -33,25 +32,26 @@ pub(super) struct Scratch {
 }
 
 impl Keeping {
-    /// What `plan` asks for of a run of so many threads, and the state on disk.
+    /// What `plan` asks for of a run of so many threads, and the state on disk; `store` is where
+    /// the run keeps blocks and state, if it does.
     ///
     /// # Errors
     /// Options that do not go with the store; those of a store.
     pub fn begin(
         plan: &Plan,
         threads: usize,
-        sink: &Sink,
+        store: Option<&ExecutedStore>,
     ) -> Result<(Self, Option<SharedState>), Error> {
         let kind = plan.state;
         let has_state = |store: &ExecutedStore| store.facts().is_some();
-        if let Sink::Executed(store) = sink
+        if let Some(store) = store
             && store.kind() != kind
             && (has_state(store) || plan.log != LogValues::None)
         {
             let expected = format!("state={}, as this store keeps it", store.kind().name());
             return Err(Error::Setting { expected, found: format!("state={}", kind.name()) });
         }
-        if let Sink::Executed(store) = sink
+        if let Some(store) = store
             && let Some(kept) = store.disk().and_then(|disk| disk.read().flat_store())
             && kept != plan.flat_store
             && (has_state(store) || plan.log != LogValues::None)
@@ -60,13 +60,13 @@ impl Keeping {
             let found = format!("flat-store={}", plan.flat_store.name());
             return Err(Error::Setting { expected, found });
         }
-        match sink {
+        match store {
             _ if kind == StateKind::Memory => Ok((Self::Memory, None)),
-            Sink::Executed(store) if plan.log != LogValues::None => {
+            Some(store) if plan.log != LogValues::None => {
                 let depth = store.limits().depth;
                 Ok((Self::Store { since: None, depth }, store.disk().cloned()))
             }
-            Sink::Executed(store) if has_state(store) => {
+            Some(store) if has_state(store) => {
                 let expected = format!("log=redo+undo beside state={}", kind.name());
                 Err(Error::Setting { expected, found: "log=off".into() })
             }
@@ -79,8 +79,8 @@ impl Keeping {
     }
 
     /// The state of the store is there.
-    pub fn resume(&mut self, sink: &Sink) {
-        if let (Self::Store { since, .. }, Sink::Executed(store)) = (self, sink)
+    pub fn resume(&mut self, store: Option<&ExecutedStore>) {
+        if let (Self::Store { since, .. }, Some(store)) = (self, store)
             && let Some(facts) = store.facts()
         {
             *since = facts.checkpoint.map(|number| facts.block - number);

@@ -4,14 +4,16 @@
 //! constants are those of the specification.
 //!
 //! [`Caches`] generates or loads the cache of each epoch, [`check_seals`] checks many seals at
-//! once, and [`naive`] is the plain form that the fast one is tested against.
+//! once. The tests compare with the plain form of the specification.
 
 mod cache;
 mod caches;
 mod disk;
 mod epoch;
 mod hashimoto;
-pub mod naive;
+#[cfg(test)]
+#[path = "../../tests/naive/ethash.rs"]
+mod naive;
 
 pub use cache::Cache;
 pub use caches::{CacheStats, Caches};

@@ -7,7 +7,6 @@
 
 use crate::error::{Rule, Violation};
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
-use crate::header::difficulty_bigint;
 use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::{Hash, U256};
@@ -15,26 +14,6 @@ use blockmill_verdict::Hex;
 
 /// What a rule answers.
 pub type Verdict = Result<(), Violation>;
-
-/// How difficulties are computed: a switch of the ladder (rung `mod5`), chosen once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DifficultyArithmetic {
-    /// Machine words, 256 bits where they do not suffice.
-    U256,
-    /// Integers of any size.
-    BigInt,
-}
-
-impl DifficultyArithmetic {
-    /// The difficulty of the block after `parent` at `time`; see [`Formula::next`].
-    #[inline]
-    pub fn next(self, formula: Formula, time: u64, parent: &Parent) -> Option<U256> {
-        match self {
-            Self::U256 => formula.next(time, parent),
-            Self::BigInt => difficulty_bigint::next(formula, time, parent),
-        }
-    }
-}
 
 /// Extra data never has more bytes than this.
 const EXTRA_DATA_MAX: usize = 32;
@@ -57,20 +36,18 @@ const DAO_EXTRA_DATA: &[u8] = b"dao-hard-fork";
 /// Allocates only when a rule is broken.
 pub fn verify_header(
     spec: &ChainSpec,
-    arithmetic: DifficultyArithmetic,
     parent: &HeaderView<'_>,
     parent_hash: &Hash,
     header: &HeaderView<'_>,
 ) -> Verdict {
     verify_linkage(parent.number, parent_hash, header)?;
-    verify_contents(spec, arithmetic, parent, header)
+    verify_contents(spec, parent, header)
 }
 
 /// [`verify_header`] without number and parent hash.
 #[inline]
 pub(crate) fn verify_contents(
     spec: &ChainSpec,
-    arithmetic: DifficultyArithmetic,
     parent: &HeaderView<'_>,
     header: &HeaderView<'_>,
 ) -> Verdict {
@@ -84,7 +61,7 @@ pub(crate) fn verify_contents(
     } else {
         before_merge(rules.fork, header)?;
         not_after_proof_of_stake(spec, parent, header)?;
-        difficulty(arithmetic, rules.difficulty, parent, header)?;
+        difficulty(rules.difficulty, parent, header)?;
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(rules.fork, header)?;
@@ -255,13 +232,8 @@ fn gas_limit_bound(first_london: bool, parent: u64, limit: u64) -> Verdict {
 
 /// The formula's difficulty (Yellow Paper 4.3.4, EIP-2, EIP-100 and the bomb delays).
 #[inline]
-fn difficulty(
-    arithmetic: DifficultyArithmetic,
-    formula: Formula,
-    parent: &HeaderView<'_>,
-    header: &HeaderView<'_>,
-) -> Verdict {
-    let expected = arithmetic.next(formula, header.timestamp, &Parent::from(parent));
+fn difficulty(formula: Formula, parent: &HeaderView<'_>, header: &HeaderView<'_>) -> Verdict {
+    let expected = formula.next(header.timestamp, &Parent::from(parent));
     if expected != Some(header.difficulty) {
         let expected = expected.map_or("more than 256 bits".into(), |number| number.to_string());
         return Err(Violation::new(Rule::Difficulty, expected, header.difficulty));

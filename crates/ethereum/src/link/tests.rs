@@ -1,6 +1,7 @@
 //! One batch, tied to nothing before it.
 
 use super::*;
+use crate::batch::ChainRules;
 use crate::header::Header;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
@@ -8,21 +9,20 @@ use crate::option_table::Setting;
 use crate::params::ChainSpec;
 use blockmill_archive::Want;
 use blockmill_hashes::ManyKeccak;
-use blockmill_pipeline::Cancel;
 use blockmill_rlp::Encode;
 
 /// What linking one batch, the first of a run, finds wrong.
 fn fault_of(batch: &mut Batch) -> Option<String> {
     let spec = ChainSpec::by_name("mainnet").unwrap();
-    let (caches, cancel) = (Caches::new(None, 1), Cancel::new());
+    let caches = Caches::new(None, 1);
     let checks = Checks {
         spec: &spec,
         level: Level::Headers,
         want: Want::default(),
+        headers: &ChainRules,
         seal: SealPolicy::OFF,
         plan: Setting::default().plan(),
         caches: &caches,
-        cancel: &cancel,
         hasher: ManyKeccak::detect(),
         now: None,
         known: false,

@@ -5,7 +5,7 @@ use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
-use crate::header::rules::{DifficultyArithmetic, verify_header, verify_merge};
+use crate::header::rules::{verify_header, verify_merge};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::params::ChainSpec;
 use crate::state::{Changes, Tries};
@@ -122,8 +122,7 @@ impl<'c> Chain<'c> {
         let parent_hash = *header.parent_hash;
         let parent = self.known(&parent_hash)?;
         let (parent_header, _) = parent.parts()?;
-        let arithmetic = DifficultyArithmetic::U256;
-        verify_header(self.spec, arithmetic, &parent_header, &parent_hash, &header)?;
+        verify_header(self.spec, &parent_header, &parent_hash, &header)?;
         verify_merge(self.spec, parent.total_difficulty, &header)?;
         let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
         let (_, body) = BodyView::decode_block(raw).map_err(encoding)?;

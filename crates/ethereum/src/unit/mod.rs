@@ -13,9 +13,9 @@ mod source;
 pub mod text;
 
 use crate::Level;
-use crate::commit::Sink;
+use crate::commit::{BlockSink, Sink};
 use crate::fault::{Error, Fault};
-use crate::import::{Options, Run, import_behind};
+use crate::import::{ChainRules, Options, Run, Wiring, import_after};
 use crate::resume::Beginning;
 use blockmill_archive::Archive;
 use blockmill_verdict::{Progress, Status};
@@ -51,7 +51,7 @@ pub fn verify_unit_into(
     archive: &Archive,
     options: &Options,
     after: Option<&Boundary>,
-    sink: &mut Sink,
+    sink: &mut dyn BlockSink,
     progress: impl FnMut(&Progress) + Send,
 ) -> Result<Boundary, Error> {
     if options.level > Level::Bodies {
@@ -62,7 +62,8 @@ pub fn verify_unit_into(
         blockmill_archive::Error::Io { path, action: "cannot read", source }
     })?;
     let beginning = after.map(|after| Beginning::behind(after, options));
-    let (run, outcome) = import_behind(beginning, archive, options, sink, progress);
+    let wiring = Wiring { headers: &ChainRules, sink };
+    let (run, outcome) = import_after(beginning, archive, options, wiring, progress);
     if run.stopped {
         return Err(Error::Stopped);
     }

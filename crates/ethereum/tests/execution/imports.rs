@@ -104,7 +104,7 @@ pub fn settings() -> Vec<Setting> {
         .into_iter()
         .flat_map(|place| read_ahead.map(|[prefetch, other]| place.with(&[prefetch, other])));
     let on_disk: Vec<Setting> = on_disk.collect();
-    let rest = [default, Setting::rung("master").unwrap()];
+    let rest = [default, Setting::rung("plainest").unwrap()];
     neighbours.chain(on_disk).chain(in_rocksdb()).chain(rest).collect()
 }
 

@@ -14,14 +14,14 @@ use crate::schema::{Form, Table};
 use crate::unit::Unit;
 use blockmill_archive::{Format, Part};
 use blockmill_ethereum::body::BodyView;
-use blockmill_ethereum::commit::{Commit, Design, MadeTask, Making, Verified};
+use blockmill_ethereum::commit::{BlockSink, Commit, MadeTask, Making, Verified};
+use blockmill_ethereum::fault::Error as ImportError;
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Made, NotMade};
 use rows::Tables;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// Writes tables of verified blocks.
 pub struct Sink {
@@ -51,20 +51,15 @@ impl Sink {
     }
 }
 
-impl Design for Sink {
-    fn write(
-        &mut self,
-        _: &Commit<'_>,
-        blocks: &Verified<'_>,
-    ) -> Result<Duration, blockmill_ethereum::fault::Error> {
-        let clock = Instant::now();
+impl BlockSink for Sink {
+    fn write(&mut self, _: &Commit, blocks: &Verified<'_>) -> Result<(), ImportError> {
         if let Some(made) = blocks.made()? {
             pieces(made).iter().try_for_each(|piece| self.export.write(piece)).map_err(not_made)?;
         }
-        Ok(clock.elapsed())
+        Ok(())
     }
 
-    fn sync(&mut self) -> Result<(), blockmill_ethereum::fault::Error> {
+    fn sync(&mut self) -> Result<(), ImportError> {
         // a file is synced when it is complete
         Ok(())
     }

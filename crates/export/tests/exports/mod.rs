@@ -5,7 +5,6 @@
 
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
-use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, import};
@@ -93,9 +92,8 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         ..Facts::default()
     };
     let export = Export::with_row_groups(&tables, facts, asked.threads, asked.row_group).unwrap();
-    let columns = Columns::new(export.clone(), &tables, archive.format());
-    let mut sink = Sink::Design(Box::new(columns));
-    let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
+    let mut columns = Columns::new(export.clone(), &tables, archive.format());
+    let (run, outcome) = import(&archive, &options, &mut columns, |_| {});
     outcome.map_err(|error| error.to_string())?;
     let files = export.finish().map_err(|error| error.to_string())?;
     let (first, last) = run.range.unwrap();

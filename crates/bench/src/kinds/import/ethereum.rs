@@ -1,17 +1,19 @@
 //! One import of an Ethereum archive, into a store of its own.
 
-use super::designs::Earlier;
-use super::{PATHS, paths};
+use super::{PATHS, options_of, paths};
+use crate::baselines::ethereum_headers::{self, Baseline};
+use crate::baselines::{BaselineOption, recorded};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use crate::kinds::data;
+use crate::shape::OptionValues;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::{Archive, ChunkLimit, Format};
-use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::ethash::Caches;
-use blockmill_ethereum::import::{Options, Setup, import};
-use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::import::{Options, Setup, Wiring, import_wired};
+use blockmill_ethereum::option_table::{Ethereum, Setting};
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::state::DiskOptions;
@@ -19,7 +21,6 @@ use blockmill_ethereum::{Level, record};
 use blockmill_generate::ethereum as generated;
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, MGAS_PER_S, RunRecord};
-use blockmill_store::ChainStore;
 use blockmill_verdict::Hex;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,34 +148,53 @@ pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, O
     Ok((archive, options))
 }
 
+/// The options of the chain, and of headers alone the baselines too.
+pub(super) fn options(settings: &Settings) -> Result<Vec<OptionValues>> {
+    let baselines = ethereum_headers::OPTIONS.iter().map(BaselineOption::values);
+    let only_headers = level(setting(settings, "level")?)? == Level::Headers;
+    let own = options_of::<Ethereum>(&always(settings));
+    Ok(baselines.filter(|_| only_headers).chain(own).collect())
+}
+
 /// Imports the archive; the record of the run.
 pub fn measure(job: &Job) -> Result<RunRecord> {
-    let (archive, options) = opened(job, &job.with)?;
-    let plan = options.setting.plan();
-    let store = blockmill_store::Options::default();
-    let mut sink = if options.level >= Level::Execution {
-        let memory = match job.settings.get("cache-mib") {
-            Some(_) => job.parsed::<usize>("cache-mib")? << 20,
-            None => DiskOptions::MEMORY,
-        };
-        let (state, disk) = (plan.state, plan.disk(memory, options.threads));
-        let limits = Limits { state, disk, ..Limits::default() };
-        let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;
-        Sink::Executed(Box::new(store))
-    } else if Earlier::is_described_by(&plan) {
-        Sink::Design(Box::new(Earlier::open(&job.folder, plan)?))
-    } else {
-        Sink::Segments(Box::new(ChainStore::open(&job.folder, &store)?.0))
+    let (baseline, with) = match level(job.setting("level")?)? {
+        Level::Headers => Baseline::split(&job.with)?,
+        _ => (Baseline::default(), job.with.clone()),
     };
-    let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
+    let (archive, options) = opened(job, &with)?;
+    let mut sink: Box<dyn BlockSink> = match options.level {
+        Level::Execution => Box::new(executed(job, &options)?),
+        _ => baseline.sink(&job.folder, &options.cancel)?,
+    };
+    let checks = baseline.checks(&options.cancel);
+    let wiring = Wiring { headers: &*checks, sink: &mut *sink };
+    let (run, outcome) = import_wired(&archive, &options, wiring, |_| {});
     let mut record =
         record::of(&run, &outcome, &archive, &options, blockmill_cli::program::this(), &job.label);
     drop(sink);
     outcome?;
+    if options.level == Level::Headers {
+        record.options.extend(recorded(&ethereum_headers::OPTIONS, &job.with));
+    }
     if let Some(setup) = run.setup {
         leave_out(&mut record, &setup);
     }
     Ok(record)
+}
+
+/// A store with its state.
+fn executed(job: &Job, options: &Options) -> Result<Sink> {
+    let plan = options.setting.plan();
+    let memory = match job.settings.get("cache-mib") {
+        Some(_) => job.parsed::<usize>("cache-mib")? << 20,
+        None => DiskOptions::MEMORY,
+    };
+    let (state, disk) = (plan.state, plan.disk(memory, options.threads));
+    let limits = Limits { state, disk, ..Limits::default() };
+    let store = blockmill_store::Options::default();
+    let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;
+    Ok(Sink::Executed(Box::new(store)))
 }
 
 /// The options that every contestant has, whatever else is turned.

@@ -1,7 +1,6 @@
 //! Imports of archives, whole runs from file to store, of any chain.
 
 mod bitcoin;
-mod designs;
 pub(super) mod ethereum;
 mod neo;
 
@@ -28,9 +27,7 @@ impl Kind for Import {
 
     fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
         Ok(match chain(settings)? {
-            Chain::Ethereum => options_of::<blockmill_ethereum::option_table::Ethereum>(
-                &ethereum::always(settings),
-            ),
+            Chain::Ethereum => ethereum::options(settings)?,
             Chain::Bitcoin => {
                 let baselines = bitcoin_index::OPTIONS.iter().map(BaselineOption::values);
                 let own = options_of::<blockmill_bitcoin::option_table::Bitcoin>(&[]);

@@ -211,13 +211,17 @@ fn boundary(difficulty: U256) -> Option<U256> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::naive;
+    use super::super::naive::{self, Hashimoto};
     use super::*;
+
+    fn hashimoto(cache: &Cache, seal_hash: &[u8; 32], nonce: u64) -> Hashimoto {
+        naive::hashimoto_light(&cache.rows, cache.dataset_pages, seal_hash, nonce)
+    }
 
     fn seal(cache: &Cache, i: u64) -> Seal {
         let seal_hash = blockmill_hashes::keccak256(&i.to_le_bytes());
         let nonce = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mix_hash = naive::hashimoto_light(cache, &seal_hash, nonce).mix_hash;
+        let mix_hash = hashimoto(cache, &seal_hash, nonce).mix_hash;
         Seal { seal_hash, nonce, mix_hash, difficulty: U256::ONE, number: 60_000 + i }
     }
 
@@ -242,7 +246,7 @@ mod tests {
     fn rejects_a_wrong_claim_and_names_it() {
         let cache = Cache::small(2, 1021, 8191);
         let good = seal(&cache, 1);
-        let real = naive::hashimoto_light(&cache, &good.seal_hash, good.nonce);
+        let real = hashimoto(&cache, &good.seal_hash, good.nonce);
         let result = U256::from_be_bytes(real.result);
         // the largest difficulty that the result is enough for, and the next
         let enough = boundary(result).unwrap();

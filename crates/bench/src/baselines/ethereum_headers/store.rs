@@ -1,22 +1,20 @@
-//! How importers stored headers before: one by one, after another look at each of them, under the
-//! keys that geth has used since 2015. The slow halves of the ladder's options.
+//! How earlier designs stored headers.
 
-mod header_table;
-
+use super::header_table::{HeaderEntry, HeaderTable};
+use super::{Baseline, Waste};
+use blockmill_ethereum::commit::{BlockSink, Commit, Verified, append, commit};
+use blockmill_ethereum::fault::Error;
+use blockmill_pipeline::Cancel;
+use blockmill_store::ChainStore;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use blockmill_ethereum::commit::{Commit, Design, Verified, append, commit};
-use blockmill_ethereum::fault::Error;
-use blockmill_ethereum::option_table::Plan;
-use blockmill_store::ChainStore;
-use header_table::{HeaderEntry, HeaderTable};
-
-/// A design that `plan` describes.
+/// A store of headers, with what a baseline wastes at each of them.
 pub struct Earlier {
-    plan: Plan,
+    baseline: Baseline,
     storage: Storage,
+    cancel: Cancel,
 }
 
 enum Storage {
@@ -25,39 +23,53 @@ enum Storage {
 }
 
 impl Earlier {
-    /// Whether `plan` stores headers in another way than an import does.
-    pub fn is_described_by(plan: &Plan) -> bool {
-        let checks = plan.known_check || plan.linkage_twice || plan.stop_check_per_header;
-        checks || plan.clock_per_header || !plan.batch_write || !plan.segment_storage
+    /// Whether headers are stored in another way than an import stores them.
+    pub fn is_described_by(baseline: &Baseline) -> bool {
+        let wastes = [
+            Waste::WriteEach,
+            Waste::LookUpKnown,
+            Waste::LinkTwice,
+            Waste::AskToStop,
+            Waste::ReadClock,
+            Waste::KeyValueTable,
+        ];
+        baseline.has_any(&wastes)
     }
 
-    /// Opens a store in the empty folder `dir`.
-    pub fn open(dir: &Path, plan: Plan) -> blockmill_store::Result<Self> {
-        let storage = match plan.segment_storage {
-            true => Storage::Segments(Box::new(ChainStore::open(dir, &Default::default())?.0)),
-            false => Storage::Table(Box::new(HeaderTable::open(dir)?)),
+    /// Opens a store in the empty folder `dir`, in a run that `cancel` may stop.
+    ///
+    /// # Errors
+    /// The store cannot be created.
+    pub fn open(dir: &Path, baseline: Baseline, cancel: Cancel) -> blockmill_store::Result<Self> {
+        let storage = match baseline.has(Waste::KeyValueTable) {
+            true => Storage::Table(Box::new(HeaderTable::open(dir)?)),
+            false => Storage::Segments(Box::new(ChainStore::open(dir, &Default::default())?.0)),
         };
-        Ok(Self { plan, storage })
+        Ok(Self { baseline, storage, cancel })
     }
 
-    /// Does what the design does at one header.
-    fn visit(&mut self, run: &Commit<'_>, headers: &Verified<'_>, at: usize) -> Result<(), Error> {
-        if self.plan.stop_check_per_header {
+    /// Does at one header what the baseline wastes there.
+    fn visit(&mut self, headers: &Verified<'_>, at: usize) -> Result<(), Error> {
+        let clock = self.baseline.has(Waste::ReadClock).then(Instant::now);
+        if self.baseline.has(Waste::AskToStop) {
             // asked at each header, obeyed at the end of the chunk
-            black_box(run.cancel.is_cancelled());
+            black_box(self.cancel.is_cancelled());
         }
-        if self.plan.linkage_twice && at > headers.range().start {
+        if self.baseline.has(Waste::LinkTwice) && at > headers.range().start {
             let fields = headers.fields(at)?;
             let linked =
                 fields.number == headers.number(at) && *fields.parent_hash == *headers.hash(at - 1);
             debug_assert!(black_box(linked), "the headers were verified");
         }
-        if self.plan.known_check {
+        if self.baseline.has(Waste::LookUpKnown) {
             let known = self.knows(headers.hash(at))?;
             debug_assert!(!black_box(known), "an import goes on after the last stored block");
         }
-        if !self.plan.batch_write {
+        if self.baseline.has(Waste::WriteEach) {
             self.store(headers, at, at + 1)?;
+        }
+        if let Some(clock) = clock {
+            black_box(clock.elapsed());
         }
         Ok(())
     }
@@ -87,26 +99,20 @@ impl Earlier {
     }
 }
 
-impl Design for Earlier {
-    fn write(&mut self, run: &Commit<'_>, headers: &Verified<'_>) -> Result<Duration, Error> {
-        let start = Instant::now();
-        let mut ticked = Duration::ZERO;
+impl BlockSink for Earlier {
+    fn write(&mut self, run: &Commit, headers: &Verified<'_>) -> Result<(), Error> {
         let range = headers.range();
         for at in range.clone() {
-            let tick = self.plan.clock_per_header.then(Instant::now);
-            self.visit(run, headers, at)?;
-            ticked += tick.map_or(Duration::ZERO, |tick| tick.elapsed());
+            self.visit(headers, at)?;
         }
-        let batched = Instant::now();
-        if self.plan.batch_write {
+        if !self.baseline.has(Waste::WriteEach) {
             self.store(headers, range.start, range.end)?;
         }
         match &mut self.storage {
             Storage::Segments(store) => commit(store, run, headers)?,
             Storage::Table(table) => table.commit_if_full()?,
         }
-        let is_ticking = self.plan.clock_per_header;
-        Ok(if is_ticking { ticked + batched.elapsed() } else { start.elapsed() })
+        Ok(())
     }
 
     fn sync(&mut self) -> Result<(), Error> {

@@ -1,9 +1,10 @@
 //! The difficulty formulas in integers without bounds, as the papers write them.
 //!
-//! Kept as the oracle of [`super::difficulty`] and as the baseline of the ladder's rung `mod5`.
+//! The baseline of `difficulty=bigint`, and the oracle with which the tests and fuzz targets of
+//! [`blockmill_ethereum::difficulty`] compare: they include this file.
 
-use crate::U256;
-use crate::header::difficulty::{Formula, Parent};
+use blockmill_ethereum::U256;
+use blockmill_ethereum::difficulty::{Formula, Parent};
 use num_bigint::{BigInt, Sign};
 
 /// The same as [`Formula::next`], for a `time` later than the parent's.
@@ -20,7 +21,7 @@ pub fn next(formula: Formula, time: u64, parent: &Parent) -> Option<U256> {
 }
 
 /// Yellow Paper 2015, section 4.3.4.
-pub fn frontier(time: u64, parent: &Parent) -> Option<BigInt> {
+fn frontier(time: u64, parent: &Parent) -> Option<BigInt> {
     let difficulty = big(parent.difficulty);
     let step = &difficulty / 2048;
     let wait = BigInt::from(time) - BigInt::from(parent.timestamp);
@@ -29,7 +30,7 @@ pub fn frontier(time: u64, parent: &Parent) -> Option<BigInt> {
 }
 
 /// EIP-2.
-pub fn homestead(time: u64, parent: &Parent) -> Option<BigInt> {
+fn homestead(time: u64, parent: &Parent) -> Option<BigInt> {
     let difficulty = big(parent.difficulty);
     let wait = BigInt::from(time) - BigInt::from(parent.timestamp);
     let factor: BigInt = BigInt::from(1) - wait / 10;
@@ -39,7 +40,7 @@ pub fn homestead(time: u64, parent: &Parent) -> Option<BigInt> {
 }
 
 /// EIP-100, with the bomb `bomb_delay` blocks late (EIP-649, 1234, 2384, 3554, 4345, 5133).
-pub fn byzantium(time: u64, parent: &Parent, bomb_delay: u64) -> Option<BigInt> {
+fn byzantium(time: u64, parent: &Parent, bomb_delay: u64) -> Option<BigInt> {
     let difficulty = big(parent.difficulty);
     let wait = BigInt::from(time) - BigInt::from(parent.timestamp);
     let ommers = BigInt::from(if parent.has_ommers { 2 } else { 1 });

@@ -1,10 +1,8 @@
 //! Ethash as the specification writes it: one seal, one word at a time.
 //!
-//! The oracle of the fast code.
+//! The oracle of the fast code, for its unit tests, the integration tests and the fuzz targets.
 
 use blockmill_hashes::{FNV_PRIME, keccak256, keccak512};
-
-use super::Cache;
 
 /// The hash of a seal: the digest of the mix, which the header has to carry, and the result, which
 /// has to be small.
@@ -28,24 +26,6 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The cache: `mkcache` of the specification.
-#[must_use]
-pub fn make_cache(rows: usize, seed: &[u8; 32]) -> Vec<[u8; 64]> {
-    let mut cache = vec![keccak512(seed)];
-    while cache.len() < rows {
-        cache.push(keccak512(&cache[cache.len() - 1]));
-    }
-    for _ in 0..3 {
-        for i in 0..rows {
-            let partner = words::<16>(&cache[i])[0] as usize % rows;
-            let before = cache[(i + rows - 1) % rows];
-            let mixed: [u8; 64] = std::array::from_fn(|b| before[b] ^ cache[partner][b]);
-            cache[i] = keccak512(&mixed);
-        }
-    }
-    cache
-}
-
 /// Item `number` of the dataset: `calc_dataset_item` of the specification.
 fn dataset_item(rows: &[[u8; 64]], number: u32) -> [u32; 16] {
     let mut mix: [u32; 16] = words(&rows[number as usize % rows.len()]);
@@ -59,16 +39,21 @@ fn dataset_item(rows: &[[u8; 64]], number: u32) -> [u32; 16] {
     words(&keccak512(&bytes(&mix)))
 }
 
-/// Hashes a seal with items generated from the cache: `hashimoto_light` of the specification.
-/// `seal_hash` is Keccak-256 of the header without mix hash and nonce.
-#[must_use]
-pub fn hashimoto_light(cache: &Cache, seal_hash: &[u8; 32], nonce: u64) -> Hashimoto {
+/// Hashes a seal with items generated from a cache: `hashimoto_light` of the specification. `rows`
+/// are those of the cache, the dataset has `pages` of 128 bytes, and `seal_hash` is Keccak-256 of
+/// the header without mix hash and nonce.
+pub fn hashimoto_light(
+    rows: &[[u8; 64]],
+    pages: u32,
+    seal_hash: &[u8; 32],
+    nonce: u64,
+) -> Hashimoto {
     let seed = keccak512(&[&seal_hash[..], &nonce.to_le_bytes()].concat());
     let seed_head = words::<16>(&seed)[0];
     let mut mix: [u32; 32] = words(&seed);
     for i in 0..64 {
-        let page = fnv(i ^ seed_head, mix[i as usize % 32]) % cache.dataset_pages;
-        let items = [page * 2, page * 2 + 1].map(|number| dataset_item(&cache.rows, number));
+        let page = fnv(i ^ seed_head, mix[i as usize % 32]) % pages;
+        let items = [page * 2, page * 2 + 1].map(|number| dataset_item(rows, number));
         mix = std::array::from_fn(|w| fnv(mix[w], items[w / 16][w % 16]));
     }
     let digest: Vec<u32> = mix.chunks(4).map(|m| fnv(fnv(fnv(m[0], m[1]), m[2]), m[3])).collect();

@@ -1,0 +1,205 @@
+//! The stores of `blockmill import`.
+
+use super::{BlockSink, Commit, Verified};
+use crate::durable::ExecutedStore;
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::link::{BlockId, Tip};
+use crate::{Level, U256};
+use blockmill_archive::Column;
+use blockmill_pipeline::Cancel;
+use blockmill_store::{Blocks, ChainStore, Items};
+use std::ops::Range;
+
+/// What `verify` and `import` write.
+pub enum Sink {
+    /// Nothing: verify only.
+    Discard,
+    /// Append-only segments with a manifest: the store of `blockmill import`.
+    Segments(Box<ChainStore>),
+    /// The same with the state after the last block.
+    Executed(Box<ExecutedStore>),
+}
+
+impl BlockSink for Sink {
+    fn write(&mut self, commit: &Commit, blocks: &Verified<'_>) -> Result<(), Error> {
+        match self {
+            Self::Discard => Ok(()),
+            Self::Segments(store) => {
+                append(store, blocks, blocks.range())?;
+                self::commit(store, commit, blocks)
+            }
+            Self::Executed(store) => {
+                append(&mut store.blocks, blocks, blocks.range())?;
+                log(store, blocks)?;
+                let is_settled = blocks.batch.settles && blocks.batch.fault.is_none();
+                Ok(store.commit(&tip_of(commit, blocks), is_settled)?)
+            }
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Discard => Ok(()),
+            Self::Segments(store) => Ok(store.sync()?),
+            Self::Executed(store) => Ok(store.sync()?),
+        }
+    }
+
+    fn store(&self) -> Option<&ChainStore> {
+        match self {
+            Self::Discard => None,
+            Self::Segments(store) => Some(store),
+            Self::Executed(store) => Some(&store.blocks),
+        }
+    }
+
+    fn store_mut(&mut self) -> Option<&mut ChainStore> {
+        match self {
+            Self::Discard => None,
+            Self::Segments(store) => Some(store),
+            Self::Executed(store) => Some(&mut store.blocks),
+        }
+    }
+
+    fn executed(&mut self) -> Option<&mut ExecutedStore> {
+        match self {
+            Self::Executed(store) => Some(store),
+            Self::Discard | Self::Segments(_) => None,
+        }
+    }
+}
+
+/// Appends some of the new blocks; they count after [`commit`].
+///
+/// # Errors
+/// [`Error::Store`] if they cannot be written.
+pub fn append(
+    store: &mut ChainStore,
+    blocks: &Verified<'_>,
+    range: Range<usize>,
+) -> Result<(), Error> {
+    let Range { start: from, end: to } = range;
+    let chunk = &blocks.batch.chunk;
+    let mut ends = [vec![], vec![], vec![]];
+    let [headers, bodies, receipts] = &mut ends;
+    let empty = Items { bytes: &[], ends: &[] };
+    store.append(&Blocks {
+        first: blocks.batch.number(from),
+        hashes: &blocks.batch.hashes[from..to],
+        headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
+        bodies: items(&chunk.bodies, from, to, bodies),
+        receipts: items(&chunk.receipts, from, to, receipts),
+    })?;
+    Ok(())
+}
+
+/// Commits what was appended: after it returns, the death of the process loses none of it.
+///
+/// # Errors
+/// [`Error::Store`] if it cannot be written.
+pub fn commit(store: &mut ChainStore, commit: &Commit, blocks: &Verified<'_>) -> Result<(), Error> {
+    store.commit(&tip_of(commit, blocks))?;
+    Ok(())
+}
+
+/// What a store says of its last block when these are the last ones.
+fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
+    let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
+    let last = blocks.range.end - 1;
+    let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
+    blockmill_store::Tip {
+        number: blocks.batch.number(last),
+        hash: blocks.batch.hashes[last],
+        total_difficulty: total.to_be_bytes(),
+        anchor_number: anchor.number,
+        anchor_hash: anchor.hash,
+        chain: commit.chain,
+        level: commit.level as u8,
+    }
+}
+
+/// Appends the records of the new blocks to the log of the state. The genesis block's is there.
+fn log(store: &mut ExecutedStore, blocks: &Verified<'_>) -> Result<(), Error> {
+    for (at, done) in blocks.range().zip(&blocks.batch.executed) {
+        if !done.record.is_empty() {
+            store.log(blocks.number(at), *blocks.hash(at), &done.record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Number of the last committed block; none where no store of ours is written.
+pub(crate) fn committed(sink: &dyn BlockSink) -> Option<u64> {
+    sink.store()?.tip().map(|tip| tip.number)
+}
+
+/// Removes the last committed block, which is `tip`, unless it is the only one, or the log of the
+/// state has no way back.
+///
+/// # Errors
+/// [`Error::Store`] and [`Error::State`] of the store.
+pub(crate) fn take_back(sink: &mut dyn BlockSink, tip: &Tip, cancel: &Cancel) -> Result<(), Error> {
+    let Some(store) = sink.store() else { return Ok(()) };
+    let (Some(first), Some(stored)) = (store.first(), store.tip()) else { return Ok(()) };
+    if stored.hash != tip.id.hash || first == stored.number {
+        return Ok(());
+    }
+    let number = stored.number - 1;
+    let Some(hash) = store.hash_of(number)? else { return Ok(()) };
+    // one difficulty less: `check::tip_at` would add them all up from the genesis block
+    let difficulty = HeaderView::decode(&tip.header).map_or(U256::ZERO, |tip| tip.difficulty);
+    let total = U256::from_be_bytes(stored.total_difficulty).saturating_sub(difficulty);
+    let total_difficulty = total.to_be_bytes();
+    if let Some(store) = sink.executed() {
+        match store.unwind(number, cancel) {
+            Err(Error::Unwind { .. }) => {}
+            other => drop(other?),
+        }
+    } else if let Some(store) = sink.store_mut() {
+        let tip = blockmill_store::Tip { number, hash, total_difficulty, ..stored };
+        store.truncate_after(&tip)?;
+    }
+    Ok(())
+}
+
+/// Number of the last committed block, which is read back and hashed; none where no store of ours
+/// is written.
+///
+/// # Errors
+/// [`Error::StoredBlock`] if the block is not what was written, [`Error::Store`] if it cannot be
+/// read.
+pub(crate) fn read_back(sink: &dyn BlockSink) -> Result<Option<u64>, Error> {
+    let Some(store) = sink.store() else { return Ok(None) };
+    let Some(tip) = store.tip() else { return Ok(None) };
+    let (number, expected) = (tip.number, tip.hash);
+    let damaged = |found| Err(Error::StoredBlock { number, expected, found });
+    let Some(header) = store.header(number)? else { return damaged(None) };
+    let found = blockmill_hashes::keccak256(&header);
+    if found != expected {
+        return damaged(Some(found));
+    }
+    if tip.level >= Level::Bodies as u8 && store.body(number)?.is_none() {
+        return damaged(None);
+    }
+    Ok(Some(number))
+}
+
+/// Items `from..to` of a column; none when the column is empty.
+fn items<'a>(
+    column: &'a Column,
+    from: usize,
+    to: usize,
+    ends: &'a mut Vec<u32>,
+) -> Option<Items<'a>> {
+    if column.is_empty() {
+        return None;
+    }
+    let (start, end) = (column.start(from), column.ends[to - 1] as usize);
+    let bytes = &column.bytes[start..end];
+    if start == 0 {
+        return Some(Items { bytes, ends: &column.ends[..to] });
+    }
+    ends.extend(column.ends[from..to].iter().map(|end| end - start as u32));
+    Some(Items { bytes, ends })
+}
