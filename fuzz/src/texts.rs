@@ -22,8 +22,8 @@ pub fn genesis_json(data: &[u8]) -> bool {
     assert_eq!(header.to_owned(), genesis.header);
     let accounts = genesis.accounts().expect("accounts from JSON are not encoded");
     assert!(accounts.is_sorted_by(|a, b| a.address < b.address), "accounts ascend");
-    let _ = spec.fork_of(&header);
-    let _ = spec.difficulty_formula(header.number);
+    let _ = spec.rules_of(&header);
+    let _ = spec.rules_at(header.number, 0);
     true
 }
 

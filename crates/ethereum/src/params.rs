@@ -1,7 +1,7 @@
 //! Chains as data: which rules hold from which block or time on.
 //!
 //! A [`ChainSpec`] is made once, from a built-in network or from a genesis.json, and answers for
-//! any header which rules apply ([`ChainSpec::rules_at`]).
+//! any header which rules apply ([`ChainSpec::rules_of`]).
 
 mod code_size;
 mod config;
@@ -16,11 +16,10 @@ pub(crate) use config::SWITCHES;
 pub use kept::{
     KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in, kept_without_sum,
 };
-pub use schedule::Rules;
+pub use schedule::ForkRules;
 
 use crate::error::SpecError;
 use crate::header::HeaderView;
-use crate::header::difficulty::Formula;
 use crate::{Address, Hash, U256};
 use genesis::{Alloc, Fields, Genesis};
 use schedule::Schedule;
@@ -28,7 +27,7 @@ use std::path::Path;
 
 /// The forks that change a header rule or the execution, oldest first.
 ///
-/// Blob-parameter forks (EIP-7892) are not among them: they change numbers only, see [`Rules`].
+/// Blob-parameter forks (EIP-7892) are not among them: they change numbers only, see [`ForkRules`].
 /// The fork of the DAO is a property of a chain: see [`DaoFork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fork {
@@ -184,8 +183,7 @@ impl ChainSpec {
     /// [`ChainSpec::new`] for a configuration that has passed its check.
     fn unchecked(name: &str, config: &Config, genesis: &Fields, alloc: Alloc) -> Self {
         let schedule = Schedule::new(config);
-        let london = genesis.number >= schedule.london;
-        let fork = schedule.at(genesis.number, genesis.timestamp).fork;
+        let ForkRules { london, fork, .. } = schedule.at(genesis.number, genesis.timestamp);
         Self {
             name: name.into(),
             chain_id: config.chain_id,
@@ -200,42 +198,22 @@ impl ChainSpec {
 
     /// The rules for a block of this number and time (seconds), as scheduled.
     ///
-    /// Where only the total difficulty decides about the merge, blocks between the merge and
-    /// the next fork count as before it: see [`ChainSpec::fork_of`].
+    /// Where only the total difficulty decides about the merge, blocks between the merge and the
+    /// next fork count as before it: see [`ChainSpec::rules_of`].
     #[inline]
-    pub fn rules_at(&self, number: u64, time: u64) -> &Rules {
+    pub fn rules_at(&self, number: u64, time: u64) -> ForkRules<'_> {
         self.schedule.at(number, time)
     }
 
-    /// The fork for a block of this number and time (seconds), as scheduled.
-    pub fn fork_at(&self, number: u64, time: u64) -> Fork {
-        self.rules_at(number, time).fork
-    }
-
-    /// The fork of a verified header: as scheduled, and Paris where its difficulty shows it.
-    pub fn fork_of(&self, header: &HeaderView<'_>) -> Fork {
-        let scheduled = self.fork_at(header.number, header.timestamp);
-        if self.is_proof_of_stake(header) { scheduled.max(Fork::Paris) } else { scheduled }
-    }
-
-    /// Whether a block stands under London's rules or later ones.
+    /// The rules for a header: as scheduled, and at least Paris where it claims proof of stake and
+    /// may.
     #[inline]
-    pub fn is_london(&self, number: u64) -> bool {
-        number >= self.schedule.london
-    }
-
-    /// Whether a header claims proof of stake, and may (EIP-3675): its difficulty is 0, at a
-    /// height where the merge can have happened. Never before London.
-    #[inline]
-    pub fn is_proof_of_stake(&self, header: &HeaderView<'_>) -> bool {
-        header.difficulty.is_zero()
-            && self.is_london(header.number)
-            && self.merge.is_some_and(|merge| header.number >= merge.earliest)
-    }
-
-    /// The difficulty formula for a block of this number.
-    #[inline]
-    pub fn difficulty_formula(&self, number: u64) -> Formula {
-        self.schedule.by_number(number).difficulty
+    pub fn rules_of(&self, header: &HeaderView<'_>) -> ForkRules<'_> {
+        let scheduled = self.rules_at(header.number, header.timestamp);
+        let proof_of_stake = header.difficulty.is_zero()
+            && scheduled.london
+            && self.merge.is_some_and(|merge| header.number >= merge.earliest);
+        let fork = if proof_of_stake { scheduled.fork.max(Fork::Paris) } else { scheduled.fork };
+        ForkRules { fork, proof_of_stake, ..scheduled }
     }
 }

@@ -97,7 +97,7 @@ impl Chain {
         verify_header(&self.spec, &parent_header, parent_hash, &header).map_err(Refusal::Header)?;
         verify_merge(&self.spec, parent.total_difficulty, &header).map_err(Refusal::Header)?;
         let (_, body) = BodyView::decode_block(raw).map_err(|_| Refusal::Encoding)?;
-        let fork = self.spec.fork_of(&header);
+        let fork = self.spec.rules_of(&header).fork;
         verify_body(fork, &header, &body, &mut RootBuilder::new()).map_err(Refusal::Body)?;
         self.verify_transactions(fork, &header, &body)
             .map_err(|refused| Refusal::Transaction(refused.error.into()))?;

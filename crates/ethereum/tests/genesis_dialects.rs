@@ -275,8 +275,8 @@ fn assert_same(network: &Network, text: &str, dialect: &str) {
     for (_, at) in network.times {
         for time in [at - 1, *at, at + 1].into_iter().filter(|time| *time >= network.times[0].1) {
             let number = 40_000_000;
-            let rules = |spec: &ChainSpec| *spec.rules_at(number, time);
-            assert_eq!(rules(&found), rules(&ours), "{what}: time {time}");
+            let (found, ours) = (found.rules_at(number, time), ours.rules_at(number, time));
+            assert_eq!(found, ours, "{what}: time {time}");
         }
     }
 }
@@ -337,13 +337,13 @@ fn forks_that_a_later_one_implies_are_filled_in_and_an_order_that_cannot_be_is_n
     };
     let found =
         spec("\"byzantiumBlock\": 3, \"constantinopleBlock\": 7, \"londonBlock\": 20").unwrap();
-    let forks = [2, 3, 6, 7, 19, 20].map(|number| found.fork_at(number, 0));
+    let forks = [2, 3, 6, 7, 19, 20].map(|number| found.rules_at(number, 0).fork);
     let (frontier, byzantium, petersburg) = (Fork::Frontier, Fork::Byzantium, Fork::Petersburg);
     // Petersburg comes with Constantinople, not with the next fork that is set
     let expected = [frontier, byzantium, byzantium, petersburg, petersburg, Fork::London];
     assert_eq!(forks, expected);
     let stake = spec("\"terminalTotalDifficulty\": 0, \"cancunTime\": 9").unwrap();
-    assert_eq!((stake.fork_at(0, 0), stake.fork_at(1, 9)), (Fork::Paris, Fork::Cancun));
+    assert_eq!((stake.rules_at(0, 0).fork, stake.rules_at(1, 9).fork), (Fork::Paris, Fork::Cancun));
     let error = spec("\"berlinBlock\": 12, \"londonBlock\": 11").unwrap_err().to_string();
     assert_eq!(error, "berlinBlock (12) must not come after londonBlock (11)");
     let error = spec("\"shanghaiTime\": 12, \"terminalTotalDifficulty\": 5").unwrap_err();

@@ -28,9 +28,10 @@ fn verify_chain(spec: &ChainSpec, blocks: &[RealBlock]) -> Hash {
         }
         let verdict = rules::verify_header(spec, &parent, &hash, &header);
         assert_eq!(verdict, Ok(()), "{}", block.name);
-        if !spec.is_proof_of_stake(&header) {
-            let formula = spec.rules_at(header.number, header.timestamp).difficulty;
-            let big = big_integers::next(formula, header.timestamp, &Parent::from(&parent));
+        let fork_rules = spec.rules_of(&header);
+        if !fork_rules.proof_of_stake {
+            let (formula, time) = (fork_rules.difficulty, header.timestamp);
+            let big = big_integers::next(formula, time, &Parent::from(&parent));
             assert_eq!(big, Some(header.difficulty), "{}", block.name);
         }
         assert_eq!(rules::verify_merge(spec, total, &header), Ok(()), "{}", block.name);
@@ -105,7 +106,7 @@ fn real_blocks_of_every_later_fork_follow_their_parents() {
             let hash = parent.hash();
             let verdict = rules::verify_header(spec, &parent, &hash, &header);
             assert_eq!(verdict, Ok(()), "{} {}", path.display(), header.number);
-            *seen.entry(spec.fork_of(&header)).or_default() += 1;
+            *seen.entry(spec.rules_of(&header).fork).or_default() += 1;
         }
     }
     println!("{seen:?}");

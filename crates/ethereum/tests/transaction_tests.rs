@@ -303,7 +303,7 @@ fn every_transaction_has_its_published_fate_under_every_fork() {
 fn senders(spec: &ChainSpec, block: &[u8]) -> Vec<(Address, u64, TransactionType)> {
     let (header, body) = BodyView::decode_block(block).unwrap();
     let header = HeaderView::decode(header).unwrap();
-    let fork = spec.fork_of(&header);
+    let fork = spec.rules_of(&header).fork;
     let verify = |tx: Transaction<'_>| {
         let sender = verify_transaction(&tx, &TransactionRules::new(fork, spec.chain_id));
         let sender = sender.unwrap_or_else(|error| panic!("block {}: {error}", header.number));

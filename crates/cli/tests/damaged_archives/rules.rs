@@ -71,7 +71,7 @@ fn a_timestamp_in_the_future_is_refused() {
     blocks.edit(AT, |header| {
         header.timestamp = UNIX_EPOCH.elapsed().unwrap().as_secs() + 3_600;
         let parent = Parent::from(&HeaderView::decode(&parent).unwrap());
-        let formula = spec.difficulty_formula(header.number);
+        let formula = spec.rules_at(header.number, 0).difficulty;
         header.difficulty = formula.next(header.timestamp, &parent).unwrap();
     });
     good.refuses_blocks(&blocks, AT as u64, "timestamp not in the future");

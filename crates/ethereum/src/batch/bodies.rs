@@ -108,8 +108,8 @@ impl Checks<'_> {
         let header = batch.header(i).map_err(in_header)?;
         let raw = chunk.bodies.get(i);
         let body = BodyView::decode(raw).map_err(|error| in_body(body_cause(raw, error)))?;
-        let fork = self.spec.fork_of(&header);
-        verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
+        let fork_rules = self.spec.rules_of(&header);
+        verify_body(fork_rules.fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
         if i < chunk.receipts.len() {
             let list = chunk.receipts.get(i);
             receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
@@ -126,10 +126,10 @@ impl Checks<'_> {
         if self.known {
             return Ok(0); // the same transactions were verified before
         }
-        let blobs = self.spec.rules_at(header.number, header.timestamp).blobs;
-        let rules = TransactionRules::of(self.spec, fork, &header);
+        let rules = TransactionRules::of(self.spec, fork_rules.fork, &header);
+        let terms = BlockTerms::new(&header, fork_rules.blobs);
         senders
-            .add(i, body.transactions(), &rules, &BlockTerms::new(&header, blobs))
+            .add(i, body.transactions(), &rules, &terms)
             .and_then(|()| if self.plan.senders_per_chunk { Ok(()) } else { senders.recover() })
             .map_err(|refused| Box::new((refused.block, Part::Body, refused.cause())))?;
         Ok(body.transaction_count() as u64)

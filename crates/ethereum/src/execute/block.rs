@@ -83,7 +83,7 @@ impl PreparedBlock {
         body: &BodyView<'_>,
         senders: &[Address],
     ) -> Self {
-        let fork = spec.fork_of(header);
+        let fork = spec.rules_of(header).fork;
         let transactions = body.transactions().zip(senders).map(|(tx, sender)| {
             let form = signing::verify_v(&tx, fork, spec.chain_id);
             let protected = form.ok().and_then(|form| form.protected);
@@ -100,15 +100,14 @@ impl PreparedBlock {
         body: &BodyView<'_>,
         transactions: Vec<PreparedTransaction>,
     ) -> Self {
-        let fork = spec.fork_of(header);
-        let blobs = spec.rules_at(header.number, header.timestamp).blobs;
+        let rules = spec.rules_of(header);
         let withdrawals = body.withdrawals().into_iter().flatten();
         Self {
             hash,
             header: header.to_owned(),
             terms: BlockTerms {
                 code: spec.code_size.at(header.number, header.timestamp),
-                ..BlockTerms::new(fork, blobs.as_ref(), header)
+                ..BlockTerms::new(rules.fork, rules.blobs, header)
             },
             transactions,
             ommers: body.ommers().map(|ommer| (ommer.number, *ommer.beneficiary)).collect(),
@@ -126,10 +125,10 @@ impl PreparedBlock {
         header: &HeaderView<'_>,
         body: &BodyView<'_>,
     ) -> Result<Self, Violation> {
-        let fork = spec.fork_of(header);
+        let fork_rules = spec.rules_of(header);
+        let fork = fork_rules.fork;
         crate::body::verify_body(fork, header, body, &mut blockmill_trie::RootBuilder::new())?;
-        let blobs = spec.rules_at(header.number, header.timestamp).blobs;
-        let terms = crate::transaction_rules::block::BlockTerms::new(header, blobs);
+        let terms = crate::transaction_rules::block::BlockTerms::new(header, fork_rules.blobs);
         let rules = TransactionRules::of(spec, fork, header);
         let mut senders = Vec::with_capacity(body.transaction_count());
         for (index, tx) in body.transactions().enumerate() {

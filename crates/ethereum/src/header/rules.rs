@@ -51,12 +51,12 @@ pub(crate) fn verify_contents(
     parent: &HeaderView<'_>,
     header: &HeaderView<'_>,
 ) -> Verdict {
-    let rules = spec.rules_at(header.number, header.timestamp);
+    let rules = spec.rules_of(header);
     timestamp(parent.timestamp, header.timestamp)?;
     extra_data(header.extra_data)?;
     gas_used(header.gas_used, header.gas_limit)?;
     gas_limit_range(header.gas_limit)?;
-    if spec.is_proof_of_stake(header) {
+    if rules.proof_of_stake {
         post_merge_constants(header)?;
     } else {
         before_merge(rules.fork, header)?;
@@ -65,13 +65,11 @@ pub(crate) fn verify_contents(
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(rules.fork, header)?;
-    let london = spec.is_london(header.number);
-    let first_london = london && !spec.is_london(parent.number);
-    gas_limit_bound(first_london, parent.gas_limit, header.gas_limit)?;
-    if london {
-        base_fee::base_fee(first_london, parent, header)?;
+    gas_limit_bound(rules.first_london, parent.gas_limit, header.gas_limit)?;
+    if rules.london {
+        base_fee::base_fee(rules.first_london, parent, header)?;
     }
-    match &rules.blobs {
+    match rules.blobs {
         Some(params) => blobs::blob_gas(rules.fork, params, parent, header),
         None => Ok(()),
     }
@@ -80,11 +78,11 @@ pub(crate) fn verify_contents(
 /// The rules that a header keeps whatever its parent is: for the anchor of an archive that begins
 /// in the middle of a chain. Everything that follows from a parent is believed.
 pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
-    let rules = spec.rules_at(header.number, header.timestamp);
+    let rules = spec.rules_of(header);
     extra_data(header.extra_data)?;
     gas_used(header.gas_used, header.gas_limit)?;
     gas_limit_range(header.gas_limit)?;
-    if spec.is_proof_of_stake(header) {
+    if rules.proof_of_stake {
         post_merge_constants(header)?;
     } else {
         before_merge(rules.fork, header)?;
@@ -92,7 +90,7 @@ pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(rules.fork, header)?;
-    rules.blobs.as_ref().map_or(Ok(()), |params| blobs::blob_gas_used(params, header))
+    rules.blobs.map_or(Ok(()), |params| blobs::blob_gas_used(params, header))
 }
 
 /// Number and parent hash (Yellow Paper 4.3.4).
@@ -120,7 +118,7 @@ pub fn verify_merge(
     let Some(merge) = spec.merge else { return Ok(()) };
     let terminal = merge.terminal_total_difficulty;
     let reached = parent_total_difficulty >= terminal;
-    if reached == spec.is_proof_of_stake(header) {
+    if reached == spec.rules_of(header).proof_of_stake {
         return Ok(());
     }
     let expected = if reached {
@@ -266,7 +264,7 @@ fn not_after_proof_of_stake(
     parent: &HeaderView<'_>,
     header: &HeaderView<'_>,
 ) -> Verdict {
-    if spec.is_proof_of_stake(parent) {
+    if parent.difficulty.is_zero() && spec.rules_of(parent).proof_of_stake {
         return Err(Violation::new(Rule::Merge, "difficulty 0", header.difficulty));
     }
     Ok(())

@@ -3,15 +3,30 @@
 use super::{BlobParams, Config, Fork};
 use crate::header::difficulty::Formula;
 
-/// What the header rules need to know about the fork that a block is under.
+/// What the rules need to know about the fork that a block is under: one value for each header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct ForkRules<'a> {
     /// The newest fork that is active.
     pub fork: Fork,
+    /// Is the block under proof of stake (EIP-3675)? A header claims it with a difficulty of 0, and
+    /// may where the merge can have happened; never before London.
+    pub proof_of_stake: bool,
+    /// Is it under London's rules or later ones?
+    pub london: bool,
+    /// Is it the first block of London?
+    pub first_london: bool,
     /// How the difficulty follows from the parent, under proof of work.
     pub difficulty: Formula,
     /// Blob numbers, from Cancun on.
-    pub blobs: Option<BlobParams>,
+    pub blobs: Option<&'a BlobParams>,
+}
+
+/// What an entry of the schedule sets.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    fork: Fork,
+    difficulty: Formula,
+    blobs: Option<BlobParams>,
 }
 
 /// Rules that hold from a block number or a time (seconds) on, until the next entry's.
@@ -29,7 +44,7 @@ pub struct Schedule {
     /// Forks after the merge; they need London (as in geth).
     by_time: Vec<Stage>,
     /// The first block under London, `u64::MAX` if there is none.
-    pub(super) london: u64,
+    london: u64,
     first_time: u64,
 }
 
@@ -66,14 +81,27 @@ impl Schedule {
 
     /// The rules of the forks that are set by number.
     #[inline]
-    pub(super) fn by_number(&self, number: u64) -> &Rules {
+    fn by_number(&self, number: u64) -> &Rules {
         // the first entry begins at 0, so at least one is counted
         &self.by_number[self.by_number.partition_point(|stage| stage.since <= number) - 1].rules
     }
 
     /// The rules for a block of this number and time.
     #[inline]
-    pub(super) fn at(&self, number: u64, time: u64) -> &Rules {
+    pub(super) fn at(&self, number: u64, time: u64) -> ForkRules<'_> {
+        let rules = self.scheduled(number, time);
+        ForkRules {
+            fork: rules.fork,
+            proof_of_stake: rules.fork >= Fork::Paris,
+            london: number >= self.london,
+            first_london: number == self.london,
+            difficulty: rules.difficulty,
+            blobs: rules.blobs.as_ref(),
+        }
+    }
+
+    #[inline]
+    fn scheduled(&self, number: u64, time: u64) -> &Rules {
         if time < self.first_time || number < self.london {
             return self.by_number(number);
         }
@@ -133,7 +161,7 @@ mod tests {
     #[test]
     fn mainnet_forks_begin_at_their_blocks_and_times() {
         let spec = ChainSpec::by_name("mainnet").unwrap();
-        let at = |number, time| spec.fork_at(number, time);
+        let at = |number, time| spec.rules_at(number, time).fork;
         assert_eq!(at(0, 0), Fork::Frontier);
         assert_eq!(at(1_149_999, 0), Fork::Frontier);
         assert_eq!(at(1_150_000, 0), Fork::Homestead);
@@ -160,6 +188,6 @@ mod tests {
     #[test]
     fn a_late_time_without_london_changes_nothing() {
         let spec = ChainSpec::by_name("mainnet").unwrap();
-        assert_eq!(spec.fork_at(1, u64::MAX), Fork::Frontier);
+        assert_eq!(spec.rules_at(1, u64::MAX).fork, Fork::Frontier);
     }
 }

@@ -136,7 +136,7 @@ impl<'c> Chain<'c> {
         let changes = self.replay.execute(&block)?.steps;
         self.at = block.hash;
         let head = self.known(&self.head)?.total_difficulty;
-        if self.spec.is_proof_of_stake(&header) || total_difficulty > head {
+        if self.spec.rules_of(&header).proof_of_stake || total_difficulty > head {
             self.head = block.hash;
         }
         let ancestors = self.replay.state.ancestors.clone();

@@ -167,7 +167,7 @@ mod tests {
             (["Osaka", "BPO1"], Fork::Osaka),
         ] {
             for name in names {
-                assert_eq!(of(name).unwrap().fork_at(0, 0), fork, "{name}");
+                assert_eq!(of(name).unwrap().rules_at(0, 0).fork, fork, "{name}");
             }
         }
         let blobs = |network, time| of(network).unwrap().rules_at(0, time).blobs.unwrap().max;
@@ -176,7 +176,7 @@ mod tests {
         let transition = "OsakaToBPO1AtTime15k";
         assert_eq!((blobs(transition, 14_999), blobs(transition, 15_000)), (9, 15));
         let glacier = of("ArrowGlacierToParisAtDiffC0000").unwrap();
-        assert_eq!(glacier.fork_at(0, 0), Fork::ArrowGlacier);
+        assert_eq!(glacier.rules_at(0, 0).fork, Fork::ArrowGlacier);
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn verdict(
     };
     let exception = result["expectException"].as_str().filter(|text| !text.is_empty());
     let base_fee = header.base_fee.unwrap_or(U256::from(BASE_FEE));
-    let base_fee = spec.is_london(header.number).then_some(base_fee);
+    let base_fee = spec.rules_at(header.number, header.timestamp).london.then_some(base_fee);
     let header = Header { base_fee, ..header.clone() };
     let done = match run_one(spec, &header, given) {
         Ok(done) => done,
@@ -141,7 +141,7 @@ fn run_one(
     let encoded = header.encode();
     let view = header.view(&encoded);
     let rules = spec.rules_at(header.number, header.timestamp);
-    let terms = BlockTerms::new(rules.fork, rules.blobs.as_ref(), &view);
+    let terms = BlockTerms::new(rules.fork, rules.blobs, &view);
     let mut evm = Evm::new(&mut state, spec.chain_id);
     let unknown = Violation::new(Rule::ExecutionRules, "known rules", format!("{:?}", rules.fork));
     evm.begin(&terms).ok_or(unknown)?;

@@ -205,7 +205,7 @@ fn an_import_keeps_the_state_of_the_block_before_the_wrong_one() {
     let mut refused = 0;
     for at in (0..blocks.len()).step_by(5) {
         let header = HeaderView::decode(&blocks[at].header).unwrap();
-        let fork = spec.fork_of(&header);
+        let fork = spec.rules_of(&header).fork;
         for (field, from, seen, change, rules) in CHANGES {
             // receipts of blocks without transactions are known to level bodies
             if fork < from || seen != Seen::Always {

@@ -84,7 +84,7 @@ impl<'a> Blocks<'a> {
             value: U256::from(self.random.below(1 << 60)),
             ..Transaction::new(TransactionType::Legacy)
         };
-        let protected = self.spec.fork_at(number, 0) >= Fork::SpuriousDragon;
+        let protected = self.spec.rules_at(number, 0).fork >= Fork::SpuriousDragon;
         let account = self.random.below(self.signers.len());
         self.signers.sign(account, unsigned, protected.then_some(self.spec.chain_id))
     }

@@ -102,11 +102,11 @@ impl<'a> HeaderChain<'a> {
     fn difficulty(&self, number: u64, time: u64) -> U256 {
         let parent = Parent::from(&self.header.view(&self.raw));
         // None stands for more than 256 bits, which this chain never comes near
-        self.spec.difficulty_formula(number).next(time, &parent).unwrap_or(U256::MAX)
+        self.spec.rules_at(number, 0).difficulty.next(time, &parent).unwrap_or(U256::MAX)
     }
 
     fn base_fee(&self, number: u64) -> Option<U256> {
-        if !self.spec.is_london(number) {
+        if !self.spec.rules_at(number, 0).london {
             return None;
         }
         match self.header.base_fee {
@@ -116,7 +116,7 @@ impl<'a> HeaderChain<'a> {
     }
 
     fn gas_limit(&mut self, number: u64) -> u64 {
-        let first_london = self.spec.is_london(number) && !self.spec.is_london(number - 1);
+        let first_london = self.spec.rules_at(number, 0).first_london;
         let parent = self.header.gas_limit << u64::from(first_london);
         let bound = parent / 1024 - 1;
         if parent < GAS_LIMIT {

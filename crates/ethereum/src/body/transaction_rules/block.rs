@@ -21,11 +21,11 @@ pub struct BlockTerms {
 
 impl BlockTerms {
     /// Those of the block with this header, which stands under these blob numbers.
-    pub fn new(header: &HeaderView<'_>, blobs: Option<BlobParams>) -> Self {
+    pub fn new(header: &HeaderView<'_>, blobs: Option<&BlobParams>) -> Self {
         Self {
             gas_limit: header.gas_limit,
             base_fee: header.base_fee,
-            blobs: header.excess_blob_gas.zip(blobs),
+            blobs: header.excess_blob_gas.zip(blobs.copied()),
         }
     }
 
@@ -70,7 +70,7 @@ mod tests {
     use crate::header::Header;
 
     fn terms(header: &Header) -> BlockTerms {
-        BlockTerms::new(&header.view(&[]), Some(BlobParams::CANCUN))
+        BlockTerms::new(&header.view(&[]), Some(&BlobParams::CANCUN))
     }
 
     #[test]

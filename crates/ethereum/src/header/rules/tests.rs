@@ -62,7 +62,7 @@ fn child_of(spec: &ChainSpec, parent: &Header) -> Header {
     let (number, timestamp) = (parent.number + 1, parent.timestamp + 12);
     let rules = spec.rules_at(number, timestamp);
     let difficulty = rules.difficulty.next(timestamp, &Parent::from(&view)).unwrap();
-    let excess = |params| next_excess_blob_gas(rules.fork, &params, &view) as u64;
+    let excess = |params| next_excess_blob_gas(rules.fork, params, &view) as u64;
     Header {
         parent_hash: parent.hash(),
         number,
@@ -254,7 +254,7 @@ fn recorded_merge_blocks_are_held_to() {
     let spec = ChainSpec::by_name("mainnet").unwrap();
     let stake = |number| {
         let header = Header { number, ..Header::default() };
-        spec.is_proof_of_stake(&header.view(&[]))
+        spec.rules_of(&header.view(&[])).proof_of_stake
     };
     assert!(!stake(15_537_393));
     assert!(stake(15_537_394));

@@ -185,7 +185,7 @@ mod tests {
                 "code": "0x00", "storage": {"0x01": "0x02", "03": "0x00"}},
             "00000000000000000000000000000000000000bb": {"balance": "20"}}"#;
         let spec = spec(config, alloc).unwrap();
-        assert_eq!((spec.chain_id, spec.fork_at(3, 0)), (U256::from(7), Fork::Homestead));
+        assert_eq!((spec.chain_id, spec.rules_at(3, 0).fork), (U256::from(7), Fork::Homestead));
         let header = &spec.genesis.header;
         assert_eq!((header.gas_limit, header.timestamp), (5_000, 5));
         assert_eq!(header.nonce, 0x42u64.to_be_bytes());
@@ -241,14 +241,20 @@ mod tests {
         let found = spec(config, r#", "alloc": {}"#).unwrap();
         let merge = found.merge.unwrap();
         assert_eq!((merge.terminal_total_difficulty, merge.latest), (U256::ZERO, 0));
-        assert_eq!((found.fork_at(0, 0), found.fork_at(1, 9)), (Fork::Shanghai, Fork::Cancun));
+        assert_eq!(
+            (found.rules_at(0, 0).fork, found.rules_at(1, 9).fork),
+            (Fork::Shanghai, Fork::Cancun)
+        );
         // later, where the first block has no difficulty
         let config = r#""chainId": 7, "shanghaiTime": 5"#;
         let text = format!(
             r#"{{"config": {{{config}}}, "gasLimit": 5000, "difficulty": 0, "alloc": {{}}}}"#
         );
         let found = ChainSpec::from_genesis_json(&text).unwrap();
-        assert_eq!((found.fork_at(1, 4), found.fork_at(1, 5)), (Fork::Paris, Fork::Shanghai));
+        assert_eq!(
+            (found.rules_at(1, 4).fork, found.rules_at(1, 5).fork),
+            (Fork::Paris, Fork::Shanghai)
+        );
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl<'c> Builder<'c> {
         let parent = self.parent.view(&self.parent_raw);
         let number = self.parent.number + 1;
         let timestamp = self.parent.timestamp.max(FIRST_TIME) + STEP;
-        let rules = *self.spec.rules_at(number, timestamp);
+        let rules = self.spec.rules_at(number, timestamp);
         let fork = rules.fork;
         let mut header = Header {
             parent_hash: self.made.hash,
@@ -116,7 +116,7 @@ impl<'c> Builder<'c> {
             .parent
             .base_fee
             .and_then(|fee| next_base_fee(fee, self.parent.gas_used, self.parent.gas_limit));
-        if let Some(blobs) = &rules.blobs {
+        if let Some(blobs) = rules.blobs {
             header.excess_blob_gas =
                 Some(u64::try_from(next_excess_blob_gas(fork, blobs, &parent)).unwrap_or(u64::MAX));
             let mut root = [0; 32];
@@ -125,13 +125,13 @@ impl<'c> Builder<'c> {
         }
         let (fee, gwei) = (header.base_fee.unwrap_or_default(), U256::from(GWEI));
         let blob_fee = header.excess_blob_gas.zip(rules.blobs);
-        let blob_fee = blob_fee.and_then(|(excess, blobs)| blob_base_fee(&blobs, excess));
+        let blob_fee = blob_fee.and_then(|(excess, blobs)| blob_base_fee(blobs, excess));
         let fees = Fees {
             max: fee + fee + gwei,
             priority: gwei / U256::from(10),
             max_blob: blob_fee.unwrap_or_default() + gwei,
         };
-        Block { header, fork, blobs: rules.blobs, fees, withdrawals: vec![], ommer: None }
+        Block { header, fork, blobs: rules.blobs.copied(), fees, withdrawals: vec![], ommer: None }
     }
 
     /// Signs the transactions, executes the block, and goes on behind it; its header and body.
