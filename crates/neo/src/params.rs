@@ -84,8 +84,8 @@ pub struct GenesisTransaction {
     pub system_fee: i64,
 }
 
-const MAINNET: &str = include_str!("../../networks/mainnet.yml");
-const TESTNET: &str = include_str!("../../networks/testnet.yml");
+const MAINNET: &str = include_str!("../networks/mainnet.yml");
+const TESTNET: &str = include_str!("../networks/testnet.yml");
 
 impl Protocol {
     /// The names that [`Protocol::by_name`] knows.

@@ -48,10 +48,5 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 /// Waits until the names in a folder are on the disk.
 fn sync_folder(path: &Path) -> Result<(), Error> {
-    // only Unix can open folders, and only there names are synced apart from files
-    if cfg!(not(unix)) {
-        return Ok(());
-    }
-    let folder = File::open(path).map_err(Error::io(path, "cannot open"))?;
-    folder.sync_all().map_err(Error::io(path, "cannot sync"))
+    blockmill_platform::folders::sync(path).map_err(Error::io(path, "cannot sync"))
 }
