@@ -234,11 +234,12 @@ impl<'c> Execution<'c> {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
                 let clock = Instant::now();
-                let blocks = &batch.prepared[batch.verified().range()];
-                let (which, on) = ((which, &speculation.account), (state, &batch.foreseen));
+                let blocks = &batch.content.prepared[batch.verified().range()];
+                let (which, on) =
+                    ((which, &speculation.account), (state, &batch.speculated.foreseen));
                 let tried = speculate(which, spec, on, (machine, hasher), blocks);
                 batch.times.ahead = clock.elapsed();
-                (batch.ahead, batch.hashing_ahead) = (tried.ahead, tried.hashing);
+                (batch.speculated.ahead, batch.speculated.hashing) = (tried.ahead, tried.hashing);
             }),
         };
         let mut execute = move |batch: &mut Batch| {
@@ -248,16 +249,14 @@ impl<'c> Execution<'c> {
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             state.turn();
-            let foreseen = teach(&mut state, std::mem::take(&mut batch.foreseen));
+            let foreseen = teach(&mut state, std::mem::take(&mut batch.speculated.foreseen));
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
             let evm = evm.told(history.cloned(), &foreseen);
             executing = executing && execute_chunk(spec, evm, batch);
-            let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
-            pace.took(batch.executed.len(), busy + batch.times.ahead, batch.hashing_ahead);
-            for (i, done) in batch.verified().range().zip(&batch.executed) {
-                let gas = batch.prepared[i].header.gas_used;
-                speculation.account.settle(&done.executed.tally, gas);
-            }
+            let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
+            let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
+            pace.took(count, busy + batch.times.ahead, hashing);
+            settle(&speculation.account, batch);
         };
         let stages = match inline.root {
             false => serial(stages, "execute", execute).serial("root", root),
@@ -267,6 +266,13 @@ impl<'c> Execution<'c> {
             }),
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
+    }
+}
+
+/// Accounts for what was executed of the new blocks before its turn.
+fn settle(account: &Account, batch: &Batch) {
+    for (i, done) in batch.verified().range().zip(&batch.executed.blocks) {
+        account.settle(&done.executed.tally, batch.content.prepared[i].header.gas_used);
     }
 }
 
@@ -286,12 +292,12 @@ fn serial<'a>(
 /// is that of no block, and nothing more can be executed.
 fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
-    batch.executed.clear();
-    let mut ahead = std::mem::take(&mut batch.ahead).into_iter();
+    batch.executed.blocks.clear();
+    let mut ahead = std::mem::take(&mut batch.speculated.ahead).into_iter();
     for i in range {
         evm.expect(ahead.next().unwrap_or_default());
         let mut done = ExecutedBlock::default();
-        let block = &batch.prepared[i];
+        let block = &batch.content.prepared[i];
         let clock = Instant::now();
         // the genesis block is what it is
         let outcome = match block.header.number {
@@ -299,13 +305,13 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
             _ => execute::execute(spec, &mut evm, block, &mut done.executed),
         };
         if let Err(error) = outcome {
-            batch.fail(i, Part::Body, cause(error));
+            batch.refuse(i, Part::Body, cause(error));
             return false;
         }
         done.busy[0] = clock.elapsed();
-        batch.executed.push(done);
+        batch.executed.blocks.push(done);
     }
-    batch.foresight = evm.foresight();
+    batch.speculated.foresight = evm.foresight();
     true
 }
 
@@ -314,8 +320,8 @@ fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
     let mut receipts = Receipts::new(hasher);
     let mut failure = None;
     let range = batch.verified().range();
-    for (i, done) in range.zip(&mut batch.executed) {
-        let block = &batch.prepared[i];
+    for (i, done) in range.zip(&mut batch.executed.blocks) {
+        let block = &batch.content.prepared[i];
         if block.header.number == 0 {
             continue;
         }
@@ -327,7 +333,7 @@ fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
         done.busy[2] = clock.elapsed();
     }
     if let Some((i, violation)) = failure {
-        batch.fail(i, Part::Header, Cause::Rule(violation));
+        batch.refuse(i, Part::Header, Cause::Rule(violation));
     }
 }
 
@@ -348,8 +354,8 @@ fn make_records(log: LogValues, batch: &mut Batch) {
     if log == LogValues::None {
         return;
     }
-    let numbers: Vec<u64> = batch.verified().range().map(|i| batch.number(i)).collect();
-    for (number, done) in numbers.into_iter().zip(&mut batch.executed) {
+    let numbers: Vec<u64> = batch.verified().range().map(|i| batch.blocks.number(i)).collect();
+    for (number, done) in numbers.into_iter().zip(&mut batch.executed.blocks) {
         // the genesis block was the first record
         if number > 0 {
             let clock = Instant::now();

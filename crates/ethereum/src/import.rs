@@ -3,7 +3,7 @@
 use crate::Level;
 use crate::batch::{Batch, Checks};
 pub use crate::batch::{ChainRules, HeaderChecks};
-use crate::commit::{self, BlockSink, Commit, Making};
+use crate::commit::{self, BlockSink, Commit, Making, Verified};
 use crate::execution::{self, Execution};
 use crate::fault::Error;
 use crate::link::{Link, Tip};
@@ -123,12 +123,11 @@ fn stages(
     beginning: Beginning,
     archive: &Archive,
     options: &Options,
-    wiring: Wiring<'_>,
+    Wiring { headers, sink }: Wiring<'_>,
     progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let Wiring { headers, sink } = wiring;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
@@ -159,13 +158,10 @@ fn stages(
         link.extend_later(&checks, batch);
     };
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
-        run.bytes += batch.packed.disk_bytes();
+        run.bytes += batch.blocks.packed.disk_bytes();
         let verified = batch.verified();
-        let clock = Instant::now();
-        if !verified.range().is_empty() {
-            sink.write(&commit, &verified)?;
-        }
-        run.add(&verified, Duration::ZERO, clock.elapsed(), start);
+        let written = write_new(sink, &commit, &verified)?;
+        run.add(&verified, Duration::ZERO, written, start);
         tip = batch.tip().or(tip.take());
         // it is as large as the blocks
         batch.made = None;
@@ -174,7 +170,7 @@ fn stages(
             sink.sync()?;
         }
         progress(&so_far(run, tip.as_ref(), sink));
-        match batch.fault.take() {
+        match batch.verdict.fault.take() {
             Some(fault) => Err(fault.into()),
             None if options.cancel.is_cancelled() => {
                 run.stopped = true;
@@ -191,6 +187,19 @@ fn stages(
     (run.times, link.tip) = (ended.times, tip);
     run.notes.extend(reader.note());
     run.close(link, ended.outcome, options)
+}
+
+/// Writes the new blocks, if there are any. The time it took.
+fn write_new(
+    sink: &mut dyn BlockSink,
+    commit: &Commit,
+    blocks: &Verified<'_>,
+) -> Result<Duration, Error> {
+    let clock = Instant::now();
+    if !blocks.range().is_empty() {
+        sink.write(commit, blocks)?;
+    }
+    Ok(clock.elapsed())
 }
 
 /// What is done, for who looks on.
@@ -214,7 +223,7 @@ fn workers(options: &Options) -> (usize, Vec<Batch>) {
 
 fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {
     let clock = Instant::now();
-    let more = reader.read(&mut batch.packed)?;
+    let more = reader.read(&mut batch.blocks.packed)?;
     batch.times.read = clock.elapsed();
     Ok(more)
 }

@@ -100,7 +100,8 @@ impl Batch {
     /// The new blocks that passed every check since [`Link::extend_later`].
     pub(crate) fn verified(&self) -> Verified<'_> {
         let Linked { range, totals, anchor, .. } = &self.linked;
-        let range = range.start.min(self.good)..range.end.min(self.good);
+        let good = self.verdict.good;
+        let range = range.start.min(good)..range.end.min(good);
         Verified { batch: self, totals: &totals[..range.len()], anchor: *anchor, range }
     }
 
@@ -109,9 +110,10 @@ impl Batch {
         let verified = self.verified();
         let last = verified.range.clone().last()?;
         let total = verified.totals.last().copied().filter(|_| self.linked.had_total);
+        let blocks = &self.blocks;
         Some(Tip {
-            id: BlockId { number: self.number(last), hash: self.hashes[last] },
-            header: self.chunk.headers.get(last).to_vec(),
+            id: BlockId { number: blocks.number(last), hash: blocks.hashes[last] },
+            header: blocks.chunk.headers.get(last).to_vec(),
             total_difficulty: total,
         })
     }
@@ -150,19 +152,19 @@ impl Link {
         }
     }
 
-    /// Ties `batch` to the chain, as far as it is right; what is wrong stands in `batch.fault`.
+    /// Ties `batch` to the chain, as far as it is right; its verdict has what is wrong.
     pub fn extend<'a>(&'a mut self, checks: &Checks<'_>, batch: &'a mut Batch) -> Verified<'a> {
         let mut start = 0;
-        let (checked, mut is_tied) = (batch.good, true);
+        let (checked, mut is_tied) = (batch.verdict.good, true);
         // a header's fault comes before its body's, also where the body was looked at first
-        let behind_tip = self.tip.is_some() && batch.good_headers > 0;
-        if batch.good > 0 || behind_tip {
+        let behind_tip = self.tip.is_some() && batch.headers.good > 0;
+        if batch.verdict.good > 0 || behind_tip {
             match self.link_first(checks, batch) {
                 Ok(known) => start = usize::from(known),
                 Err(violation) => {
                     is_tied = false;
-                    batch.good = batch.good.max(1);
-                    batch.fail(0, Part::Header, Cause::Rule(violation));
+                    batch.verdict.good = batch.verdict.good.max(1);
+                    batch.refuse(0, Part::Header, Cause::Rule(violation));
                 }
             }
         }
@@ -175,17 +177,17 @@ impl Link {
         self.check_clock(checks, batch);
         gaps::tell(self.tip.as_ref(), batch);
         self.passed.note_fault(batch);
-        if batch.good > 0 && batch.doubts_last_good() {
+        if batch.verdict.good > 0 && batch.verdict.doubts_last_good() {
             // one of the two headers is damaged, perhaps the one before: do not commit it
-            batch.good -= 1;
+            batch.verdict.good -= 1;
         }
-        let range = start.min(batch.good)..batch.good;
+        let range = start.min(batch.verdict.good)..batch.verdict.good;
         self.totals.truncate(range.len());
         if let Err((i, violation)) = self.check_era(batch, &range) {
-            batch.fail(i, Part::TotalDifficulty, Cause::Rule(violation));
+            batch.refuse(i, Part::TotalDifficulty, Cause::Rule(violation));
             self.passed.note_fault(batch);
         }
-        let range = range.start.min(batch.good)..batch.good;
+        let range = range.start.min(batch.verdict.good)..batch.verdict.good;
         self.advance(batch, &range);
         let (totals, anchor) = (&self.totals[..range.len()], self.anchor);
         Verified { batch, range, totals, anchor }
@@ -194,7 +196,10 @@ impl Link {
     /// The first block of a batch has the number behind the tip, whatever it says itself: a header
     /// that cannot be decoded does not tell its number, and a wrong one is no name for a block.
     fn count_on(&self, batch: &mut Batch) {
-        let (0, Some(fault), Some(tip)) = (batch.good, &mut batch.fault, &self.tip) else { return };
+        let (0, Some(fault), Some(tip)) = (batch.verdict.good, &mut batch.verdict.fault, &self.tip)
+        else {
+            return;
+        };
         if self.has_begun || fault.cause.is_header_encoding() {
             fault.block = tip.id.number.saturating_add(1);
         }
@@ -204,11 +209,11 @@ impl Link {
     /// run that goes on.
     fn link_first(&mut self, checks: &Checks<'_>, batch: &Batch) -> Result<bool, Violation> {
         let broken = |e: blockmill_rlp::Error| Violation::new(Rule::HeaderEncoding, "a header", e);
-        let header = batch.header(0).map_err(broken)?;
-        let hash = batch.hashes[0];
-        if header.number != batch.first_number {
+        let header = batch.blocks.header(0).map_err(broken)?;
+        let hash = batch.blocks.hashes[0];
+        if header.number != batch.blocks.first_number {
             // the container counts its blocks itself
-            return Err(Violation::new(Rule::Number, batch.first_number, header.number));
+            return Err(Violation::new(Rule::Number, batch.blocks.first_number, header.number));
         }
         let Some(tip) = &self.tip else {
             if header.number == 0 {
@@ -233,16 +238,16 @@ impl Link {
     /// Checks the ommers of each block against its last ancestors.
     fn check_ommers(&mut self, checks: &Checks<'_>, batch: &mut Batch, start: usize) {
         let mut failure = None;
-        for i in start..batch.good {
-            let Ok(header) = batch.header(i) else { break };
+        for i in start..batch.verdict.good {
+            let Ok(header) = batch.blocks.header(i) else { break };
             if header.difficulty.is_zero() {
                 // after the merge there are no ommers, and none can refer to these blocks
                 continue;
             }
-            let hash = &batch.hashes[i];
+            let hash = &batch.blocks.hashes[i];
             let mut ommers = vec![];
-            if *header.ommers_hash != EMPTY_OMMERS && i < batch.chunk.bodies.len() {
-                let Ok(body) = BodyView::decode(batch.chunk.bodies.get(i)) else { break };
+            if *header.ommers_hash != EMPTY_OMMERS && i < batch.blocks.chunk.bodies.len() {
+                let Ok(body) = BodyView::decode(batch.blocks.chunk.bodies.get(i)) else { break };
                 ommers.extend(body.ommers());
                 match self.window.verify_ommers(checks.spec, &header, &ommers) {
                     Ok(unchecked) => self.unchecked_ommers += unchecked as u64,
@@ -255,31 +260,32 @@ impl Link {
             self.window.push(Ancestor::new(*hash, &header, &ommers));
         }
         if let Some((i, violation)) = failure {
-            batch.fail(i, Part::Body, Cause::Rule(violation));
+            batch.refuse(i, Part::Body, Cause::Rule(violation));
         }
     }
 
     /// Times rise along a chain, so only a batch whose last header is too late is searched.
     fn check_clock(&self, checks: &Checks<'_>, batch: &mut Batch) {
         let Some(now) = checks.now else { return };
-        let verdict = |i: usize| match batch.header(i) {
+        let verdict = |i: usize| match batch.blocks.header(i) {
             Ok(header) => rules::verify_not_in_future(now, &header),
             Err(_) => Ok(()), // it was decoded before
         };
         // the rule is for proof of work
-        let last = (0..batch.good).rev().find(|i| !batch.difficulties[*i].is_zero());
+        let last =
+            (0..batch.verdict.good).rev().find(|i| !batch.headers.difficulties[*i].is_zero());
         if last.is_none_or(|last| verdict(last).is_ok()) {
             return;
         }
-        let first = (0..batch.good).find_map(|i| Some((i, verdict(i).err()?)));
+        let first = (0..batch.verdict.good).find_map(|i| Some((i, verdict(i).err()?)));
         if let Some((i, violation)) = first {
-            batch.fail(i, Part::Header, Cause::Rule(violation));
+            batch.refuse(i, Part::Header, Cause::Rule(violation));
         }
     }
 
     /// Collects what an era1 file's accumulator is made of, and compares it at the file's end.
     fn check_era(&mut self, batch: &Batch, range: &Range<usize>) -> Result<(), (usize, Violation)> {
-        if batch.chunk.total_difficulties.is_empty() {
+        if batch.blocks.chunk.total_difficulties.is_empty() {
             return Ok(());
         }
         for (i, total) in range.clone().zip(&self.totals) {
@@ -287,11 +293,11 @@ impl Link {
             if self.era.is_full() {
                 self.era = Accumulator::default();
             }
-            self.era.push(&batch.hashes[i], &total.to_be_bytes());
+            self.era.push(&batch.blocks.hashes[i], &total.to_be_bytes());
         }
-        let Some(end) = &batch.chunk.era_end else { return Ok(()) };
+        let Some(end) = &batch.blocks.chunk.era_end else { return Ok(()) };
         let era = std::mem::take(&mut self.era);
-        if range.end != batch.chunk.blocks() || era.count() as u64 != end.blocks {
+        if range.end != batch.blocks.chunk.blocks() || era.count() as u64 != end.blocks {
             return Ok(()); // the run began inside of the file
         }
         let found = era.root();
@@ -307,8 +313,11 @@ impl Link {
     fn advance(&mut self, batch: &Batch, range: &Range<usize>) {
         if !self.trust.is_empty() {
             for i in 0..range.end {
-                if self.trust.remove(&batch.hashes[i]) {
-                    self.met.push(BlockId { number: batch.number(i), hash: batch.hashes[i] });
+                if self.trust.remove(&batch.blocks.hashes[i]) {
+                    self.met.push(BlockId {
+                        number: batch.blocks.number(i),
+                        hash: batch.blocks.hashes[i],
+                    });
                 }
             }
         }
@@ -316,8 +325,8 @@ impl Link {
         self.has_begun |= range.end > 0;
         let Some(last) = range.clone().last() else { return };
         self.tip = Some(Tip {
-            id: BlockId { number: batch.number(last), hash: batch.hashes[last] },
-            header: batch.chunk.headers.get(last).to_vec(),
+            id: BlockId { number: batch.blocks.number(last), hash: batch.blocks.hashes[last] },
+            header: batch.blocks.chunk.headers.get(last).to_vec(),
             total_difficulty: self.total.map(|_| self.totals[range.len() - 1]),
         });
     }

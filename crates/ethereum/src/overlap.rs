@@ -42,12 +42,12 @@ pub(crate) fn compare(
         let mut reader = archive.reader(want, options.chunk, from..=until)?;
         let threads = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
         let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-        let read = |batch: &mut Batch| Ok(reader.read(&mut batch.packed)?);
+        let read = |batch: &mut Batch| Ok(reader.read(&mut batch.blocks.packed)?);
         let compare = |batch: &mut Batch| -> Result<Flow, Error> {
-            run.bytes += batch.packed.disk_bytes();
+            run.bytes += batch.blocks.packed.disk_bytes();
             let end = link.extend(&checks, batch).range.end;
-            let fault_at = end + usize::from(batch.doubts_last_good());
-            let fault = batch.fault.take();
+            let fault_at = end + usize::from(batch.verdict.doubts_last_good());
+            let fault = batch.verdict.fault.take();
             if let Some(i) = first_difference(store, batch)?
                 && (fault.is_none() || i < fault_at)
             {
@@ -103,15 +103,16 @@ fn named(error: Error) -> Error {
 /// The first header of `batch` that does not have the stored hash.
 fn first_difference(store: &ChainStore, batch: &Batch) -> Result<Option<usize>, Error> {
     let mut stored = vec![];
-    store.hashes(batch.first_number, batch.hashes.len() as u64, &mut stored)?;
-    Ok(stored.iter().zip(&batch.hashes).position(|(stored, found)| stored != found))
+    store.hashes(batch.blocks.first_number, batch.blocks.hashes.len() as u64, &mut stored)?;
+    Ok(stored.iter().zip(&batch.blocks.hashes).position(|(stored, found)| stored != found))
 }
 
 /// The fault of header `i`, which is not the stored one.
 fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Error> {
-    let (block, hash) = (batch.number(i), batch.hashes[i]);
+    let (block, hash) = (batch.blocks.number(i), batch.blocks.hashes[i]);
     let expected = store.hash_of(block)?.unwrap_or_default();
-    let next = (i + 1 < batch.hashes.len()).then(|| batch.header(i + 1).ok()).flatten();
+    let next =
+        (i + 1 < batch.blocks.hashes.len()).then(|| batch.blocks.header(i + 1).ok()).flatten();
     let goes_on = next.is_some_and(|next| *next.parent_hash == expected);
     let what = match goes_on {
         true => "not the header that the next block of the archive follows",
@@ -119,6 +120,6 @@ fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Erro
     };
     let found = format!("{}, {what}", Hex(&hash));
     let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
-    let (hash, location) = (Some(hash), batch.chunk.location(Part::Header, i));
+    let (hash, location) = (Some(hash), batch.blocks.chunk.location(Part::Header, i));
     Ok(Fault { block, hash, location, cause: Cause::Rule(violation) })
 }

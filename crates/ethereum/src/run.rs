@@ -143,32 +143,32 @@ impl Run {
         start: Instant,
     ) {
         let batch = verified.batch;
-        for done in batch.executed.iter().take(verified.range().len()) {
+        for done in batch.executed.blocks.iter().take(verified.range().len()) {
             self.ahead.add(done.tally());
         }
-        self.foresight.add(&batch.foresight);
-        self.seals_checked += batch.seals_checked;
-        self.transactions += batch.transactions;
-        self.senders += batch.senders;
+        self.foresight.add(&batch.speculated.foresight);
+        self.seals_checked += batch.content.seals_checked;
+        self.transactions += batch.content.transactions;
+        self.senders += batch.content.senders;
         self.senders_busy += batch.times.senders;
         if verified.range.is_empty() {
             return;
         }
         self.ends_era = batch.linked.ends_era;
-        self.seals_left += batch.seals_left;
-        let lists = batch.chunk.access_lists.iter().skip(verified.range.start);
+        self.seals_left += batch.content.seals_left;
+        let lists = batch.blocks.chunk.access_lists.iter().skip(verified.range.start);
         let lists = lists.take(verified.range.len()).filter(|list| !list.is_empty());
         self.access_lists += lists.count() as u64;
         let (first, last) = (verified.range.start, verified.range.end - 1);
-        let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
-        self.range = Some((begin, batch.number(last)));
+        let begin = self.range.map_or(batch.blocks.number(first), |(begin, _)| begin);
+        self.range = Some((begin, batch.blocks.number(last)));
         self.blocks += verified.range.len() as u64;
-        for (i, done) in verified.range.clone().zip(&batch.executed) {
-            self.blocks_executed.add(done.time(&batch.prepared[i]));
+        for (i, done) in verified.range.clone().zip(&batch.executed.blocks) {
+            self.blocks_executed.add(done.time(&batch.content.prepared[i]));
         }
         let times = &batch.times;
         self.chunks.push(ChunkTimes {
-            first: batch.number(first),
+            first: batch.blocks.number(first),
             blocks: verified.range.len() as u64,
             busy_s: [times.read, times.decode, times.validate + linked, written]
                 .map(|time| time.as_secs_f64())
@@ -219,7 +219,7 @@ mod tests {
     fn access_lists_of_new_blocks_are_counted() {
         let mut batch = Batch::default();
         for list in [&b"\xc0"[..], b"\xc0", b"", b"\xc1\xc0"] {
-            batch.chunk.access_lists.push(list);
+            batch.blocks.chunk.access_lists.push(list);
         }
         let totals = [U256::ZERO; 4];
         let mut count = |range| {

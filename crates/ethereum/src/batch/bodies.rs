@@ -1,6 +1,6 @@
 //! The bodies of a chunk: against their headers, and the transactions against their rules.
 
-use super::{Batch, Checks};
+use super::{Blocks, Checks, Content, Verdict};
 use crate::Level;
 use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
@@ -14,6 +14,7 @@ use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
 use blockmill_archive::Part;
 use blockmill_trie::RootBuilder;
+use std::time::Duration;
 
 /// What the checks of bodies keep from chunk to chunk.
 #[derive(Default)]
@@ -24,11 +25,16 @@ pub(super) struct BodyMemory {
 
 impl Checks<'_> {
     /// Compares transactions, ommers, withdrawals and receipts with their roots, and holds the
-    /// transactions to their rules.
-    pub(super) fn check_bodies(&self, batch: &mut Batch) {
-        let mut memory = std::mem::take(&mut batch.body_memory);
+    /// transactions to their rules. The time it took to recover senders.
+    pub(super) fn check_bodies(
+        &self,
+        blocks: &Blocks,
+        content: &mut Content,
+        verdict: &mut Verdict,
+    ) -> Duration {
+        let Content { memory, signers, .. } = content;
         let executes = self.level >= Level::Execution && !self.known;
-        let (mut prepared, mut signers) = (vec![], std::mem::take(&mut batch.signers));
+        let mut prepared = vec![];
         signers.clear();
         let mut take = |signed: &Signed<'_>, sender| {
             let Signed { transaction, form } = signed;
@@ -43,8 +49,8 @@ impl Checks<'_> {
         }
         let mut transactions = 0;
         let mut failure = None;
-        for i in 0..batch.good {
-            match self.check_body(batch, i, &mut memory.roots, &mut senders) {
+        for i in 0..verdict.good {
+            match self.check_body(blocks, i, &mut memory.roots, &mut senders) {
                 Ok(count) => transactions += count,
                 Err(fault) => {
                     failure = Some(*fault);
@@ -58,33 +64,35 @@ impl Checks<'_> {
         }
         let (recovered, busy) = (senders.recovered, senders.busy);
         if let Some((i, part, cause)) = failure {
-            batch.fail(i, part, cause);
+            verdict.refuse(blocks, i, part, cause);
         }
         if executes {
             recover_authorities(self.plan.signatures, prepared.iter_mut());
-            batch.prepared = self.prepare(batch, prepared);
+            content.prepared = self.prepare(blocks, verdict.good, prepared);
         }
-        batch.signers = signers;
-        batch.transactions = transactions;
-        batch.senders = recovered;
-        batch.times.senders = busy;
-        batch.body_memory = memory;
+        (content.transactions, content.senders) = (transactions, recovered);
+        busy
     }
 
-    /// Makes of the good blocks what execution takes; these are their transactions.
-    fn prepare(&self, batch: &Batch, transactions: Vec<PreparedTransaction>) -> Vec<PreparedBlock> {
-        let mut blocks = Vec::with_capacity(batch.good);
+    /// The first `good` blocks as execution takes them; these are their transactions.
+    fn prepare(
+        &self,
+        blocks: &Blocks,
+        good: usize,
+        transactions: Vec<PreparedTransaction>,
+    ) -> Vec<PreparedBlock> {
+        let mut prepared = Vec::with_capacity(good);
         let mut transactions = transactions.into_iter();
-        for i in 0..batch.good {
+        for i in 0..good {
             let (Ok(header), Ok(body)) =
-                (batch.header(i), BodyView::decode(batch.chunk.bodies.get(i)))
+                (blocks.header(i), BodyView::decode(blocks.chunk.bodies.get(i)))
             else {
                 break; // they were decoded before
             };
             let own = transactions.by_ref().take(body.transaction_count()).collect();
-            blocks.push(PreparedBlock::of(self.spec, batch.hashes[i], &header, &body, own));
+            prepared.push(PreparedBlock::of(self.spec, blocks.hashes[i], &header, &body, own));
         }
-        blocks
+        prepared
     }
 
     /// Checks the body and the receipts of block `i`, and adds its transactions to those whose
@@ -92,12 +100,12 @@ impl Checks<'_> {
     /// before it.
     fn check_body<'a>(
         &self,
-        batch: &'a Batch,
+        blocks: &'a Blocks,
         i: usize,
         roots: &mut RootBuilder,
         senders: &mut Senders<'_, 'a>,
     ) -> Result<u64, Box<(usize, Part, Cause)>> {
-        let chunk = &batch.chunk;
+        let chunk = &blocks.chunk;
         let in_body = |cause: Cause| Box::new((i, Part::Body, cause));
         if i >= chunk.bodies.len() {
             let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
@@ -105,7 +113,7 @@ impl Checks<'_> {
         }
         let raw = chunk.headers.get(i);
         let in_header = |error| Box::new((i, Part::Header, header_cause(raw, error)));
-        let header = batch.header(i).map_err(in_header)?;
+        let header = blocks.header(i).map_err(in_header)?;
         let raw = chunk.bodies.get(i);
         let body = BodyView::decode(raw).map_err(|error| in_body(body_cause(raw, error)))?;
         let fork_rules = self.spec.rules_of(&header);

@@ -1,6 +1,6 @@
 //! The headers of a chunk: each against the one before it.
 
-use super::{Batch, Checks};
+use super::{BatchTimes, Blocks, Checks, Headers, Verdict};
 use crate::Hash;
 use crate::encoding::header_cause;
 use crate::error::Violation;
@@ -8,6 +8,7 @@ use crate::fault::Cause;
 use crate::header::{HeaderView, rules};
 use crate::params::ChainSpec;
 use blockmill_archive::Part;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Headers that are decoded, then verified, before the next ones: enough to make the two clock
@@ -51,29 +52,42 @@ impl HeaderChecks for ChainRules {
 
 impl Checks<'_> {
     /// Decodes and verifies the headers in runs, each header against the one before it.
-    pub(super) fn check_headers(&self, batch: &mut Batch) {
-        batch.difficulties.clear();
+    pub(super) fn check_headers(
+        &self,
+        blocks: &Blocks,
+        headers: &mut Headers,
+        verdict: &mut Verdict,
+        times: &mut BatchTimes,
+    ) {
+        headers.difficulties.clear();
         let mut failure = None;
         let mut at = 0;
-        while at < batch.good && failure.is_none() {
-            let end = (at + RUN).min(batch.good);
-            failure = self.check_run(batch, at, end);
+        while at < verdict.good && failure.is_none() {
+            let end = (at + RUN).min(verdict.good);
+            failure = self.check_run(blocks, at..end, headers, times);
             at = end;
         }
         if let Some((i, cause)) = failure {
-            batch.fail(i, Part::Header, cause);
+            verdict.refuse(blocks, i, Part::Header, cause);
         }
+        headers.good = verdict.good;
     }
 
-    /// Decodes and verifies headers `at..end`; the first failure.
-    fn check_run(&self, batch: &mut Batch, at: usize, end: usize) -> Option<(usize, Cause)> {
+    /// Decodes and verifies the headers of `run`; the first failure.
+    fn check_run(
+        &self,
+        blocks: &Blocks,
+        run: Range<usize>,
+        headers: &mut Headers,
+        times: &mut BatchTimes,
+    ) -> Option<(usize, Cause)> {
         let start = Instant::now();
-        let column = &batch.chunk.headers;
+        let column = &blocks.chunk.headers;
         let mut failure = None;
         let mut decoded = Vec::with_capacity(RUN + 1);
         // the last header of the run before is the parent of this run's first
-        let first = at.saturating_sub(1);
-        for i in first..end {
+        let first = run.start.saturating_sub(1);
+        for i in first..run.end {
             match HeaderView::decode(column.get(i)) {
                 Ok(header) => decoded.push(header),
                 Err(error) => {
@@ -83,15 +97,14 @@ impl Checks<'_> {
             }
         }
         let middle = Instant::now();
-        batch.times.decode += middle - start;
-        let new = decoded.iter().skip(at - first);
-        batch.difficulties.extend(new.map(|header| header.difficulty));
-        if let Err((i, violation)) =
-            self.headers.check(self.spec, &decoded, &batch.hashes[first..end])
-        {
+        times.decode += middle - start;
+        let new = decoded.iter().skip(run.start - first);
+        headers.difficulties.extend(new.map(|header| header.difficulty));
+        let hashes = &blocks.hashes[first..run.end];
+        if let Err((i, violation)) = self.headers.check(self.spec, &decoded, hashes) {
             failure = Some((first + i, Cause::Rule(violation)));
         }
-        batch.times.validate += middle.elapsed();
+        times.validate += middle.elapsed();
         failure
     }
 }

@@ -32,7 +32,8 @@ impl BlockSink for Sink {
             Self::Executed(store) => {
                 append(&mut store.blocks, blocks, blocks.range())?;
                 log(store, blocks)?;
-                let is_settled = blocks.batch.settles && blocks.batch.fault.is_none();
+                let is_settled =
+                    blocks.batch.executed.settles && blocks.batch.verdict.fault.is_none();
                 Ok(store.commit(&tip_of(commit, blocks), is_settled)?)
             }
         }
@@ -80,13 +81,13 @@ pub fn append(
     range: Range<usize>,
 ) -> Result<(), Error> {
     let Range { start: from, end: to } = range;
-    let chunk = &blocks.batch.chunk;
+    let chunk = &blocks.batch.blocks.chunk;
     let mut ends = [vec![], vec![], vec![]];
     let [headers, bodies, receipts] = &mut ends;
     let empty = Items { bytes: &[], ends: &[] };
     store.append(&Blocks {
-        first: blocks.batch.number(from),
-        hashes: &blocks.batch.hashes[from..to],
+        first: blocks.batch.blocks.number(from),
+        hashes: &blocks.batch.blocks.hashes[from..to],
         headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
         bodies: items(&chunk.bodies, from, to, bodies),
         receipts: items(&chunk.receipts, from, to, receipts),
@@ -109,8 +110,8 @@ fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
     let last = blocks.range.end - 1;
     let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
     blockmill_store::Tip {
-        number: blocks.batch.number(last),
-        hash: blocks.batch.hashes[last],
+        number: blocks.batch.blocks.number(last),
+        hash: blocks.batch.blocks.hashes[last],
         total_difficulty: total.to_be_bytes(),
         anchor_number: anchor.number,
         anchor_hash: anchor.hash,
@@ -121,7 +122,7 @@ fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
 
 /// Appends the records of the new blocks to the log of the state. The genesis block's is there.
 fn log(store: &mut ExecutedStore, blocks: &Verified<'_>) -> Result<(), Error> {
-    for (at, done) in blocks.range().zip(&blocks.batch.executed) {
+    for (at, done) in blocks.range().zip(&blocks.batch.executed.blocks) {
         if !done.record.is_empty() {
             store.log(blocks.number(at), *blocks.hash(at), &done.record)?;
         }

@@ -23,19 +23,19 @@ impl Verified<'_> {
     /// Number of block `at` of the batch.
     #[must_use]
     pub fn number(&self, at: usize) -> u64 {
-        self.batch.number(at)
+        self.batch.blocks.number(at)
     }
 
     /// Hash of block `at` of the batch.
     #[must_use]
     pub fn hash(&self, at: usize) -> &Hash {
-        &self.batch.hashes[at]
+        &self.batch.blocks.hashes[at]
     }
 
     /// Header of block `at` of the batch.
     #[must_use]
     pub fn header(&self, at: usize) -> &[u8] {
-        self.batch.chunk.headers.get(at)
+        self.batch.blocks.chunk.headers.get(at)
     }
 
     /// The fields of that header.
@@ -65,7 +65,7 @@ impl Verified<'_> {
     /// Body of block `at` of the batch, where bodies were verified.
     #[must_use]
     pub fn body(&self, at: usize) -> Option<&[u8]> {
-        let bodies = &self.batch.chunk.bodies;
+        let bodies = &self.batch.blocks.chunk.bodies;
         (at < bodies.len()).then(|| bodies.get(at))
     }
 
@@ -73,13 +73,14 @@ impl Verified<'_> {
     /// those of its execution.
     #[must_use]
     pub fn receipts(&self, at: usize) -> Option<(Cow<'_, [u8]>, ReceiptEncoding)> {
-        let Batch { chunk, prepared, executed, .. } = self.batch;
+        let Batch { blocks, content, executed, .. } = self.batch;
+        let chunk = &blocks.chunk;
         if at < chunk.receipts.len() {
             return Some((Cow::Borrowed(chunk.receipts.get(at)), chunk.receipt_encoding));
         }
-        let done = executed.get(at - self.range.start)?;
+        let done = executed.blocks.get(at - self.range.start)?;
         let mut receipts = Receipts::new(ManyKeccak::detect());
-        let list = done.receipts(&mut receipts, prepared.get(at)?);
+        let list = done.receipts(&mut receipts, content.prepared.get(at)?);
         Some((Cow::Owned(list), ReceiptEncoding::Consensus))
     }
 
@@ -87,7 +88,7 @@ impl Verified<'_> {
     /// not executed. Block 0 is the state that the chain begins with, and changes nothing.
     #[must_use]
     pub fn changes(&self, at: usize) -> Option<BlockChanges> {
-        let done = self.batch.executed.get(at.checked_sub(self.range.start)?)?;
+        let done = self.batch.executed.blocks.get(at.checked_sub(self.range.start)?)?;
         Some(done.changes(self.number(at)))
     }
 
@@ -95,13 +96,13 @@ impl Verified<'_> {
     /// [`BlockSink::making`](super::BlockSink::making) was something and bodies are verified.
     #[must_use]
     pub fn signers(&self) -> &[Address] {
-        &self.batch.signers
+        &self.batch.content.signers
     }
 
     /// Where `part` of block `at` of the batch stands.
     #[must_use]
     pub fn location(&self, part: Part, at: usize) -> Option<Location> {
-        self.batch.chunk.location(part, at)
+        self.batch.blocks.chunk.location(part, at)
     }
 
     /// What was made of these blocks.

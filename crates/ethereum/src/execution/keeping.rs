@@ -92,17 +92,17 @@ impl Keeping {
     /// # Errors
     /// Those of a store.
     pub fn after(&mut self, tries: &Tries, batch: &mut Batch) -> Result<Flow, Error> {
-        batch.settles = false;
+        batch.executed.settles = false;
         let Some(disk) = tries.disk() else { return Ok(Flow::Continue) };
         match self {
             Self::Memory => {}
             Self::Store { since, depth } => {
-                let blocks = batch.executed.len() as u64;
+                let blocks = batch.executed.blocks.len() as u64;
                 let now = since.map(|since| since + blocks);
                 let is_due = now.is_none_or(|now| now >= *depth) || disk.read().wants_commit();
                 *since = if is_due { Some(0) } else { now };
                 if is_due && blocks > 0 {
-                    batch.settles = true;
+                    batch.executed.settles = true;
                     return Ok(Flow::Barrier);
                 }
             }

@@ -25,7 +25,7 @@ pub(super) fn prefetching<'a>(
 ) -> Stages<'a, Batch, Error> {
     let Some(disk) = disk else { return stages };
     stages.parallel("prefetch", move |batch| {
-        let blocks = &batch.prepared[batch.verified().range()];
+        let blocks = &batch.content.prepared[batch.verified().range()];
         let calls = blocks.iter().flat_map(|block| &block.transactions);
         let calls = calls.filter_map(PreparedTransaction::call);
         let mut slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();
@@ -33,8 +33,8 @@ pub(super) fn prefetching<'a>(
             slots.extend(dry_runs(account, spec, &disk, machine, blocks));
         }
         prefetch(&disk, hasher, blocks, &slots);
-        batch.foreseen = read(&disk, hasher, &slots);
-        batch.foresight = Foresight::default();
+        batch.speculated.foreseen = read(&disk, hasher, &slots);
+        batch.speculated.foresight = Foresight::default();
     })
 }
 

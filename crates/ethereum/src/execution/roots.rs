@@ -16,16 +16,17 @@ const SMALL: usize = 20;
 pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mut Batch) -> bool {
     let (every, most) = together;
     let range = batch.verified().range();
-    let mut executed = std::mem::take(&mut batch.executed);
+    let mut executed = std::mem::take(&mut batch.executed.blocks);
     // the genesis block's changes are in the tries
-    let mut at = range.clone().take_while(|i| batch.prepared[*i].header.number == 0).count();
+    let mut at =
+        range.clone().take_while(|i| batch.content.prepared[*i].header.number == 0).count();
     let mut failure = None;
     let end = executed.len().min(range.len());
     while at < end && failure.is_none() {
         let clock = Instant::now();
         let rest = &mut executed[at..end];
         let count = if every > 1 { whole(rest, every) } else { group(rest, most) };
-        let blocks = &batch.prepared[range.start + at..][..count];
+        let blocks = &batch.content.prepared[range.start + at..][..count];
         let done = &mut rest[..count];
         let outcome = match every {
             1 => root(tries, blocks, done),
@@ -36,9 +37,9 @@ pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mu
         done.iter_mut().for_each(|done| done.busy[1] = each);
         at += count;
     }
-    batch.executed = executed;
+    batch.executed.blocks = executed;
     let Some((i, error)) = failure else { return true };
-    batch.fail(i, Part::Header, cause(error));
+    batch.refuse(i, Part::Header, cause(error));
     false
 }
 

@@ -2,7 +2,7 @@
 //! arithmetic where it does not.
 //!
 //! Each formula is an adjustment by the parent's time plus a "bomb" that doubles every 100,000
-//! blocks. The tests compare with the formulas in integers without bounds, as the papers write them.
+//! blocks. The tests compare with the formulas in integers without bounds, as papers write them.
 
 use crate::U256;
 use crate::header::{EMPTY_OMMERS, HeaderView};

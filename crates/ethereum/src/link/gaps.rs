@@ -26,23 +26,23 @@ pub(crate) fn before(
 /// A header whose number is higher than the next one, and whose parent is not the block before it,
 /// follows a block that is not there: then the fault of `batch` is a gap.
 pub(super) fn tell(tip: Option<&Tip>, batch: &mut Batch) {
-    let i = batch.good;
+    let i = batch.verdict.good;
     let is_number = |cause: &Cause| matches!(cause, Cause::Rule(v) if v.rule == Rule::Number);
-    if !batch.fault.as_ref().is_some_and(|fault| is_number(&fault.cause)) {
+    if !batch.verdict.fault.as_ref().is_some_and(|fault| is_number(&fault.cause)) {
         return;
     }
     let last = match i.checked_sub(1) {
-        Some(i) => Some(BlockId { number: batch.number(i), hash: batch.hashes[i] }),
+        Some(i) => Some(BlockId { number: batch.blocks.number(i), hash: batch.blocks.hashes[i] }),
         None => tip.map(|tip| tip.id),
     };
-    let (Some(last), Ok(header)) = (last, batch.header(i)) else { return };
-    let Some(location) = batch.chunk.location(Part::Header, i) else { return };
+    let (Some(last), Ok(header)) = (last, batch.blocks.header(i)) else { return };
+    let Some(location) = batch.blocks.chunk.location(Part::Header, i) else { return };
     // of the store's last block the file is not known
-    let file = i.checked_sub(1).and_then(|i| batch.chunk.location(Part::Header, i));
+    let file = i.checked_sub(1).and_then(|i| batch.blocks.chunk.location(Part::Header, i));
     let Some(gap) = before(&header, location, last, file.map(|location| location.file)) else {
         return;
     };
-    if let Some(fault) = &mut batch.fault {
+    if let Some(fault) = &mut batch.verdict.fault {
         (fault.block, fault.hash) = (last.number.saturating_add(1), None);
         fault.cause = Cause::Archive(gap);
     }

@@ -67,13 +67,13 @@ impl Link {
         let seen = self.passed.seen;
         let linked = self.extend(checks, &mut batch).range;
         self.era = Accumulator::default();
-        let sum = batch.difficulties[linked.clone()]
+        let sum = batch.headers.difficulties[linked.clone()]
             .iter()
             .fold(U256::ZERO, |sum, next| sum.saturating_add(*next));
         let own = unit.fault.as_ref();
-        if let Some(fault) = batch.fault.take() {
+        if let Some(fault) = batch.verdict.fault.take() {
             // a fault that stands before it is one that a join finds, too; never accept less
-            let own = own.filter(|own| own.at < batch.good as u64);
+            let own = own.filter(|own| own.at < batch.verdict.good as u64);
             return Err(own.map_or(fault, |own| own.fault()).into());
         }
         self.check_sides(checks, unit, linked.len() as u64, sum)?;
@@ -193,8 +193,8 @@ impl Link {
 fn head_batch(unit: &Boundary) -> Batch {
     let head = &unit.head;
     let mut batch = Batch::default();
-    batch.chunk.first = head.starts_at;
-    batch.first_number = head.starts_at.unwrap_or(0);
+    batch.blocks.chunk.first = head.starts_at;
+    batch.blocks.first_number = head.starts_at.unwrap_or(0);
     let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
     let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
     let parts: [(Part, Place); 3] = [
@@ -204,25 +204,25 @@ fn head_batch(unit: &Boundary) -> Batch {
     ];
     for (part, at) in parts.into_iter().filter(|(_, at)| is_located(*at)) {
         for location in head.blocks.iter().filter_map(|block| at(block).as_ref()) {
-            batch.chunk.locate(part, location);
+            batch.blocks.chunk.locate(part, location);
         }
     }
     for block in &head.blocks {
-        batch.chunk.headers.push(&block.header.0);
-        batch.hashes.push(blockmill_hashes::keccak256(&block.header.0));
+        batch.blocks.chunk.headers.push(&block.header.0);
+        batch.blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
         let header = HeaderView::decode(&block.header.0);
-        batch.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
+        batch.headers.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
         if let Some(total) = block.total_difficulty.filter(|_| with_total) {
-            batch.chunk.total_difficulties.push(total.0.to_be_bytes());
+            batch.blocks.chunk.total_difficulties.push(total.0.to_be_bytes());
         }
         match &block.ommers.0[..] {
-            [] => batch.chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
-            ommers => batch.chunk.bodies.push(&OmmersOnly(ommers).encode()),
+            [] => batch.blocks.chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
+            ommers => batch.blocks.chunk.bodies.push(&OmmersOnly(ommers).encode()),
         }
     }
-    batch.good = head.good.min(head.blocks.len());
-    batch.good_headers = head.blocks.len();
-    let fault = unit.fault.as_ref().filter(|fault| fault.at == batch.good as u64);
-    batch.fault = fault.map(|fault| fault.fault());
+    batch.verdict.good = head.good.min(head.blocks.len());
+    batch.headers.good = head.blocks.len();
+    let fault = unit.fault.as_ref().filter(|fault| fault.at == batch.verdict.good as u64);
+    batch.verdict.fault = fault.map(|fault| fault.fault());
     batch
 }

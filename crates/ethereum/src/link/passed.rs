@@ -46,14 +46,14 @@ impl Passed {
         }
         let is_first = self.head.blocks.is_empty();
         if is_first {
-            let chunk = &batch.chunk;
+            let chunk = &batch.blocks.chunk;
             let number = || HeaderView::decode(chunk.headers.iter().next()?).ok();
             self.head.starts_at = chunk.first.or_else(|| Some(number()?.number));
             self.head.location = chunk.beginning();
         }
         let count = match (is_first, is_tied) {
             // whether its header follows its parent is told before what its body has
-            (true, _) => checked.max(usize::from(batch.good_headers > 0)),
+            (true, _) => checked.max(usize::from(batch.headers.good > 0)),
             (false, true) => checked,
             (false, false) => 0,
         };
@@ -61,30 +61,30 @@ impl Passed {
         self.head.blocks.extend((0..count.min(room)).map(|i| head_block(batch, i)));
         let only_header = is_first && checked == 0;
         self.head.good = if only_header { 0 } else { self.head.blocks.len() };
-        self.head_is_whole = self.head.blocks.len() == GENERATIONS || batch.fault.is_some();
+        self.head_is_whole = self.head.blocks.len() == GENERATIONS || batch.verdict.fault.is_some();
     }
 
     /// Notes on which side of the merge block `i` is; `sum_before` are all difficulties before it.
     pub fn note_side(&mut self, batch: &Batch, i: usize, sum_before: U256) {
         let (at, sum_before) = (self.seen + i as u64, Number(sum_before));
-        if !batch.difficulties[i].is_zero() {
-            let number = batch.number(i);
+        if !batch.headers.difficulties[i].is_zero() {
+            let number = batch.blocks.number(i);
             self.sides.last_work = Some(LastWork { at, number, sum_before });
-        } else if self.sides.first_stake.is_none() && batch.number(i) > 0 {
+        } else if self.sides.first_stake.is_none() && batch.blocks.number(i) > 0 {
             self.sides.first_stake = Some(FirstStake {
                 at,
                 sum_before,
-                hash: HashText(batch.hashes[i]),
-                header: Bytes(batch.chunk.headers.get(i).to_vec()),
-                header_at: batch.chunk.location(Part::Header, i),
+                hash: HashText(batch.blocks.hashes[i]),
+                header: Bytes(batch.blocks.chunk.headers.get(i).to_vec()),
+                header_at: batch.blocks.chunk.location(Part::Header, i),
             });
         }
     }
 
     /// Notes which block is at fault.
     pub fn note_fault(&mut self, batch: &Batch) {
-        if batch.fault.is_some() && !self.is_over {
-            self.fault_at = Some(self.seen + batch.good as u64);
+        if batch.verdict.fault.is_some() && !self.is_over {
+            self.fault_at = Some(self.seen + batch.verdict.good as u64);
         }
     }
 
@@ -93,24 +93,25 @@ impl Passed {
         if self.is_over {
             return; // stages may be ahead of the fault
         }
-        self.is_over = batch.fault.is_some();
+        self.is_over = batch.verdict.fault.is_some();
         if self.first.is_none() && !range.is_empty() {
-            let (number, hash) = (batch.number(range.start), batch.hashes[range.start]);
+            let (number, hash) =
+                (batch.blocks.number(range.start), batch.blocks.hashes[range.start]);
             self.first = Some(BlockId { number, hash });
         }
         self.seen += range.end as u64;
         self.blocks += range.len() as u64;
-        let difficulties = &batch.difficulties[range.clone()];
+        let difficulties = &batch.headers.difficulties[range.clone()];
         self.sum = difficulties.iter().fold(self.sum, |sum, next| sum.saturating_add(*next));
     }
 }
 
 /// Block `i` of `batch`.
 fn head_block(batch: &Batch, i: usize) -> HeadBlock {
-    let chunk = &batch.chunk;
+    let chunk = &batch.blocks.chunk;
     let total = chunk.total_difficulties.get(i);
     HeadBlock {
-        hash: HashText(batch.hashes[i]),
+        hash: HashText(batch.blocks.hashes[i]),
         header: Bytes(chunk.headers.get(i).to_vec()),
         ommers: Bytes(ommers(batch, i)),
         total_difficulty: total.map(|total| Number(U256::from_be_bytes(*total))),
@@ -122,8 +123,8 @@ fn head_block(batch: &Batch, i: usize) -> HeadBlock {
 
 /// The encoded ommers of block `i`; nothing where it has none, or no body was read.
 fn ommers(batch: &Batch, i: usize) -> Vec<u8> {
-    let bodies = &batch.chunk.bodies;
-    let has_none = batch.header(i).is_ok_and(|header| *header.ommers_hash == EMPTY_OMMERS);
+    let bodies = &batch.blocks.chunk.bodies;
+    let has_none = batch.blocks.header(i).is_ok_and(|header| *header.ommers_hash == EMPTY_OMMERS);
     if has_none || i >= bodies.len() {
         return vec![];
     }

@@ -31,19 +31,19 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
     };
     let mut link = Link::new(Beginning::default(), HashSet::new());
     let verified = link.extend(&checks, batch).range.len();
-    assert!(verified == 0 || batch.fault.is_none());
-    batch.fault.as_ref().map(ToString::to_string)
+    assert!(verified == 0 || batch.verdict.fault.is_none());
+    batch.verdict.fault.as_ref().map(ToString::to_string)
 }
 
 /// One header that the container calls block `stated`, with a total difficulty.
 fn batch(header: &Header, stated: u64) -> Batch {
     let mut batch = Batch::default();
-    batch.chunk.headers.push(&header.encode());
-    batch.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
-    batch.hashes.push(header.hash());
-    batch.difficulties.push(header.difficulty);
-    batch.first_number = stated;
-    batch.good = 1;
+    batch.blocks.chunk.headers.push(&header.encode());
+    batch.blocks.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
+    batch.blocks.hashes.push(header.hash());
+    batch.headers.difficulties.push(header.difficulty);
+    batch.blocks.first_number = stated;
+    batch.verdict.good = 1;
     batch
 }
 
@@ -68,7 +68,7 @@ fn an_anchor_keeps_the_rules_that_need_no_parent() {
 #[test]
 fn a_first_header_that_was_refused_before_leaves_nothing_to_link() {
     let mut batch = batch(&block(8_192), 8_192);
-    batch.difficulties.clear();
-    batch.good = 0;
+    batch.headers.difficulties.clear();
+    batch.verdict.good = 0;
     assert_eq!(fault_of(&mut batch), None);
 }

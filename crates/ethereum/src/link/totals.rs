@@ -19,29 +19,32 @@ impl Link {
         start: usize,
     ) {
         self.totals.clear();
-        let stated =
-            |i: usize| batch.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
+        let stated = |i: usize| {
+            batch.blocks.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t))
+        };
         let mut total = match &self.tip {
             Some(tip) => tip.total_difficulty,
             // the genesis block begins the sum; an anchor is believed
-            None if batch.first_number == 0 => Some(U256::ZERO),
-            None => stated(0).zip(batch.difficulties.first()).map(|(t, d)| t.wrapping_sub(*d)),
+            None if batch.blocks.first_number == 0 => Some(U256::ZERO),
+            None => {
+                stated(0).zip(batch.headers.difficulties.first()).map(|(t, d)| t.wrapping_sub(*d))
+            }
         };
         if !self.has_begun {
             self.passed.before = total;
         }
         let mut sum = self.passed.sum;
         let mut failure = None;
-        for i in start..batch.good {
-            let difficulty = batch.difficulties[i];
+        for i in start..batch.verdict.good {
+            let difficulty = batch.headers.difficulties[i];
             let Some(before) = total else {
                 self.passed.note_side(batch, i, sum);
                 sum = sum.saturating_add(difficulty);
                 self.totals.push(U256::ZERO);
                 continue;
             };
-            let header = || batch.header(i).ok();
-            let side = (batch.number(i), difficulty);
+            let header = || batch.blocks.header(i).ok();
+            let side = (batch.blocks.number(i), difficulty);
             if let Err(violation) = check_merge(checks.spec, side, before, header) {
                 failure = Some((i, Part::Header, violation));
                 break;
@@ -57,7 +60,7 @@ impl Link {
         }
         self.total = total;
         if let Some((i, part, violation)) = failure {
-            batch.fail(i, part, Cause::Rule(violation));
+            batch.refuse(i, part, Cause::Rule(violation));
         }
     }
 }

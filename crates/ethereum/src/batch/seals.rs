@@ -1,0 +1,99 @@
+//! The seals of a chunk.
+
+use super::{Blocks, Checks, Content, Headers, Verdict};
+use crate::body::BodyView;
+use crate::error::{Rule, Violation};
+use crate::fault::Cause;
+use crate::header::ethash::{self, EPOCH_LENGTH, Seal};
+use crate::header::seal::SealMode;
+use crate::header::{EMPTY_OMMERS, HeaderView};
+use blockmill_archive::Part;
+
+/// The last epoch that a cache is generated for, as in go-ethereum: a made-up block number must not
+/// cost gigabytes. It ends with block 61,439,999; proof of work ended before block 16,000,000.
+const LAST_EPOCH: u64 = 2047;
+
+impl Checks<'_> {
+    /// Checks the seals of the chosen headers, and of the ommers of all blocks where all are asked.
+    pub(super) fn check_seals(
+        &self,
+        blocks: &Blocks,
+        headers: &Headers,
+        content: &mut Content,
+        verdict: &mut Verdict,
+    ) {
+        if self.known {
+            return;
+        }
+        // the genesis block has no seal, nor has any under proof of stake
+        let is_mined = |i: usize| blocks.number(i) > 0 && !headers.difficulties[i].is_zero();
+        if self.seal.mode == SealMode::Off {
+            let mined = (0..verdict.good).filter(|i| is_mined(*i)).count();
+            content.seals_left = mined as u64;
+            return;
+        }
+        let mut seals: Vec<Seal> = vec![];
+        let mut owners: Vec<(usize, Part)> = vec![];
+        let mut add = |i, part, header: &HeaderView<'_>| {
+            seals.push(Seal {
+                seal_hash: header.seal_hash(),
+                nonce: header.nonce(),
+                mix_hash: *header.mix_hash,
+                difficulty: header.difficulty,
+                number: header.number,
+            });
+            owners.push((i, part));
+        };
+        for i in 0..verdict.good {
+            if !is_mined(i) {
+                continue;
+            }
+            if !self.seal.selects(blocks.number(i)) {
+                content.seals_left += 1;
+                continue;
+            }
+            // decoded and compared before
+            let Ok(header) = blocks.header(i) else { continue };
+            add(i, Part::Header, &header);
+            if *header.ommers_hash == EMPTY_OMMERS || i >= blocks.chunk.bodies.len() {
+                continue;
+            }
+            let Ok(body) = BodyView::decode(blocks.chunk.bodies.get(i)) else { continue };
+            body.ommers().for_each(|ommer| add(i, Part::Body, &ommer));
+        }
+        content.seals_checked = seals.len() as u64;
+        if let Some((index, violation)) = self.first_wrong_seal(&seals) {
+            let (i, part) = owners[index];
+            verdict.refuse(blocks, i, part, Cause::Rule(violation));
+        }
+    }
+
+    /// Checks seals, epoch by epoch: consecutive ones share a cache.
+    fn first_wrong_seal(&self, seals: &[Seal]) -> Option<(usize, Violation)> {
+        let epoch = |seal: &Seal| ethash::epoch_of(seal.number);
+        let mut verdicts = vec![];
+        let mut before = 0;
+        for of_epoch in seals.chunk_by(|a, b| epoch(a) == epoch(b)) {
+            let (first, last) = (&of_epoch[0], &of_epoch[of_epoch.len() - 1]);
+            if epoch(first) > LAST_EPOCH {
+                let expected = format!("at most {}", (LAST_EPOCH + 1) * EPOCH_LENGTH - 1);
+                let violation = Violation::new(Rule::SealEpoch, expected, first.number);
+                return Some((before, violation));
+            }
+            if last.number % EPOCH_LENGTH > EPOCH_LENGTH * 3 / 4 {
+                self.caches.prefetch(epoch(last) + 1);
+            }
+            let cache = match self.caches.get(epoch(first)) {
+                Ok(cache) => cache,
+                Err(error) => return Some((before, error.into())),
+            };
+            ethash::check_seals(&cache, of_epoch, &mut verdicts);
+            let wrong = verdicts.iter().enumerate().find_map(|(i, v)| Some((i, v.err()?)));
+            if let Some((i, error)) = wrong {
+                return Some((before + i, error.into()));
+            }
+            before += of_epoch.len();
+        }
+        None
+    }
+}
