@@ -64,7 +64,7 @@ const FORGIVING_LISTS: [(&str, &str); 5] = [
 
 /// Names of work that only a comparison wants to be done. Baselines of earlier designs are in
 /// `crates/bench/src/baselines`, behind traits of the engines.
-const NAMES_OF_BASELINES: [&str; 15] = [
+const NAMES_OF_BASELINES: [&str; 22] = [
     "black_box",
     "known-check",
     "known_check",
@@ -80,6 +80,13 @@ const NAMES_OF_BASELINES: [&str; 15] = [
     "batch_write",
     "segment_storage",
     "OF_BENCHMARKS",
+    "first-read",
+    "whole_block_first",
+    "look-back",
+    "look_back",
+    "LookBack",
+    "accept_blocks",
+    "FileMap",
 ];
 
 /// How the names of our environment variables begin.
