@@ -9,8 +9,8 @@ use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::unit::documents::{Bodies, Headers};
 use blockmill_bitcoin::unit::{Join, bodies, headers};
 use blockmill_bitcoin::{Error, Level};
+use blockmill_testkit::mutations;
 use blockmill_verdict::Status;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,77 +23,6 @@ const UNKNOWN: [(&str, &str); 5] = [
     ("rows[].bad", "a join does not read bodies"),
     ("rows", "a row that is left out is asked for again"),
 ];
-
-/// Paths of all values of a document; elements of lists have no number.
-fn changes(value: &Value) -> Vec<(String, Value)> {
-    let mut all = vec![];
-    walk(value, &mut |path, changed| all.push((path, changed)), &|changed| changed, "");
-    all
-}
-
-/// Gives every change of `value` to `each`, as the document that `whole` makes of it.
-fn walk(
-    value: &Value,
-    each: &mut dyn FnMut(String, Value),
-    whole: &dyn Fn(Value) -> Value,
-    path: &str,
-) {
-    let mut give = |changed: Value| each(path.to_owned(), whole(changed));
-    match value {
-        Value::Null => give(json!(1)),
-        Value::Bool(value) => give(json!(!value)),
-        Value::Number(number) => {
-            let number = number.as_u64().unwrap();
-            [number.wrapping_add(1), number.wrapping_sub(1), 0, 99_999]
-                .into_iter()
-                .filter(|other| *other != number)
-                .for_each(|other| give(json!(other)));
-        }
-        Value::String(text) => {
-            for at in [0, text.len() / 2, text.len().saturating_sub(1)] {
-                let Some(char) = text.get(at..=at) else { continue };
-                let other = if char == "7" { "8" } else { "7" };
-                give(json!(format!("{}{other}{}", &text[..at], &text[at + 1..])));
-            }
-            give(json!(format!("{text}1")));
-        }
-        Value::Array(list) => {
-            for i in 0..list.len() {
-                let mut less = list.clone();
-                less.remove(i);
-                give(json!(less));
-                let mut more = list.clone();
-                more.insert(i, list[i].clone());
-                give(json!(more));
-            }
-            for (i, item) in list.iter().enumerate() {
-                let whole = |changed: Value| {
-                    let mut list = list.clone();
-                    list[i] = changed;
-                    whole(json!(list))
-                };
-                walk(item, each, &whole, &format!("{path}[]"));
-            }
-        }
-        Value::Object(members) => {
-            for name in members.keys() {
-                let mut less = members.clone();
-                less.remove(name);
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                each(path, whole(json!(less)));
-            }
-            for (name, member) in members {
-                let whole = |changed: Value| {
-                    let mut members = members.clone();
-                    members.insert(name.clone(), changed);
-                    whole(json!(members))
-                };
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                walk(member, each, &whole, &path);
-            }
-        }
-    }
-}
 
 /// The blocks of a chain in two files, each a unit.
 fn units(folder: &Path) -> Vec<PathBuf> {
@@ -168,7 +97,7 @@ fn changed_documents_of_units_are_refused_wherever_their_fields_tell() {
         }
     };
     for unit in 0..2 {
-        for (path, changed) in changes(&serde_json::to_value(&found[unit]).unwrap()) {
+        for (path, changed) in mutations(&serde_json::to_value(&found[unit]).unwrap()) {
             let Ok(changed) = serde_json::from_value::<Headers>(changed) else { continue };
             if changed != found[unit] {
                 let mut found = found.clone();
@@ -176,7 +105,7 @@ fn changed_documents_of_units_are_refused_wherever_their_fields_tell() {
                 expect(path, &found, &looked);
             }
         }
-        for (path, changed) in changes(&serde_json::to_value(&looked[unit]).unwrap()) {
+        for (path, changed) in mutations(&serde_json::to_value(&looked[unit]).unwrap()) {
             let Ok(changed) = serde_json::from_value::<Bodies>(changed) else { continue };
             if changed != looked[unit] {
                 let mut looked = looked.clone();

@@ -1,5 +1,6 @@
 //! What the tests of all crates share: real data and other things that are not in the repository
-//! ([`macro@needs`], [`fixture`]), seeded randomness ([`Random`]) and [`hex`].
+//! ([`macro@needs`], [`fixture`]), seeded randomness ([`Random`]), [`mutations()`] of JSON documents,
+//! and [`hex`].
 //!
 //! Only ever a dev-dependency. A test that needs real data says so:
 //!
@@ -17,6 +18,7 @@
 mod disk;
 mod fixtures;
 pub mod hex;
+mod mutations;
 mod need;
 mod place;
 mod random;
@@ -24,6 +26,7 @@ mod rounds;
 
 pub use disk::disk_bytes;
 pub use fixtures::{case, fixture, fixtures, read, read_case, tar_files, unpack};
+pub use mutations::mutations;
 pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;
 pub use place::{must_run, path_of};

@@ -8,7 +8,7 @@ use blockmill_ethereum::import::Options;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::unit::JoinError;
 use blockmill_ethereum::unit::boundary::Boundary;
-use serde_json::{Value, json};
+use blockmill_testkit::mutations;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -48,77 +48,6 @@ fn part(paths: &[PathBuf], from: u64, until: u64) -> (Boundary, Options) {
     (unit(paths, &options, None), options)
 }
 
-/// Paths of all values of a document; elements of lists have no number.
-fn changes(value: &Value) -> Vec<(String, Value)> {
-    let mut all = vec![];
-    walk(value, &mut |path, changed| all.push((path, changed)), &|changed| changed, "");
-    all
-}
-
-/// Gives every change of `value` to `each`, as the document that `whole` makes of it.
-fn walk(
-    value: &Value,
-    each: &mut dyn FnMut(String, Value),
-    whole: &dyn Fn(Value) -> Value,
-    path: &str,
-) {
-    let mut give = |changed: Value| each(path.to_owned(), whole(changed));
-    match value {
-        Value::Null => give(json!(1)),
-        Value::Bool(value) => give(json!(!value)),
-        Value::Number(number) => {
-            let number = number.as_u64().unwrap();
-            [number.wrapping_add(1), number.wrapping_sub(1), 0, 99_999]
-                .into_iter()
-                .filter(|other| *other != number)
-                .for_each(|other| give(json!(other)));
-        }
-        Value::String(text) => {
-            for at in [0, text.len() / 2, text.len().saturating_sub(1)] {
-                let Some(char) = text.get(at..=at) else { continue };
-                let other = if char == "7" { "8" } else { "7" };
-                give(json!(format!("{}{other}{}", &text[..at], &text[at + 1..])));
-            }
-            give(json!(format!("{text}1")));
-        }
-        Value::Array(list) => {
-            for i in 0..list.len() {
-                let mut less = list.clone();
-                less.remove(i);
-                give(json!(less));
-                let mut more = list.clone();
-                more.insert(i, list[i].clone());
-                give(json!(more));
-            }
-            for (i, item) in list.iter().enumerate() {
-                let whole = |changed: Value| {
-                    let mut list = list.clone();
-                    list[i] = changed;
-                    whole(json!(list))
-                };
-                walk(item, each, &whole, &format!("{path}[]"));
-            }
-        }
-        Value::Object(members) => {
-            for name in members.keys() {
-                let mut less = members.clone();
-                less.remove(name);
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                each(path, whole(json!(less)));
-            }
-            for (name, member) in members {
-                let whole = |changed: Value| {
-                    let mut members = members.clone();
-                    members.insert(name.clone(), changed);
-                    whole(json!(members))
-                };
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                walk(member, each, &whole, &path);
-            }
-        }
-    }
-}
-
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_changed_boundary_is_refused_wherever_its_fields_tell() {
@@ -130,7 +59,7 @@ fn a_changed_boundary_is_refused_wherever_its_fields_tell() {
     assert_eq!(verdict.status(), blockmill_verdict::Status::Verified);
     let (mut refused, mut unchanged) = (0, BTreeMap::<String, usize>::new());
     let (mut wrong, mut by_name) = (vec![], 0);
-    for (path, changed) in changes(&serde_json::to_value(&second).unwrap()) {
+    for (path, changed) in mutations(&serde_json::to_value(&second).unwrap()) {
         let Ok(changed) = serde_json::from_value::<Boundary>(changed) else {
             refused += 1;
             continue;

@@ -272,7 +272,7 @@ mod tests {
             }
         });
         let kept = cache.get_many(&(0..64).map(|page| (0, page)).collect::<Vec<_>>());
-        assert_eq!(cache.bytes(), kept.iter().flatten().map(|page| weight(page)).sum());
+        assert_eq!(cache.bytes(), kept.iter().flatten().map(|page| weight(page)).sum::<u64>());
         assert!(cache.bytes() <= budget);
     }
 

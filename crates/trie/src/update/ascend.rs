@@ -87,7 +87,7 @@ impl<C: Codec> Ascent<'_, C> {
                 self.heap.give_node(node);
                 let slots = &children.nodes[..SLOTS];
                 let slot = slots.iter().position(|child| *child != Node::NONE).unwrap_or(0);
-                let path = if slot == VALUE.into() { &[][..] } else { &[slot as u8] };
+                let path = if slot == usize::from(VALUE) { &[][..] } else { &[slot as u8] };
                 self.lengthen(at, path, children.nodes[slot], children.references[slot])?;
             }
             _ => {

@@ -164,7 +164,7 @@ impl<C: Codec> Planting<'_, C> {
         for (slot, child) in
             below.iter().enumerate().filter(|(_, child)| **child != ReadChild::None)
         {
-            let is_value = slot == VALUE.into();
+            let is_value = slot == usize::from(VALUE);
             if !is_value {
                 if self.path.len() >= 2 * C::MAX_KEY {
                     return self.damaged("a branch below the end of keys");
