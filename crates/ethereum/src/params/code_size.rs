@@ -1,5 +1,7 @@
 //! How long code may be: numbers of EIP-170 and EIP-3860, unless a chain has its own.
 
+use std::fmt;
+
 /// Most bytes of a contract's code from Spurious Dragon on (EIP-170).
 const CODE: usize = 24_576;
 /// Most bytes of creation code from Shanghai on (EIP-3860).
@@ -52,12 +54,43 @@ impl CodeSize {
         Self { own: Some(Own { limits, since, since_time }) }
     }
 
+    /// The limits as far as blocks up to this number and time (seconds) depend on them: of limits
+    /// that begin later it keeps only that there are none before.
+    pub(super) fn up_to(&self, number: u64, time: u64) -> Self {
+        let Some(own) = self.own else { return Self::default() };
+        let since = if own.since <= number { own.since } else { u64::MAX };
+        let since_time = own.since_time.filter(|since| *since <= time);
+        let none = CodeLimits { code: usize::MAX, initcode: usize::MAX };
+        let is_begun = since < u64::MAX || since_time.is_some();
+        let limits = if is_begun { own.limits } else { none };
+        Self { own: Some(Own { limits, since, since_time }) }
+    }
+
     /// The limits of a block of this number and time.
     pub fn at(&self, number: u64, time: u64) -> CodeLimits {
         let Some(own) = &self.own else { return CodeLimits::default() };
         match number >= own.since || own.since_time.is_some_and(|since| time >= since) {
             true => own.limits,
             false => CodeLimits { code: usize::MAX, initcode: usize::MAX },
+        }
+    }
+}
+
+impl fmt::Display for CodeSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Own { limits, since, since_time }) = &self.own else {
+            return f.write_str("the limits of EIP-170 and EIP-3860");
+        };
+        let size = |bytes: usize| match bytes {
+            usize::MAX => "no limit".to_owned(),
+            bytes => format!("{bytes} bytes"),
+        };
+        write!(f, "code: {}, creation code: {}", size(limits.code), size(limits.initcode))?;
+        match (*since, since_time) {
+            (u64::MAX, None) => f.write_str(", not begun"),
+            (u64::MAX, Some(time)) => write!(f, " from time {time} on"),
+            (block, None) => write!(f, " from block {block} on"),
+            (block, Some(time)) => write!(f, " from block {block} or time {time} on"),
         }
     }
 }

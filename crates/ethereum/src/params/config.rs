@@ -83,9 +83,9 @@ pub struct Config {
     /// Most bytes of code.
     pub code_size: CodeSize,
     /// Where each switch is set, in the order of [`SWITCHES`].
-    at: [Option<u64>; SWITCHES.len()],
+    pub(super) at: [Option<u64>; SWITCHES.len()],
     /// Blob numbers that begin with a switch, in the order of [`SWITCHES`].
-    blobs: [Option<BlobParams>; SWITCHES.len()],
+    pub(super) blobs: [Option<BlobParams>; SWITCHES.len()],
 }
 
 impl Config {
@@ -121,12 +121,6 @@ impl Config {
     /// The block or time of a switch.
     pub(crate) fn get(&self, key: &str) -> Option<u64> {
         self.switches().find(|(switch, _)| switch.key == key).map(|(_, at)| at)
-    }
-
-    /// The blob numbers that begin with a switch.
-    pub(super) fn blobs_of(&self, switch: &Switch) -> Option<BlobParams> {
-        let index = SWITCHES.iter().position(|other| other.key == switch.key);
-        index.and_then(|index| self.blobs[index])
     }
 
     /// Sets the terminal total difficulty to 0 where it is left out and forks by time say that the

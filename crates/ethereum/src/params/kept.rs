@@ -203,34 +203,59 @@ pub fn expect_same_rules(kept: &Path, other: &Path, reached: Reached) -> Result<
     Ok(())
 }
 
+/// What a fork or a setting is that no block up to the last one depends on.
+const LATER: &str = "none so far";
+
+impl Reached {
+    /// Has a switch of this name that is set to `at` begun?
+    fn has(self, key: &str, at: u64) -> bool {
+        match key.ends_with("Time") {
+            true => at <= self.time,
+            false => at <= self.number,
+        }
+    }
+}
+
 impl Config {
     /// The settings by name, as far as blocks up to `reached` depend on them.
     fn held_at(&self, reached: Reached) -> Vec<(String, String)> {
-        const LATER: &str = "none so far";
-        let mut all = vec![("chainId".to_owned(), self.chain_id.to_string())];
-        let is_held = |key: &str, at: u64| match key.ends_with("Time") {
-            true => at <= reached.time,
-            false => at <= reached.number,
+        // no `..` here: a new setting is compared, or it does not compile
+        let Self {
+            chain_id,
+            dao_fork_support,
+            terminal_total_difficulty,
+            merge_block,
+            bomb_delays,
+            deposit_contract,
+            code_size,
+            at,
+            blobs,
+        } = self;
+        let mut all = vec![];
+        let mut add = |name: &str, value: Option<String>| {
+            all.push((name.to_owned(), value.unwrap_or_else(|| LATER.into())));
         };
-        for switch in &SWITCHES {
-            let at = self.get(switch.key).filter(|at| is_held(switch.key, *at));
-            all.push((switch.key.into(), at.map_or(LATER.into(), |at| at.to_string())));
-            let blobs = self.blobs_of(switch).filter(|_| at.is_some());
-            let name = format!("blobSchedule of {}", switch.key);
-            all.push((name, blobs.map_or(LATER.into(), |blobs| format!("{blobs:?}"))));
+        add("chainId", Some(chain_id.to_string()));
+        for ((switch, at), blobs) in SWITCHES.iter().zip(at).zip(blobs) {
+            let at = at.filter(|at| reached.has(switch.key, *at));
+            add(switch.key, at.map(|at| at.to_string()));
+            let blobs = blobs.filter(|_| at.is_some()).map(|blobs| format!("{blobs:?}"));
+            add(&format!("blobSchedule of {}", switch.key), blobs);
         }
-        let is_set = |key| self.get(key).is_some_and(|at| is_held(key, at));
-        let dao = self.dao_fork_support && is_set("daoForkBlock");
-        all.push(("daoForkSupport".into(), dao.to_string()));
-        let deposits = Some(Hex(&self.deposit_contract)).filter(|_| is_set("pragueTime"));
-        let deposits = deposits.map_or(LATER.into(), |address| address.to_string());
-        all.push(("depositContractAddress".into(), deposits));
-        all.push(("code size".into(), format!("{:?}", self.code_size)));
-        let total = self.terminal_total_difficulty;
-        all.push(("terminalTotalDifficulty".into(), format!("{total:?}")));
-        let delays = self.bomb_delays.iter().flatten();
-        let delays: Vec<_> = delays.filter(|(block, _)| *block <= reached.number).collect();
-        all.push(("difficultyBombDelays".into(), format!("{delays:?}")));
+        let is_begun = |key| self.get(key).is_some_and(|at| reached.has(key, at));
+        let dao = is_begun("daoForkBlock").then(|| dao_fork_support.to_string());
+        add("daoForkSupport", dao);
+        let deposits = is_begun("pragueTime").then(|| Hex(deposit_contract).to_string());
+        add("depositContractAddress", deposits);
+        add("limit of code", Some(code_size.up_to(reached.number, reached.time).to_string()));
+        add("terminalTotalDifficulty", terminal_total_difficulty.map(|total| total.to_string()));
+        let merged = merge_block.filter(|block| *block <= reached.number);
+        add("first block under proof of stake", merged.map(|block| block.to_string()));
+        let delays = bomb_delays.as_ref().map(|delays| {
+            let begun = delays.iter().filter(|(block, _)| *block <= reached.number);
+            format!("{:?}", begun.collect::<Vec<_>>())
+        });
+        add("difficultyBombDelays", Some(delays.unwrap_or_else(|| "those of the forks".into())));
         all
     }
 }
@@ -238,6 +263,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::{BlobParams, CodeSize};
 
     #[test]
     fn a_kept_file_is_held_to_its_sum() {
@@ -283,6 +309,46 @@ mod tests {
             another_id,
         ] {
             assert_ne!(other.held_at(reached), kept, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_compared_once_blocks_depend_on_it() {
+        let reached = Reached { number: 10, time: 100 };
+        let mut kept = Config::frontier(crate::U256::from(7));
+        let begun = ["daoForkBlock", "pragueTime"];
+        begun.iter().for_each(|key| assert!(kept.set(key, 5), "{key}"));
+        let with = |change: &dyn Fn(&mut Config)| {
+            let mut other = kept.clone();
+            change(&mut other);
+            other.held_at(reached) == kept.held_at(reached)
+        };
+        let blobs = BlobParams { target: 1, ..BlobParams::CANCUN };
+        assert!(with(&|_| ()));
+        assert!(!with(&|it| it.chain_id = crate::U256::from(8)));
+        assert!(!with(&|it| it.dao_fork_support = true));
+        assert!(!with(&|it| it.deposit_contract = [1; 20]));
+        assert!(!with(&|it| it.terminal_total_difficulty = Some(crate::U256::ONE)));
+        assert!(!with(&|it| assert!(it.set_blobs("prague", blobs))));
+        assert!(with(&|it| assert!(it.set_blobs("osaka", blobs))));
+        for (block, is_same) in [(10, false), (11, true)] {
+            assert_eq!(with(&|it| it.merge_block = Some(block)), is_same);
+            let own = |limit| CodeSize::nethermind(Some(limit), block, Some(101));
+            let first = Config { code_size: own(64), ..kept.clone() };
+            let second = Config { code_size: own(65), ..kept.clone() };
+            assert_eq!(first.held_at(reached) == second.held_at(reached), is_same);
+            let delays =
+                |at| Config { bomb_delays: Some(vec![(0, 1), (block, at)]), ..kept.clone() };
+            assert_eq!(delays(2).held_at(reached) == delays(3).held_at(reached), is_same);
+        }
+        assert!(!with(&|it| it.code_size = CodeSize::besu(64)));
+        assert!(!with(&|it| it.code_size = CodeSize::nethermind(Some(64), 11, None)));
+        assert!(!with(&|it| it.bomb_delays = Some(vec![])));
+        for switch in &SWITCHES {
+            let is_begun = begun.contains(&switch.key);
+            let (last, later) = if switch.by_time() { (100, 101) } else { (10, 11) };
+            assert!(!with(&|it| assert!(it.set(switch.key, last))), "{}", switch.key);
+            assert_eq!(with(&|it| assert!(it.set(switch.key, later))), !is_begun, "{}", switch.key);
         }
     }
 }
