@@ -5,6 +5,7 @@ use super::chains::execute;
 use super::imports::{Place, options, run};
 use crate::source;
 use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use std::path::PathBuf;
 
@@ -48,4 +49,15 @@ fn fees_of_more_than_64_and_more_than_128_bits_are_executed() {
 #[test]
 fn a_chain_id_of_more_than_64_bits_is_signed_and_executed() {
     accept("chain-id", 3);
+}
+
+#[test]
+fn requests_come_from_the_deposit_contract_of_the_chain_and_from_no_other() {
+    accept("deposits", 4);
+    let (mut spec, path) = chain("deposits");
+    spec.deposit_contract = ChainSpec::by_name("mainnet").unwrap().deposit_contract;
+    let (_, error) = run(path, &options(spec, Setting::default()), &mut Sink::Discard);
+    // block 1 has two deposits in the chain's contract and one in mainnet's
+    let error = error.unwrap();
+    assert!(error.contains("block 1") && error.contains("EIP-7685"), "{error}");
 }

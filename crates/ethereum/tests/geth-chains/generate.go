@@ -105,6 +105,27 @@ func keeping() []byte {
 
 func word(n int) []byte { return common.LeftPadBytes(number(int64(n)).Bytes(), 32) }
 
+// logging is the code of a contract that logs its input under the topic of a deposit (EIP-6110).
+func logging() []byte {
+	topic := crypto.Keccak256([]byte("DepositEvent(bytes,bytes,bytes,bytes,bytes)"))
+	// CALLDATASIZE, PUSH1 0, PUSH1 0, CALLDATACOPY, PUSH32 topic, CALLDATASIZE, PUSH1 0, LOG1
+	code := append(common.FromHex("3660006000377f"), topic...)
+	return append(code, common.FromHex("366000a100")...)
+}
+
+// deposit is the data of a deposit event, each value of which is made of bytes n.
+func deposit(n byte) []byte {
+	var offsets, values []byte
+	for _, length := range []int{48, 32, 8, 96, 8} {
+		offsets = append(offsets, word(5*32+len(values))...)
+		values = append(values, word(length)...)
+		padded := make([]byte, (length+31)/32*32)
+		copy(padded, bytes.Repeat([]byte{n}, length))
+		values = append(values, padded...)
+	}
+	return append(offsets, values...)
+}
+
 // fees are those of a transaction: priority, all, blobs.
 type fees struct{ tip, max, blob *big.Int }
 
@@ -209,5 +230,21 @@ func main() {
 	write("chain-id", genesis, 3, func(i int, block *core.BlockGen) {
 		block.SetCoinbase(common.Address{0xcb})
 		everyType(signer, id, block, i, fees{number(3), number(5_000_000_000), number(1_000)})
+	})
+
+	genesis = merged(number(1337))
+	signer = types.LatestSigner(genesis.Config)
+	genesis.Config.DepositContractAddress = common.HexToAddress("0xde905175")
+	contracts := []common.Address{genesis.Config.DepositContractAddress, params.MainnetChainConfig.DepositContractAddress}
+	for _, contract := range contracts {
+		genesis.Alloc[contract] = types.Account{Balance: number(0), Code: logging()}
+	}
+	write("deposits", genesis, 4, func(i int, block *core.BlockGen) {
+		// in block 1 to both, in block 2 to none, in block 3 to mainnet's, in block 4 to the chain's
+		for _, to := range [][]int{{0, 1, 0}, {}, {1}, {0}}[i] {
+			data := &types.LegacyTx{Nonce: block.TxNonce(sender), GasPrice: number(5_000_000_000), Gas: 300_000,
+				To: &contracts[to], Value: number(0), Data: deposit(byte(0x10*i + to + 1))}
+			block.AddTx(types.MustSignNewTx(key, signer, data))
+		}
 	})
 }
