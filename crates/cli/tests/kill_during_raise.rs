@@ -3,7 +3,8 @@
 //! and the next run ends what was begun. Nothing is removed that no import wrote.
 
 use crate::program::{
-    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, copy, succeed, tip_of, wait,
+    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, copy, misunderstand,
+    succeed, tip_of, wait,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -146,6 +147,45 @@ fn headers_are_raised_straight_to_executed_blocks() {
     let checked = [&store, &executed].map(|store| succeed(blockmill("check").arg(store)));
     assert!(checked[0].contains("state"), "{}", checked[0]);
     run(&store, "execution", &[]);
+}
+
+#[test]
+fn a_lower_level_over_an_interrupted_raise_is_refused_with_advice_that_works() {
+    let scratch = Scratch::new("raise-lower");
+    let [archive, store] = ["archive", "store"].map(|name| scratch.path(name));
+    let mut generate = blockmill("generate ethereum --work transfers --fork osaka --blocks 20");
+    let few = ["--block-transactions", "3", "--accounts", "20", "--out"];
+    succeed(generate.args(few).arg(&archive));
+    let import = |store: &Path, level: &str| {
+        let mut command = blockmill(&format!("import --chunk 8 --level {level} --chain"));
+        command.arg(archive.join("genesis.json")).arg("--data").arg(store);
+        command.arg(archive.join("chain.rlp")).args(SEAL_OFF);
+        command
+    };
+    succeed(&mut import(&store, "headers"));
+    let raising = scratch.path("store.raising");
+    succeed(import(&store, "execution").args(["--until", "10"]));
+    let [other, other_raising] = ["other", "other.raising"].map(|name| scratch.path(name));
+    copy(&store, &other);
+    copy(&raising, &other_raising);
+    for (store, raising) in [(&store, &raising), (&other, &other_raising)] {
+        let folder = raising.display().to_string();
+        let advice = ["--level execution, or remove the folder", &folder];
+        misunderstand(&mut import(store, "bodies"), &advice);
+        assert_eq!(tip_of(raising), Some(10));
+    }
+    // both ways that the advice names
+    succeed(&mut import(&store, "execution"));
+    fs::remove_dir_all(&other_raising).expect("a folder to remove");
+    succeed(&mut import(&other, "bodies"));
+    for (store, raising, level) in
+        [(&store, &raising, "execution"), (&other, &other_raising, "bodies")]
+    {
+        assert!(!raising.exists(), "{} is still there", raising.display());
+        let checked = succeed(blockmill("check").arg(store));
+        assert!(checked.contains(&format!("level {level}")), "{checked}");
+        assert_eq!(tip_of(store), Some(20));
+    }
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
         let parts = store.parts_besides().join(", ");
         bail!("{}: expected headers only, found {parts} besides", data.display());
     }
+    expect_level_of(&folder, args.verification.level)?;
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
     inner.verification.chain = chain_for(args, &store, &folder)?;
@@ -83,6 +84,28 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     answer.notes.push(format!("the store of headers holds blocks of level {level} now"));
     answer.notes.extend(take_over(&folder, &data, json)?);
     Ok(answer)
+}
+
+/// Refuses a level below that at which an interrupted import began to raise these headers, in
+/// `folder`.
+fn expect_level_of(folder: &Path, asked: Option<Level>) -> Result<()> {
+    let begun = match ChainStore::open_read_only(folder) {
+        Ok((begun, _)) => begun.tip().and_then(|tip| Level::stored(tip.level)),
+        Err(blockmill_store::Error::NoStore { .. }) => None,
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot open {}", folder.display()));
+        }
+    };
+    let (Some(begun), Some(asked)) = (begun, asked) else { return Ok(()) };
+    if asked < begun {
+        let (folder, begun, asked) = (folder.display(), begun.name(), asked.name());
+        bail!(
+            "an interrupted import began to raise these headers to level {begun}, in {folder}, \
+             found --level {asked}: continue with --level {begun}, or remove the folder {folder}, \
+             which holds nothing else, and import again"
+        );
+    }
+    Ok(())
 }
 
 /// Ends what a kill left of an earlier run: `store` in `data` was raised, and the store of headers
