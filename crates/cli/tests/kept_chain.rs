@@ -2,7 +2,7 @@
 //! another chain is refused, and the store gives back the archive that it was imported from.
 
 use crate::program::{
-    Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
+    Scratch, blockmill, copy, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
 };
 use blockmill_bitcoin::params::Params;
 use std::ffi::OsStr;
@@ -93,6 +93,64 @@ fn no_command_asks_again_for_the_chain_or_the_kind_of_state() {
         assert_eq!(tip_of(&again), Some(54));
         succeed(blockmill("check").arg(&store));
     }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_store_whose_state_was_given_up_has_the_same_kind_of_state_again() {
+    let scratch = Scratch::new("kept-kind");
+    let own = Own::new(&scratch);
+    for kind in ["memory", "pages", "flat+trie"] {
+        let store = scratch.path(kind);
+        succeed(&mut own.named(&store, &format!("--until 20 --with state={kind}")));
+        let log = store.join("state-log-0.00000");
+        let mut bytes = fs::read(&log).expect("a log of the state");
+        bytes[30] ^= 1;
+        fs::write(&log, bytes).expect("a damaged log");
+        let repaired = succeed_json(blockmill("check --repair").arg(&store));
+        assert!(repaired["repair"].to_string().contains("state was given up"), "{repaired}");
+        // whatever comes before that import
+        succeed(blockmill("unwind --to 15").arg(&store));
+        succeed(&mut own.import(&store, "--until 30 --cache 8"));
+        let other = if kind == "pages" { "memory" } else { "pages" };
+        let named = format!("expected state={kind}, as this store keeps it");
+        misunderstand(&mut own.import(&store, &format!("--with state={other}")), &[&named]);
+        succeed(&mut own.import(&store, ""));
+        assert_eq!(tip_of(&store), Some(54));
+        let checked = succeed(blockmill("check").arg(&store));
+        assert!(checked.contains("state after block 54"), "{checked}");
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_lost_file_of_a_store_is_noticed_or_changes_nothing_of_the_archive() {
+    let scratch = Scratch::new("kept-files");
+    let own = Own::new(&scratch);
+    let [store, damaged, out] = ["store", "damaged", "out.rlp"].map(|name| scratch.path(name));
+    // the archive begins with block 1
+    succeed(&mut own.named(&store, "--level bodies"));
+    fs::remove_dir_all(store.join("records")).expect("run records");
+    let (mut noticed, mut harmless) = (vec![], vec![]);
+    for entry in fs::read_dir(&store).expect("a store") {
+        let name = entry.expect("an entry of a store").file_name();
+        copy(&store, &damaged);
+        fs::remove_file(damaged.join(&name)).expect("a file to remove");
+        match run(blockmill("check").arg(&damaged)).code {
+            Some(0) => {
+                succeed(blockmill("convert --to rlp --force --out").arg(&out).arg(&damaged));
+                let (found, archive) = (fs::read(&out), fs::read(&own.archive));
+                assert!(found.expect("an export") == archive.expect("an archive"), "{name:?}");
+                harmless.push(name);
+            }
+            code => {
+                assert_eq!(code, Some(4), "{name:?}");
+                noticed.push(name);
+            }
+        }
+        fs::remove_dir_all(&damaged).expect("a store to remove");
+    }
+    assert!(noticed.len() > 8 && harmless.iter().any(|name| name == "lock"), "{harmless:?}");
 }
 
 #[blockmill_testkit::needs(fixtures)]

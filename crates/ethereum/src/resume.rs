@@ -81,7 +81,7 @@ pub(crate) fn begin(
         return Err(Error::Execution { lacks });
     }
     if let Some(store) = sink.store_mut() {
-        store.set_first_added(first == 1)?;
+        store.set_first_added(first == 1);
     }
     if first == 1 {
         let behind = Beginning::behind_genesis(options)?;

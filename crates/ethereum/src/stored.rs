@@ -53,7 +53,7 @@ impl Stored {
     fn find_content(&self) -> blockmill_store::Result<Option<StoreContent>> {
         let store = &self.0;
         let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(None) };
-        let added = tip.number > first && store.is_first_added()?;
+        let added = tip.number > first && store.is_first_added();
         Ok(Some(StoreContent {
             first: first + u64::from(added),
             last: tip.number,

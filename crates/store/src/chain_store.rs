@@ -93,7 +93,7 @@ enum Others<'a, 'p> {
 pub fn is_own_file(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_index = |index: &str| SegmentedFile::number_of(name, index).is_some();
-    [LOCK, manifest::NAME, manifest::TEMPORARY, crate::chain_added::FIRST_ADDED].contains(&name)
+    [LOCK, manifest::NAME, manifest::TEMPORARY].contains(&name)
         || LIGHT.contains(&name)
         || SEGMENTS.into_iter().any(|segment| Segment::is_own_file(name, segment))
         || hash_index::FILES.into_iter().any(is_index)
@@ -136,6 +136,19 @@ impl ChainStore {
     /// Number of the first block; `None` in an empty store.
     pub fn first(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.state.first)
+    }
+
+    /// Whether the importer added the first block, which the archive leaves out.
+    pub fn is_first_added(&self) -> bool {
+        self.state.first_added
+    }
+
+    /// Notes in an empty store whether the importer adds the first block, which the archive leaves
+    /// out. The first commit keeps it.
+    pub fn set_first_added(&mut self, added: bool) {
+        if self.count() == 0 {
+            self.state.first_added = added;
+        }
     }
 
     /// Number of blocks, those not yet committed included.
@@ -264,6 +277,17 @@ impl ChainStore {
         &self.state_of_parts
     }
 
+    /// Sets what the next commits say of parts besides the blocks, until one of parts says
+    /// something else.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::Mismatch`] when `state` is longer than half a mebibyte.
+    pub fn set_state_of_parts(&mut self, state: &[u8]) -> Result<()> {
+        self.check_parts(&[], state)?;
+        state.clone_into(&mut self.state_of_parts);
+        Ok(())
+    }
+
     /// Makes everything committed so far survive a power loss.
     pub fn sync(&mut self) -> Result<()> {
         self.writable()?;
@@ -354,11 +378,10 @@ impl ChainStore {
             if matches!(others, Others::Durable(_)) { chain.index.sync() } else { Ok(()) }
         })?;
         self.state.tip = *tip;
-        let mut state = match self.count() {
+        let state = match self.count() {
             0 => vec![],
-            _ => self.state.encode(),
+            _ => [&self.state.encode()[..], &self.state_of_parts].concat(),
         };
-        state.extend(&self.state_of_parts);
         let ChainStore { columns, hashes, store: Some(store), .. } = self else { return Ok(()) };
         let mut parts: Vec<_> =
             segments(columns, hashes).map(CommitPart::Segment).into_iter().collect();

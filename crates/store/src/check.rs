@@ -277,9 +277,9 @@ impl ChainStore {
 
     /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
     /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
-    /// commit, in which the other parts have no state where any was given up. Then it opens the
-    /// store for writing once, which builds a damaged index again. `format` knows the files of
-    /// parts that another crate defines.
+    /// commit. `format` knows the files of parts that another crate defines. Where any part was
+    /// given up, `state` is what that commit says of all parts. Then it opens the store for
+    /// writing once, which builds a damaged index again.
     ///
     /// # Errors
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
@@ -288,6 +288,7 @@ impl ChainStore {
         tip: Option<&Tip>,
         format: Option<&dyn ForeignFormat>,
         gives_up: impl Fn(&str) -> bool,
+        state: &[u8],
     ) -> Result<()> {
         if let Some(tip) = tip {
             let forget = |opening: &mut Opening| Ok(opening.forget(&gives_up));
@@ -295,7 +296,7 @@ impl ChainStore {
             let ((mut store, _), away) = chain_open::open(dir, &options, Purpose::Repair, forget)?;
             match away.is_empty() {
                 true => store.truncate_after(tip)?,
-                false => store.truncate_after_with(tip, &mut [], &[])?,
+                false => store.truncate_after_with(tip, &mut [], state)?,
             }
             remove_files(&store.hashes.folder, format, &away)?;
         }

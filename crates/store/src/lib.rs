@@ -9,7 +9,6 @@
 //!   in segments, found by number and by hash. Blocks are appended in chunks and committed with one
 //!   small write; killing the process at any moment loses nothing that was committed.
 
-mod chain_added;
 mod chain_open;
 mod chain_read;
 mod chain_remove;

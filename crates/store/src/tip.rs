@@ -30,6 +30,8 @@ pub struct Tip {
 pub(crate) struct ChainState {
     /// Blocks in a small run of the hash index: a power of two.
     pub run_items: u64,
+    /// Whether the importer added the first block, which the archive leaves out.
+    pub first_added: bool,
     /// Number of the first block.
     pub first: u64,
     /// The last block.
@@ -38,9 +40,11 @@ pub(crate) struct ChainState {
 
 impl ChainState {
     pub fn encode(&self) -> Vec<u8> {
-        let ChainState { run_items, first, tip } = self;
+        let ChainState { run_items, first_added, first, tip } = self;
+        // no run has 2^32 blocks
+        let head = run_items | u64::from(*first_added) << 32;
         let mut out = vec![];
-        for number in [*run_items, *first, tip.number, tip.anchor_number] {
+        for number in [head, *first, tip.number, tip.anchor_number] {
             out.extend(number.to_le_bytes());
         }
         let hashes = [tip.hash, tip.total_difficulty, tip.anchor_hash, tip.chain];
@@ -52,16 +56,38 @@ impl ChainState {
     /// The state, and what stands behind it: that of parts besides the blocks.
     pub fn decode(bytes: &[u8]) -> Option<(ChainState, &[u8])> {
         let mut fields = Fields(bytes);
-        let (run_items, first) = (fields.long()?, fields.long()?);
+        let (run_items, first_added) = (fields.short()?.into(), fields.short()?);
+        let first = fields.long()?;
         let (number, anchor_number) = (fields.long()?, fields.long()?);
         let (hash, total_difficulty) = (fields.array()?, fields.array()?);
         let (anchor_hash, chain, level) = (fields.array()?, fields.array()?, fields.byte()?);
         let tip = Tip { number, hash, total_difficulty, anchor_number, anchor_hash, chain, level };
-        is_run_length(run_items).then_some((ChainState { run_items, first, tip }, fields.0))
+        let first_added = match first_added {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let state = ChainState { run_items, first_added, first, tip };
+        is_run_length(run_items).then_some((state, fields.0))
     }
 }
 
 /// Can small runs of the hash index have so many blocks?
 pub(crate) fn is_run_length(items: u64) -> bool {
     items.is_power_of_two() && items <= MAX_RUN_ITEMS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_of_a_chain_is_read_as_it_was_written() {
+        let tip = Tip { number: 9, hash: [1; 32], level: 0xff, ..Tip::default() };
+        for first_added in [false, true] {
+            let state = ChainState { run_items: 1 << 16, first_added, first: 3, tip };
+            let bytes = [state.encode(), vec![7; 5]].concat();
+            assert_eq!(ChainState::decode(&bytes), Some((state, &[7; 5][..])));
+        }
+    }
 }

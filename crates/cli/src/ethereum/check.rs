@@ -90,7 +90,7 @@ fn check_blocks<'a>(
     }
     if checked.damage.iter().all(|part| part.mends_itself) {
         drop(store);
-        ChainStore::repair(data, None, None, |_| false).context("--repair")?;
+        ChainStore::repair(data, None, None, |_| false, &[]).context("--repair")?;
         checked.repair = Some("done: the damaged parts were rebuilt".into());
         return Ok((checked, true));
     }

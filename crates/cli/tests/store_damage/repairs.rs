@@ -5,6 +5,8 @@ use super::program::{
     Ended, Random, Scratch, blockmill, document, fixtures, read_store, run, succeed, tip_of,
 };
 use super::{Deed, Work, files, renew};
+use blockmill_ethereum::durable::kept_options;
+use blockmill_store::ChainStore;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -36,6 +38,14 @@ enum Outcome {
     Anew,
 }
 
+/// `kind` without what the store itself remembers.
+fn resumed(kind: &str) -> String {
+    let mut words = kind.split("--with ").map(str::trim);
+    let first = words.next().unwrap_or_default().to_owned();
+    let others = words.filter(|option| !option.starts_with("state="));
+    others.fold(first, |flags, option| format!("{flags} --with {option}"))
+}
+
 fn import(store: &Path, kind: &str) -> Command {
     let flags = format!("import --seal off --chunk 16 --until {LAST} --unwind-depth 40 {kind}");
     let mut command = blockmill(&format!("{flags} --data"));
@@ -55,9 +65,15 @@ fn proof(store: &Path, kind: &str) -> Option<serde_json::Value> {
     })
 }
 
-/// Imports again, which must lead to the store that was never damaged.
+/// Imports again into a store that knows where its state is, which must lead to the store that was
+/// never damaged.
 fn come_again(base: &Path, store: &Path, kind: &str) -> Result<(), String> {
-    import_again(base, store, kind, &mut import(store, kind))
+    import_again(base, store, kind, &mut import(store, &resumed(kind)))
+}
+
+/// Where a store keeps its state.
+fn kept(store: &Path) -> Vec<String> {
+    kept_options(&ChainStore::open_read_only(store).expect("a store that opens").0)
 }
 
 fn import_again(base: &Path, store: &Path, kind: &str, import: &mut Command) -> Result<(), String> {
@@ -71,7 +87,8 @@ fn import_again(base: &Path, store: &Path, kind: &str, import: &mut Command) -> 
     }
     let is_same = read_store(base).blocks == read_store(store).blocks
         && tip_of(store) == Some(LAST)
-        && proof(base, kind) == proof(store, kind);
+        && proof(base, kind) == proof(store, kind)
+        && kept(base) == kept(store);
     if is_same { Ok(()) } else { Err("another store".into()) }
 }
 
@@ -91,14 +108,20 @@ fn follow_advice(base: &Path, store: &Path, kind: &str) -> Result<Outcome, Strin
     }
     if advice.contains("import again with --chain genesis.json") {
         let genesis = fixtures().join("chains/hive-sync/genesis.json");
-        let done = import_again(base, store, kind, import(store, kind).arg("--chain").arg(genesis));
+        let done = import_again(
+            base,
+            store,
+            kind,
+            import(store, &resumed(kind)).arg("--chain").arg(genesis),
+        );
         return done.map(|()| Outcome::Repaired).map_err(|error| format!("{advice}: {error}"));
     }
     if !advice.contains("into a new folder") || advice.contains("--repair") {
         return Err(format!("{ended:?}"));
     }
     let new = Work::new("repairs-new");
-    let done = come_again(base, &new.0, kind).map_err(|error| format!("{advice}: {error}"));
+    let done = import_again(base, &new.0, kind, &mut import(&new.0, kind))
+        .map_err(|error| format!("{advice}: {error}"));
     done.map(|()| Outcome::Anew)
 }
 

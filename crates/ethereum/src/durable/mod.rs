@@ -28,6 +28,7 @@ mod parts;
 mod recover;
 mod repair;
 mod unwind;
+mod wanted;
 
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
@@ -102,7 +103,7 @@ pub struct ExecutedStore {
 
 impl ExecutedStore {
     /// Opens the store in `dir` for writing, or makes an empty one there. One that has only blocks
-    /// stays so until there is a state.
+    /// stays so until there is a state; its commits say from now on where that will be.
     ///
     /// # Errors
     /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Damaged`] where what it says of the
@@ -110,7 +111,12 @@ impl ExecutedStore {
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
-        Ok((Self::of_parts(blocks, parts, limits)?, recovery))
+        let mut store = Self::of_parts(blocks, parts, limits)?;
+        let wanted = wanted::encode(store.parts.kind, limits.disk.flat_store);
+        if store.facts.is_none() && !wanted.is_empty() {
+            store.blocks.set_state_of_parts(&wanted)?;
+        }
+        Ok((store, recovery))
     }
 
     /// Opens the store in `dir` as of its last commit, to be read.
@@ -128,6 +134,7 @@ impl ExecutedStore {
         let dir = blocks.dir();
         let facts = match blocks.state_of_parts() {
             [] => None,
+            bytes if wanted::decode(bytes).is_some() => None,
             bytes => Some(Facts::decode(bytes).ok_or_else(|| {
                 let found = format!("{} other bytes", bytes.len());
                 damaged_facts(dir, "what a commit says of the state", found)

@@ -1,7 +1,7 @@
 //! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
 
-use super::Limits;
 use super::on_disk::of_state;
+use super::{Limits, wanted};
 use crate::fault::Error;
 use crate::state::{DiskState, FlatStore, SharedState, StateKind};
 use blockmill_store::{
@@ -35,14 +35,16 @@ pub(crate) enum StatePart {
     Disk(SharedState),
 }
 
-/// Where a store keeps its state, as options of an import: `state`, and of flat values and nodes
-/// `flat-store`. Empty where it has no state.
+/// Where a store keeps its state, or will keep the one that it has not yet or no more, as options
+/// of an import: `state`, and of flat values and nodes `flat-store`. Empty where nothing says it.
 #[must_use]
 pub fn kept_options(store: &ChainStore) -> Vec<String> {
     let parts = store.parts_besides();
     let has = |name: &str| parts.contains(&name);
     let on_disk = StateKind::of_parts(has);
-    let Some(kind) = on_disk.or(has(TABLE).then_some(StateKind::Memory)) else { return vec![] };
+    let Some(kind) = on_disk.or(has(TABLE).then_some(StateKind::Memory)) else {
+        return wanted::decode(store.state_of_parts()).unwrap_or_default();
+    };
     let flat = FlatStore::of_parts(has).map(|flat| format!("flat-store={}", flat.name()));
     [format!("state={}", kind.name())].into_iter().chain(flat).collect()
 }

@@ -1,7 +1,8 @@
 //! What becomes of the state when blocks of its store are given up, or when it is damaged itself.
 
-use super::{ExecutedStore, Facts, Limits, is_state_part};
+use super::{ExecutedStore, Facts, Limits, is_state_part, wanted};
 use crate::fault::Error;
+use crate::state::{FlatStore, StateKind};
 use blockmill_pipeline::Cancel;
 use blockmill_state_store::PAGE_FORMAT;
 use blockmill_store::{ChainStore, Options, Tip};
@@ -36,7 +37,7 @@ impl Facts {
 
 /// Makes `tip` the last block of the store in `dir`. All blocks up to it are whole. The state goes
 /// back with them where `keeps_state` says so and the log leads there; otherwise it is given up,
-/// with its log.
+/// with its log, and the store remembers where it was.
 ///
 /// # Errors
 /// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and
@@ -48,14 +49,20 @@ pub fn repair(
     cancel: &Cancel,
 ) -> Result<StateAfter, Error> {
     if keeps_state {
-        ChainStore::repair(dir, Some(tip), None, |_| false)?;
+        ChainStore::repair(dir, Some(tip), None, |_| false, &[])?;
         match follow(dir, tip.number, cancel) {
             Err(Error::Unwind { .. }) => {}
             Err(error) if error.status() == Status::Damage => {}
             done => return done.map(|()| StateAfter::Kept),
         }
     }
-    ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part)?;
+    let (store, _) = ChainStore::open_damaged(dir)?;
+    let parts = store.parts_besides();
+    let has = |name: &str| parts.contains(&name);
+    let kind = StateKind::of_parts(has).unwrap_or_default();
+    let wanted = wanted::encode(kind, FlatStore::of_parts(has).unwrap_or_default());
+    drop(store);
+    ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part, &wanted)?;
     Ok(StateAfter::GivenUp)
 }
 
