@@ -2,7 +2,7 @@
 //! import with its state in memory wrote.
 
 use crate::command::Command;
-use crate::program::{Scratch, fixtures, hex, read_store};
+use crate::program::{fixtures, hex, read_store};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::snapshot::{Entry, read};
 use blockmill_pipeline::Cancel;
@@ -34,17 +34,17 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A published chain through every fork.
-    pub fn published(scratch: &Scratch) -> Self {
+    /// A published chain through every fork; its files go to `scratch`.
+    pub fn published(scratch: &Path) -> Self {
         Self::of(scratch, &fixtures().join("chains/execution-apis"))
     }
 
     /// The chain of a folder with `chain.rlp` and `genesis.json`.
-    fn of(scratch: &Scratch, folder: &Path) -> Self {
+    fn of(scratch: &Path, folder: &Path) -> Self {
         let [archive, genesis, reference, snapshot] =
             ["archive/chain.rlp", "genesis.json", "reference", "last.snapshot"]
-                .map(|name| scratch.path(name));
-        fs::create_dir(scratch.path("archive")).expect("a folder");
+                .map(|name| scratch.join(name));
+        fs::create_dir(scratch.join("archive")).expect("a folder");
         let bytes = fs::read(folder.join("chain.rlp")).expect("an archive");
         fs::write(&archive, &bytes).expect("an archive");
         let text = fs::read(folder.join("genesis.json")).expect("a genesis.json");

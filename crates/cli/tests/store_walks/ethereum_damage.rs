@@ -7,8 +7,6 @@ use blockmill_verdict::{Level, Status};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Files without which a store is as one that never had them: nothing tells that they are gone.
-const UNTOLD: [&str; 2] = ["lock", "first-block-added"];
 /// The advice for a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// The advice for a store of which only the state is damaged.
@@ -23,9 +21,7 @@ impl Walk<'_> {
     pub fn damage(&mut self) {
         let Some(before) = self.model else { return };
         let mut whole = files(&self.data);
-        whole.retain(|name, _| {
-            !name.starts_with("records") && !UNTOLD.iter().any(|it| name.as_os_str() == *it)
-        });
+        whole.retain(|name, _| !name.starts_with("records"));
         let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
         self.note("damage", format!("{deed:?}"));
         let is_of_commits =
@@ -71,8 +67,10 @@ impl Walk<'_> {
             && let Some(model) = &mut self.model
         {
             assert!(tip.number <= model.tip);
-            (model.tip, model.state) = (tip.number, state);
             model.level = Level::stored(tip.level).expect("a level");
+            let is_executed = model.level == Level::Execution;
+            (model.tip, model.state) = (tip.number, state.filter(|_| is_executed));
+            model.begun = state.filter(|_| !is_executed);
         }
     }
 

@@ -49,7 +49,10 @@ impl Walk<'_> {
              --unwind-depth {depth}",
             level.name()
         );
-        let known = self.model.is_some_and(|model| model.state.is_some());
+        // a store knows where its state is, or will be
+        let known = self
+            .model
+            .is_some_and(|model| model.level == Level::Execution || model.begun.is_some());
         let flags = if known { self.kind.resumed_flags() } else { self.kind.flags() };
         let mut command = Command::new(&words).words(flags);
         // a store knows its chain
@@ -109,13 +112,14 @@ impl Walk<'_> {
     /// After an import for the headers of a store: they are as they were, or replaced by all.
     fn raised(&mut self, ended: Ended, level: Level, until: Option<u64>) {
         let Some(before) = self.model else { return };
-        let (tip, _) = Walk::read(&self.data).expect("a store");
+        let (tip, state) = Walk::read(&self.data).expect("a store");
         if tip.level == Level::Headers as u8 {
             let begun = Walk::read(&self.raising());
             if let Some((raising, _)) = begun
                 && raising.level > level as u8
             {
-                return ended.refuse(&["blocks of level execution"]);
+                let folder = self.raising().display().to_string();
+                return ended.refuse(&["level execution", "--level execution", &folder]);
             }
             assert!(ended.is_success_or_stop(), "{}", ended.told());
             let reached = begun.map_or(0, |(tip, _)| tip.number);
@@ -129,6 +133,7 @@ impl Walk<'_> {
         let level = Level::stored(tip.level).expect("a level");
         let mut model = Model::new(level, 0);
         model.reaches(level, tip.number, self.depth);
+        assert!(level == Level::Execution || state.is_none());
         assert!(tip.number >= before.tip && until.is_none_or(|until| until <= tip.number));
         self.model = Some(model);
     }
@@ -165,12 +170,16 @@ impl Walk<'_> {
         let is_begun = before.is_some_and(|model| found == model.level);
         assert!(found == level || is_begun, "level {}", found.name());
         let mut model = before.unwrap_or(Model::new(found, 0));
-        let had = model.state;
+        let had = model.state.or(model.begun);
         model.reaches(found, tip.number, self.depth);
+        assert!(state >= had && state.is_none_or(|state| state <= tip.number), "{state:?}");
         if whole {
             assert_eq!((found, tip.number), (level, last.max(until)));
-        } else {
-            assert!(state >= had && state.is_none_or(|state| state <= tip.number), "{state:?}");
+        }
+        if found < Level::Execution {
+            assert!(state == had || level == Level::Execution, "{state:?}");
+            model.begun = state;
+        } else if !whole {
             model.state = state;
         }
         self.model = Some(model);
@@ -256,7 +265,7 @@ impl Walk<'_> {
         if to > model.tip {
             return ended.refuse(&["one of the blocks", "found --to"]);
         }
-        if let Some(state) = model.state.filter(|state| to < *state)
+        if let Some(state) = model.state.or(model.begun).filter(|state| to < *state)
             && let Some(earliest) = self.earliest()
             && to < earliest
         {
@@ -276,6 +285,7 @@ impl Walk<'_> {
         if let Some(model) = &mut self.model {
             model.tip = to;
             model.state = model.state.map(|state| state.min(to));
+            model.begun = model.begun.map(|state| state.min(to));
         }
     }
 
@@ -304,7 +314,8 @@ impl Walk<'_> {
     fn heal(&mut self) {
         self.note("heal", String::new());
         let ended = Command::new("heal").path(&self.data).run();
-        if self.model.is_none_or(|model| model.state.is_none()) || self.kind != Kind::FlatTrie {
+        let has_state = self.model.is_some_and(|model| model.state.or(model.begun).is_some());
+        if !has_state || self.kind != Kind::FlatTrie {
             return ended.refuse(&["state=flat+trie"]);
         }
         let healed = ended.expect(Status::Verified);

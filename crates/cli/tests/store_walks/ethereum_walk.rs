@@ -57,6 +57,9 @@ pub struct Model {
     pub tip: u64,
     /// The last block whose state there is; none without a state.
     pub state: Option<u64>,
+    /// The block whose state a raise to execution had committed when it was interrupted: the store
+    /// is still of level bodies.
+    pub begun: Option<u64>,
     /// The first block whose state there can be.
     pub base: u64,
     /// An unwind can go back to this block at least.
@@ -67,14 +70,14 @@ impl Model {
     /// A new store after its first import.
     pub fn new(level: Level, tip: u64) -> Self {
         let state = (level == Level::Execution).then_some(tip);
-        Self { level, tip, state, base: 0, earliest: 0 }
+        Self { level, tip, state, begun: None, base: 0, earliest: 0 }
     }
 
     /// The store has blocks up to `tip`, and the state after it where it is of that level.
     pub fn reaches(&mut self, level: Level, tip: u64, depth: u64) {
         (self.level, self.tip) = (level, self.tip.max(tip));
         if level == Level::Execution {
-            self.state = Some(self.tip);
+            (self.state, self.begun) = (Some(self.tip), None);
             self.earliest = self.earliest.max(self.tip.saturating_sub(depth));
         }
     }
@@ -145,16 +148,14 @@ impl<'a> Walk<'a> {
         self.compare();
     }
 
-    /// The last block of a store, and the last one whose state it has.
+    /// The last block of a store, and the last one whose state it has, be it that of an
+    /// interrupted raise.
     pub fn read(data: &Path) -> Option<(Tip, Option<u64>)> {
         let tip = match ChainStore::open_read_only(data) {
             Ok((store, _)) => store.tip()?,
             Err(blockmill_store::Error::NoStore { .. }) => return None,
             Err(error) => panic!("{}: {error}", data.display()),
         };
-        if tip.level < Level::Execution as u8 {
-            return Some((tip, None));
-        }
         let store = ExecutedStore::open_read_only(data).expect("a store that opens");
         Some((tip, store.facts().map(|facts| facts.block)))
     }
@@ -180,8 +181,8 @@ impl<'a> Walk<'a> {
         assert!(checked["holds"].to_string().contains(&level), "{checked:#}");
         let (tip, state) = Self::read(&self.data).expect("a store with blocks");
         assert_eq!(tip.hash, self.chain.hashes[tip.number as usize]);
-        assert_eq!((tip.number, state), (model.tip, model.state), "{checked:#}");
-        let Some(state) = state else { return };
+        assert_eq!((tip.number, state), (model.tip, model.state.or(model.begun)), "{checked:#}");
+        let Some(state) = model.state else { return };
         let store = ExecutedStore::open_read_only(&self.data).expect("a store that opens");
         assert_eq!(store.kind(), self.kind.state());
         let earliest = store.earliest().expect("blocks");

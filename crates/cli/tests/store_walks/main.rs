@@ -61,8 +61,8 @@ fn a_store_with_its_state_in_values_and_nodes() {
 }
 
 fn walk_ethereum(name: &str, kind: Kind) {
-    let scratch = program::Scratch::new(&format!("walks-{name}"));
-    let chain = Chain::published(&scratch);
+    let folder = walks::folder("chain");
+    let chain = Chain::published(folder.path());
     walk_all(name, WALKS, |random, folder, steps| {
         let mut walk = Walk::new(&chain, kind, folder, random);
         for _ in 0..steps {

@@ -2,8 +2,9 @@
 
 use crate::program::Random;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::env;
+use std::path::Path;
+use tempfile::TempDir;
 
 /// The first walk has this seed, and each next one the next.
 const SEED: u64 = 0x7761_6c6b;
@@ -26,11 +27,15 @@ pub fn walk_all(name: &str, usual: u64, walk: impl Fn(&mut Random, &Path, u64) -
     let mut all = Seen::new();
     let (first, end) = only.map_or((0, count), |only| (only, only + 1));
     for at in first..end {
-        let folder = Folder::new(name, only.is_some());
+        let mut folder = folder(name);
+        if only.is_some() {
+            folder.disable_cleanup(true);
+            println!("{name}: the folder {} stays", folder.path().display());
+        }
         let _guard = Guard { name, seed, at };
         let mut random = Random::new(seed.wrapping_add(at).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let steps = STEPS[0] + random.below(STEPS[1] - STEPS[0]);
-        for (step, times) in walk(&mut random, &folder.path, steps) {
+        for (step, times) in walk(&mut random, folder.path(), steps) {
             *all.entry(step).or_default() += times;
         }
     }
@@ -55,30 +60,10 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// The folder of a walk, in memory where the system offers that. It stays where it is asked for.
-struct Folder {
-    path: PathBuf,
-    stays: bool,
-}
-
-impl Folder {
-    fn new(name: &str, stays: bool) -> Self {
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory.into() } else { env::temp_dir() };
-        let path = place.join(format!("blockmill-walk-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("a folder");
-        if stays {
-            println!("{name}: the folder {} stays", path.display());
-        }
-        Self { path, stays }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.stays {
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
+/// A new folder for a walk or a chain, in memory where the system offers that.
+pub fn folder(name: &str) -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.into() } else { env::temp_dir() };
+    let name = format!("blockmill-walk-{name}-");
+    tempfile::Builder::new().prefix(&name).tempdir_in(place).expect("a folder")
 }

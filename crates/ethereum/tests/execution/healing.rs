@@ -1,13 +1,15 @@
 //! A state that is kept as values and as tries: what one has lost comes from the other.
 
 use super::imports::{options, published, run};
+use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::Options;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::state::{Healed, StateKind};
 use blockmill_pipeline::Cancel;
-use blockmill_store::{ChainStore, Table, TableOptions};
+use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
 use blockmill_testkit::{Random, rounds};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ fn limits(state: StateKind) -> Limits {
 fn import_to(dir: &Path, state: StateKind, until: Option<u64>) -> u64 {
     let (spec, path) = published("geth-ethtest");
     let setting = Setting::default().with(&[format!("state={}", state.name())]).unwrap();
-    let options = blockmill_ethereum::import::Options { until, ..options(spec, setting) };
+    let options = Options { until, ..options(spec, setting) };
     let (store, _) =
         ExecutedStore::open(dir, &blockmill_store::Options::default(), limits(state)).unwrap();
     let (run, error) = run(path, &options, &mut Sink::Executed(Box::new(store)));
@@ -124,6 +126,41 @@ fn what_both_have_lost_is_told() {
     });
     let (healed, _) = heal(folder.path());
     assert!(healed.lost > 0, "{healed:?}");
+}
+
+/// A raise to execution commits the state that the chain begins with before it executes blocks.
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_state_that_an_interrupted_raise_has_committed_is_healed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dir, kind) = (folder.path(), StateKind::FlatTrie);
+    let (spec, path) = published("geth-ethtest");
+    let setting = Setting::default().with(&[format!("state={}", kind.name())]).unwrap();
+    let executed = Options { until: Some(100), ..options(spec, setting) };
+    let bodies = Options { level: Level::Bodies, ..executed.clone() };
+    let (blocks, _) = ChainStore::open(dir, &blockmill_store::Options::default()).unwrap();
+    let (_, error) = run(path.clone(), &bodies, &mut Sink::Segments(Box::new(blocks)));
+    assert_eq!(error, None);
+    let error = ExecutedStore::open_to_heal(dir).unwrap().heal(&Cancel::new(), |_| {});
+    assert!(error.unwrap_err().to_string().contains("a store without a state"));
+
+    let dying = blockmill_store::Options {
+        crash_at: Some((CrashPoint::BeforeCommit, 1)),
+        ..blockmill_store::Options::default()
+    };
+    let (store, _) = ExecutedStore::open(dir, &dying, limits(kind)).unwrap();
+    let (_, error) = run(path, &executed, &mut Sink::Executed(Box::new(store)));
+    assert!(error.is_some_and(|error| error.contains("crash")));
+    let store = ExecutedStore::open_read_only(dir).unwrap();
+    assert_eq!(store.blocks().tip().unwrap().level, Level::Bodies as u8);
+    assert_eq!(store.facts().map(|facts| facts.block), Some(0));
+    drop(store);
+
+    assert_eq!(heal(dir), (Healed::default(), true));
+    let lost = lose(dir, |name, _| name != "trie-nodes");
+    assert!(lost > 5, "{lost}");
+    assert_eq!(heal(dir), (Healed { values: lost, ..Healed::default() }, true));
+    assert_eq!(import_to(dir, kind, None), 600);
 }
 
 #[blockmill_testkit::needs(fixtures)]
