@@ -4,7 +4,8 @@
 //! receipts, each a segment of raw bytes with one of end offsets beside it; 32-byte hashes in a
 //! segment of their own. All are parts of one [`Store`], whose commits carry the last block. The
 //! hash index is no part of it: it follows from the hashes, and is built again where it is not as
-//! it should be. Opening: `chain_open.rs`, reading: `chain_read.rs`, removing: `chain_remove.rs`.
+//! it should be. Opening: `chain_open.rs`, reading: `chain_read.rs`, removing: `chain_remove.rs`, what
+//! commits carry: `chain_state.rs`.
 
 use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 
@@ -128,29 +129,6 @@ impl ChainStore {
         ]
     }
 
-    /// The last committed block; `None` in an empty store.
-    pub fn tip(&self) -> Option<Tip> {
-        (self.committed > 0).then_some(self.state.tip)
-    }
-
-    /// Number of the first block; `None` in an empty store.
-    pub fn first(&self) -> Option<u64> {
-        (self.count() > 0).then_some(self.state.first)
-    }
-
-    /// Whether the importer added the first block, which the archive leaves out.
-    pub fn is_first_added(&self) -> bool {
-        self.state.first_added
-    }
-
-    /// Notes in an empty store whether the importer adds the first block, which the archive leaves
-    /// out. The first commit keeps it.
-    pub fn set_first_added(&mut self, added: bool) {
-        if self.count() == 0 {
-            self.state.first_added = added;
-        }
-    }
-
     /// Number of blocks, those not yet committed included.
     pub fn count(&self) -> u64 {
         self.hashes.len() / 32
@@ -272,22 +250,6 @@ impl ChainStore {
         self.commit_as(tip, Others::Light(parts))
     }
 
-    /// The state that the last [`ChainStore::commit_with`] carried; empty when there was none.
-    pub fn state_of_parts(&self) -> &[u8] {
-        &self.state_of_parts
-    }
-
-    /// Sets what the next commits say of parts besides the blocks, until one of parts says
-    /// something else.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::Mismatch`] when `state` is longer than half a mebibyte.
-    pub fn set_state_of_parts(&mut self, state: &[u8]) -> Result<()> {
-        self.check_parts(&[], state)?;
-        state.clone_into(&mut self.state_of_parts);
-        Ok(())
-    }
-
     /// Makes everything committed so far survive a power loss.
     pub fn sync(&mut self) -> Result<()> {
         self.writable()?;
@@ -363,7 +325,7 @@ impl ChainStore {
     }
 
     /// Checks that parts and their state can be committed.
-    fn check_parts(&mut self, parts: &[CommitPart<'_>], state: &[u8]) -> Result<()> {
+    pub(crate) fn check_parts(&mut self, parts: &[CommitPart<'_>], state: &[u8]) -> Result<()> {
         if state.len() > MAX_STATE / 2 {
             let expected = format!("at most {}", MAX_STATE / 2);
             return Err(mismatch("bytes of state of parts", expected, state.len()));

@@ -12,6 +12,7 @@
 mod chain_open;
 mod chain_read;
 mod chain_remove;
+mod chain_state;
 mod chain_store;
 mod check;
 mod column;
