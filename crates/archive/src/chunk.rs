@@ -1,5 +1,6 @@
 //! What readers hand out: chunks of blocks, packed as on disk and unpacked.
 
+use blockmill_verdict::Location;
 use std::any::Any;
 use std::fmt;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::location::Track;
-use crate::{Column, Error, Location, Part};
+use crate::{Column, Error, Part};
 
 /// What to read besides headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

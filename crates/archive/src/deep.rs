@@ -1,10 +1,10 @@
 //! Decodes every block of an indexed archive and goes on after damage, for `inspect`.
 
-use blockmill_verdict::Digits;
+use blockmill_verdict::{Digits, Location};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Location, Packed, Part, Want};
+use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Want};
 
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 const ONE_BLOCK: ChunkLimit = ChunkLimit { blocks: 1, bytes: 0 };

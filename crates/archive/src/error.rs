@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Compression, CompressionFault, Location, format};
-use blockmill_verdict::{Hex, ShortfallKind, Status};
+use crate::{Compression, CompressionFault, format};
+use blockmill_verdict::{Hex, Location, ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the location, what stands there, what
 /// was expected and what was found.

@@ -14,10 +14,10 @@ mod write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use blockmill_verdict::Status;
+use blockmill_verdict::{Location, Status};
 
 use crate::listing::is_file;
-use crate::{Error, FileReport, Location, Survey, TableReport, Want};
+use crate::{Error, FileReport, Survey, TableReport, Want};
 
 pub(crate) use inspect::inspect;
 pub(crate) use read::Reader;

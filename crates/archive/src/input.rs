@@ -9,6 +9,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 
+use blockmill_verdict::Location;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(crate) use spool::{Seekable, needs_copy};
 use compression::Decoder;
 use raw::{Raw, Stopped, check_stopped};
 
-use crate::{Error, Location};
+use crate::Error;
 
 /// Bytes that are compared at once.
 const COMPARED: usize = 1 << 20;

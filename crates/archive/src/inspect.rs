@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use blockmill_verdict::{ShortfallKind, Status};
+use blockmill_verdict::{Location, ShortfallKind, Status};
 use serde::Serialize;
 
 use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
 use crate::open::disk_bytes;
-use crate::{Archive, ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, foreign};
+use crate::{Archive, ChunkLimit, Error, Format, LeftOut, Packed, Want, foreign};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;

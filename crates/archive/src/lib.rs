@@ -48,7 +48,7 @@ pub use format::Format;
 pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use left_out::{LeftOut, Unread};
-pub use location::{Location, Part};
+pub use location::Part;
 pub use open::{Archive, Reader, expect_next};
 pub use survey::Survey;
 pub use target::{Files, Output, Target};

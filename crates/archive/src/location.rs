@@ -1,10 +1,10 @@
-//! Where an item stands on disk.
+//! Parts of blocks, and where they are on disk.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use blockmill_verdict::Location;
+use serde::Serialize;
 
 /// What a block is made of in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -19,32 +19,6 @@ pub enum Part {
     TotalDifficulty,
     /// The block's access list.
     AccessList,
-}
-
-/// Where an item stands on disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Location {
-    /// The file.
-    #[serde(serialize_with = "blockmill_verdict::path::serialize")]
-    pub file: PathBuf,
-    /// Offset of the item's first byte.
-    pub offset: u64,
-    /// True when `offset` counts the bytes that a compressed file unpacks to, not those on disk.
-    pub unpacked: bool,
-}
-
-impl Location {
-    /// The byte at `offset` of `file`.
-    pub fn new(file: impl Into<PathBuf>, offset: u64) -> Self {
-        Self { file: file.into(), offset, unpacked: false }
-    }
-}
-
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unpacked = if self.unpacked { "unpacked " } else { "" };
-        write!(f, "{} at {unpacked}byte {}", self.file.display(), self.offset)
-    }
 }
 
 /// The locations of all items of one part of a chunk, in order.
@@ -92,13 +66,5 @@ mod tests {
         assert_eq!(track.get(1), Some(Location::new("a", 90)));
         assert_eq!(track.get(2), Some(Location::new("b", 0)));
         assert_eq!(track.get(3), None);
-    }
-
-    #[test]
-    fn places_say_whether_the_offset_counts_unpacked_bytes() {
-        let mut location = Location::new("x.rlp.gz", 7);
-        assert_eq!(location.to_string(), "x.rlp.gz at byte 7");
-        location.unpacked = true;
-        assert_eq!(location.to_string(), "x.rlp.gz at unpacked byte 7");
     }
 }

@@ -1,5 +1,6 @@
 //! The front door for reading: one archive out of files and folders.
 
+use blockmill_verdict::Location;
 use std::fmt;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::detect::{self, Found};
 use crate::format::{Kept, Range, Recognise};
-use crate::{ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, freezer, input};
+use crate::{ChunkLimit, Error, Format, LeftOut, Packed, Want, freezer, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.

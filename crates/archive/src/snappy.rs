@@ -4,11 +4,12 @@
 //! never holds more than `64 n / 3`. A block that announces more is refused before anything is
 //! allocated for it.
 
+use blockmill_verdict::Location;
 use std::fmt;
 
 use snap::raw::{Decoder, decompress_len};
 
-use crate::{Error, Location};
+use crate::Error;
 
 /// Why bytes are not the expected Snappy data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

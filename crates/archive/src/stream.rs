@@ -7,13 +7,12 @@ mod known;
 mod reader;
 mod sink;
 
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::chunk::PackedBlocks;
-use crate::{
-    Chunk, ChunkLimit, Error, Format, Location, MAX_BODY, MAX_HEADER, headers, rlp_export,
-};
+use crate::{Chunk, ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, headers, rlp_export};
 
 pub(crate) use inspect::inspect;
 pub(crate) use items::Items;

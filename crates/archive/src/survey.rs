@@ -1,9 +1,9 @@
 //! What an archive says about itself, compared with what is there, before a block is read.
 
-use blockmill_verdict::{Shortfall, ShortfallKind};
+use blockmill_verdict::{Location, Shortfall, ShortfallKind};
 
 use crate::inspect::Damage;
-use crate::{Archive, Error, Location, Want};
+use crate::{Archive, Error, Want};
 
 /// What is known of an archive before its blocks are read.
 #[derive(Clone, Debug, Default)]

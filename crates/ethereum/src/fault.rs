@@ -7,9 +7,9 @@ mod told;
 use crate::Hash;
 use crate::error::Rule;
 use crate::state::DiskError;
-use blockmill_archive::{CompressionFault, Location};
+use blockmill_archive::CompressionFault;
 use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
+use blockmill_verdict::{FaultReport, Hex, Level, Location, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 pub use cause::Cause;

@@ -4,10 +4,9 @@ use crate::error::Violation;
 use crate::logs::TransferError;
 use crate::params::Difference;
 use crate::types::{self, UInt256};
-use blockmill_archive::Location;
 use blockmill_leveldb as leveldb;
 use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Level, Shortfall, Status};
+use blockmill_verdict::{FaultReport, Level, Location, Shortfall, Status};
 use std::fmt;
 
 /// Why a block is not accepted.

@@ -1,9 +1,8 @@
 //! Blocks that are handed out together.
 
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
-
-use crate::Location;
 
 /// Whole blocks of one batch, all from one file.
 #[derive(Clone, Debug, Default)]

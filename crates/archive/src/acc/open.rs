@@ -1,5 +1,6 @@
 //! Finds the dumps that some paths stand for.
 
+use blockmill_verdict::Location;
 use std::path::{Path, PathBuf};
 
 use super::head::BYTES;
@@ -7,7 +8,7 @@ use super::{Head, older};
 use crate::detect::{is_folder, natural_order};
 use crate::input::{Compression, Input};
 use crate::open::disk_bytes;
-use crate::{Error, LeftOut, Location, foreign, listing};
+use crate::{Error, LeftOut, foreign, listing};
 
 /// How names usually end: what is named so and has another content is damaged.
 const ENDING: &str = ".acc";

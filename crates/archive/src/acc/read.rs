@@ -1,11 +1,12 @@
 //! Cuts dumps into batches of whole blocks, in the order of their heights.
 
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{Batch, Dump, Dumps, Head, MAX_BLOCK, MIN_BLOCK, height_of};
 use crate::input::Input;
-use crate::{ChunkLimit, Error, Location};
+use crate::{ChunkLimit, Error};
 
 /// Bytes that are read beyond what the last batch needed.
 const STEP: usize = 64 << 10;

@@ -1,13 +1,14 @@
 //! Reads blocks by their locations, many at a time.
 
+use blockmill_verdict::Location;
 use std::fs::File;
 use std::ops::Range;
 
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::{MAX_BLOCK, hex};
+use crate::Error;
 use crate::input::read_full_at;
-use crate::{Error, Location};
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,6 @@
 //! Finds the block files that some paths stand for.
 
+use blockmill_verdict::Location;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use super::xor::{XOR_FILE, XorKey};
 use crate::detect::is_folder;
 use crate::input::{Compression, Seekable, copied};
 use crate::listing::files_of;
-use crate::{Error, LeftOut, Location, foreign, listing};
+use crate::{Error, LeftOut, foreign, listing};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
 const FEW: usize = 16;

@@ -1,6 +1,6 @@
 //! The obfuscation of block files: eight bytes, XORed over the whole file again and again.
 
-use blockmill_verdict::Digits;
+use blockmill_verdict::{Digits, Location};
 use std::fmt;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use blockmill_platform::files;
 
-use crate::{Error, Location};
+use crate::Error;
 
 /// Name of the file with the key, beside the block files.
 pub const XOR_FILE: &str = "xor.dat";

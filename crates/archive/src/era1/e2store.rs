@@ -1,9 +1,10 @@
 //! e2store records: type (2 bytes), length (4), reserved zeros (2), all little-endian, then data.
 
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Error, Location};
+use crate::Error;
 
 /// Bytes before the data of a record.
 pub(super) const HEADER: usize = 8;

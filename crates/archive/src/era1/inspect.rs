@@ -1,12 +1,12 @@
 //! What is in an era1 file, and where it is damaged.
 
-use blockmill_verdict::Digits;
+use blockmill_verdict::{Digits, Location};
 use std::path::Path;
 
 use super::accumulator::{Accumulator, ERA_BLOCKS};
 use super::layout::{Layout, count_blocks};
 use crate::deep::check_blocks;
-use crate::{Chunk, Error, FileReport, Location};
+use crate::{Chunk, Error, FileReport};
 
 /// Fills in `report`. Without `deep` version record, index and accumulator record are read; with
 /// it every block is decoded and the accumulator is computed from hashes and total difficulties.

@@ -1,5 +1,6 @@
 //! Where the blocks of an era1 file stand: version record, block index, accumulator.
 
+use blockmill_verdict::Location;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use super::accumulator::ERA_BLOCKS;
 use super::e2store::{ACCUMULATOR, BLOCK_INDEX, BLOCK_RECORDS, HEADER, Records, VERSION};
 use crate::input::{Seekable, read_full_at};
-use crate::{Compression, Error, Location};
+use crate::{Compression, Error};
 
 /// The least that a block takes: four record headers and a total difficulty.
 const MIN_BLOCK: u64 = 4 * HEADER as u64 + 32;

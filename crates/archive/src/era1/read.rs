@@ -1,5 +1,6 @@
 //! Reads era1 files in order: runs of whole blocks on one thread, unpacked on any other.
 
+use blockmill_verdict::Location;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use super::layout::Layout;
 use crate::chunk::PackedBlocks;
 use crate::open::{ReadBlocks, expect_next};
 use crate::{
-    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, Location, MAX_BODY, MAX_HEADER,
-    MAX_RECEIPTS, Part, Want, input,
+    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS,
+    Part, Want, input,
 };
 
 /// Bytes of the total difficulty record, the last one of a block.

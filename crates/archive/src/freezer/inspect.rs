@@ -1,5 +1,6 @@
 //! What is in a freezer folder, and where it is damaged.
 
+use blockmill_verdict::Location;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::deep::{check_blocks, compare_hashes};
 use crate::listing::has_file;
-use crate::{Error, FileReport, Location, TableReport};
+use crate::{Error, FileReport, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
 

@@ -1,10 +1,11 @@
 //! The `.meta` file of a freezer table: an RLP list, padded with zeros by newer writers.
 
+use blockmill_verdict::Location;
 use std::path::Path;
 
 use blockmill_rlp::Encode;
 
-use crate::{Error, Location};
+use crate::Error;
 
 /// Bytes of the file as geth 1.17 writes it.
 pub(super) const META_SIZE: usize = 32;

@@ -1,5 +1,6 @@
 //! Reads a freezer in order: runs of items on one thread, unpacked on any other.
 
+use blockmill_verdict::Location;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::chunk::PackedBlocks;
 use crate::location::Track;
 use crate::open::ReadBlocks;
 use crate::snappy::unpack_block;
-use crate::{Chunk, ChunkLimit, Column, Error, Location, ReceiptEncoding, Want};
+use crate::{Chunk, ChunkLimit, Column, Error, ReceiptEncoding, Want};
 
 /// The tables that are read, in the order of [`Packed::tables`].
 const TABLES: [Spec; 6] = [HEADERS, HASHES, DIFFICULTIES, BODIES, RECEIPTS, ACCESS_LISTS];

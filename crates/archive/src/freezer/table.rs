@@ -1,5 +1,6 @@
 //! One table of a freezer, open for reading.
 
+use blockmill_verdict::Location;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use super::index::{ENTRY, Entry};
 use super::meta::Meta;
 use crate::listing::has_file;
-use crate::{Error, Location, MAX_BODY, MAX_HEADER, MAX_RECEIPTS};
+use crate::{Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS};
 
 /// What all tables of one name have in common.
 #[derive(Clone, Copy, Debug)]

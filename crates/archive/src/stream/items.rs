@@ -1,5 +1,6 @@
 //! Cuts a file into chunks of whole RLP lists.
 
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use blockmill_rlp::ErrorKind;
 
 use super::{Packed, item_kind};
 use crate::input::Input;
-use crate::{ChunkLimit, Compression, Error, Format, Location};
+use crate::{ChunkLimit, Compression, Error, Format};
 
 /// Bytes that are read beyond what the last chunk needed. The part of them that belongs to the
 /// next chunk is copied, so they are few against a chunk of 2,048 headers (1.1 MB).

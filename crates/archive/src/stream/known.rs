@@ -1,6 +1,7 @@
 //! Blocks that come again: in files that overlap, or twice in one. Memory is bounded: a block that
 //! comes again is compared with the earlier one where that is on disk.
 
+use blockmill_verdict::Location;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use super::{Items, Packed, number_of};
 use crate::chunk::PackedBlocks;
 use crate::rlp_export::{self, Parts};
-use crate::{ChunkLimit, Error, Format, Location};
+use crate::{ChunkLimit, Error, Format};
 
 /// The blocks that were read of some files.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use crate::batch::Batch;
 use crate::error::Rule;
 use crate::fault::Cause;
 use crate::header::HeaderView;
-use blockmill_archive::{Error, Location, Part};
+use blockmill_archive::{Error, Part};
+use blockmill_verdict::Location;
 use std::path::PathBuf;
 
 /// The gap in front of `header`, which stands at `location`: its number is higher than that behind

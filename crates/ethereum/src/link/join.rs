@@ -13,8 +13,9 @@ use crate::header::HeaderView;
 use crate::unit::boundary::{Boundary, FirstStake, HeadBlock, LastWork, TailBlock};
 use crate::unit::text::Number;
 use blockmill_archive::era1::Accumulator;
-use blockmill_archive::{Location, Part, expect_next};
+use blockmill_archive::{Part, expect_next};
 use blockmill_rlp::{Encode, Write};
+use blockmill_verdict::Location;
 use std::path::Path;
 
 /// Why units cannot be joined beyond a block.
