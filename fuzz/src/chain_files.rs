@@ -6,11 +6,12 @@ use blockmill_bitcoin::coins::PackedCoin;
 use blockmill_bitcoin::coins::compress::{CoinReader, write_coin};
 use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
 use blockmill_bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
-use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
+use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin};
 use blockmill_bitcoin::undo;
 use blockmill_hashes::sha256d;
 use blockmill_pipeline::Cancel;
 use blockmill_signatures::Signatures;
+use blockmill_verdict::Span;
 use std::fs;
 use std::os::unix::fs::FileExt;
 

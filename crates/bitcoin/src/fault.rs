@@ -1,163 +1,22 @@
 //! What stops an import: the block, the location, the rule, what was expected and found.
 
+mod cause;
 mod text;
 
+use crate::BlockHash;
 use crate::datadir;
-use crate::header::rules;
-use crate::index::{FileError, Tree};
-use crate::script::ScriptFault;
+use crate::index::FileError;
 use crate::sum::Unproven;
-use crate::unit::documents::Told;
-use crate::{BlockHash, Rule, Violation, script, types};
-use blockmill_archive::blkdat::BlockFiles;
 use blockmill_pipeline::NotMade;
 use blockmill_verdict::{FaultReport, Status};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a block is not accepted.
-#[derive(Debug)]
-pub enum Cause {
-    /// Its bytes cannot be read.
-    Archive(blockmill_archive::Error),
-    /// Its bytes are not those of the header that was found there before.
-    Changed {
-        /// The header's hash in pass 1.
-        expected: BlockHash,
-        /// That of the bytes that stand there now.
-        found: BlockHash,
-    },
-    /// It is no block in the network's encoding.
-    Encoding(types::Error),
-    /// Its header breaks a rule.
-    Header(rules::Violation),
-    /// It breaks a rule.
-    Rule(Violation),
-    /// A script fails.
-    Script(ScriptFault),
-    /// The signet's signature of the block does not hold.
-    Solution(script::SolutionFault),
-    /// What somebody else found who looked at the block.
-    Told(Box<Told>),
-}
+pub use cause::Cause;
+pub(crate) use cause::fault_of_block;
 
-/// A block that is not accepted. Everything before it has been verified.
-#[derive(Debug)]
-pub struct Fault {
-    /// Its height.
-    pub height: u32,
-    /// Its hash.
-    pub hash: BlockHash,
-    /// The file that holds it.
-    pub file: PathBuf,
-    /// Where its first byte stands in the file.
-    pub offset: u64,
-    /// What is wrong.
-    pub cause: Cause,
-}
-
-impl Fault {
-    /// The fault of a block of the tree, which stands in one of `files`.
-    pub(crate) fn at(files: &BlockFiles, tree: &Tree, block: u32, cause: Cause) -> Self {
-        let record = tree.record(block);
-        let file = record.and_then(|found| files.files().get(found.file as usize));
-        Self {
-            height: tree.base() + tree.height(block),
-            hash: *tree.hash(block),
-            file: file.map(|file| file.path().to_path_buf()).unwrap_or_default(),
-            offset: record.map_or(0, |found| found.offset),
-            cause,
-        }
-    }
-
-    /// Can the fault lie in the stored bytes alone, so that another copy of the block with the same
-    /// header may be good?
-    pub fn is_damage(&self) -> bool {
-        match &self.cause {
-            Cause::Archive(_) | Cause::Changed { .. } | Cause::Encoding(_) => true,
-            Cause::Rule(violation) => {
-                // what the header's merkle root or the coinbase's commitment does not cover
-                let rule = violation.rule;
-                rule == Rule::MerkleRoot
-                    || rule == Rule::RepeatedTransactions
-                    || rule == Rule::WitnessNonce
-                    || rule == Rule::WitnessCommitment
-                    || rule == Rule::UnexpectedWitness
-            }
-            Cause::Header(_) | Cause::Script(_) | Cause::Solution(_) => false,
-            Cause::Told(told) => told.is_damage,
-        }
-    }
-}
-
-impl Fault {
-    /// Does the block break a rule, or are its bytes not what was written there?
-    #[must_use]
-    pub fn status(&self) -> Status {
-        match &self.cause {
-            Cause::Archive(error) => error.status(),
-            Cause::Changed { .. } | Cause::Encoding(_) => Status::Damage,
-            Cause::Header(_) | Cause::Rule(_) | Cause::Script(_) | Cause::Solution(_) => {
-                Status::Fault
-            }
-            Cause::Told(told) => told.status,
-        }
-    }
-
-    /// Its parts.
-    #[must_use]
-    pub fn report(&self) -> FaultReport {
-        let (rule, expected, found) = match &self.cause {
-            Cause::Rule(violation) => {
-                let Violation { rule, expected, found, .. } = violation;
-                (Some(rule.tag()), Some(expected.clone()), Some(found.clone()))
-            }
-            Cause::Header(violation) => (Some(violation.rule()), None, None),
-            Cause::Script(_) => (Some(Rule::Script.tag()), None, None),
-            Cause::Told(told) => (told.rule.as_deref(), told.expected.clone(), told.found.clone()),
-            _ => (None, None, None),
-        };
-        FaultReport {
-            message: self.to_string(),
-            block: Some(self.height.into()),
-            hash: Some(self.hash.to_string()),
-            file: Some(self.file.clone()),
-            offset: Some(self.offset),
-            rule: rule.map(str::to_owned),
-            expected,
-            found,
-            hint: None,
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Archive(error) => error.fmt(f),
-            Self::Changed { expected, found } => {
-                write!(f, "the file has changed: expected header {expected}, found {found}")
-            }
-            Self::Encoding(error) => error.fmt(f),
-            Self::Header(violation) => violation.fmt(f),
-            Self::Rule(violation) => violation.fmt(f),
-            Self::Script(fault) => write!(f, "{}: {fault}", Rule::Script.tag()),
-            Self::Solution(fault) => write!(f, "bad-signet-blksig (BIP325): {fault}"),
-            Self::Told(told) => f.write_str(&told.text),
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (height, id) = (self.height, self.hash);
-        let (file, offset, cause) = (self.file.display(), self.offset, &self.cause);
-        write!(f, "block {height} ({id}), {file} at byte {offset}: {cause}")
-    }
-}
-
-impl std::error::Error for Fault {}
+/// A block that is not accepted.
+pub type Fault = blockmill_verdict::Fault<Cause>;
 
 /// Why an import ended before its end.
 #[derive(Debug)]

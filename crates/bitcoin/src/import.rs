@@ -8,6 +8,7 @@ mod commit;
 use crate::body::reader::BlockReader;
 use crate::chainstate::{Chainstate, CommitClock, lock};
 use crate::execute::{Batch, Context, Terms};
+use crate::fault::fault_of_block;
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
@@ -163,16 +164,16 @@ impl Job<'_> {
                     mark_invalid(&mut index.tree, &invalid);
                 }
                 Err(Error::Fault(fault)) => {
-                    next = (fault.height - tree.base()) as usize;
+                    next = (fault.block - u64::from(tree.base())) as usize;
                     chain = path.hashes(tree);
                     let block = path.nodes[next];
-                    let damage = fault.is_damage() && index.tree.use_copy(block);
+                    let damage = fault.cause.is_damage() && index.tree.use_copy(block);
                     if !damage && block == GENESIS {
                         return Err(Error::Fault(fault));
                     }
                     if !damage {
                         index.tree.mark_invalid(block);
-                        invalid.push(fault.hash);
+                        invalid.extend(fault.hash);
                     }
                     match &first_fault {
                         None if !damage => first_fault = Some(Error::Fault(fault)),
@@ -210,7 +211,7 @@ impl Job<'_> {
 /// there is none. The store stays as it is: it is the files that are at fault.
 fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Result<(), Error> {
     let Error::Fault(fault) = &error else { return Err(error) };
-    if fault.is_damage() && index.tree.use_copy(path.nodes[fault.height as usize]) {
+    if fault.cause.is_damage() && index.tree.use_copy(path.nodes[fault.block as usize]) {
         run.damage.push(fault.to_string());
         return Ok(());
     }
@@ -391,6 +392,6 @@ impl Pass<'_> {
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);
         let node = |height: u32| self.path.nodes[height as usize];
-        batch.take_end(|height, cause| Fault::at(self.files, self.tree, node(height), cause))
+        batch.take_end(|height, cause| fault_of_block(self.files, self.tree, node(height), cause))
     }
 }

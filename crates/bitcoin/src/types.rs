@@ -17,43 +17,12 @@ pub use ids::hash_blocks;
 pub use witness::Witness;
 
 use blockmill_hashes::ManySha256;
+use blockmill_verdict::Span;
 use std::ops::Range;
 use std::slice;
 
 /// The longest block that is read, in bytes: its weight allows no more (BIP141).
 pub const MAX_BLOCK_BYTES: usize = 4_000_000;
-
-/// A stretch of the block's bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl Span {
-    /// How many bytes.
-    #[must_use]
-    pub fn len(self) -> usize {
-        (self.end - self.start) as usize
-    }
-
-    /// No bytes?
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.start == self.end
-    }
-
-    /// Its bytes in `raw`.
-    ///
-    /// # Panics
-    /// When the span is not one of this block.
-    #[must_use]
-    pub fn of(self, raw: &[u8]) -> &[u8] {
-        &raw[self.start as usize..self.end as usize]
-    }
-}
 
 /// A transaction: where its parts stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 use crate::naive;
 use crate::naive::Plain;
 use crate::real_blocks;
-use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
+use blockmill_bitcoin::types::{Block, BlockHash, Error, hash_blocks};
 use blockmill_hashes::{ManySha256, sha256d};
 use blockmill_testkit::Random;
+use blockmill_verdict::Span;
 
 /// Each part of `block` is that of `plain`, and so are the ids.
 fn assert_same(block: &Block, plain: &Plain, name: &str) {

@@ -13,36 +13,12 @@ use blockmill_archive::ReceiptEncoding;
 use blockmill_hashes::ManyKeccak;
 use blockmill_store::{ChainStore, OwnedItems, Part};
 use blockmill_trie::RootBuilder;
-use blockmill_verdict::Hex;
+use blockmill_verdict::{CheckReport, Finding, Hex};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Blocks that a thread takes at a time: little to hold in memory even where blocks are large.
 const STRETCH: u64 = 128;
-
-/// A block that is not what its hash or its header says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Its number.
-    pub block: u64,
-    /// What does not fit.
-    pub what: &'static str,
-    /// What was expected.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-}
-
-/// What checking every block came to.
-#[derive(Debug, Default)]
-pub struct Checked {
-    /// Blocks whose header, link and parts were held to their hashes.
-    pub blocks: u64,
-    /// What does not fit, in the order of blocks.
-    pub findings: Vec<Finding>,
-    /// The check was ended early.
-    pub stopped: bool,
-}
 
 /// Checks every block of the store on `threads` threads. `watch` gets the bytes that were read now
 /// and then; when it says no, the check ends.
@@ -53,12 +29,12 @@ pub fn check(
     store: &ChainStore,
     threads: usize,
     watch: &(dyn Fn(u64) -> bool + Sync),
-) -> Result<Checked, blockmill_store::Error> {
+) -> Result<CheckReport, blockmill_store::Error> {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
-        return Ok(Checked::default());
+        return Ok(CheckReport::default());
     };
     let (next, stop) = (AtomicU64::new(first), AtomicBool::new(false));
-    let shared = Mutex::new((Checked::default(), Ok(()), U256::ZERO));
+    let shared = Mutex::new((CheckReport::default(), Ok(()), U256::ZERO));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
@@ -96,12 +72,7 @@ pub fn check(
     let stated = U256::from_be_bytes(tip.total_difficulty);
     let all = checked.blocks == store.count() && first == 0 && !stated.is_zero();
     if all && total != stated {
-        checked.findings.push(Finding {
-            block: tip.number,
-            what: "total difficulty",
-            expected: stated.to_string(),
-            found: total.to_string(),
-        });
+        checked.add(tip.number, "total difficulty", stated, total);
     }
     if let Some(hash) = store.hash_of(tip.anchor_number).ok().flatten()
         && hash != tip.anchor_hash

@@ -1,157 +1,21 @@
 //! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
 mod cause;
-mod read;
-mod told;
+mod remote;
 
 use crate::Hash;
-use crate::error::Rule;
 use crate::state::DiskError;
-use blockmill_archive::CompressionFault;
 use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Hex, Level, Location, Shortfall, ShortfallKind, Status};
+use blockmill_verdict::{FaultReport, Hex, Level, Shortfall, Status};
 use std::fmt;
 
 pub use cause::Cause;
-pub use told::{Told, ToldKind};
+pub(crate) use cause::archive_fault;
+pub(crate) use remote::remote_fault;
+pub use remote::{RemoteDetails, RemoteFault, RemoteKind};
 
-/// A block that is not accepted. Everything before it has been verified.
-#[derive(Debug)]
-pub struct Fault {
-    /// Its number, as far as it is known.
-    pub block: u64,
-    /// Its hash, when its header could be read.
-    pub hash: Option<Hash>,
-    /// Where the part at fault stands.
-    pub location: Option<Location>,
-    /// What is wrong.
-    pub cause: Cause,
-}
-
-impl Fault {
-    /// Does the fault leave in doubt the block before it as well? That block has another hash than
-    /// this one names, or comes from compressed data that does not have its checksum: no block
-    /// that was read names its hash.
-    pub(crate) fn doubts_previous(&self) -> bool {
-        match &self.cause {
-            Cause::Rule(violation) => violation.rule == Rule::ParentHash,
-            Cause::Archive(blockmill_archive::Error::Compressed { fault, .. }) => {
-                matches!(fault, CompressionFault::Corrupt(_))
-            }
-            _ => false,
-        }
-    }
-
-    /// Does the block break a rule, or are its bytes not what was written there?
-    #[must_use]
-    pub fn status(&self) -> Status {
-        match &self.cause {
-            Cause::Archive(error) => error.status(),
-            Cause::Header(_) | Cause::Body(_) => Status::Damage,
-            Cause::Rule(violation) => match violation.rule {
-                Rule::BodyMissing => Status::Incomplete,
-                // what this program cannot judge is not invalid
-                Rule::ExecutionRules | Rule::SealEpoch => Status::Unknown,
-                _ => Status::Fault,
-            },
-            Cause::State(error) => error.store().status(),
-            Cause::Told(told) => told.status,
-        }
-    }
-
-    /// What is missing, where that is what the fault is about.
-    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
-        match &self.cause {
-            Cause::Told(told) => told.shortfall.clone(),
-            Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
-            Cause::Rule(violation) if self.status() == Status::Incomplete => {
-                let text = format!("block {}: {violation}", self.block);
-                let shortfall = Shortfall::new(ShortfallKind::MissingBlocks, text);
-                Some(match &self.location {
-                    Some(location) => shortfall.at(&location.file, location.offset),
-                    None => shortfall,
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// Its parts.
-    #[must_use]
-    pub fn report(&self) -> FaultReport {
-        let location = self.location.as_ref().or(self.own_location());
-        let [rule, expected, found] = self.violation();
-        FaultReport {
-            message: self.to_string(),
-            block: Some(self.block),
-            hash: self.hash.as_ref().map(|hash| Hex(hash).to_string()),
-            file: location.map(|location| location.file.clone()),
-            offset: location.map(|location| location.offset),
-            rule,
-            expected,
-            found,
-            hint: None,
-        }
-    }
-
-    /// The location that an error of the archive names itself.
-    pub(crate) fn own_location(&self) -> Option<&Location> {
-        match &self.cause {
-            Cause::Archive(error) => error.location(),
-            _ => None,
-        }
-    }
-
-    /// The rule that is broken, what it asks for and what is there.
-    fn violation(&self) -> [Option<String>; 3] {
-        match &self.cause {
-            Cause::Rule(violation) => {
-                let rule = violation.rule.name().to_owned();
-                [rule, violation.expected.clone(), violation.found.clone()].map(Some)
-            }
-            Cause::Told(told) => [&told.rule, &told.expected, &told.found].map(Option::clone),
-            _ => [None, None, None],
-        }
-    }
-
-    /// The number of the block after a gap, where that is the fault.
-    fn behind_gap(&self) -> Option<u64> {
-        match &self.cause {
-            Cause::Archive(blockmill_archive::Error::Gap { found, .. }) => Some(*found),
-            Cause::Told(told) => told.behind_gap,
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "block {}", self.block)?;
-        if let Some(hash) = &self.hash {
-            write!(f, " ({})", Hex(hash))?;
-        }
-        // an archive error names its location itself
-        if let (Some(location), false) = (&self.location, self.cause.is_of_archive()) {
-            write!(f, ", {location}")?;
-        }
-        match &self.cause {
-            Cause::Archive(error) => write!(f, ": {error}"),
-            Cause::Header(error) => write!(f, ": header encoding: {error}"),
-            Cause::Body(error) => write!(f, ": body encoding: {error}"),
-            Cause::Rule(violation) => write!(f, ": {violation}"),
-            Cause::State(error) => write!(f, ": {error}"),
-            Cause::Told(told) if told.kind == ToldKind::Header => {
-                write!(f, ": header encoding: {}", told.text)
-            }
-            Cause::Told(told) if told.kind == ToldKind::Body => {
-                write!(f, ": body encoding: {}", told.text)
-            }
-            Cause::Told(told) => write!(f, ": {}", told.text),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
+/// A block that is not accepted.
+pub type Fault = blockmill_verdict::Fault<Cause>;
 
 /// Why an import ended before its end.
 #[derive(Debug)]
@@ -333,9 +197,9 @@ impl Error {
     }
 
     /// The number of the block after a gap.
-    pub(crate) fn behind_gap(&self) -> Option<u64> {
+    pub(crate) fn block_after_gap(&self) -> Option<u64> {
         let Self::Fault(fault) = self else { return None };
-        fault.behind_gap()
+        fault.cause.block_after_gap()
     }
 
     /// Its parts.

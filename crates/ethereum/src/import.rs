@@ -108,7 +108,7 @@ fn take_back(
 ) -> Result<(), Error> {
     match (outcome, &run.tip) {
         (Err(Error::Fault(fault)), Some(tip))
-            if fault.doubts_previous()
+            if fault.cause.doubts_previous()
                 && fault.block == tip.id.number + 1
                 && run.blocks > 0
                 && !run.ends_era =>

@@ -8,7 +8,7 @@
 use crate::batch::Batch;
 use crate::commit::BlockSink;
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Cause, Error, Fault, archive_fault};
 use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
 use crate::options::Options;
@@ -94,7 +94,7 @@ pub(crate) fn compare(
 fn named(error: Error) -> Error {
     match error {
         Error::Archive(error @ blockmill_archive::Error::Repeated { .. }) => {
-            Fault::of_archive(0, error).into()
+            archive_fault(0, error).into()
         }
         error => error,
     }

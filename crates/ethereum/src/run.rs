@@ -3,7 +3,7 @@
 use crate::Hash;
 use crate::block_times::BlockTimes;
 use crate::execute::evm::{Foresight, Tally};
-use crate::fault::{Error, Fault};
+use crate::fault::{Error, archive_fault};
 use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
@@ -117,7 +117,7 @@ impl Run {
     ) -> Result<(), Error> {
         if let Err(error) = &outcome {
             self.shortfalls.extend(error.shortfall());
-            let behind = error.behind_gap();
+            let behind = error.block_after_gap();
             if let Some((from, blocks)) = behind.and_then(|n| Some((n, blocks_from(n)?))) {
                 let text = format!(
                     "blocks from {from} on do not follow the blocks before them: not verified"
@@ -194,7 +194,7 @@ impl Run {
         self.passed = link.into_passed();
         match outcome {
             // the reading stage knows the location, this one which block should have stood there
-            Err(Error::Archive(error)) => Err(Fault::of_archive(next, error).into()),
+            Err(Error::Archive(error)) => Err(archive_fault(next, error).into()),
             Err(error) => Err(error),
             Ok(()) if self.stopped => Ok(()),
             Ok(()) if self.blocks == 0 && self.resumed.is_none() => Err(Error::Empty),

@@ -84,7 +84,7 @@ impl Batch {
 
     /// The fault of block `index`.
     pub fn fault_of(&self, index: usize, hash: Option<UInt256>, cause: Cause) -> Fault {
-        let block = self.packed.first() + index as u32;
+        let block = u64::from(self.packed.first() + index as u32);
         Fault { block, hash, location: Some(self.packed.location(index)), cause }
     }
 }

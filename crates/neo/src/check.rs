@@ -14,59 +14,27 @@ use crate::stored;
 use crate::types::{Block, UInt256};
 use blockmill_hashes::ManySha256;
 use blockmill_store::{ChainStore, TableOptions};
+use blockmill_verdict::CheckReport;
 use std::path::Path;
 
 /// Blocks between two looks at whether to stop.
 const STRETCH: u64 = 256;
 
-/// A block that is not what its hash or its header says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Its height.
-    pub block: u64,
-    /// What does not fit.
-    pub what: &'static str,
-    /// What was expected.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-}
-
-/// What checking every block came to.
-#[derive(Debug, Default)]
-pub struct Checked {
-    /// Blocks that were held to their hashes.
-    pub blocks: u64,
-    /// What does not fit, in the order of blocks.
-    pub findings: Vec<Finding>,
-    /// The check was ended early.
-    pub stopped: bool,
-}
-
-impl Checked {
-    fn add(&mut self, block: u64, what: &'static str, expected: UInt256, found: UInt256) {
-        let (expected, found) = (expected.to_string(), found.to_string());
-        self.findings.push(Finding { block, what, expected, found });
-    }
-
-    fn broken(&mut self, block: u64, what: &'static str, found: &impl ToString) {
-        let (expected, found) = ("one that can be read".into(), found.to_string());
-        self.findings.push(Finding { block, what, expected, found });
-    }
-}
+/// What is expected of a part that cannot be decoded.
+const READABLE: &str = "one that can be read";
 
 /// Checks every block of a store. `watch` gets the bytes that were read now and then; when it says
 /// no, the check ends.
 ///
 /// # Errors
 /// When the system refuses to read. Damage is no error.
-pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
-    let mut checked = Checked::default();
+pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<CheckReport, Error> {
+    let mut checked = CheckReport::default();
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(checked) };
     let state_root = match stored::has_state_roots(store) {
         Ok(state_root) => state_root,
         Err(Error::StoredBlock { number, expected, .. }) => {
-            checked.broken(number, "last block", &format!("another than {expected}"));
+            checked.add(number, "last block", READABLE, format!("another than {expected}"));
             return Ok(checked);
         }
         // the other check has told it
@@ -101,7 +69,7 @@ fn one(
     (level, state_root): (Level, bool),
     hasher: &ManySha256,
     before: Option<UInt256>,
-    checked: &mut Checked,
+    checked: &mut CheckReport,
 ) -> blockmill_store::Result<(Option<UInt256>, u64)> {
     let mut raw = store.header(number)?.unwrap_or_default();
     let stated = UInt256(store.hash_of(number)?.unwrap_or_default());
@@ -119,7 +87,7 @@ fn one(
         _ => block.parse(state_root),
     };
     if let Err(error) = decoded {
-        checked.broken(number, "block", &error);
+        checked.add(number, "block", READABLE, error);
         return Ok((None, read));
     }
     crate::types::hash_blocks(std::slice::from_mut(&mut block), hasher);
@@ -128,7 +96,7 @@ fn one(
         checked.add(number, "hash", stated, block.hash);
     }
     if block.header_length() != header_bytes {
-        checked.broken(number, "header", &"one of another length");
+        checked.add(number, "header", READABLE, "one of another length");
     }
     if let Some(before) = before.filter(|before| *before != block.header.previous) {
         checked.add(number, "hash of the block before", before, block.header.previous);
@@ -143,7 +111,7 @@ fn one(
         let log = store.receipts(number)?.unwrap_or_default();
         read += log.len() as u64;
         if let Err(error) = application::decode(&block, &log) {
-            checked.broken(number, "application log", &error);
+            checked.add(number, "application log", READABLE, error);
         }
     }
     Ok((Some(block.hash), read))

@@ -6,7 +6,7 @@ use crate::params::Difference;
 use crate::types::{self, UInt256};
 use blockmill_leveldb as leveldb;
 use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Level, Location, Shortfall, Status};
+use blockmill_verdict::{BrokenRule, FaultReport, Level, Location, Shortfall, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -20,83 +20,57 @@ pub enum Cause {
     Rule(Violation),
 }
 
-/// A block that is not accepted. Everything before it has been verified.
-#[derive(Debug)]
-pub struct Fault {
-    /// Its height.
-    pub block: u32,
-    /// Its hash, when its header could be read.
-    pub hash: Option<UInt256>,
-    /// Where it stands.
-    pub location: Option<Location>,
-    /// What is wrong.
-    pub cause: Cause,
-}
+/// A block that is not accepted.
+pub type Fault = blockmill_verdict::Fault<Cause>;
 
-impl Fault {
-    /// Does the block break a rule, or are its bytes not what was written there?
-    #[must_use]
-    pub fn status(&self) -> Status {
-        match &self.cause {
-            Cause::Archive(error) => error.status(),
-            Cause::Decode(_) => Status::Damage,
-            Cause::Rule(_) => Status::Fault,
+impl blockmill_verdict::Cause for Cause {
+    type Hash = UInt256;
+
+    fn hash_text(hash: &UInt256) -> String {
+        hash.to_string()
+    }
+
+    fn status(&self) -> Status {
+        match self {
+            Self::Archive(error) => error.status(),
+            Self::Decode(_) => Status::Damage,
+            Self::Rule(_) => Status::Fault,
         }
     }
 
-    /// What is missing, where that is what the fault is about.
-    fn shortfall(&self) -> Option<Shortfall> {
-        match &self.cause {
-            Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
-            _ => None,
+    fn broken_rule(&self) -> BrokenRule {
+        let Self::Rule(violation) = self else { return BrokenRule::default() };
+        BrokenRule {
+            rule: Some(violation.rule.name().to_owned()),
+            expected: Some(violation.expected.clone()),
+            found: Some(violation.found.clone()),
         }
     }
 
-    /// Its parts.
-    #[must_use]
-    pub fn report(&self) -> FaultReport {
-        let own = match &self.cause {
-            Cause::Archive(error) => error.location(),
-            _ => None,
-        };
-        let location = self.location.as_ref().or(own);
-        let violation = match &self.cause {
-            Cause::Rule(violation) => Some(violation),
-            _ => None,
-        };
-        FaultReport {
-            message: self.to_string(),
-            block: Some(self.block.into()),
-            hash: self.hash.map(|hash| hash.to_string()),
-            file: location.map(|location| location.file.clone()),
-            offset: location.map(|location| location.offset),
-            rule: violation.map(|violation| violation.rule.name().to_owned()),
-            expected: violation.map(|violation| violation.expected.clone()),
-            found: violation.map(|violation| violation.found.clone()),
-            hint: None,
-        }
+    fn location(&self) -> Option<&Location> {
+        let Self::Archive(error) = self else { return None };
+        error.location()
+    }
+
+    fn names_location(&self) -> bool {
+        matches!(self, Self::Archive(_))
+    }
+
+    fn shortfall(&self, _block: u64, _location: Option<&Location>) -> Option<Shortfall> {
+        let Self::Archive(error) = self else { return None };
+        (error.status() == Status::Incomplete).then(|| error.into())
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "block {}", self.block)?;
-        if let Some(hash) = &self.hash {
-            write!(f, " ({hash})")?;
-        }
-        // an archive error names its location itself
-        if let (Some(location), false) = (&self.location, matches!(self.cause, Cause::Archive(_))) {
-            write!(f, ", {location}")?;
-        }
-        match &self.cause {
-            Cause::Archive(error) => write!(f, ": {error}"),
-            Cause::Decode(error) => write!(f, ": block encoding: {error}"),
-            Cause::Rule(violation) => write!(f, ": {violation}"),
+        match self {
+            Self::Archive(error) => error.fmt(f),
+            Self::Decode(error) => write!(f, "block encoding: {error}"),
+            Self::Rule(violation) => violation.fmt(f),
         }
     }
 }
-
-impl std::error::Error for Fault {}
 
 /// Why an import ended before its end.
 #[derive(Debug)]

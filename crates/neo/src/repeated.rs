@@ -103,7 +103,7 @@ impl Compared {
             }
             let fault = |hash, cause| {
                 let location = Some(batch.location(at));
-                Error::from(Fault { block: height, hash, location, cause })
+                Error::from(Fault { block: height.into(), hash, location, cause })
             };
             let decoded = self.decode(batch.block(at), &hasher);
             decoded.map_err(|error| fault(None, Cause::Decode(error)))?;

@@ -103,9 +103,8 @@ impl Run {
         match outcome {
             // the reading stage knows the location, this one which block should have been there
             Err(Error::Archive(error)) => {
-                let location = error.location().cloned();
-                Err(Fault { block: next, hash: None, location, cause: Cause::Archive(error) }
-                    .into())
+                let (block, location) = (next.into(), error.location().cloned());
+                Err(Fault { block, hash: None, location, cause: Cause::Archive(error) }.into())
             }
             Ok(()) if self.blocks == 0 && self.resumed.is_none() && !self.stopped => {
                 Err(Error::Empty)

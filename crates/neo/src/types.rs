@@ -14,7 +14,6 @@ mod header;
 pub mod point;
 mod reader;
 mod signer;
-mod span;
 mod transaction;
 mod witness;
 pub mod write;
@@ -28,7 +27,6 @@ pub use hash::{TextError, UInt160, UInt256};
 pub use header::Header;
 pub use reader::Reader;
 pub use signer::{Scopes, Signer, SignerParts};
-pub use span::Span;
 pub use transaction::{
     MAX_ATTRIBUTES, MAX_SCRIPT, MAX_TRANSACTION_SIZE, SingleTransaction, Transaction,
     TransactionParts, Transactions,

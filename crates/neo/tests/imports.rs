@@ -161,13 +161,13 @@ fn witnesses_of_headers_in_other_forms_are_run_by_the_machine() {
             [(changed(&wrong), 30), (changed(&more), 31), (changed(&forged), 32)]
         {
             let found = broken(folder.path(), &options, &records);
-            assert_eq!(found, (height, Rule::BlockWitness, u64::from(height)));
+            assert_eq!(found, (height, Rule::BlockWitness, height));
         }
     }
 }
 
 /// The rule that stops a changed chain, and the height.
-fn broken(folder: &Path, options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule, u64) {
+fn broken(folder: &Path, options: &Options, blocks: &[Vec<u8>]) -> (u64, Rule, u64) {
     let (run, outcome) = verify(&write(folder, blocks), options);
     match outcome {
         Err(Error::Fault(fault)) => match fault.cause {
@@ -202,7 +202,7 @@ fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
     ] {
         for height in [1, 20, 50] {
             let found = broken(folder.path(), &options, &change(height, at));
-            assert_eq!(found, (height as u32, rule, height as u64), "byte {at} of {height}");
+            assert_eq!(found, (height as u64, rule, height as u64), "byte {at} of {height}");
         }
     }
     // bodies are not signed: a transaction that is dropped shows in the root
@@ -251,7 +251,7 @@ fn a_changed_witness_is_refused() {
             let mut changed = records.clone();
             changed[height][at + 10] ^= 1;
             let found = broken(folder.path(), &options, &changed);
-            assert_eq!(found, (height as u32, Rule::Witness, height as u64));
+            assert_eq!(found, (height as u64, Rule::Witness, height as u64));
             let lenient = Protocol { verify_transactions: false, ..(*options.protocol).clone() };
             let lenient = Options { protocol: lenient.into(), ..options.clone() };
             let (run, outcome) = verify(&folder.path().join("changed.acc"), &lenient);

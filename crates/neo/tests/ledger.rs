@@ -225,12 +225,12 @@ fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
 }
 
 /// Imports changed blocks: the height and the rule that stop it; the blocks before stay.
-fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule) {
+fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u64, Rule) {
     let folder = tempfile::tempdir().unwrap();
     let (run, outcome) = run(&write(folder.path(), blocks), options, &folder.path().join("data"));
     let Err(Error::Fault(fault)) = outcome else { panic!("{outcome:?}") };
     let Cause::Rule(violation) = fault.cause else { panic!("{:?}", fault.cause) };
-    assert_eq!(run.committed, fault.block.checked_sub(1).map(u64::from));
+    assert_eq!(run.committed, fault.block.checked_sub(1));
     (fault.block, violation.rule)
 }
 
@@ -248,7 +248,7 @@ fn another_witness_is_refused_and_the_blocks_before_stay() {
         let at = witness.invocation.as_ptr() as usize - block.raw.as_ptr() as usize;
         let mut changed = records(dump);
         changed[height][at + 10] ^= 1;
-        assert_eq!(broken(&options(dump, 2), &changed), (height as u32, Rule::Witness));
+        assert_eq!(broken(&options(dump, 2), &changed), (height as u64, Rule::Witness));
         seen += 1;
     }
     assert!(seen > 0);
@@ -275,7 +275,7 @@ fn a_sender_without_the_fees_is_refused() {
     let first = dumps::blocks(dump).iter().position(|each| !each.transactions.is_empty()).unwrap();
     let protocol = Protocol { initial_gas: 1000, ..(*options.protocol).clone() };
     let poor = Options { protocol: protocol.into(), ..options.clone() };
-    assert_eq!(broken(&poor, &records(dump)), (first as u32, Rule::Funds));
+    assert_eq!(broken(&poor, &records(dump)), (first as u64, Rule::Funds));
     // a network that stores such blocks tells of them
     let protocol = Protocol { verify_transactions: false, ..(*poor.protocol).clone() };
     let lenient = Options { protocol: protocol.into(), until: Some(first as u32), ..poor };

@@ -65,7 +65,7 @@ fn noise(first: usize, count: usize) -> Vec<Vec<u8>> {
 }
 
 /// Height, file, offset and rule of a fault.
-fn fault(outcome: Result<(), Error>) -> (u32, PathBuf, u64, Option<Rule>) {
+fn fault(outcome: Result<(), Error>) -> (u64, PathBuf, u64, Option<Rule>) {
     let Err(Error::Fault(fault)) = outcome else { panic!("{outcome:?}") };
     let location = fault.location.unwrap();
     let rule = match fault.cause {

@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+mod block_fault;
+mod check;
 mod counted;
 mod fault;
 mod hex;
@@ -14,9 +16,12 @@ mod location;
 pub mod path;
 mod progress;
 mod shortfall;
+mod span;
 mod status;
 mod violation;
 
+pub use block_fault::{BrokenRule, Cause, Fault, RemoteFault};
+pub use check::{CheckReport, Finding};
 pub use counted::{counted, grouped};
 pub use fault::FaultReport;
 pub use hex::{Digits, Hex, Reversed};
@@ -24,5 +29,6 @@ pub use level::Level;
 pub use location::Location;
 pub use progress::{BLOCK_BOUNDS, BLOCK_PHASES, BlockTimes, Execution, Progress, Recent};
 pub use shortfall::{Shortfall, ShortfallKind};
+pub use span::Span;
 pub use status::Status;
 pub use violation::Violation;

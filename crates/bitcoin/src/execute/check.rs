@@ -14,10 +14,11 @@ use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
 use crate::params::COINBASE_MATURITY;
 use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
-use crate::types::{Amount, Block, Coin, Span};
+use crate::types::{Amount, Block, Coin};
 use crate::undo;
 use crate::verified::{Making, Spent, VerifiedBlock};
 use blockmill_pipeline::{Made, NotMade};
+use blockmill_verdict::Span;
 use std::ops::Range;
 
 /// The fourth phase: what disconnects the blocks, which are verified.

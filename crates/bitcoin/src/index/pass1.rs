@@ -11,6 +11,7 @@ use crate::run::{Run, Spare, Tip};
 use crate::types::Block;
 use crate::{Level, body};
 use blockmill_archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
+use blockmill_verdict::Location;
 use std::path::Path;
 use std::time::Instant;
 
@@ -333,9 +334,9 @@ pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
         let Why::Rule(height, violation) = refused.why else { return None };
         let found = tree.found().get(refused.record as usize).filter(|_| height > best)?;
         let file = files.files().get(found.file as usize)?.path().to_path_buf();
-        let height = tree.base() + height;
-        let (hash, offset, cause) = (found.hash, found.offset, Cause::Header(violation));
-        Some(Fault { height, hash, file, offset, cause })
+        let location = Some(Location::new(file, found.offset));
+        let (block, hash) = (u64::from(tree.base() + height), Some(found.hash));
+        Some(Fault { block, hash, location, cause: Cause::Header(violation) })
     })
 }
 

@@ -6,8 +6,9 @@ use super::spend::{compact_size, compact_size_length};
 use super::{Flags, Reason};
 use crate::Hash;
 use crate::body::merkle::Merkle;
-use crate::types::{Block, Span};
+use crate::types::Block;
 use blockmill_hashes::{ManySha256, sha256d};
+use blockmill_verdict::Span;
 use std::{fmt, iter};
 
 /// What begins the solution in its push.

@@ -1,6 +1,7 @@
 //! A transaction together with the coins that it spends: what scripts and signature hashes see.
 
-use crate::types::{Amount, Block, Input, Output, Span, Transaction};
+use crate::types::{Amount, Block, Input, Output, Transaction};
+use blockmill_verdict::Span;
 
 /// A spent coin as the connecting stage hands it over. Its script stands in a buffer of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! One pass over the bytes of a block, in the encoding of BIP144.
 
-use super::{Block, Error, Input, MAX_BLOCK_BYTES, Output, Span, Transaction};
+use super::{Block, Error, Input, MAX_BLOCK_BYTES, Output, Transaction};
 use crate::header::HEADER_BYTES;
+use blockmill_verdict::Span;
 
 /// The fewest bytes of a transaction: version, two counts, lock time.
 const LEAST_TRANSACTION: usize = 10;

@@ -4,7 +4,7 @@ use crate::body::merkle::Merkle;
 use crate::chainstate::Chainstate;
 use crate::coins::PackedCoin;
 use crate::execute::unwind;
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Cause, Error, fault_of_block};
 use crate::index::path::Path;
 use crate::index::{Found, Tree};
 use crate::options::Options;
@@ -48,7 +48,7 @@ pub(crate) fn to_fork(
             return Err(Error::Stopped);
         }
         read_block(&mut reader, tree, node, &mut block, &mut merkle, &hasher)
-            .map_err(|cause| Fault::at(files, tree, node, cause))?;
+            .map_err(|cause| fault_of_block(files, tree, node, cause))?;
         end = chainstate.read_undo(end, &mut data)?;
         disconnect_block(&block, &data, chainstate, at)?;
         node = tree.parent(node);

@@ -1,6 +1,8 @@
 //! The bodies of a unit, by its table; at level `execution` with their part of the sum.
 
-use super::documents::{Bodies, Execution, Finding, Hex, Looked, Part, Row, Source, Table, Told};
+use super::documents::{
+    Bodies, Execution, Finding, Hex, Looked, Part, Row, Source, Table, remote_error, remote_fault,
+};
 use super::{digest, hidden};
 use crate::body::reader::BlockReader;
 use crate::execute::{Apart, Place, Terms};
@@ -13,7 +15,6 @@ use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Made, NotMade, Stages};
 use blockmill_verdict::Status;
-use std::path::PathBuf;
 
 /// Files that the reading thread keeps open.
 const OPEN_FILES: usize = 16;
@@ -208,7 +209,7 @@ impl Batch {
                 Ok(body) => (body, None),
                 Err(cause) => {
                     let height = row.height.unwrap_or(0);
-                    (Default::default(), Some(Told::from(&fault(height, found, cause))))
+                    (Default::default(), Some(remote_fault(&fault(height, found, cause))))
                 }
             };
             let spare = body.spare;
@@ -227,29 +228,28 @@ impl Batch {
                 damage,
             });
         }
-        let (height, told, of) = match self.blocks.take_end() {
+        let (height, remote, of) = match self.blocks.take_end() {
             None => return Ok(()),
             Some((height, hash, Ok(cause))) => {
                 let is_it = |(_, found): &&(Row, Found)| found.hash == hash;
-                let told = self.rows.iter().find(is_it);
-                let Some((_, found)) = told else { return Ok(()) };
-                (height, Told::from(&fault(height, found, cause)), &mut findings.fault)
+                let row = self.rows.iter().find(is_it);
+                let Some((_, found)) = row else { return Ok(()) };
+                (height, remote_fault(&fault(height, found, cause)), &mut findings.fault)
             }
             Some((height, _, Err(error))) if error.status() == Status::Damage => {
                 // a block before it may have ended the batch, too
                 let block = error.report().block.and_then(|block| block.try_into().ok());
-                (block.unwrap_or(height), Told::of(&error), &mut findings.against)
+                (block.unwrap_or(height), remote_error(&error), &mut findings.against)
             }
             Some((.., Err(error))) => return Err(error),
         };
         if of.as_ref().is_none_or(|lowest| lowest.height > height) {
-            *of = Some(Finding { height, told });
+            *of = Some(Finding { height, remote });
         }
         Ok(())
     }
 }
 
 fn fault(height: u32, found: &Found, cause: Cause) -> Fault {
-    let (hash, offset, file) = (found.hash, found.offset, PathBuf::new());
-    Fault { height, hash, file, offset, cause }
+    Fault { block: height.into(), hash: Some(found.hash), location: None, cause }
 }

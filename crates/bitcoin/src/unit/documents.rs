@@ -6,7 +6,7 @@ use crate::fault::{Cause, Error, Fault};
 use crate::header::HEADER_BYTES;
 use crate::sum::Proof;
 use blockmill_archive::blkdat::Damage;
-use blockmill_verdict::{FaultReport, Status};
+use blockmill_verdict::{BrokenRule, Cause as _, FaultReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -190,7 +190,8 @@ pub struct Finding {
     /// Its height.
     pub height: u32,
     /// What.
-    pub told: Told,
+    #[serde(rename = "told")]
+    pub remote: RemoteFault,
 }
 
 /// A set of unspent coins: which files have it, and what they come to.
@@ -274,7 +275,7 @@ pub struct Looked {
     pub inputs: u64,
     /// What is wrong with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bad: Option<Told>,
+    pub bad: Option<RemoteFault>,
     /// Bytes of the record behind the block.
     #[serde(default, skip_serializing_if = "is_none")]
     pub spare: u32,
@@ -291,58 +292,36 @@ fn is_none(bytes: &u32) -> bool {
     *bytes == 0
 }
 
-/// What is wrong with a block, as who looked at it tells it.
+/// A fault that another process found.
+pub type RemoteFault = blockmill_verdict::RemoteFault<RemoteDetails>;
+
+/// What a remote fault of this chain adds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    /// What it says of the chain and of the files.
-    pub status: Status,
+pub struct RemoteDetails {
     /// May another copy with the same header be good?
     pub is_damage: bool,
-    /// What is wrong, in a sentence.
-    pub text: String,
-    /// The rule that is broken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// What it asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<String>,
-    /// What is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<String>,
 }
 
-impl From<&Fault> for Told {
-    fn from(fault: &Fault) -> Self {
-        if let Cause::Told(told) = &fault.cause {
-            return (**told).clone();
-        }
-        let report = fault.report();
-        Self {
-            status: fault.status(),
-            is_damage: fault.is_damage(),
-            text: fault.cause.to_string(),
-            rule: report.rule,
-            expected: report.expected,
-            found: report.found,
-        }
+/// `fault` as another process reads it.
+pub(super) fn remote_fault(fault: &Fault) -> RemoteFault {
+    if let Cause::Remote(remote) = &fault.cause {
+        return (**remote).clone();
     }
+    let details = RemoteDetails { is_damage: fault.cause.is_damage() };
+    let (text, broken) = (fault.cause.to_string(), fault.cause.broken_rule());
+    RemoteFault::new(fault.status(), text, broken, details)
 }
 
-impl Told {
-    /// What an error says that is none of the block's bytes.
-    pub(crate) fn of(error: &Error) -> Self {
-        let FaultReport { message, rule, expected, found, .. } = error.report();
-        Self { status: error.status(), is_damage: false, text: message, rule, expected, found }
-    }
+/// An error that is not about the bytes of a block, as another process reads it.
+pub(super) fn remote_error(error: &Error) -> RemoteFault {
+    let FaultReport { message, rule, expected, found, .. } = error.report();
+    let broken = BrokenRule { rule, expected, found };
+    RemoteFault::new(error.status(), message, broken, RemoteDetails { is_damage: false })
+}
 
-    /// Its parts, as those of an error about the block at `height`.
-    pub(crate) fn report(&self, height: u32) -> FaultReport {
-        FaultReport {
-            block: Some(height.into()),
-            rule: self.rule.clone(),
-            expected: self.expected.clone(),
-            found: self.found.clone(),
-            ..FaultReport::new(&self.text)
-        }
-    }
+/// The parts of an error about the block at `height`.
+pub(super) fn remote_report(remote: &RemoteFault, height: u32) -> FaultReport {
+    let BrokenRule { rule, expected, found } = remote.broken_rule();
+    let block = Some(height.into());
+    FaultReport { block, rule, expected, found, ..FaultReport::new(&remote.text) }
 }

@@ -2,12 +2,12 @@
 
 use super::consistent;
 use super::documents::{
-    Bodies, Coins, Execution, Headers, Hex, Looked, Record, Row, SCHEMA, Salt, Source, Steps,
-    Table, Told,
+    Bodies, Coins, Execution, Headers, Hex, Looked, Record, RemoteFault, Row, SCHEMA, Salt, Source,
+    Steps, Table,
 };
 use super::proof::Parts;
 use crate::execute::Chain;
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Cause, Error, fault_of_block};
 use crate::import::{assumed_height, assumed_valid, mark_invalid};
 use crate::index::pass1::{self, Index};
 use crate::index::path::Path;
@@ -262,9 +262,9 @@ impl<'a> Join<'a> {
             match self.looked.get(&at(found)).map(|looked| &looked.bad) {
                 None => return Ok(false),
                 Some(None) => {}
-                Some(Some(told)) => {
-                    let told = told.clone();
-                    return Ok(self.refuse(node, told));
+                Some(Some(remote)) => {
+                    let remote = remote.clone();
+                    return Ok(self.refuse(node, remote));
                 }
             }
         }
@@ -273,15 +273,15 @@ impl<'a> Join<'a> {
 
     /// Takes another copy of a bad block, or takes the block out of the choice. False when that
     /// cannot be.
-    fn refuse(&mut self, node: u32, told: Told) -> bool {
-        let damage = told.is_damage;
-        let cause = Cause::Told(Box::new(told));
-        let fault = Fault::at(self.files, &self.index.tree, node, cause);
+    fn refuse(&mut self, node: u32, remote: RemoteFault) -> bool {
+        let damage = remote.details.is_damage;
+        let cause = Cause::Remote(Box::new(remote));
+        let fault = fault_of_block(self.files, &self.index.tree, node, cause);
         let copied = damage && self.index.tree.use_copy(node);
         self.is_over = !copied && node == GENESIS;
         if !copied && !self.is_over {
             self.index.tree.mark_invalid(node);
-            self.invalid.push(fault.hash);
+            self.invalid.extend(fault.hash);
         }
         match &self.fault {
             None if !copied => self.fault = Some(fault.into()),
@@ -364,8 +364,8 @@ impl<'a> Join<'a> {
         if let Some(fault) = fault
             && let Some(node) = path.nodes.get(fault.height as usize)
         {
-            let cause = Cause::Told(Box::new(fault.told));
-            return Err(Fault::at(self.files, tree, *node, cause).into());
+            let cause = Cause::Remote(Box::new(fault.remote));
+            return Err(fault_of_block(self.files, tree, *node, cause).into());
         }
         self.run.coins = proof.unspent;
         self.run.proof = Some(proof);

@@ -1,7 +1,7 @@
 //! The sum over all coins, where its parts come together.
 
 use super::digest;
-use super::documents::{Bodies, Coins, Finding, Headers, Hex, Part, Salt, Unspent};
+use super::documents::{Bodies, Coins, Finding, Headers, Hex, Part, Salt, Unspent, remote_report};
 use crate::BlockHash;
 use crate::fault::Error;
 use crate::params::Params;
@@ -112,8 +112,8 @@ impl Parts {
         if self.spare > 0 {
             return Err(unproven(Unproven::Spare { records: self.spare }));
         }
-        if let Some(Finding { height, told }) = self.against {
-            return Err(nothing_proven(told.report(height)));
+        if let Some(Finding { height, remote }) = self.against {
+            return Err(nothing_proven(remote_report(&remote, height)));
         }
         let of = |blocks: u64| format!("{blocks} blocks of the chain");
         let parts = |expected, found| unproven(Unproven::Parts { expected, found });
@@ -131,11 +131,11 @@ impl Parts {
             Ok(proof) => Ok((proof, self.fault)),
             Err(error) => Err(match (*error, self.fault) {
                 // the sum says no more than that a coin is wrong
-                (Unproven::Sum { .. }, Some(Finding { height, mut told })) => {
+                (Unproven::Sum { .. }, Some(Finding { height, mut remote })) => {
                     let text =
-                        format!("block {height}, with the coins of undo data: {}", told.text);
-                    told.text = text;
-                    nothing_proven(told.report(height))
+                        format!("block {height}, with the coins of undo data: {}", remote.text);
+                    remote.text = text;
+                    nothing_proven(remote_report(&remote, height))
                 }
                 (other, _) => unproven(other),
             }),

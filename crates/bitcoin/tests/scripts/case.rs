@@ -5,10 +5,11 @@ use bitcoinconsensus::Error;
 use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
-use blockmill_bitcoin::types::{Amount, Block, Span};
+use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_signatures::Signatures;
 pub use blockmill_testkit::Random;
 pub use blockmill_testkit::hex::decode as hex;
+use blockmill_verdict::Span;
 use serde_json::Value;
 
 /// All rules of today.

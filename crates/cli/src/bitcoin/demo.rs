@@ -6,8 +6,8 @@ use crate::host;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{self, BodyReader};
 use blockmill_bitcoin::inspect::inspect;
-use blockmill_bitcoin::types::{Block, Span};
-use blockmill_verdict::Status;
+use blockmill_bitcoin::types::Block;
+use blockmill_verdict::{Span, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -70,9 +70,9 @@ pub(super) fn behind(
     let part = bodies.part.as_ref();
     // with coins that nobody has proven yet
     let unproven = part.and_then(|part| part.against.as_ref().or(part.fault.as_ref()));
-    let of = |Finding { height, told }: &Finding| format!("block {height}: {}", told.text);
+    let of = |Finding { height, remote }: &Finding| format!("block {height}: {}", remote.text);
     let (status, text) = match (bad, unproven) {
-        (Some(told), _) => (told.status, Some(told.text.clone())),
+        (Some(remote), _) => (remote.status, Some(remote.text.clone())),
         (None, Some(finding)) => (Status::Unknown, Some(of(finding))),
         (None, None) => (Status::Verified, None),
     };

@@ -2,7 +2,7 @@
 
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
-use blockmill_ethereum::check::{self, Finding};
+use blockmill_ethereum::check;
 use blockmill_ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
 use blockmill_ethereum::fault;
 use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
@@ -10,7 +10,7 @@ use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use blockmill_pipeline::Cancel;
 use blockmill_state_store::PAGE_FORMAT;
 use blockmill_store::{ChainStore, Damage, Error};
-use blockmill_verdict::{Level, Status};
+use blockmill_verdict::{Finding, Level, Status};
 use std::path::Path;
 
 /// Checks the store in `data`, and repairs it on request; the second value says whether that was

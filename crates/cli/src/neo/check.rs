@@ -3,10 +3,10 @@
 use super::network;
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::Result;
-use blockmill_neo::check::{self, Finding};
+use blockmill_neo::check;
 use blockmill_neo::types::UInt256;
 use blockmill_store::{ChainStore, Damage, Error};
-use blockmill_verdict::{Level, grouped};
+use blockmill_verdict::{Finding, Level, grouped};
 use std::path::Path;
 
 /// What repairs a store of which something is gone.

@@ -169,7 +169,7 @@ impl Verdict {
 
     /// True when the fault leaves in doubt the last good block as well.
     pub fn doubts_last_good(&self) -> bool {
-        self.fault.as_ref().is_some_and(Fault::doubts_previous)
+        self.fault.as_ref().is_some_and(|fault| fault.cause.doubts_previous())
     }
 }
 

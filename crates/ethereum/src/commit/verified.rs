@@ -7,9 +7,10 @@ use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Verified};
 use crate::{Address, Hash, U256};
-use blockmill_archive::{Location, Part, ReceiptEncoding};
+use blockmill_archive::{Part, ReceiptEncoding};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Made, NotMade};
+use blockmill_verdict::Location;
 use std::borrow::Cow;
 use std::ops::Range;
 

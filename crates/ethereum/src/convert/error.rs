@@ -1,6 +1,6 @@
 //! Why an archive cannot be converted, and what that says of it.
 
-use crate::fault::{Cause, Fault};
+use crate::fault::{Cause, Fault, archive_fault};
 use blockmill_archive::Format;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::fmt;
@@ -99,7 +99,7 @@ impl std::error::Error for ConvertError {}
 impl From<blockmill_archive::Error> for ConvertError {
     fn from(error: blockmill_archive::Error) -> Self {
         if let blockmill_archive::Error::Repeated { number, .. } = error {
-            return Self::Fault(Box::new(Fault::of_archive(number, error)));
+            return Self::Fault(Box::new(archive_fault(number, error)));
         }
         Self::Archive(error)
     }

@@ -8,7 +8,7 @@ use super::{BlockId, Link};
 use crate::U256;
 use crate::batch::{Batch, Checks};
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Fault};
+use crate::fault::{Cause, Fault, archive_fault};
 use crate::header::HeaderView;
 use crate::unit::boundary::{Boundary, FirstStake, HeadBlock, LastWork, TailBlock};
 use crate::unit::text::Number;
@@ -97,7 +97,7 @@ impl Link {
         let Some(found) = unit.starts_at() else { return Ok(()) };
         let expected = tip.id.number.saturating_add(1);
         expect_next(expected, before, found, location.clone())
-            .map_err(|gap| Fault::of_archive(expected, gap).into())
+            .map_err(|gap| archive_fault(expected, gap).into())
     }
 
     /// Holds the blocks behind the first seven to their side of the merge, where the unit could

@@ -2,7 +2,7 @@
 //! rule, and what was found. `docs/formats/boundary.md` has the document.
 
 use super::text::{Bytes, HashText, Number};
-use crate::fault::{Fault, Told};
+use crate::fault::{Cause, Fault, RemoteFault, remote_fault};
 use crate::link::{BlockId, Tip};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::{Level, U256};
@@ -233,7 +233,8 @@ pub struct UnitFault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
     /// What is wrong.
-    pub told: Told,
+    #[serde(rename = "told")]
+    pub remote: RemoteFault,
 }
 
 /// How much was done.
@@ -258,20 +259,19 @@ pub struct Counts {
 impl UnitFault {
     /// `fault` of the block that `at` blocks of its unit stand before.
     pub(crate) fn new(at: u64, fault: &Fault) -> Self {
-        let own = fault.own_location();
         Self {
             at,
             block: fault.block,
             hash: fault.hash.map(HashText),
-            location: fault.location.as_ref().or(own).cloned(),
-            told: fault.into(),
+            location: fault.known_location().cloned(),
+            remote: remote_fault(fault),
         }
     }
 
     /// The fault.
     #[must_use]
     pub fn fault(&self) -> Fault {
-        let cause = crate::fault::Cause::Told(Box::new(self.told.clone()));
+        let cause = Cause::Remote(Box::new(self.remote.clone()));
         let (hash, location) = (self.hash.map(|hash| hash.0), self.location.clone());
         Fault { block: self.block, hash, location, cause }
     }

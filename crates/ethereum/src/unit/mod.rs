@@ -14,7 +14,7 @@ pub mod text;
 
 use crate::Level;
 use crate::commit::{BlockSink, Sink};
-use crate::fault::{Error, Fault};
+use crate::fault::{Error, Fault, archive_fault};
 use crate::import::{ChainRules, Options, Run, Wiring, import_after};
 use crate::resume::Beginning;
 use blockmill_archive::Archive;
@@ -71,7 +71,7 @@ pub fn verify_unit_into(
         Ok(()) | Err(Error::Incomplete(_) | Error::TrustedMissing(_) | Error::Empty) => None,
         Err(error) if tells_nothing(&error) => return Err(error),
         Err(Error::Fault(fault)) => Some(*fault),
-        Err(Error::Archive(error)) => Some(Fault::of_archive(0, error)),
+        Err(Error::Archive(error)) => Some(archive_fault(0, error)),
         Err(error) => return Err(error),
     };
     Ok(boundary(archive, options, &run, fault.as_ref(), sources))
@@ -140,7 +140,7 @@ impl Boundary {
     /// With the status that fault, shortfalls and blocks give.
     pub(crate) fn with_status(mut self) -> Self {
         self.status = match &self.fault {
-            Some(fault) => fault.told.status,
+            Some(fault) => fault.remote.status,
             None if !self.shortfalls.is_empty() => Status::Incomplete,
             None if self.blocks == 0 => Status::Unknown,
             None => Status::Verified,

@@ -1,6 +1,7 @@
 //! What a transaction says of itself beside its script (`transaction/attribute.go`).
 
-use super::{Error, Reader, Span, UInt256};
+use super::{Error, Reader, UInt256};
+use blockmill_verdict::Span;
 
 /// The longest answer of an oracle (`transaction.MaxOracleResultSize`).
 pub const MAX_ORACLE_RESULT: u64 = 0xffff;

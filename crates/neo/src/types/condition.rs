@@ -4,8 +4,9 @@
 //! They are checked when a transaction is decoded, and read from its bytes again where a rule is
 //! asked.
 
-use super::{Error, Reader, Span, UInt160, point};
+use super::{Error, Reader, UInt160, point};
 use blockmill_signatures::is_p256_key;
+use blockmill_verdict::Span;
 
 /// Conditions inside conditions inside conditions: no deeper.
 pub const MAX_NESTING: u8 = 3;

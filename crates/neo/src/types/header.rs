@@ -1,7 +1,8 @@
 //! Headers (`block/header.go`).
 
 use super::witness::{Witness, WitnessParts};
-use super::{Error, Reader, Span, UInt160, UInt256};
+use super::{Error, Reader, UInt160, UInt256};
+use blockmill_verdict::Span;
 
 /// A header: its fields, and where its witness stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

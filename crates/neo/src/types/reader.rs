@@ -1,6 +1,7 @@
 //! The bytes that are not read yet, and Neo's variable-length numbers.
 
-use super::{Error, Span, write};
+use super::{Error, write};
+use blockmill_verdict::Span;
 
 /// The bytes of an object that are not read yet. It knows where it stands.
 #[derive(Clone, Debug)]

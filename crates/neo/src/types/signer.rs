@@ -1,7 +1,8 @@
 //! Who signs a transaction, and for which contracts (`transaction/signer.go`).
 
 use super::condition::{self, MAX_ITEMS, Points, PublicKey, Rules};
-use super::{Error, Reader, Span, UInt160};
+use super::{Error, Reader, UInt160};
+use blockmill_verdict::Span;
 use std::fmt;
 
 /// For which contracts a witness counts: a set of flags (`transaction/witness_scope.go`).

@@ -3,8 +3,9 @@
 use super::attribute::{Attribute, AttributeParts};
 use super::signer::{Signer, SignerParts};
 use super::witness::{Witness, WitnessParts};
-use super::{Error, Reader, Span, UInt160, UInt256};
+use super::{Error, Reader, UInt160, UInt256};
 use blockmill_hashes::sha256;
+use blockmill_verdict::Span;
 use std::ops::Range;
 
 /// The longest transaction that a block may have, in bytes.

@@ -1,6 +1,7 @@
 //! What proves that an account agrees: two scripts (`transaction/witness.go`).
 
-use super::{Error, Reader, Span, UInt160, write};
+use super::{Error, Reader, UInt160, write};
+use blockmill_verdict::Span;
 
 /// The longest invocation script, and the longest verification script.
 pub const MAX_WITNESS_SCRIPT: u64 = 1024;

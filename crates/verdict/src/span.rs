@@ -1,6 +1,6 @@
-//! Where a part stands in the bytes of its object.
+//! Where a part is in the bytes of its object.
 
-/// A stretch of an object's bytes.
+/// A range of the bytes of an object, of at most 4 GiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// First byte.
@@ -10,13 +10,15 @@ pub struct Span {
 }
 
 impl Span {
-    /// How many bytes.
+    /// Number of bytes.
+    #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
     /// No bytes?
+    #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.start == self.end
@@ -25,7 +27,8 @@ impl Span {
     /// Its bytes in `raw`.
     ///
     /// # Panics
-    /// When the span is not one of this object.
+    /// Panics if the span is not one of this object.
+    #[inline]
     #[must_use]
     pub fn of(self, raw: &[u8]) -> &[u8] {
         &raw[self.start as usize..self.end as usize]
