@@ -5,7 +5,6 @@
 
 use crate::program::{Scratch, blockmill, command, document, run};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,18 +13,25 @@ fn program_in(folder: &Path) -> PathBuf {
     fs::create_dir_all(folder).expect("a folder");
     let (from, to) = (env!("CARGO_BIN_EXE_blockmill"), folder.join("blockmill"));
     if fs::hard_link(from, &to).is_err() {
-        fs::copy(from, &to).expect("a copy");
+        written_by("cp \"$1\" \"$0\"", &to, from);
     }
     to
+}
+
+/// Has a shell write the program `path`. A file that this process writes may still be open for
+/// writing in a child that another test starts at the same time, and could not be executed.
+fn written_by(script: &str, path: &Path, argument: &str) {
+    let mut shell = Command::new("sh");
+    let status = shell.args(["-c", script]).arg(path).arg(argument).status().expect("sh");
+    assert!(status.success(), "{script}");
 }
 
 /// A program in the place of `blockmill-bench`: it prints its name, its process and its arguments.
 fn bench_in(folder: &Path, name: &str) {
     fs::create_dir_all(folder).expect("a folder");
-    let path = folder.join("blockmill-bench");
-    let script = format!("#!/bin/sh\necho {name} $$\nfor word; do echo \"$word\"; done\nexit 7\n");
-    fs::write(&path, script).expect("a script");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    let program = format!("#!/bin/sh\necho {name} $$\nfor word; do echo \"$word\"; done\nexit 7\n");
+    let script = "printf %s \"$1\" >\"$0\" && chmod +x \"$0\"";
+    written_by(script, &folder.join("blockmill-bench"), &program);
 }
 
 /// What the other program was started with, and whether it took the place of this one.
