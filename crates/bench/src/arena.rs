@@ -1,13 +1,13 @@
-//! Where contestants run: folders, processes, the page cache, and the load of the machine.
+//! Where variants run: folders, processes, the page cache, and the load of the machine.
 
-use crate::contest::Arena;
+use crate::comparison::Arena;
 use crate::definition::Settings;
+use crate::experiment::Variant;
 use crate::job::Job;
 use crate::kinds::Kind;
 use crate::peers::Ready;
 use crate::revisions::Measurer;
 use crate::scratch::remove;
-use crate::shape::Contestant;
 use crate::{cold, process};
 use anyhow::{Context, Result, bail};
 use blockmill_pipeline::record::{Load, LoadWatch, RunRecord};
@@ -22,12 +22,12 @@ pub const PAGE_CACHE: &str = "page-cache";
 /// Nothing of what a run reads is in the page cache.
 pub const COLD: &str = "cold";
 
-/// One case of a definition, and everything that its contestants need.
+/// One case of a definition, and everything that its variants need.
 pub struct Ring<'a> {
     /// What is measured.
     pub kind: &'a dyn Kind,
     /// Those that run.
-    pub contestants: &'a [Contestant],
+    pub variants: &'a [Variant],
     /// The settings of each of them.
     pub settings: Vec<Settings>,
     /// A setting whose values a run goes through, one after the other, each in a process of its
@@ -39,7 +39,7 @@ pub struct Ring<'a> {
     pub peers: HashMap<String, Ready>,
     /// Folder for what runs write.
     pub folder: PathBuf,
-    /// When the contest began.
+    /// When the comparison began.
     pub start: Instant,
     /// Who is told how far it has come.
     pub tell: &'a mut dyn FnMut(&str),
@@ -50,13 +50,13 @@ impl Arena for Ring<'_> {
         self.start.elapsed()
     }
 
-    fn run(&mut self, contestant: usize) -> Result<RunRecord> {
+    fn run(&mut self, variant: usize) -> Result<RunRecord> {
         let folder = self.folder.join("run");
         remove(&folder)?;
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        let label = &self.contestants[contestant].label;
-        let record = self.steps_of(contestant, &folder).with_context(|| label.clone());
+        let label = &self.variants[variant].label;
+        let record = self.steps_of(variant, &folder).with_context(|| label.clone());
         remove(&folder)?;
         record
     }
@@ -69,17 +69,17 @@ impl Arena for Ring<'_> {
 impl Ring<'_> {
     /// All steps of a run. The record is that of the last one, with the load of the most disturbed
     /// one, and has the facts and answers of each with its name in front.
-    fn steps_of(&self, contestant: usize, folder: &Path) -> Result<RunRecord> {
-        let settings = &self.settings[contestant];
+    fn steps_of(&self, variant: usize, folder: &Path) -> Result<RunRecord> {
+        let settings = &self.settings[variant];
         let Some((name, values)) = &self.steps else {
-            return self.step(contestant, settings, folder);
+            return self.step(variant, settings, folder);
         };
         let (mut facts, mut answers, mut last) = (vec![], Settings::new(), None);
         let mut load: Option<Load> = None;
         for value in values {
             let mut settings = settings.clone();
             settings.insert(name.clone(), value.clone());
-            let step = self.step(contestant, &settings, folder)?;
+            let step = self.step(variant, &settings, folder)?;
             let named = |name: &str| format!("{value}.{name}");
             facts.extend(step.facts.iter().map(|(fact, number)| (named(fact), number)));
             answers.extend(step.answer.iter().map(|(name, text)| (named(name), text.clone())));
@@ -95,12 +95,12 @@ impl Ring<'_> {
     }
 
     /// One process.
-    fn step(&self, contestant: usize, settings: &Settings, folder: &Path) -> Result<RunRecord> {
+    fn step(&self, variant: usize, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         if settings.get(PAGE_CACHE).is_some_and(|cache| cache == COLD) {
             self.kind.inputs(settings).iter().try_for_each(|path| cold::evict(path))?;
             cold::evict(folder)?;
         }
-        let who = &self.contestants[contestant];
+        let who = &self.variants[variant];
         let (watch, before) = (LoadWatch::begin(), children_cpu_s());
         let mut record = match &who.peer {
             Some(peer) => {
@@ -114,7 +114,7 @@ impl Ring<'_> {
     }
 
     /// A run of our own program, of this or another revision.
-    fn ours(&self, who: &Contestant, settings: &Settings, folder: &Path) -> Result<RunRecord> {
+    fn ours(&self, who: &Variant, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let program = self.programs.get(&who.revision);
         let program = program.with_context(|| format!("no program of {:?}", who.revision))?;
         let (path, record) = (self.folder.join("job.json"), self.folder.join("record.json"));

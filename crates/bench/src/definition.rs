@@ -1,7 +1,7 @@
 //! What is measured: a file of `benchmarks/definitions` for each benchmark, as
 //! `docs/formats/benchmark-definition.md` describes it.
 
-use crate::shape::Shape;
+use crate::experiment::Experiment;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_platform::files;
 use serde::de::Error;
@@ -38,7 +38,7 @@ pub struct Definition {
     pub measures: String,
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,
-    /// How long all runs of a shape may take, in seconds.
+    /// How long all runs of an experiment may take, in seconds.
     pub budget_s: f64,
     /// The same beside peers, which may be slower by far.
     pub peers_budget_s: Option<f64>,
@@ -51,13 +51,13 @@ pub struct Definition {
     /// What each run must find, with the settings as they stand here.
     #[serde(default, deserialize_with = "texts")]
     pub answer: Settings,
-    /// Do the rungs begin at the default, with the first one's options turned back, and not at the
+    /// Do the steps begin at the default, with the first one's options turned back, and not at the
     /// setting in which every option has its plainest value?
     #[serde(default)]
     pub ladder_from_default: bool,
-    /// The rungs below the default, the plainest first.
+    /// The steps below the default, the plainest first.
     #[serde(default)]
-    pub ladder: Vec<Rung>,
+    pub ladder: Vec<LadderStep>,
     /// The options that the ablation turns.
     #[serde(default)]
     pub ablation: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Definition {
     /// process of its own.
     #[serde(default, deserialize_with = "lists")]
     pub steps: Lists,
-    /// Does each contestant run once before runs count?
+    /// Does each variant run once before runs count?
     #[serde(default = "yes")]
     pub warm_up: bool,
     /// Where all are measured, and time may not be enough: 1 is measured first.
@@ -102,13 +102,13 @@ pub struct Definition {
 /// A line of a ladder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rung {
+pub struct LadderStep {
     /// What it is called.
     pub name: String,
     /// What it does or imitates, in one sentence.
     #[serde(default)]
     pub about: String,
-    /// The options in which it differs from the rung before; the first one from where the ladder
+    /// The options in which it differs from the step before; the first one from where the ladder
     /// begins.
     #[serde(default)]
     pub with: Vec<String>,
@@ -127,10 +127,11 @@ pub struct Reference {
 }
 
 impl Definition {
-    /// How long all runs of `shape` may take, in seconds.
+    /// How long all runs of `experiment` may take, in seconds.
     #[must_use]
-    pub fn seconds(&self, shape: &Shape) -> f64 {
-        let has_peers = matches!(shape, Shape::Peers | Shape::Sweep { peers: true, .. });
+    pub fn seconds(&self, experiment: &Experiment) -> f64 {
+        let has_peers =
+            matches!(experiment, Experiment::Peers | Experiment::Sweep { peers: true, .. });
         let of_peers = self.peers_budget_s.filter(|_| has_peers);
         of_peers.unwrap_or(self.budget_s)
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The setting that makes a run take so much longer, as a share: a busy loop, with which tests show
-/// that a contest finds it.
+/// that a comparison finds it.
 pub const SLOW_DOWN: &str = "slow-down";
 
 /// What a process is told.

@@ -1,6 +1,6 @@
 //! What can be said of measured ratios, and how surely.
 //!
-//! A contest gives pairs: what two contestants took at nearly the same time. The logarithms of
+//! A comparison gives pairs: what two variants took at nearly the same time. The logarithms of
 //! their ratios scatter around the one that is looked for, to both sides alike if both are equally
 //! exposed to whatever else the machine does. For such numbers the median of all means of two
 //! (Hodges and Lehmann 1963) is hardly less precise than the mean and, like the median, indifferent

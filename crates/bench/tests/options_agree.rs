@@ -3,9 +3,9 @@
 
 use blockmill_archive::Format;
 use blockmill_bench::definition::{Definition, Settings};
+use blockmill_bench::experiment::{Experiment, variants};
 use blockmill_bench::job::Job;
 use blockmill_bench::kinds;
-use blockmill_bench::shape::{Shape, contestants};
 use blockmill_generate::ethereum::{Recipe, generate};
 use blockmill_pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ fn definition() -> Definition {
     all.into_iter().find(|definition| definition.name == "headers").unwrap()
 }
 
-/// Every rung of the ladder, and every setting of the ablation.
+/// Every step of the ladder, and every setting of the ablation.
 fn settings() -> Vec<(String, Vec<String>)> {
     let definition = definition();
     let options = kinds::by_name("import").unwrap().options(&definition.settings).unwrap();
-    let of = |shape| contestants(&definition, &shape, &options).unwrap();
-    let all = of(Shape::Ladder).into_iter().chain(of(Shape::Ablation));
+    let of = |experiment| variants(&definition, &experiment, &options).unwrap();
+    let all = of(Experiment::Ladder).into_iter().chain(of(Experiment::Ablation));
     all.map(|one| (one.label, one.with)).collect()
 }
 

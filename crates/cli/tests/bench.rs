@@ -80,7 +80,7 @@ fn a_record_of_a_bench_is_handed_over_with_all_that_was_asked_for() {
     let program = program_in(&scratch.path("here"));
     bench_in(&scratch.path("here"), "next");
     let record = scratch.path("bench.json");
-    fs::write(&record, r#"{"schema": 1, "contests": []}"#).expect("a file");
+    fs::write(&record, r#"{"schema": 2, "comparisons": []}"#).expect("a file");
     let mut command = command(&program, "--json report --out o");
     let record = record.display().to_string();
     let expected = ["next", "report", "--out", "o", "--json", "--", &record];

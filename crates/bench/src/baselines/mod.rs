@@ -5,7 +5,7 @@ pub mod bitcoin_index;
 pub mod ethereum_headers;
 mod file_map;
 
-use crate::shape::OptionValues;
+use crate::experiment::OptionValues;
 use std::collections::BTreeMap;
 
 /// An option that only a comparison sets.

@@ -13,7 +13,7 @@ pub struct Bench {
     /// Show what can be measured
     #[arg(long, conflicts_with = "names")]
     pub list: bool,
-    /// Compare each rung of the ladder with the one before
+    /// Compare each step of the ladder with the one before
     #[arg(long)]
     pub ladder: bool,
     /// Turn each option back from the default, and each on from the plainest setting

@@ -3,9 +3,9 @@
 use super::args::Bench;
 use super::tell;
 use crate::definition::Definition;
+use crate::experiment::Experiment;
 use crate::instructions;
 use crate::scratch::Scratch;
-use crate::shape::Shape;
 use anyhow::{Context, Result, ensure};
 use blockmill_cli::answer::Answer;
 use blockmill_cli::program;
@@ -19,7 +19,7 @@ use std::fs;
 const ALLOWED: f64 = 0.03;
 
 /// Counts the operations of `definitions`, beside those that are on record.
-pub fn count(args: &Bench, definitions: &[(Definition, Shape)], json: bool) -> Result<Answer> {
+pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool) -> Result<Answer> {
     let bench = std::env::current_exe().context("cannot find this program")?;
     let scratch = Scratch::claim(args.scratch.as_deref())?;
     let mut counts = vec![];

@@ -1,16 +1,16 @@
-//! What things cost, compared in one sitting.
+//! What things cost, compared in one session.
 
 use super::args::Bench;
 use super::{instructions, report, tell};
-use crate::contest::{BASELINE, Rules};
+use crate::comparison::{BASELINE, Rules};
 use crate::definition::Definition;
+use crate::experiment::{Experiment, THIS};
 use crate::findings::Verdict;
 use crate::job::Job;
 use crate::kinds;
-use crate::report::sitting_table;
+use crate::report::session_table;
 use crate::scratch::Scratch;
-use crate::shape::{Shape, THIS};
-use crate::sitting::{Plan, Sitting, sit};
+use crate::session::{Plan, Session, sit};
 use crate::statistics::Estimate;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
@@ -30,53 +30,53 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     if args.list {
         return list(&all, json);
     }
-    let (contests, left_out) = chosen(&all, args)?;
+    let (comparisons, left_out) = chosen(&all, args)?;
     outputs::results(&args.out)?;
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     if args.instructions {
-        return instructions::count(args, &contests, json);
+        return instructions::count(args, &comparisons, json);
     }
     let plan = Plan {
         rules: rules(args),
         budget: args.budget.or_else(|| is_everything(args).then_some(EVERYTHING)),
         in_turn: is_everything(args),
-        contests,
+        comparisons,
         left_out,
         benchmarks: args.benchmarks.clone(),
         scratch: Scratch::claim(args.scratch.as_deref())?,
         program: std::env::current_exe().context("cannot find this program")?,
         repository: Path::new(".").into(),
     };
-    let sitting = sit(&plan, &mut tell)?;
-    let failed = sitting.failed.join("; ");
-    if sitting.contests.is_empty() {
+    let session = sit(&plan, &mut tell)?;
+    let failed = session.failed.join("; ");
+    if session.comparisons.is_empty() {
         ensure!(failed.is_empty(), "{failed}");
-        bail!("nothing was measured: {}", sitting.left_out.join("; "));
+        bail!("nothing was measured: {}", session.left_out.join("; "));
     }
     let path = args.out.join("bench.json");
-    sitting.write(&path)?;
+    session.write(&path)?;
     let mut files = vec![path];
-    files.extend(report::write_bench(&sitting, &args.out)?);
-    let tables = sitting_table(&sitting, Colour::of_stdout());
-    let answer = Answer::results(&sitting, &tables, &files, json)?;
+    files.extend(report::write_bench(&session, &args.out)?);
+    let tables = session_table(&session, Colour::of_stdout());
+    let answer = Answer::results(&session, &tables, &files, json)?;
     ensure!(failed.is_empty(), "{failed}");
     if args.check.is_some() {
-        gate(&sitting)?;
+        gate(&session)?;
     }
     Ok(answer)
 }
 
 /// Fails when this program is slower than the revision that it was compared with.
-fn gate(sitting: &Sitting) -> Result<()> {
+fn gate(session: &Session) -> Result<()> {
     let mut slower = vec![];
-    for contest in &sitting.contests {
-        let figure = contest.figure();
-        let this = contest.contestants.len() - 1;
-        let finding = contest.finding(this, BASELINE, figure);
+    for comparison in &session.comparisons {
+        let figure = comparison.figure();
+        let this = comparison.variants.len() - 1;
+        let finding = comparison.finding(this, BASELINE, figure);
         if let Some(found) = finding.filter(|found| found.verdict() == Verdict::More) {
             let Estimate { ratio, low, high, .. } = found.estimate;
-            let name = contest.name();
+            let name = comparison.name();
             slower.push(format!("{name}: {figure} is {ratio:.3} times ({low:.3} to {high:.3})"));
         }
     }
@@ -91,44 +91,48 @@ fn list(all: &[Definition], json: bool) -> Result<Answer> {
         return Answer::ok().with(rows);
     }
     for definition in all {
-        let shapes: Vec<String> = Shape::all_of(definition).iter().map(Shape::to_string).collect();
+        let experiments: Vec<String> =
+            Experiment::all_of(definition).iter().map(Experiment::to_string).collect();
         let Definition { name, title, about, .. } = definition;
-        let shapes = shapes.join(", ");
+        let experiments = experiments.join(", ");
         let indent = " ".repeat(25);
-        print::out(format_args!("{name:<24} {title}\n{indent}{about}\n{indent}shapes: {shapes}\n"));
+        print::out(format_args!(
+            "{name:<24} {title}\n{indent}{about}\n{indent}experiments: {experiments}\n"
+        ));
     }
     Ok(Answer::ok())
 }
 
 fn row(definition: &Definition) -> serde_json::Value {
-    let shapes: Vec<String> = Shape::all_of(definition).iter().map(Shape::to_string).collect();
+    let experiments: Vec<String> =
+        Experiment::all_of(definition).iter().map(Experiment::to_string).collect();
     serde_json::json!({
         "name": definition.name,
         "title": definition.title,
         "about": definition.about,
         "measures": definition.measures,
         "settings": definition.settings,
-        "shapes": shapes,
+        "experiments": experiments,
     })
 }
 
-/// Definitions, each with a shape.
-type Chosen = Vec<(Definition, Shape)>;
+/// Definitions, each with an experiment.
+type Chosen = Vec<(Definition, Experiment)>;
 
 /// What `all` may take unless something else is said.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
 
-/// A contest of `all`, whose time is for many, ends when ratios are known to within this share; not
-/// where revisions are compared, which differ less.
+/// A comparison of `all`, whose time is for many, ends when ratios are known to within this share;
+/// not where revisions are compared, which differ less.
 const ROUGHLY: f64 = 0.10;
 
 fn is_everything(args: &Bench) -> bool {
     args.names.iter().any(|name| name == "all")
 }
 
-/// The definitions that were asked for, with the shapes of each, and what cannot be measured. Of
-/// `all`, those that have a shape that was asked for: the first shape of each by their ranks, then
-/// the second, so that what is left out when time ends is what tells the least.
+/// The definitions that were asked for, with the experiments of each, and what cannot be measured.
+/// Of `all`, those that have an experiment that was asked for: the first experiment of each by
+/// their ranks, then the second, so that what is left out when time ends is what tells the least.
 fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
     let (mut turns, mut left_out) = (vec![], vec![]);
@@ -137,8 +141,10 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     for definition in named {
         let is_named = args.names.contains(&definition.name);
         let Some(why) = obstacle(&definition, everything && !is_named) else {
-            let shapes = shapes(&definition, args, everything).into_iter().enumerate();
-            turns.extend(shapes.map(|(turn, shape)| (turn, definition.clone(), shape)));
+            let experiments = experiments(&definition, args, everything).into_iter().enumerate();
+            turns.extend(
+                experiments.map(|(turn, experiment)| (turn, definition.clone(), experiment)),
+            );
             continue;
         };
         ensure!(!is_named, "bench {why}");
@@ -148,7 +154,10 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     if everything {
         turns.sort_by_key(|(turn, definition, _)| (*turn, definition.rank));
     }
-    Ok((turns.into_iter().map(|(_, definition, shape)| (definition, shape)).collect(), left_out))
+    Ok((
+        turns.into_iter().map(|(_, definition, experiment)| (definition, experiment)).collect(),
+        left_out,
+    ))
 }
 
 /// Why a definition cannot be measured now, or not as one of all.
@@ -188,33 +197,38 @@ fn named<'a>(all: &'a [Definition], names: &[String]) -> Result<Vec<&'a Definiti
     Ok(named)
 }
 
-fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape> {
+fn experiments(definition: &Definition, args: &Bench, everything: bool) -> Vec<Experiment> {
     let mut asked = vec![];
-    asked.extend(args.ladder.then_some(Shape::Ladder));
-    asked.extend(args.ablate.then_some(Shape::Ablation));
+    asked.extend(args.ladder.then_some(Experiment::Ladder));
+    asked.extend(args.ablate.then_some(Experiment::Ablation));
     // peers that are asked for beside a sweep stand beside each of its values
     let peers = args.peers && !everything;
-    let sweep = |setting: &String| Shape::Sweep { setting: setting.clone(), peers };
+    let sweep = |setting: &String| Experiment::Sweep { setting: setting.clone(), peers };
     asked.extend(args.sweep.iter().map(sweep));
-    asked.extend((args.peers && (everything || args.sweep.is_empty())).then_some(Shape::Peers));
+    asked
+        .extend((args.peers && (everything || args.sweep.is_empty())).then_some(Experiment::Peers));
     if !args.revisions.is_empty() {
-        asked.push(Shape::Revisions(args.revisions.clone()));
+        asked.push(Experiment::Revisions(args.revisions.clone()));
     }
     if let Some(revision) = &args.check {
-        asked.push(Shape::Revisions(vec![revision.clone(), THIS.into()]));
+        asked.push(Experiment::Revisions(vec![revision.clone(), THIS.into()]));
     }
-    let own = Shape::all_of(definition);
+    let own = Experiment::all_of(definition);
     if args.instructions {
-        return if definition.instructions { vec![Shape::Alone] } else { vec![] };
+        return if definition.instructions { vec![Experiment::Alone] } else { vec![] };
     }
     match (asked.is_empty(), everything) {
-        (true, false) => vec![Shape::Alone],
+        (true, false) => vec![Experiment::Alone],
         // peers are built from sources that come from elsewhere: only when they are asked for
-        (true, true) => own.into_iter().filter(|shape| *shape != Shape::Peers).collect(),
+        (true, true) => {
+            own.into_iter().filter(|experiment| *experiment != Experiment::Peers).collect()
+        }
         (false, false) => asked,
-        (false, true) if asked == [Shape::Peers] => own,
+        (false, true) if asked == [Experiment::Peers] => own,
         (false, true) => {
-            let has = |shape: &Shape| own.contains(shape) || matches!(shape, Shape::Revisions(_));
+            let has = |experiment: &Experiment| {
+                own.contains(experiment) || matches!(experiment, Experiment::Revisions(_))
+            };
             asked.into_iter().filter(has).collect()
         }
     }
@@ -273,9 +287,10 @@ mod tests {
         let order = |words: &[&str]| {
             let words = [&["blockmill-bench"], words].concat();
             let args = Cli::try_parse_from(words).unwrap().bench;
-            let contests = chosen(&all, &args).unwrap().0;
-            let name = |(one, shape): &(Definition, Shape)| format!("{} {shape}", one.name);
-            contests.iter().map(name).collect::<Vec<_>>().join(", ")
+            let comparisons = chosen(&all, &args).unwrap().0;
+            let name =
+                |(one, experiment): &(Definition, Experiment)| format!("{} {experiment}", one.name);
+            comparisons.iter().map(name).collect::<Vec<_>>().join(", ")
         };
         assert_eq!(order(&["all", "--peers"]), "c peers, a alone, b peers, b sweep x");
         assert_eq!(order(&["all"]), "a alone, b sweep x");

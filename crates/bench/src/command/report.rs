@@ -1,8 +1,8 @@
 //! `report`: records of benches and of runs as tables, charts and one HTML page.
 
 use super::args::Report;
-use crate::report::{charts, html, page_charts, page_markdown, sitting_markdown, sitting_table};
-use crate::sitting::Sitting;
+use crate::report::{charts, html, page_charts, page_markdown, session_markdown, session_table};
+use crate::session::Session;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::output::{Shape, keep_apart};
 use blockmill_cli::answer::Answer;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Default, Serialize)]
 struct Records {
     /// Of benches.
-    benches: Vec<Sitting>,
+    benches: Vec<Session>,
     /// Of runs.
     runs: Vec<RunRecord>,
 }
@@ -39,7 +39,7 @@ pub fn run(args: &Report, json: bool) -> Result<Answer> {
 }
 
 /// Writes the benches as a page, and its charts into a folder of its name that holds no others.
-fn write_page(benches: &[Sitting], page: &Path) -> Result<Vec<PathBuf>> {
+fn write_page(benches: &[Session], page: &Path) -> Result<Vec<PathBuf>> {
     let folder = page.with_extension("");
     ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
     outputs::results(&folder)?;
@@ -58,20 +58,20 @@ fn write_page(benches: &[Sitting], page: &Path) -> Result<Vec<PathBuf>> {
 
 /// Writes the page, the tables and the charts of `records` into `folder`. Returns the files.
 fn write(Records { benches, runs }: &Records, folder: &Path) -> Result<Vec<PathBuf>> {
-    let tables: String = benches.iter().map(sitting_markdown).collect();
+    let tables: String = benches.iter().map(session_markdown).collect();
     let tables = tables + &runs_markdown(runs);
     write_all(&html(benches, runs), &tables, charts(benches, runs), folder)
 }
 
 /// Writes the page, the tables and the charts of a bench that has just ended into `folder`. Returns
 /// the files.
-pub fn write_bench(sitting: &Sitting, folder: &Path) -> Result<Vec<PathBuf>> {
-    write(&Records { benches: vec![sitting.clone()], runs: vec![] }, folder)
+pub fn write_bench(session: &Session, folder: &Path) -> Result<Vec<PathBuf>> {
+    write(&Records { benches: vec![session.clone()], runs: vec![] }, folder)
 }
 
 fn tables(Records { benches, runs }: &Records) -> String {
     let colour = Colour::of_stdout();
-    let text: String = benches.iter().map(|bench| sitting_table(bench, colour)).collect();
+    let text: String = benches.iter().map(|bench| session_table(bench, colour)).collect();
     text + &runs_table(runs, colour)
 }
 
@@ -80,7 +80,7 @@ fn read(files: &[PathBuf]) -> Result<Records> {
     for file in files {
         let what = || format!("cannot read {}", file.display());
         if is_of_bench(&documents::read(file)?) {
-            records.benches.push(Sitting::read(file).with_context(what)?);
+            records.benches.push(Session::read(file).with_context(what)?);
         } else {
             records.runs.push(RunRecord::read(file).with_context(what)?);
         }

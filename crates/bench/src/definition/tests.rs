@@ -74,8 +74,8 @@ fn those_of_the_program_are_sound_and_a_folder_adds_to_them() {
         let kind = crate::kinds::by_name(&definition.measures).unwrap();
         for (_, settings) in definition.cases() {
             let options = kind.options(&settings).unwrap();
-            for shape in Shape::all_of(definition) {
-                crate::shape::contestants(definition, &shape, &options).unwrap();
+            for experiment in Experiment::all_of(definition) {
+                crate::experiment::variants(definition, &experiment, &options).unwrap();
             }
         }
     }

@@ -4,8 +4,8 @@
 use super::Kind;
 use super::import::{self, ethereum as archives};
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
-use crate::shape::OptionValues;
 use anyhow::{Context, Result, bail};
 use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::import::{Options, Run, import};

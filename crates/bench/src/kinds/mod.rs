@@ -11,8 +11,8 @@ mod snapshot;
 mod store;
 
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::Job;
-use crate::shape::OptionValues;
 use anyhow::{Context, Result};
 use blockmill_pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::{Kind, data};
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
-use crate::shape::OptionValues;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::execute::Code;

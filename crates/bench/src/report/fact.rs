@@ -1,6 +1,6 @@
 //! Facts of a record by their names: the unit, the words for people, and which of two is better.
 
-use crate::contest::CPU_S;
+use crate::comparison::CPU_S;
 use crate::statistics::Growth;
 use blockmill_pipeline::record::MGAS_PER_S;
 use blockmill_report::format;

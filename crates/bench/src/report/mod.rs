@@ -1,30 +1,30 @@
-//! Contests as tables, charts, markdown and one HTML page.
+//! Comparisons as tables, charts, markdown and one HTML page.
 //!
-//! Everything here is drawn from the [`crate::findings::Contest`]s of a [`Sitting`], and from
-//! nothing else. A contest has one table and one set of charts, whatever is measured.
+//! Everything here is drawn from the [`crate::findings::Comparison`]s of a [`Session`], and from
+//! nothing else. A comparison has one table and one set of charts, whatever is measured.
 
 mod chart;
 mod comparison;
-mod contest;
 mod document;
 mod fact;
+mod gain;
 mod overview;
 mod page;
 
 #[cfg(test)]
 mod sample;
 
-use crate::sitting::Sitting;
+use crate::session::Session;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
-pub use document::{page_charts, page_markdown, sitting_markdown};
-pub use overview::sitting_table;
+pub use document::{page_charts, page_markdown, session_markdown};
+pub use overview::session_table;
 pub use page::html;
 
 /// The charts of benches and of runs, each with a name that a file can have.
 #[must_use]
-pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart)> {
-    let contests = sittings.iter().flat_map(|sitting| &sitting.contests);
-    let charts = contests.flat_map(chart::of_contest);
+pub fn charts(sessions: &[Session], records: &[RunRecord]) -> Vec<(String, Chart)> {
+    let comparisons = sessions.iter().flat_map(|session| &session.comparisons);
+    let charts = comparisons.flat_map(chart::of_comparison);
     charts.chain(blockmill_report::charts(records)).collect()
 }

@@ -1,43 +1,44 @@
-//! All contests of a sitting on one screen.
+//! All comparisons of a session on one screen.
 
-use crate::findings::Contest;
+use crate::findings::Comparison;
 use crate::report::chart;
-use crate::report::comparison::Comparison;
-use crate::report::contest::contest_table;
-use crate::report::contest::{Headline, headline};
-use crate::sitting::Sitting;
+use crate::report::comparison::comparison_table;
+use crate::report::comparison::{Headline, headline};
+use crate::report::gain::Gain;
+use crate::session::Session;
 use blockmill_pipeline::machine::Machine;
 use blockmill_report::Chart;
 use blockmill_report::Colour;
 use blockmill_report::format::{self, NONE, percent_of_noise, times};
 use blockmill_report::table::{Cell, Mark, Table};
 
-/// One line for each contest, and every contest below them, for a terminal.
+/// One line for each comparison, and every comparison below them, for a terminal.
 #[must_use]
-pub fn sitting_table(sitting: &Sitting, colour: Colour) -> String {
-    let contests = sitting.contests.iter();
-    let tables = contests.map(|contest| format!("\n{}", contest_table(contest, colour)));
-    let left_out = sitting.left_out.iter().map(|why| format!("left out: {why}\n"));
-    let failed = sitting.failed.iter().map(|error| format!("failed: {error}\n"));
+pub fn session_table(session: &Session, colour: Colour) -> String {
+    let comparisons = session.comparisons.iter();
+    let tables =
+        comparisons.map(|comparison| format!("\n{}", comparison_table(comparison, colour)));
+    let left_out = session.left_out.iter().map(|why| format!("left out: {why}\n"));
+    let failed = session.failed.iter().map(|error| format!("failed: {error}\n"));
     let all = tables.chain(left_out).chain(failed).collect::<String>();
-    table(&sitting.contests).terminal(colour) + &all
+    table(&session.comparisons).terminal(colour) + &all
 }
 
-/// One line for each contest, as markdown.
-pub(crate) fn overview_markdown(sitting: &Sitting) -> String {
-    table(&sitting.contests).markdown()
+/// One line for each comparison, as markdown.
+pub(crate) fn overview_markdown(session: &Session) -> String {
+    table(&session.comparisons).markdown()
 }
 
-pub(crate) fn table(contests: &[Contest]) -> Table {
-    let mut table = Table::new(&["contest", "result", "times", "95 % interval", "pairs", "noise"]);
+pub(crate) fn table(comparisons: &[Comparison]) -> Table {
+    let mut table =
+        Table::new(&["comparison", "result", "times", "95 % interval", "pairs", "noise"]);
     table.left = vec![1];
-    for contest in contests {
-        let Headline { text, found, .. } = headline(contest);
-        let of =
-            |show: &dyn Fn(&Comparison) -> String| found.map_or(NONE.into(), |found| show(&found));
-        let noise = contest.noise(contest.figure());
+    for comparison in comparisons {
+        let Headline { text, found, .. } = headline(comparison);
+        let of = |show: &dyn Fn(&Gain) -> String| found.map_or(NONE.into(), |found| show(&found));
+        let noise = comparison.noise(comparison.figure());
         table.rows.push(vec![
-            Cell::from(name(contest)),
+            Cell::from(name(comparison)),
             Cell::from(text).marked(Mark::Strong),
             Cell { sort: found.map(|found| found.gain), ..of(&|found| times(found.gain)).into() },
             of(&|found| interval(found)).into(),
@@ -49,29 +50,34 @@ pub(crate) fn table(contests: &[Contest]) -> Table {
 }
 
 /// The interval of a gain as it is, also where it is below 1.
-fn interval(found: &Comparison) -> String {
+fn interval(found: &Gain) -> String {
     match found.interval() {
         Some(_) => format!("{}..{}", times(found.low), times(found.high)),
         None => NONE.to_owned(),
     }
 }
 
-/// What a contest is called on a page.
-pub(crate) fn name(contest: &Contest) -> String {
-    let title = if contest.title.is_empty() { &contest.definition } else { &contest.title };
-    let parts = [title.as_str(), contest.case.as_str(), contest.shape.as_str()];
+/// What a comparison is called on a page.
+pub(crate) fn name(comparison: &Comparison) -> String {
+    let title =
+        if comparison.title.is_empty() { &comparison.definition } else { &comparison.title };
+    let parts = [title.as_str(), comparison.case.as_str(), comparison.experiment.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// The main comparison of each contest, drawn; none when nothing is compared.
-pub(crate) fn all_results(contests: &[Contest]) -> Option<Chart> {
-    let row = |contest: &Contest| {
-        let found = headline(contest).found?;
-        let parts = [contest.definition.as_str(), contest.case.as_str(), contest.shape.as_str()];
+/// The main result of each comparison, drawn; none when nothing is compared.
+pub(crate) fn all_results(comparisons: &[Comparison]) -> Option<Chart> {
+    let row = |comparison: &Comparison| {
+        let found = headline(comparison).found?;
+        let parts = [
+            comparison.definition.as_str(),
+            comparison.case.as_str(),
+            comparison.experiment.as_str(),
+        ];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Some((parts.join(" · "), found))
     };
-    chart::overview(contests.iter().filter_map(row).collect())
+    chart::overview(comparisons.iter().filter_map(row).collect())
 }
 
 /// The machine in a line.
@@ -86,13 +92,13 @@ pub(crate) fn machine(machine: &Machine) -> String {
 }
 
 /// The program and when, in a line.
-pub(crate) fn program(sitting: &Sitting) -> String {
-    let program = &sitting.program;
+pub(crate) fn program(session: &Session) -> String {
+    let program = &session.program;
     let revision: String = program.revision.chars().take(10).collect();
     let mut parts = vec![format!("{} {}", program.name, program.version), revision];
-    parts.extend(format::date(sitting.started_unix));
-    if sitting.took_s > 0.0 {
-        parts.push(format!("took {}", format::duration(sitting.took_s)));
+    parts.extend(format::date(session.started_unix));
+    if session.took_s > 0.0 {
+        parts.push(format!("took {}", format::duration(session.took_s)));
     }
     parts.retain(|part| !part.trim().is_empty());
     parts.join(", ")

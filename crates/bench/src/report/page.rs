@@ -1,16 +1,17 @@
-//! One HTML page about contests: what was found first, then where the time goes. Runs may follow.
+//! One HTML page about comparisons: what was found first, then where the time goes. Runs may
+//! follow.
 
-use crate::contest::{AGAIN, BASELINE};
-use crate::findings::Contest;
+use crate::comparison::{AGAIN, BASELINE};
+use crate::experiment::Variant;
+use crate::findings::Comparison;
 use crate::report::chart;
-use crate::report::comparison::Outcome;
-use crate::report::contest::{
+use crate::report::comparison::{
     Headline, blocks, caution, headline, median, name, notes, operation_table, reference,
 };
 use crate::report::fact::{Unit, words};
+use crate::report::gain::Outcome;
 use crate::report::overview;
-use crate::shape::Contestant;
-use crate::sitting::Sitting;
+use crate::session::Session;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
 use blockmill_report::format::{self, percent_of_noise};
@@ -20,152 +21,156 @@ use blockmill_report::{executed, slowest, stages};
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Up to so many contests are open when the page is opened.
+/// Up to so many comparisons are open when the page is opened.
 const OPEN: usize = 3;
 /// Up to so many are named in the title.
 const NAMED: usize = 3;
 
 /// One self-contained page about benches and runs: one of them, or several.
 #[must_use]
-pub fn html(sittings: &[Sitting], records: &[RunRecord]) -> String {
-    let title = match sittings {
+pub fn html(sessions: &[Session], records: &[RunRecord]) -> String {
+    let title = match sessions {
         [] => page::title(records),
         [first, ..] => title(first),
     };
     let body = html! {
-        @for one in sittings { (sitting(one)) }
-        @if sittings.is_empty() || !records.is_empty() { (page::runs(records)) }
+        @for one in sessions { (session(one)) }
+        @if sessions.is_empty() || !records.is_empty() { (page::runs(records)) }
     };
-    let runs: usize = sittings.iter().flat_map(|s| &s.contests).map(|c| c.runs.len()).sum();
+    let runs: usize = sessions.iter().flat_map(|s| &s.comparisons).map(|c| c.runs.len()).sum();
     let all = format::counted((runs + records.len()) as u64, "run record");
-    let without = if runs > 0 { " (of contests without their series)" } else { "" };
-    page::page(&title, &body, &page::source(&all, without), &held(sittings, records))
+    let without = if runs > 0 { " (of comparisons without their series)" } else { "" };
+    page::page(&title, &body, &page::source(&all, without), &held(sessions, records))
 }
 
 /// What the page holds as JSON.
-fn held(sittings: &[Sitting], records: &[RunRecord]) -> Value {
-    let mut sittings = sittings.to_vec();
-    for run in sittings.iter_mut().flat_map(|s| &mut s.contests).flat_map(|c| &mut c.runs) {
+fn held(sessions: &[Session], records: &[RunRecord]) -> Value {
+    let mut sessions = sessions.to_vec();
+    for run in sessions.iter_mut().flat_map(|s| &mut s.comparisons).flat_map(|c| &mut c.runs) {
         run.record.series.clear();
     }
-    serde_json::json!({ "sittings": sittings, "runs": records })
+    serde_json::json!({ "sessions": sessions, "runs": records })
 }
 
 /// What the page is about, in one line.
-fn title(sitting: &Sitting) -> String {
-    let Some(first) = sitting.contests.first() else { return "No contests".to_owned() };
-    let contests = &sitting.contests;
-    if contests.len() == 1 {
+fn title(session: &Session) -> String {
+    let Some(first) = session.comparisons.first() else { return "No comparisons".to_owned() };
+    let comparisons = &session.comparisons;
+    if comparisons.len() == 1 {
         return overview::name(first);
     }
-    let titles = distinct(contests.iter().map(|contest| contest.title.as_str()));
+    let titles = distinct(comparisons.iter().map(|comparison| comparison.title.as_str()));
     let more = if titles.len() > NAMED { ", ..." } else { "" };
     let titles = titles.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    format!("{}: {titles}{more}", format::counted(contests.len() as u64, "contest"))
+    format!("{}: {titles}{more}", format::counted(comparisons.len() as u64, "comparison"))
 }
 
-/// Everything about one sitting.
-fn sitting(sitting: &Sitting) -> Markup {
-    let contests = &sitting.contests;
-    let alone = contests.len() == 1;
+/// Everything about one session.
+fn session(session: &Session) -> Markup {
+    let comparisons = &session.comparisons;
+    let alone = comparisons.len() == 1;
     html! {
         header {
-            h1 { (title(sitting)) }
-            p.faint { (overview::program(sitting)) " · " (overview::machine(&sitting.machine)) }
+            h1 { (title(session)) }
+            p.faint { (overview::program(session)) " · " (overview::machine(&session.machine)) }
         }
         @if !alone {
-            (figures(&[overview::all_results(contests)]))
-            (overview::table(contests).html())
+            (figures(&[overview::all_results(comparisons)]))
+            (overview::table(comparisons).html())
         }
-        @for contest in contests {
-            @if alone { (body(contest)) } @else {
-                details.contest open[contests.len() <= OPEN] {
+        @for comparison in comparisons {
+            @if alone { (body(comparison)) } @else {
+                details.comparison open[comparisons.len() <= OPEN] {
                     summary {
-                        (overview::name(contest))
-                        span.faint { (headline(contest).text) "." }
+                        (overview::name(comparison))
+                        span.faint { (headline(comparison).text) "." }
                     }
-                    (body(contest))
+                    (body(comparison))
                 }
             }
         }
-        @for error in &sitting.failed { p.warn { "Failed: " (error) } }
-        @if !sitting.left_out.is_empty() { h2 { "Left out" } }
-        @for why in &sitting.left_out { p.note { (why) } }
+        @for error in &session.failed { p.warn { "Failed: " (error) } }
+        @if !session.left_out.is_empty() { h2 { "Left out" } }
+        @for why in &session.left_out { p.note { (why) } }
         h2 { "Repeat" }
-        (list(repeat(sitting)))
+        (list(repeat(session)))
         h2 { "Machine" }
-        (list(page::machine(&sitting.machine)))
+        (list(page::machine(&session.machine)))
     }
 }
 
 /// What measures the same again.
-fn repeat(sitting: &Sitting) -> Vec<(&'static str, String)> {
-    let revision = sitting.program.revision.clone();
-    let mut all = vec![("command", shell(&sitting.command)), ("revision", revision)];
+fn repeat(session: &Session) -> Vec<(&'static str, String)> {
+    let revision = session.program.revision.clone();
+    let mut all = vec![("command", shell(&session.command)), ("revision", revision)];
     all.retain(|(_, value)| !value.is_empty());
     all
 }
 
-fn body(contest: &Contest) -> Markup {
-    let Headline { text, sure, found } = headline(contest);
+fn body(comparison: &Comparison) -> Markup {
+    let Headline { text, sure, found } = headline(comparison);
     let class = found.map_or("", |found| match found.outcome {
         Outcome::Better => "good",
         Outcome::Worse => "bad",
         Outcome::Same | Outcome::Unknown => "",
     });
-    let mut blocks = blocks(contest);
+    let mut blocks = blocks(comparison);
     if let Some(last) = blocks.last_mut() {
-        last.table.notes = notes(contest);
+        last.table.notes = notes(comparison);
     }
     html! {
         p class={ "verdict " (class) } { (text) "." }
         p.sure { (sure) }
-        @if let Some(caution) = caution(contest) { p.warn { (caution) } }
-        (cards(figures_of(contest)))
-        @if !contest.about.is_empty() { p.about { (contest.about) } }
-        (figures(&[chart::growth(contest)]))
-        @for chart in chart::ratios(contest) { (figure(&chart)) }
-        (figures(&[chart::typical_runs(contest)]))
+        @if let Some(caution) = caution(comparison) { p.warn { (caution) } }
+        (cards(figures_of(comparison)))
+        @if !comparison.about.is_empty() { p.about { (comparison.about) } }
+        (figures(&[chart::growth(comparison)]))
+        @for chart in chart::ratios(comparison) { (figure(&chart)) }
+        (figures(&[chart::typical_runs(comparison)]))
         @for block in &blocks {
             @if let Some(heading) = block.heading { h3 { (heading) } }
             (block.table.html())
         }
-        (figures(&[chart::pairs(contest)]))
-        @if let Some(table) = operation_table(contest) {
+        (figures(&[chart::pairs(comparison)]))
+        @if let Some(table) = operation_table(comparison) {
             h3 { "The slowest for their gas first" }
             (table.html())
         }
-        (inside(contest))
-        (commands(contest))
-        @if contest.reference.is_some() {
-            details open { summary { "Beside what others published" } (list(reference(contest))) }
+        (inside(comparison))
+        (commands(comparison))
+        @if comparison.reference.is_some() {
+            details open {
+                summary { "Beside what others published" }
+                (list(reference(comparison)))
+            }
         }
     }
 }
 
 /// The figures that matter most.
-fn figures_of(contest: &Contest) -> Vec<(&'static str, String)> {
-    let figure = contest.figure();
+fn figures_of(comparison: &Comparison) -> Vec<(&'static str, String)> {
+    let figure = comparison.figure();
     let mut all = vec![];
-    if let Some(found) = headline(contest).found {
+    if let Some(found) = headline(comparison).found {
         all.push(("result", found.words()));
         all.extend(found.interval().map(|interval| ("95 % interval", interval)));
     }
-    let noise = contest.noise(figure);
+    let noise = comparison.noise(figure);
     let noise = noise.is_finite().then(|| ("noise of this machine", percent_of_noise(noise)));
     all.extend(noise);
-    if let Some(value) = median(contest, BASELINE, figure) {
+    if let Some(value) = median(comparison, BASELINE, figure) {
         all.push(("ours, median", Unit::of(figure).show(value)));
     }
     all
 }
 
 /// The typical run of the baseline, looked into, and the curves of all.
-fn inside(contest: &Contest) -> Markup {
-    let Some(ours) = contest.typical(BASELINE) else { return html! {} };
-    let swept = contest.shape.starts_with("sweep ");
-    let shown = (0..contest.contestants.len()).filter(|at| *at != AGAIN);
-    let typical = |at| Some(RunRecord { label: name(contest, at), ..contest.typical(at)?.clone() });
+fn inside(comparison: &Comparison) -> Markup {
+    let Some(ours) = comparison.typical(BASELINE) else { return html! {} };
+    let swept = comparison.experiment.starts_with("sweep ");
+    let shown = (0..comparison.variants.len()).filter(|at| *at != AGAIN);
+    let typical =
+        |at| Some(RunRecord { label: name(comparison, at), ..comparison.typical(at)?.clone() });
     let all: Vec<RunRecord> = shown.filter_map(typical).collect();
     let curves = if swept {
         [None, None, None]
@@ -189,20 +194,26 @@ fn inside(contest: &Contest) -> Markup {
     }
 }
 
-/// The exact command of each contestant.
-fn commands(contest: &Contest) -> Markup {
-    let all = contest.contestants.iter().enumerate().filter(|(at, _)| *at != AGAIN);
-    let settings = contest.settings.iter().map(|(name, value)| format!("{name} {value}"));
+/// The command line of a variant's typical run; none where it is not known.
+fn command(comparison: &Comparison, at: usize) -> Option<&[String]> {
+    let command = &comparison.typical(at)?.command;
+    (!command.is_empty()).then_some(command)
+}
+
+/// The exact command of each variant.
+fn commands(comparison: &Comparison) -> Markup {
+    let all = comparison.variants.iter().enumerate().filter(|(at, _)| *at != AGAIN);
+    let settings = comparison.settings.iter().map(|(name, value)| format!("{name} {value}"));
     let settings: Vec<String> = settings.collect();
-    let compared: Vec<String> = contest.compare.iter().map(|figure| words(figure)).collect();
+    let compared: Vec<String> = comparison.compare.iter().map(|figure| words(figure)).collect();
     html! {
         details {
             summary { "Commands" }
             dl { @for (at, one) in all {
-                dt { (name(contest, at)) }
+                dt { (name(comparison, at)) }
                 dd {
-                    @if let Some(run) = contest.typical(at).filter(|run| !run.command.is_empty()) {
-                        code { (shell(&run.command)) } " "
+                    @if let Some(command) = command(comparison, at) {
+                        code { (shell(command)) } " "
                     }
                     span.faint { (differs(one)) }
                 }
@@ -212,8 +223,8 @@ fn commands(contest: &Contest) -> Markup {
     }
 }
 
-/// In what a contestant is not the default.
-fn differs(one: &Contestant) -> String {
+/// In what a variant is not the default.
+fn differs(one: &Variant) -> String {
     match (&one.peer, &one.revision, &one.with[..]) {
         (Some(_), ..) => String::new(),
         (None, Some(revision), _) => format!("revision {revision}"),

@@ -3,28 +3,28 @@
 #[path = "../../../report/src/sample.rs"]
 mod runs;
 
-use crate::contest::Run;
-use crate::findings::Contest;
-use crate::shape::Contestant;
+use crate::comparison::Run;
+use crate::experiment::Variant;
+use crate::findings::Comparison;
 use blockmill_pipeline::record::{CHUNK, CPU_USER_S, PEAK_RSS_BYTES, SLICE, WALL_S};
 pub(crate) use runs::{executed, full};
 
-/// A contest of the contestants with these wall times, in eight blocks, with a wobble of a
+/// A comparison of the variants with these wall times, in eight blocks, with a wobble of a
 /// thousandth; the first of them is the baseline.
-pub(crate) fn contest(shape: &str, all: &[(&str, f64)]) -> Contest {
-    let mut contestants = vec![];
+pub(crate) fn comparison(experiment: &str, all: &[(&str, f64)]) -> Comparison {
+    let mut variants = vec![];
     let mut runs = vec![];
     for (label, _) in all {
         let label = (*label).to_owned();
-        contestants.push(Contestant { label, ..Contestant::default() });
+        variants.push(Variant { label, ..Variant::default() });
     }
-    contestants.insert(1, Contestant { label: "again".into(), ..Contestant::default() });
+    variants.insert(1, Variant { label: "again".into(), ..Variant::default() });
     for block in 0..=8u32 {
-        for (contestant, one) in contestants.iter().enumerate() {
-            let wall_s = all[contestant.saturating_sub(1)].1;
+        for (variant, one) in variants.iter().enumerate() {
+            let wall_s = all[variant.saturating_sub(1)].1;
             for turn in 0..2 {
                 let wobble =
-                    (f64::from((block * 7 + turn * 3 + contestant as u32 * 5) % 11) - 5.0) / 5e3;
+                    (f64::from((block * 7 + turn * 3 + variant as u32 * 5) % 11) - 5.0) / 5e3;
                 let mut record = full(&one.label, wall_s * (1.0 + wobble));
                 record.series.retain(|series| {
                     ![CHUNK, SLICE].contains(&series.row.as_str()) || turn == 0 && block == 1
@@ -32,18 +32,18 @@ pub(crate) fn contest(shape: &str, all: &[(&str, f64)]) -> Contest {
                 record.facts.set(CPU_USER_S, record.facts.of(WALL_S) * 1.5);
                 record.facts.count(PEAK_RSS_BYTES, (wall_s * 1e8) as u64);
                 record.command = vec!["blockmill".into(), "bench".into(), one.label.clone()];
-                runs.push(Run { contestant, block, disturbed: false, record });
+                runs.push(Run { variant, block, disturbed: false, record });
             }
         }
     }
-    Contest {
+    Comparison {
         definition: "headers".into(),
         title: "Ethereum headers".into(),
         about: "A stream of headers, checked and stored.".into(),
-        shape: shape.into(),
+        experiment: experiment.into(),
         compare: vec![WALL_S.into(), "cpu_s".into()],
-        contestants,
+        variants,
         runs,
-        ..Contest::default()
+        ..Comparison::default()
     }
 }

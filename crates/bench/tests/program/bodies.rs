@@ -16,19 +16,25 @@ fn a_bench_runs_every_design_and_each_recovers_every_sender() {
                  --ladder --ablate --pairs 2";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data"));
-    let sitting = succeed_json(command.arg("--out").arg(&out));
-    let contests = sitting["contests"].as_array().expect("contests");
-    assert_eq!(contests.len(), 2);
-    let labels = |contest: &Value| -> Vec<String> {
-        let all = contest["contestants"].as_array().expect("contestants").iter();
+    let session = succeed_json(command.arg("--out").arg(&out));
+    let comparisons = session["comparisons"].as_array().expect("comparisons");
+    assert_eq!(comparisons.len(), 2);
+    let labels = |comparison: &Value| -> Vec<String> {
+        let all = comparison["variants"].as_array().expect("variants").iter();
         all.map(|one| one["label"].as_str().expect("a label").to_owned()).collect()
     };
-    let rungs = ["blockmill", "again", "one by one", "lanes", "chunk batches"];
-    assert_eq!(labels(&contests[0]), rungs);
+    let steps = ["blockmill", "again", "one by one", "lanes", "chunk batches"];
+    assert_eq!(labels(&comparisons[0]), steps);
     for label in ["sender-batches=block", "stages=serial", "all turned back"] {
-        assert!(labels(&contests[1]).contains(&label.to_owned()), "{:?}", labels(&contests[1]));
+        assert!(
+            labels(&comparisons[1]).contains(&label.to_owned()),
+            "{:?}",
+            labels(&comparisons[1])
+        );
     }
-    for run in contests.iter().flat_map(|contest| contest["runs"].as_array().expect("runs")) {
+    for run in
+        comparisons.iter().flat_map(|comparison| comparison["runs"].as_array().expect("runs"))
+    {
         let record = &run["record"];
         assert_eq!((&record["level"], &record["data"]["blocks"]), (&"bodies".into(), &43.into()));
         assert!(record["facts"]["wall_s"].as_f64().expect("seconds") > 0.0);

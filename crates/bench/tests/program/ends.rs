@@ -117,10 +117,10 @@ fn flags_of_the_config_file_hold_and_those_of_the_other_program_do_not_matter() 
     let text = "[import]\nthreads = 2\n[bench]\npairs = 1\nset = ['headers=1000']";
     fs::write(scratch.path("blockmill.toml"), text).expect("a file");
     let mut command = bench("headers --scratch scratch --out out");
-    let sitting = succeed_json(command.current_dir(&folder));
-    let contest = &sitting["contests"][0];
-    assert_eq!(contest["settings"]["headers"], "1000", "{}", contest["settings"]);
-    assert_eq!(contest["runs"].as_array().map(Vec::len), Some(5), "one to warm up, and a pair");
+    let session = succeed_json(command.current_dir(&folder));
+    let comparison = &session["comparisons"][0];
+    assert_eq!(comparison["settings"]["headers"], "1000", "{}", comparison["settings"]);
+    assert_eq!(comparison["runs"].as_array().map(Vec::len), Some(5), "one to warm up, and a pair");
     fs::write(scratch.path("blockmill.toml"), "[bench]\nruns = 2").expect("a file");
     let ended = run(bench("headers").current_dir(&folder));
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);

@@ -16,18 +16,18 @@ fn bench(words: &str, scratch: &Scratch) -> std::process::Command {
 fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
     let scratch = Scratch::new("bench-export");
     let words = "export-transfers --set transfers=500 --set block-transfers=12 --ladder --pairs 2";
-    let sitting = succeed_json(&mut bench(words, &scratch));
-    let contest = &sitting["contests"][0];
-    let all = contest["contestants"].as_array().expect("contestants").iter();
+    let session = succeed_json(&mut bench(words, &scratch));
+    let comparison = &session["comparisons"][0];
+    let all = comparison["variants"].as_array().expect("variants").iter();
     let labels: Vec<_> = all.map(|one| one["label"].as_str().expect("a label")).collect();
     assert_eq!(labels, ["blockmill", "again", "verified alone"]);
     let mut written = 0;
-    for run in contest["runs"].as_array().expect("runs") {
+    for run in comparison["runs"].as_array().expect("runs") {
         let record = &run["record"];
         assert_eq!((&record["level"], &record["data"]["blocks"]), (&"bodies".into(), &43.into()));
         assert_eq!(record["result"]["tip_number"], 42);
         let answer = &record["answer"];
-        if run["contestant"] == 2 {
+        if run["variant"] == 2 {
             assert_eq!((answer, &record["facts"]["rows"]), (&json!({}), &Value::Null));
             continue;
         }

@@ -9,7 +9,7 @@ mod process;
 mod signals;
 
 mod bodies;
-mod contest;
+mod comparison;
 mod ends;
 mod export;
 mod reindex;

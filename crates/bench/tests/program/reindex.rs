@@ -6,16 +6,16 @@ use serde_json::Value;
 use std::fs;
 use std::num::NonZero;
 
-/// The records of a contestant, in the order of time.
-fn records<'a>(contest: &'a Value, label: &str) -> Vec<&'a Value> {
-    let all = contest["contestants"].as_array().expect("contestants");
+/// The records of a variant, in the order of time.
+fn records<'a>(comparison: &'a Value, label: &str) -> Vec<&'a Value> {
+    let all = comparison["variants"].as_array().expect("variants");
     let at = all.iter().position(|one| one["label"] == label).expect(label);
-    let runs = contest["runs"].as_array().expect("runs").iter();
-    runs.filter(|run| run["contestant"] == at).map(|run| &run["record"]).collect()
+    let runs = comparison["runs"].as_array().expect("runs").iter();
+    runs.filter(|run| run["variant"] == at).map(|run| &run["record"]).collect()
 }
 
-fn labels(contest: &Value) -> Vec<&str> {
-    let all = contest["contestants"].as_array().expect("contestants").iter();
+fn labels(comparison: &Value) -> Vec<&str> {
+    let all = comparison["variants"].as_array().expect("variants").iter();
     all.map(|one| one["label"].as_str().expect("a label")).collect()
 }
 
@@ -40,8 +40,8 @@ fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     let words = "reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(&out);
-    let sitting = succeed_json(&mut command);
-    let [ladder, ablation] = [0, 1].map(|at| &sitting["contests"][at]);
+    let session = succeed_json(&mut command);
+    let [ladder, ablation] = [0, 1].map(|at| &session["comparisons"][at]);
     assert_eq!(labels(ladder)[2..], STEPS);
     assert!(labels(ablation).contains(&"scan=serial"), "{:?}", labels(ablation));
     let [first, last] = [STEPS[0], "blockmill"].map(|label| records(ladder, label)[0]);
@@ -70,8 +70,8 @@ fn one_block_again_and_again_is_the_benchmark_of_the_reference() {
     let words = "reindex-one-block --set gb=0.02 --ladder --pairs 1";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
-    let sitting = succeed_json(&mut command);
-    let ladder = &sitting["contests"][0];
+    let session = succeed_json(&mut command);
+    let ladder = &session["comparisons"][0];
     assert_eq!(labels(ladder)[2..], [STEPS[0], STEPS[1], STEPS[5], STEPS[6]]);
     for label in labels(ladder) {
         for record in records(ladder, label) {
@@ -87,8 +87,8 @@ fn a_bench_connects_blocks_with_scripts_and_without_and_finds_the_same_coins() {
     let words = "reindex-connect reindex-connect-assumed --set inputs=300 --pairs 1";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
-    let sitting = succeed_json(&mut command);
-    let [all, assumed] = [0, 1].map(|at| records(&sitting["contests"][at], "blockmill")[0]);
+    let session = succeed_json(&mut command);
+    let [all, assumed] = [0, 1].map(|at| records(&session["comparisons"][at], "blockmill")[0]);
     let figures = |record| ["inputs", "scripts"].map(|name| fact(record, name));
     assert_eq!((figures(all), figures(assumed)), ([300; 2], [300, 0]));
     let hash = &all["answer"]["coins_hash"];
@@ -119,8 +119,8 @@ fn given_blocks_are_shuffled_and_connected() {
     let from = format!("from={}", chain.display());
     let mut command = bench("reindex-given --pairs 1 --set");
     command.arg(from).arg("--scratch").arg(scratch.path("data"));
-    let sitting = succeed_json(command.arg("--out").arg(scratch.path("out")));
-    let record = records(&sitting["contests"][0], "blockmill")[0];
+    let session = succeed_json(command.arg("--out").arg(scratch.path("out")));
+    let record = records(&session["comparisons"][0], "blockmill")[0];
     assert!(fact(record, "out_of_order") > 50, "{record}");
     assert_eq!(record["result"]["tip_number"], 130);
 }

@@ -1,17 +1,17 @@
-//! `bench` of RLP and of signatures: short contests, and their answers.
+//! `bench` of RLP and of signatures: short comparisons, and their answers.
 
 use crate::{Scratch, bench, run, succeed_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Every run: the case, the label, and the record.
-fn runs(sitting: &Value) -> Vec<(&str, &str, &Value)> {
+fn runs(session: &Value) -> Vec<(&str, &str, &Value)> {
     let mut all = vec![];
-    for contest in sitting["contests"].as_array().expect("contests") {
-        for run in contest["runs"].as_array().expect("runs") {
-            let at = run["contestant"].as_u64().expect("a number") as usize;
-            let label = contest["contestants"][at]["label"].as_str().expect("a label");
-            all.push((contest["case"].as_str().expect("a case"), label, &run["record"]));
+    for comparison in session["comparisons"].as_array().expect("comparisons") {
+        for run in comparison["runs"].as_array().expect("runs") {
+            let at = run["variant"].as_u64().expect("a number") as usize;
+            let label = comparison["variants"][at]["label"].as_str().expect("a label");
+            all.push((comparison["case"].as_str().expect("a case"), label, &run["record"]));
         }
     }
     all
@@ -24,9 +24,9 @@ fn every_writer_is_measured_and_all_give_the_same_bytes() {
                  --set case=transaction,header,block-8 --set op=encode,encode-reused,hash";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
-    let sitting = succeed_json(&mut command);
+    let session = succeed_json(&mut command);
     let mut digests: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (case, label, record) in runs(&sitting) {
+    for (case, label, record) in runs(&session) {
         let (object, op) = case.split_once(", ").expect("an object and an operation");
         let digest = record["answer"]["digest"].as_str().expect("a digest");
         digests.entry(object).or_default().push(digest);
@@ -81,19 +81,19 @@ fn every_width_of_lanes_is_measured_there_and_back() {
                  --set min-ms=0 --set samples=2";
     let mut command = bench(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
-    let sitting = succeed_json(&mut command);
-    for contest in sitting["contests"].as_array().expect("contests") {
-        let runs = contest["runs"].as_array().expect("runs").iter();
+    let session = succeed_json(&mut command);
+    for comparison in session["comparisons"].as_array().expect("comparisons") {
+        let runs = comparison["runs"].as_array().expect("runs").iter();
         let turns: Vec<u64> = runs
             .filter(|run| run["block"] == 1)
-            .map(|run| run["contestant"].as_u64().expect("a number"))
+            .map(|run| run["variant"].as_u64().expect("a number"))
             .collect();
         let back: Vec<u64> = turns.iter().rev().copied().collect();
         assert_eq!(turns, back, "A B B A");
-        let contestants = contest["contestants"].as_array().expect("contestants").len();
-        assert_eq!(turns.len(), 2 * contestants);
+        let variants = comparison["variants"].as_array().expect("variants").len();
+        assert_eq!(turns.len(), 2 * variants);
     }
-    for (_, label, record) in runs(&sitting) {
+    for (_, label, record) in runs(&session) {
         assert_eq!(record["answer"]["verdicts"], "right", "{label}");
         assert!(record["facts"]["signatures_per_s"].as_f64() > Some(0.0), "{record}");
     }

@@ -28,7 +28,7 @@ pub enum RecordError {
     Json {
         /// The file.
         path: PathBuf,
-        /// What it should be: a run record or a contest.
+        /// What it should be: a run record or a record of a bench.
         expected: &'static str,
         /// What is wrong, with line and column.
         source: serde_json::Error,
@@ -37,7 +37,7 @@ pub enum RecordError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it is: a run record or a contest.
+        /// What it is: a run record or a record of a bench.
         record: &'static str,
         /// The schema that this program reads.
         expected: u32,

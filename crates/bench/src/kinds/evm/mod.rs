@@ -20,8 +20,8 @@ mod tests;
 
 use super::{Kind, data};
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
-use crate::shape::OptionValues;
 use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::params::Fork;
 use blockmill_generate::ethereum::executable::{FORKS, genesis_json};

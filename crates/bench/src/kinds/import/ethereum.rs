@@ -113,7 +113,7 @@ fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)
 /// The chain of archives that come without a genesis.json.
 const MAINNET: &str = "mainnet";
 
-/// The archive, and what it is imported with: these options beside those that every contestant has.
+/// The archive, and what it is imported with: these options beside those that every variant has.
 pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
     let path = job.setting("genesis")?;
     let spec = match ChainSpec::by_name(path) {

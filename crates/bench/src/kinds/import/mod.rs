@@ -7,8 +7,8 @@ mod neo;
 use super::Kind;
 use crate::baselines::{BaselineOption, bitcoin_index};
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
-use crate::shape::OptionValues;
 use anyhow::{Result, bail};
 use blockmill_pipeline::options::{NamedOption, Setting, Table};
 use blockmill_pipeline::record::RunRecord;
@@ -83,7 +83,7 @@ pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
     Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
 }
 
-/// The options of a chain that are there on this machine; of each the value that contestants have
+/// The options of a chain that are there on this machine; of each the value that variants have
 /// unless it is turned: what is said of all of them, if it can be.
 pub(super) fn options_of<T: Table>(always: &[String]) -> Vec<OptionValues> {
     let mut default = Setting::<T>::default();

@@ -8,8 +8,8 @@ mod operations;
 
 use super::Kind;
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, parsed};
-use crate::shape::OptionValues;
 use anyhow::{Context, Result, ensure};
 use blockmill_pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
 use blockmill_signatures::{Signatures, Variant};

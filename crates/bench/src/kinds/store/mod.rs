@@ -8,8 +8,8 @@ mod workload;
 
 use super::Kind;
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
-use crate::shape::OptionValues;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use blockmill_pipeline::record::{RunRecord, TIME_NS};
 use blockmill_platform::files::{self, FileKind};

@@ -1,14 +1,14 @@
-//! Charts of contests: one set, whatever is measured.
+//! Charts of comparisons: one set, whatever is measured.
 
 mod heat;
 mod ratios;
 
-use crate::contest::BASELINE;
-use crate::findings::Contest;
-use crate::report::comparison::Comparison;
-use crate::report::contest::{Block, Line, median, name, operations};
+use crate::comparison::BASELINE;
+use crate::experiment::OURS;
+use crate::findings::Comparison;
+use crate::report::comparison::{Block, Line, median, name, operations};
 use crate::report::fact::{Unit, exponent, is_speed, words};
-use crate::shape::OURS;
+use crate::report::gain::Gain;
 use blockmill_pipeline::record::{RunRecord, WALL_S};
 use blockmill_report::chart::axis::Axis;
 use blockmill_report::chart::bars::{BarChart, Part, Row};
@@ -27,61 +27,62 @@ const REST: &str = "waiting";
 /// How strong its colour is.
 const PALE: f64 = 0.3;
 
-/// The charts of a contest, each with a name that a file can have; the first are those that show
+/// The charts of a comparison, each with a name that a file can have; the first are those that show
 /// what was found.
-pub(crate) fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
-    let mut charts = findings(contest);
-    let times = typical_runs(contest);
-    charts.extend(times.map(|chart| (format!("{}-time", file_name(contest)), chart)));
+pub(crate) fn of_comparison(comparison: &Comparison) -> Vec<(String, Chart)> {
+    let mut charts = findings(comparison);
+    let times = typical_runs(comparison);
+    charts.extend(times.map(|chart| (format!("{}-time", file_name(comparison)), chart)));
     charts
 }
 
 /// What was found: ratios, and how it grows.
-pub(crate) fn findings(contest: &Contest) -> Vec<(String, Chart)> {
-    let name = file_name(contest);
-    let ratios = ratios(contest).into_iter().enumerate();
+pub(crate) fn findings(comparison: &Comparison) -> Vec<(String, Chart)> {
+    let name = file_name(comparison);
+    let ratios = ratios(comparison).into_iter().enumerate();
     let mut charts: Vec<(String, Chart)> = ratios
         .map(|(at, chart)| match at {
             0 => (name.clone(), chart),
             at => (format!("{name}-{}", at + 1), chart),
         })
         .collect();
-    charts.extend(growth(contest).map(|chart| (format!("{name}-growth"), chart)));
-    charts.extend(pairs(contest).map(|chart| (format!("{name}-pairs"), chart)));
+    charts.extend(growth(comparison).map(|chart| (format!("{name}-growth"), chart)));
+    charts.extend(pairs(comparison).map(|chart| (format!("{name}-pairs"), chart)));
     charts
 }
 
-/// The name of a contest in letters, digits and hyphens.
-fn file_name(contest: &Contest) -> String {
+/// The name of a comparison in letters, digits and hyphens.
+fn file_name(comparison: &Comparison) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = contest.name().chars().map(plain).collect();
+    let words: String = comparison.name().chars().map(plain).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     words.join("-")
 }
 
-/// How many times better each contestant is, with intervals and the noise. None when nothing is
+/// How many times better each variant is, with intervals and the noise. None when nothing is
 /// compared.
-pub fn ratios(contest: &Contest) -> Vec<Chart> {
-    let blocks = crate::report::contest::blocks(contest);
-    blocks.iter().filter_map(|block| ratios_of(contest, block)).collect()
+pub fn ratios(comparison: &Comparison) -> Vec<Chart> {
+    let blocks = crate::report::comparison::blocks(comparison);
+    blocks.iter().filter_map(|block| ratios_of(comparison, block)).collect()
 }
 
-fn ratios_of(contest: &Contest, block: &Block) -> Option<Chart> {
-    let figure = contest.figure();
+fn ratios_of(comparison: &Comparison, block: &Block) -> Option<Chart> {
+    let figure = comparison.figure();
     let row = |line: &Line| {
         let (one, other) = line.compared?;
-        let found = Comparison::of(contest, one, other, figure)?;
-        Some(Ratio { name: shortened(&name(contest, line.at)), found })
+        let found = Gain::of(comparison, one, other, figure)?;
+        Some(Ratio { name: shortened(&name(comparison, line.at)), found })
     };
     let rows: Vec<Ratio> = block.lines.iter().filter_map(row).collect();
-    let with = match (contest.shape.as_str(), contest.shape.strip_prefix("sweep ")) {
-        ("ladder", _) => "each rung against the one before".to_owned(),
+    let with = match (comparison.experiment.as_str(), comparison.experiment.strip_prefix("sweep "))
+    {
+        ("ladder", _) => "each step against the one before".to_owned(),
         ("peers", _) => format!("{OURS} against each of them"),
-        (_, Some(_)) if contest.programs().len() > 1 => {
+        (_, Some(_)) if comparison.programs().len() > 1 => {
             format!("{OURS} against each of them at the same value")
         }
-        (_, Some(setting)) => format!("each against {setting} {}", name(contest, BASELINE)),
-        _ => format!("each against {}", name(contest, block.lines.first()?.at)),
+        (_, Some(setting)) => format!("each against {setting} {}", name(comparison, BASELINE)),
+        _ => format!("each against {}", name(comparison, block.lines.first()?.at)),
     };
     let speed = is_speed(figure);
     let what = if speed { "How many times as fast" } else { "How many times less" };
@@ -91,27 +92,28 @@ fn ratios_of(contest: &Contest, block: &Block) -> Option<Chart> {
     };
     let subtitle = format!("{} · {with} · lines are intervals of 95 %", words(figure));
     let sides = if speed { ("slower", "faster") } else { ("more", "less") };
-    let chart = RatioChart { rows, sides, one_contest: true };
+    let chart = RatioChart { rows, sides, one_comparison: true };
     (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle, vec![], chart))
 }
 
-/// The main comparison of each of several contests.
-pub(crate) fn overview(rows: Vec<(String, Comparison)>) -> Option<Chart> {
+/// The main result of each of several comparisons.
+pub(crate) fn overview(rows: Vec<(String, Gain)>) -> Option<Chart> {
     let row = |(name, found)| Ratio { name, found };
     let rows: Vec<Ratio> = rows.into_iter().map(row).collect();
-    let subtitle = "the main comparison of each contest · lines are intervals of 95 %";
-    let chart = RatioChart { rows, sides: ("slower", "faster"), one_contest: false };
+    let subtitle = "the main result of each comparison · lines are intervals of 95 %";
+    let chart = RatioChart { rows, sides: ("slower", "faster"), one_comparison: false };
     let title = "All results".to_owned();
     (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle.into(), vec![], chart))
 }
 
-/// Where the time of the typical run of each contestant goes; without stages, how long it is.
-pub fn typical_runs(contest: &Contest) -> Option<Chart> {
-    let figure = contest.figure();
+/// Where the time of the typical run of each variant goes; without stages, how long it is.
+pub fn typical_runs(comparison: &Comparison) -> Option<Chart> {
+    let figure = comparison.figure();
     let mut all: Vec<(usize, &RunRecord)> = vec![];
-    for line in crate::report::contest::blocks(contest).iter().flat_map(|block| &block.lines) {
+    for line in crate::report::comparison::blocks(comparison).iter().flat_map(|block| &block.lines)
+    {
         if let Some(run) =
-            contest.typical(line.at).filter(|_| all.iter().all(|(at, _)| *at != line.at))
+            comparison.typical(line.at).filter(|_| all.iter().all(|(at, _)| *at != line.at))
         {
             all.push((line.at, run));
         }
@@ -120,13 +122,13 @@ pub fn typical_runs(contest: &Contest) -> Option<Chart> {
     let parts = all.iter().filter(|_| staged).flat_map(|(_, run)| working(run));
     let names = distinct(parts.map(|(part, _)| part));
     let row = |(at, run): &(usize, &RunRecord)| {
-        let value = median(contest, *at, figure)?;
+        let value = median(comparison, *at, figure)?;
         let parts = match staged && !working(run).is_empty() {
             true => stacked(run, &names),
             false => vec![whole(value, figure, staged)],
         };
         let text = Unit::of(figure).show(value);
-        Some(Row { name: shortened(&name(contest, *at)), parts, text })
+        Some(Row { name: shortened(&name(comparison, *at)), parts, text })
     };
     let rows: Vec<Row> = all.iter().filter_map(row).collect();
     let key =
@@ -145,9 +147,9 @@ pub fn typical_runs(contest: &Contest) -> Option<Chart> {
 }
 
 /// Million gas in a second of each operation behind each other one; the slowest are in the
-/// upper left corner. None of contests that have no pairs.
-pub fn pairs(contest: &Contest) -> Option<Chart> {
-    let all = operations(contest);
+/// upper left corner. None of comparisons that have no pairs.
+pub fn pairs(comparison: &Comparison) -> Option<Chart> {
+    let all = operations(comparison);
     let pairs: Vec<_> = all.iter().filter_map(|one| Some((one.pair()?, one.mgas))).collect();
     let mut sums: HashMap<&str, f64> = HashMap::new();
     for ((first, second), mgas) in pairs.iter().filter(|(_, mgas)| mgas.is_finite()) {
@@ -173,17 +175,17 @@ pub fn pairs(contest: &Contest) -> Option<Chart> {
     (!pairs.is_empty()).then(|| Chart::drawn(title, subtitle, keys, chart))
 }
 
-/// How each compared fact grows along a sweep. None of other contests.
-pub fn growth(contest: &Contest) -> Option<Chart> {
-    let setting = contest.shape.strip_prefix("sweep ")?;
-    let points = contest.points(None, contest.figure());
+/// How each compared fact grows along a sweep. None of other comparisons.
+pub fn growth(comparison: &Comparison) -> Option<Chart> {
+    let setting = comparison.experiment.strip_prefix("sweep ")?;
+    let points = comparison.points(None, comparison.figure());
     let xs: Vec<f64> = points.into_iter().map(|point| point.0).collect();
-    let programs = contest.programs();
+    let programs = comparison.programs();
     let panel = |figure: &String| {
         let (mut series, mut names) = (vec![], vec![]);
         for (place, program) in programs.iter().enumerate() {
-            let Some(growth) = contest.growth(*program, figure) else { continue };
-            let points = contest.points(*program, figure);
+            let Some(growth) = comparison.growth(*program, figure) else { continue };
+            let points = comparison.points(*program, figure);
             let line = points.iter().map(|(x, _)| (*x, growth.at(*x))).collect();
             let exponent = exponent(&growth);
             let (label, name) = match programs.len() {
@@ -206,7 +208,7 @@ pub fn growth(contest: &Contest) -> Option<Chart> {
         let panel = Panel::new(words(figure), y, Unit::of(figure).sign(), series);
         Some(Panel { detail, names, ..panel })
     };
-    let panels: Vec<Panel> = contest.compare.iter().filter_map(panel).collect();
+    let panels: Vec<Panel> = comparison.compare.iter().filter_map(panel).collect();
     let x = Axis::of_values(&xs)?;
     let title = format!("How it grows with {setting}");
     let subtitle = "both scales are logarithmic · dots are medians, lines the fitted powers";

@@ -1,7 +1,7 @@
-//! Ratio charts: a dot with its interval for each comparison, on a logarithmic scale around 1, and
+//! Ratio charts: a dot with its interval for each gain, on a logarithmic scale around 1, and
 //! the noise as a band.
 
-use crate::report::comparison::{Comparison, Outcome};
+use crate::report::gain::{Gain, Outcome};
 use blockmill_report::chart::axis::Axis;
 use blockmill_report::chart::bars::Rows;
 use blockmill_report::chart::palette::{
@@ -15,11 +15,11 @@ const FOOT: f64 = 46.0;
 const TOP: f64 = 24.0;
 const SMALL: f64 = 13.0;
 
-/// One comparison.
+/// One gain.
 #[derive(Clone, Debug)]
 pub(crate) struct Ratio {
     pub name: String,
-    pub found: Comparison,
+    pub found: Gain,
 }
 
 /// Comparisons on one scale.
@@ -28,8 +28,8 @@ pub(crate) struct RatioChart {
     pub rows: Vec<Ratio>,
     /// What is left of 1, and what is right of it.
     pub sides: (&'static str, &'static str),
-    /// Are all of one contest, so that one noise holds for them?
-    pub one_contest: bool,
+    /// Are all of one comparison, so that one noise holds for them?
+    pub one_comparison: bool,
 }
 
 impl RatioChart {
@@ -47,7 +47,7 @@ impl RatioChart {
 
     /// The largest noise of the rows; 0 where it is not known, and where each has its own.
     fn noise(&self) -> f64 {
-        if !self.one_contest {
+        if !self.one_comparison {
             return 0.0;
         }
         let all = self.rows.iter().map(|row| row.found.noise);
@@ -60,7 +60,7 @@ impl RatioChart {
             noise if noise > 0.0 => {
                 format!("grey band: noise of this machine, {}", percent_of_noise(noise))
             }
-            _ if !self.one_contest => "each contest has a noise of its own".to_owned(),
+            _ if !self.one_comparison => "each comparison has a noise of its own".to_owned(),
             _ => "the noise of this machine is not known".to_owned(),
         }
     }

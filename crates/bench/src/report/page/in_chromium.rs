@@ -4,53 +4,53 @@
 mod browser;
 
 use super::*;
-use crate::report::contest::{blocks, median, name};
+use crate::report::comparison::{blocks, median, name};
 use crate::report::fact::Unit;
 use crate::report::sample;
 use browser::{check, row};
 
-fn sitting(contests: Vec<Contest>) -> Sitting {
-    Sitting { contests, ..Sitting::default() }
+fn session(comparisons: Vec<Comparison>) -> Session {
+    Session { comparisons, ..Session::default() }
 }
 
 #[blockmill_testkit::needs(chromium)]
 #[test]
-fn a_contest_is_shown_as_it_was() {
-    let all = [("blockmill", 0.5), ("a long name of a rung, longer than usual", 1.0), ("mod", 0.8)];
-    let mut contest = sample::contest("ladder", &all);
-    contest.contestants[2].against = 2;
-    contest.contestants[3].against = 2;
-    let seen = check(&html(&[sitting(vec![contest.clone()])], &[]));
+fn a_comparison_is_shown_as_it_was() {
+    let all = [("blockmill", 0.5), ("a long name of a step, longer than usual", 1.0), ("mod", 0.8)];
+    let mut comparison = sample::comparison("ladder", &all);
+    comparison.variants[2].against = 2;
+    comparison.variants[3].against = 2;
+    let seen = check(&html(&[session(vec![comparison.clone()])], &[]));
     let mut medians = vec![];
-    for line in &blocks(&contest)[0].lines {
-        let value = median(&contest, line.at, "wall_s").unwrap();
+    for line in &blocks(&comparison)[0].lines {
+        let value = median(&comparison, line.at, "wall_s").unwrap();
         medians.push(value);
-        assert_eq!(row(&seen, &name(&contest, line.at))[1], Unit::Seconds.show(value));
+        assert_eq!(row(&seen, &name(&comparison, line.at))[1], Unit::Seconds.show(value));
     }
     medians.sort_by(|a, b| b.total_cmp(a));
     assert_eq!(seen["sorted"], serde_json::json!(medians), "a click sorts");
     assert_eq!(row(&seen, "blockmill")[2], "1.60 times as fast");
     assert!(seen["cards"].as_array().unwrap().contains(&"2.00 times as fast".into()));
-    let run = &contest.runs[7].record;
-    let held = &seen["records"]["sittings"][0]["contests"][0]["runs"][7]["record"];
+    let run = &comparison.runs[7].record;
+    let held = &seen["records"]["sessions"][0]["comparisons"][0]["runs"][7]["record"];
     assert_eq!(held["facts"]["wall_s"].as_f64(), Some(run.wall_s()));
 }
 
 #[blockmill_testkit::needs(chromium)]
 #[test]
-fn many_contests_of_all_shapes_fit() {
+fn many_comparisons_of_all_experiments_fit() {
     let all = [("blockmill", 0.02), ("go-ethereum-v1.17.10-pebble-freezer", 1.3), ("geth", 1.31)];
-    let shapes = ["ablation", "peers", "revisions", "alone", "sweep headers"];
-    let contests = shapes.map(|shape| {
-        let mut contest = sample::contest(shape, &all);
-        for (at, one) in contest.contestants.iter_mut().enumerate() {
-            one.peer = (shape == "peers" && at > 1).then(|| one.label.clone());
+    let experiments = ["ablation", "peers", "revisions", "alone", "sweep headers"];
+    let comparisons = experiments.map(|experiment| {
+        let mut comparison = sample::comparison(experiment, &all);
+        for (at, one) in comparison.variants.iter_mut().enumerate() {
+            one.peer = (experiment == "peers" && at > 1).then(|| one.label.clone());
             let value = [1_000, 1_000, 1_000_000, 10_000_000][at].to_string();
             one.settings = [("headers".to_owned(), value)].into();
         }
-        contest
+        comparison
     });
-    let seen = check(&html(&[sitting(contests.into())], &[]));
+    let seen = check(&html(&[session(comparisons.into())], &[]));
     let text = seen["text"].as_str().unwrap();
     for expected in ["65.0 times as fast as", "The whole run grows with headers", "10,000,000"] {
         assert!(text.contains(expected), "{expected} is not in {text}");

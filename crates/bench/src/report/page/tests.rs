@@ -6,39 +6,39 @@ use crate::report::sample;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
 
-fn sitting(contests: Vec<Contest>) -> Sitting {
-    Sitting { contests, ..Sitting::default() }
+fn session(comparisons: Vec<Comparison>) -> Session {
+    Session { comparisons, ..Session::default() }
 }
 
 #[test]
-fn nothing_in_a_contest_becomes_markup() {
-    let mut contest = sample::contest("ablation", &[(HOSTILE, 1.0), (HOSTILE, 2.0)]);
-    contest.title = HOSTILE.into();
-    contest.about = HOSTILE.into();
-    contest.case = HOSTILE.into();
-    contest.left_out = vec![HOSTILE.into()];
-    contest.settings = [(HOSTILE.to_owned(), HOSTILE.to_owned())].into();
-    contest.contestants[2].with = vec![HOSTILE.into()];
-    contest.contestants[1].peer = Some(HOSTILE.into());
-    contest.contestants[0].revision = Some(HOSTILE.into());
+fn nothing_in_a_comparison_becomes_markup() {
+    let mut comparison = sample::comparison("ablation", &[(HOSTILE, 1.0), (HOSTILE, 2.0)]);
+    comparison.title = HOSTILE.into();
+    comparison.about = HOSTILE.into();
+    comparison.case = HOSTILE.into();
+    comparison.left_out = vec![HOSTILE.into()];
+    comparison.settings = [(HOSTILE.to_owned(), HOSTILE.to_owned())].into();
+    comparison.variants[2].with = vec![HOSTILE.into()];
+    comparison.variants[1].peer = Some(HOSTILE.into());
+    comparison.variants[0].revision = Some(HOSTILE.into());
     let who = || HOSTILE.to_owned();
-    contest.reference = Some(Reference { who: who(), measured: who(), differs: who() });
-    contest.runs[0].record.answer.insert(who(), who());
-    for shape in ["ablation", "ladder", "peers", HOSTILE, &format!("sweep {HOSTILE}")] {
-        contest.shape = shape.into();
-        let mut sitting = sitting(vec![contest.clone(), contest.clone()]);
-        sitting.command = vec![HOSTILE.into()];
-        let page = html(&[sitting], &[]);
-        assert!(!page.contains("<script>alert") && !page.contains("<!--"), "{shape}");
+    comparison.reference = Some(Reference { who: who(), measured: who(), differs: who() });
+    comparison.runs[0].record.answer.insert(who(), who());
+    for experiment in ["ablation", "ladder", "peers", HOSTILE, &format!("sweep {HOSTILE}")] {
+        comparison.experiment = experiment.into();
+        let mut session = session(vec![comparison.clone(), comparison.clone()]);
+        session.command = vec![HOSTILE.into()];
+        let page = html(&[session], &[]);
+        assert!(!page.contains("<script>alert") && !page.contains("<!--"), "{experiment}");
         assert_eq!(page.matches("<script").count(), 2, "its own two");
         assert!(page.contains("&lt;script&gt;alert(1)"));
     }
 }
 
 #[test]
-fn page_of_a_contest_begins_with_what_was_found() {
-    let contest = sample::contest("revisions", &[("old", 2.0), ("new", 1.0)]);
-    let page = html(&[sitting(vec![contest])], &[]);
+fn page_of_a_comparison_begins_with_what_was_found() {
+    let comparison = sample::comparison("revisions", &[("old", 2.0), ("new", 1.0)]);
+    let page = html(&[session(vec![comparison])], &[]);
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is not in the page"));
     let parts = [
         "<h1>Ethereum headers · revisions</h1>",
@@ -56,16 +56,16 @@ fn page_of_a_contest_begins_with_what_was_found() {
 }
 
 #[test]
-fn page_of_many_contests_begins_with_all_of_them() {
-    let contest = |title: &str, time| Contest {
+fn page_of_many_comparisons_begins_with_all_of_them() {
+    let comparison = |title: &str, time| Comparison {
         title: title.into(),
         definition: title.into(),
-        ..sample::contest("revisions", &[("old", 1.0), ("new", time)])
+        ..sample::comparison("revisions", &[("old", 1.0), ("new", time)])
     };
-    let contests = vec![contest("One", 0.5), contest("Two", 1.25)];
-    let page = html(&[sitting(contests)], &[sample::full("import", 1.0)]);
-    assert!(page.contains("<h1>2 contests: One, Two</h1>") && page.contains("All results"));
+    let comparisons = vec![comparison("One", 0.5), comparison("Two", 1.25)];
+    let page = html(&[session(comparisons)], &[sample::full("import", 1.0)]);
+    assert!(page.contains("<h1>2 comparisons: One, Two</h1>") && page.contains("All results"));
     assert!(page.contains("<title>Two · revisions: 1.25 times as long"), "in the chart of all");
-    assert_eq!(page.matches("<details class=\"contest\" open>").count(), 2);
+    assert_eq!(page.matches("<details class=\"comparison\" open>").count(), 2);
     assert!(page.contains("import: 1,000,000 blocks of mainnet era1"), "and a run below them");
 }

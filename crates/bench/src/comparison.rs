@@ -1,11 +1,11 @@
 //! Runs in turns: whose turn it is, and when enough is known.
 //!
-//! All contestants run in one sitting, each run in a process of its own, in blocks: everybody once
+//! All variants run in one session, each run in a process of its own, in blocks: everybody once
 //! in an order that is drawn, and then everybody once more in its reverse (A B B A). A machine that
 //! becomes slower or faster does so for all of them, and in both directions. The k-th run of a
-//! contestant in a block and the k-th of another are a pair.
+//! variant in a block and the k-th of another are a pair.
 //!
-//! The first contestant is the baseline, and the second is the baseline again: what these two
+//! The first variant is the baseline, and the second is the baseline again: what these two
 //! differ by is noise, and no smaller difference is called one.
 
 use crate::definition::Settings;
@@ -15,15 +15,15 @@ use blockmill_pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Where the baseline stands in the list of contestants.
+/// Where the baseline stands in the list of variants.
 pub const BASELINE: usize = 0;
 /// Where it stands again.
 pub const AGAIN: usize = 1;
 
-/// When a contest ends, and which of its runs count.
+/// When a comparison ends, and which of its runs count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// A contestant runs no more when half of the interval of its ratio is narrower than this.
+    /// A variant runs no more when half of the interval of its ratio is narrower than this.
     pub precision: f64,
     /// How long all runs together may take.
     pub budget: Duration,
@@ -36,7 +36,7 @@ pub struct Rules {
     pub most_pairs: usize,
     /// A run is disturbed when others took more than this share of the machine.
     pub disturbed: f64,
-    /// Does each contestant run once before runs count? Not where each run begins with making what
+    /// Does each variant run once before runs count? Not where each run begins with making what
     /// it then reads.
     pub warm_up: bool,
     /// Chooses the orders.
@@ -58,11 +58,12 @@ impl Default for Rules {
     }
 }
 
-/// One run of a contest.
+/// One run of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// The place of the contestant in the list.
-    pub contestant: usize,
+    /// The place of the variant in the list.
+    #[serde(alias = "contestant")]
+    pub variant: usize,
     /// The block, counted from 1; 0 for the runs that only warm up.
     pub block: u32,
     /// Others took so much of the machine that the run counts only if there are too few without.
@@ -71,23 +72,23 @@ pub struct Run {
     pub record: RunRecord,
 }
 
-/// What the contest needs from outside; tests have a clock and runs of their own.
+/// What the comparison needs from outside; tests have a clock and runs of their own.
 pub trait Arena {
-    /// Time since the contest began.
+    /// Time since the comparison began.
     fn elapsed(&self) -> Duration;
 
-    /// One run of a contestant.
+    /// One run of a variant.
     ///
     /// # Errors
     /// When the run fails.
-    fn run(&mut self, contestant: usize) -> Result<RunRecord>;
+    fn run(&mut self, variant: usize) -> Result<RunRecord>;
 
-    /// Tells how far the contest has come.
+    /// Tells how far the comparison has come.
     fn tell(&mut self, line: &str);
 }
 
-/// Runs a contest of `labels.len()` contestants over the fact `figure`. All must find what is
-/// `expected`, and those of the same of `works` (a number for each contestant) the same.
+/// Runs a comparison of `labels.len()` variants over the fact `figure`. All must find what is
+/// `expected`, and those of the same of `works` (a number for each variant) the same.
 ///
 /// # Errors
 /// When a run fails, or when two runs do not find the same.
@@ -107,19 +108,19 @@ pub fn hold(
         let mut turns = active.clone();
         if block == 0 {
             // the same as the baseline
-            turns.retain(|contestant| *contestant != AGAIN);
+            turns.retain(|variant| *variant != AGAIN);
         } else {
             chance.shuffle(&mut turns);
             turns.extend(turns.clone().into_iter().rev());
         }
-        for contestant in turns {
+        for variant in turns {
             let began = arena.elapsed();
-            let record = arena.run(contestant)?;
-            seconds[contestant] = arena.elapsed().saturating_sub(began).as_secs_f64();
-            let first = runs.iter().find(|run| works[run.contestant] == works[contestant]);
+            let record = arena.run(variant)?;
+            seconds[variant] = arena.elapsed().saturating_sub(began).as_secs_f64();
+            let first = runs.iter().find(|run| works[run.variant] == works[variant]);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
-            runs.push(Run { contestant, block, disturbed, record });
+            runs.push(Run { variant, block, disturbed, record });
         }
         arena.tell(&line(labels, figure, &runs, block));
         if block == 0 {
@@ -164,12 +165,12 @@ fn leave(
     gone
 }
 
-/// Is enough known about a contestant?
-fn is_known(runs: &[Run], contestant: usize, figure: &str, rules: &Rules) -> bool {
-    if contestant == BASELINE {
+/// Is enough known about a variant?
+fn is_known(runs: &[Run], variant: usize, figure: &str, rules: &Rules) -> bool {
+    if variant == BASELINE {
         return true;
     }
-    let pairs = Pairs::of(runs, contestant, BASELINE, figure);
+    let pairs = Pairs::of(runs, variant, BASELINE, figure);
     if pairs.all.len() >= rules.most_pairs {
         return true;
     }
@@ -178,7 +179,7 @@ fn is_known(runs: &[Run], contestant: usize, figure: &str, rules: &Rules) -> boo
         && estimate.is_some_and(|estimate| estimate.half_width() <= rules.precision)
 }
 
-/// Two contestants, pair by pair: how many times as much the first one's fact is.
+/// Two variants, pair by pair: how many times as much the first one's fact is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// Of runs that nobody disturbed.
@@ -188,13 +189,13 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// The pairs of contestants `one` and `other`.
+    /// The pairs of variants `one` and `other`.
     pub fn of(runs: &[Run], one: usize, other: usize, figure: &str) -> Self {
         let mut pairs = Self::default();
         let blocks = runs.iter().map(|run| run.block).max().unwrap_or(0);
         for block in 1..=blocks {
-            let of = |contestant| {
-                runs.iter().filter(move |run| (run.block, run.contestant) == (block, contestant))
+            let of = |variant| {
+                runs.iter().filter(move |run| (run.block, run.variant) == (block, variant))
             };
             for (a, b) in of(one).zip(of(other)) {
                 let ratio = figure_of(&a.record, figure) / figure_of(&b.record, figure);
@@ -260,7 +261,7 @@ fn line(labels: &[String], figure: &str, runs: &[Run], block: u32) -> String {
     for (at, label) in labels.iter().enumerate() {
         let values: Vec<f64> = of_block
             .clone()
-            .filter(|run| run.contestant == at)
+            .filter(|run| run.variant == at)
             .map(|run| figure_of(&run.record, figure))
             .collect();
         if let Some(median) = median(&values) {

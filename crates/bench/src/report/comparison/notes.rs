@@ -1,37 +1,37 @@
-//! What must be known to read the figures of a contest.
+//! What must be known to read the figures of a comparison.
 
 use super::{name, swept};
-use crate::contest::BASELINE;
-use crate::findings::Contest;
+use crate::comparison::BASELINE;
+use crate::findings::Comparison;
 use crate::report::fact::{exponent, words};
 use blockmill_report::format::{self, percent_of_noise};
 use blockmill_report::runs::shell;
 
 /// Sentences below the table.
-pub(crate) fn notes(contest: &Contest) -> Vec<String> {
+pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = vec![];
-    if !contest.command.is_empty() {
-        notes.push(format!("Again: {}", shell(&contest.command)));
+    if !comparison.command.is_empty() {
+        notes.push(format!("Again: {}", shell(&comparison.command)));
     }
-    let described = contest.contestants.iter().filter(|one| !one.about.is_empty());
+    let described = comparison.variants.iter().filter(|one| !one.about.is_empty());
     notes.extend(described.map(|one| format!("{}: {}", one.label, one.about)));
-    notes.extend(growth(contest));
-    notes.push(noise(contest));
-    notes.push(runs(contest));
-    notes.extend(contest.left_out.iter().map(|why| format!("Left out: {why}")));
-    if let Some(typical) = contest.typical(BASELINE).filter(|run| !run.answers().is_empty()) {
+    notes.extend(growth(comparison));
+    notes.push(noise(comparison));
+    notes.push(runs(comparison));
+    notes.extend(comparison.left_out.iter().map(|why| format!("Left out: {why}")));
+    if let Some(typical) = comparison.typical(BASELINE).filter(|run| !run.answers().is_empty()) {
         let answers =
             typical.answers().into_keys().collect::<Vec<_>>().join(", ").replace('_', " ");
         let whose =
-            if swept(contest, BASELINE).is_some() { "Runs of one value" } else { "All runs" };
+            if swept(comparison, BASELINE).is_some() { "Runs of one value" } else { "All runs" };
         notes.push(format!("{whose} found the same: {answers}."));
     }
     notes
 }
 
 /// Why the figures should not be relied upon, if they should not.
-pub(crate) fn caution(contest: &Contest) -> Option<String> {
-    let (disturbed, all) = contest.disturbed();
+pub(crate) fn caution(comparison: &Comparison) -> Option<String> {
+    let (disturbed, all) = comparison.disturbed();
     (disturbed * 2 > all).then(|| {
         format!(
             "Others used the machine during {disturbed} of {all} runs: what is said here holds for \
@@ -40,21 +40,22 @@ pub(crate) fn caution(contest: &Contest) -> Option<String> {
     })
 }
 
-fn growth(contest: &Contest) -> Vec<String> {
-    let setting = contest.shape.trim_start_matches("sweep ");
+fn growth(comparison: &Comparison) -> Vec<String> {
+    let setting = comparison.experiment.trim_start_matches("sweep ");
     let of = |(program, figure): (Option<&str>, &String)| {
-        let exponent = exponent(&contest.growth(program, figure)?);
+        let exponent = exponent(&comparison.growth(program, figure)?);
         let whose = program.map_or(String::new(), |peer| format!(" of {peer}"));
         Some(format!("{}{whose} grows as {setting} to the power of {exponent}.", words(figure)))
     };
-    let programs = contest.programs();
-    let all = programs.iter().flat_map(|one| contest.compare.iter().map(|figure| (*one, figure)));
+    let programs = comparison.programs();
+    let all =
+        programs.iter().flat_map(|one| comparison.compare.iter().map(|figure| (*one, figure)));
     all.filter_map(of).collect()
 }
 
-fn noise(contest: &Contest) -> String {
-    let noise = contest.noise(contest.figure());
-    let name = name(contest, BASELINE);
+fn noise(comparison: &Comparison) -> String {
+    let noise = comparison.noise(comparison.figure());
+    let name = name(comparison, BASELINE);
     match noise.is_finite() {
         true => format!(
             "Noise: {name} beside itself differs by up to {} (95 %); no smaller difference is \
@@ -65,8 +66,8 @@ fn noise(contest: &Contest) -> String {
     }
 }
 
-fn runs(contest: &Contest) -> String {
-    let (disturbed, all) = contest.disturbed();
+fn runs(comparison: &Comparison) -> String {
+    let (disturbed, all) = comparison.disturbed();
     let all = format::counted(all as u64, "run");
     let how = format!(
         "{all}, each in a process of its own; the order is drawn, then reversed (A B B A); ratios \
@@ -83,12 +84,12 @@ fn runs(contest: &Contest) -> String {
 }
 
 /// What others have published about the same thing: questions and answers.
-pub(crate) fn reference(contest: &Contest) -> Vec<(&'static str, String)> {
-    let Some(reference) = &contest.reference else { return vec![] };
+pub(crate) fn reference(comparison: &Comparison) -> Vec<(&'static str, String)> {
+    let Some(reference) = &comparison.reference else { return vec![] };
     vec![
         ("Published by", reference.who.clone()),
         ("They measured", reference.measured.clone()),
-        ("We measure", contest.about.clone()),
+        ("We measure", comparison.about.clone()),
         ("Why it differs", reference.differs.clone()),
     ]
 }

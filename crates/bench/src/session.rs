@@ -1,15 +1,15 @@
-//! A sitting: contests of several definitions on one machine, one after the other, and the document
-//! that holds them.
+//! A session: comparisons of several definitions on one machine, one after the other, and the
+//! document that holds them.
 
 use crate::arena::Ring;
-use crate::contest::{BASELINE, Rules, hold};
+use crate::comparison::{BASELINE, Rules, hold};
 use crate::definition::{Definition, Settings};
-use crate::findings::Contest;
+use crate::experiment::{Experiment, Variant, variants};
+use crate::findings::Comparison;
 use crate::kinds::{self, Kind};
 use crate::peers::{self, Ready};
 use crate::revisions::{self, Measurer};
 use crate::scratch::Scratch;
-use crate::shape::{Contestant, Shape, contestants};
 use anyhow::{Context, Result};
 use blockmill_pipeline::machine::{Disk, Machine};
 use blockmill_pipeline::record::{
@@ -21,14 +21,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The schema version that this program writes and reads.
-pub const SCHEMA: u32 = 1;
-/// What a [`Sitting`] is called in messages.
+/// The schema version that this program writes.
+pub const SCHEMA: u32 = 2;
+/// It also reads this one, in which some fields have other names.
+const FIRST_SCHEMA: u32 = 1;
+/// What a [`Session`] is called in messages.
 const NAME: &str = "record of a bench";
 
-/// Everything that was measured in one sitting.
+/// Everything that was measured in one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sitting {
+pub struct Session {
     /// Version of this layout; see [`SCHEMA`].
     pub schema: u32,
     /// The program that measured.
@@ -41,17 +43,18 @@ pub struct Sitting {
     pub took_s: f64,
     /// The machine.
     pub machine: Machine,
-    /// The contests, in the order of time.
-    pub contests: Vec<Contest>,
+    /// The comparisons, in the order of time.
+    #[serde(alias = "contests")]
+    pub comparisons: Vec<Comparison>,
     /// What was asked for and not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Contests that ended with an error, and with which: of these nothing else is known.
+    /// Comparisons that ended with an error, and with which: of these nothing else is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
 
-impl Sitting {
+impl Session {
     /// Writes the document to `path`, whole or not at all.
     ///
     /// # Errors
@@ -66,18 +69,23 @@ impl Sitting {
     /// # Errors
     /// When it cannot be read, is none, or has another schema.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        read_json(path, NAME, SCHEMA)
+        match read_json(path, NAME, SCHEMA) {
+            Err(RecordError::Schema { found: FIRST_SCHEMA, .. }) => {
+                read_json(path, NAME, FIRST_SCHEMA)
+            }
+            other => other,
+        }
     }
 }
 
 /// What to measure, and with what.
 #[derive(Debug)]
 pub struct Plan {
-    /// What, and in which shape.
-    pub contests: Vec<(Definition, Shape)>,
+    /// What, and in which experiment.
+    pub comparisons: Vec<(Definition, Experiment)>,
     /// What was asked for and cannot be measured, and why.
     pub left_out: Vec<String>,
-    /// When a contest ends; its budget is that of its definition unless `budget` says otherwise.
+    /// When a comparison ends; its budget is that of its definition unless `budget` says otherwise.
     pub rules: Rules,
     /// How long everything may take, preparations too. None begins when nothing is left.
     pub budget: Option<Duration>,
@@ -93,55 +101,55 @@ pub struct Plan {
     pub repository: PathBuf,
 }
 
-/// Holds all contests of `plan`. One in which a run fails or finds something else than the others
-/// is told in the record, and the rest goes on.
+/// Holds all comparisons of `plan`. One in which a run fails or finds something else than the
+/// others is told in the record, and the rest goes on.
 ///
 /// # Errors
 /// When a definition does not fit its kind.
-pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
+pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Session> {
     let start = Instant::now();
     let mut machine = Machine::detect();
     machine.disk = Disk::holding(plan.scratch.folder());
-    let mut sitting = Sitting {
+    let mut session = Session {
         schema: SCHEMA,
         program: blockmill_cli::program::this(),
         command: blockmill_cli::program::command_line(),
         started_unix: unix_time(),
         machine,
         left_out: plan.left_out.clone(),
-        ..Sitting::default()
+        ..Session::default()
     };
     let mut workshop = Workshop::default();
     let mut purse = Purse::of(plan, start);
     let mut untimely = BTreeMap::<&str, Vec<String>>::new();
-    for (definition, shape) in &plan.contests {
+    for (definition, experiment) in &plan.comparisons {
         let kind = kinds::by_name(&definition.measures)?;
         let cases = cases(definition, kind)?;
-        let own_s = definition.seconds(shape) / cases.len().max(1) as f64;
+        let own_s = definition.seconds(experiment) / cases.len().max(1) as f64;
         for (at, (case, settings)) in cases.iter().enumerate() {
             let Some(budget) = purse.take(own_s) else {
                 let some = if at > 0 { "the rest of " } else { "" };
-                untimely.entry(&definition.name).or_default().push(format!("{some}{shape}"));
+                untimely.entry(&definition.name).or_default().push(format!("{some}{experiment}"));
                 break;
             };
-            let one = One { plan, definition, kind, shape, case, settings, budget };
+            let one = One { plan, definition, kind, experiment, case, settings, budget };
             match one.hold(&mut workshop, tell) {
-                Ok(contest) => sitting.contests.push(contest),
+                Ok(comparison) => session.comparisons.push(comparison),
                 Err(error) => {
-                    let error = format!("{}, {shape}: {error:#}", definition.name);
+                    let error = format!("{}, {experiment}: {error:#}", definition.name);
                     tell(&format!("error: {error}"));
-                    sitting.failed.push(error);
+                    session.failed.push(error);
                 }
             }
         }
     }
-    for (name, shapes) in untimely {
-        let why = format!("{name}: no time was left for {}", shapes.join(", "));
+    for (name, experiments) in untimely {
+        let why = format!("{name}: no time was left for {}", experiments.join(", "));
         tell(&why);
-        sitting.left_out.push(why);
+        session.left_out.push(why);
     }
-    sitting.took_s = start.elapsed().as_secs_f64();
-    Ok(sitting)
+    session.took_s = start.elapsed().as_secs_f64();
+    Ok(session)
 }
 
 /// The cases of a definition that its kind has.
@@ -155,24 +163,25 @@ fn cases(definition: &Definition, kind: &'static dyn Kind) -> Result<Vec<(String
     Ok(cases)
 }
 
-/// The time that is left for contests.
+/// The time that is left for comparisons.
 struct Purse {
     start: Instant,
     all: Option<Duration>,
     in_turn: bool,
-    /// What the contests that are still to come would take by their definitions, in seconds.
+    /// What the comparisons that are still to come would take by their definitions, in seconds.
     to_come_s: f64,
 }
 
 impl Purse {
     fn of(plan: &Plan, start: Instant) -> Self {
-        let own = |(definition, shape): &(Definition, Shape)| definition.seconds(shape);
-        let to_come_s = plan.contests.iter().map(own).sum();
+        let own =
+            |(definition, experiment): &(Definition, Experiment)| definition.seconds(experiment);
+        let to_come_s = plan.comparisons.iter().map(own).sum();
         Self { start, all: plan.budget, in_turn: plan.in_turn, to_come_s }
     }
 
-    /// The budget of the next contest, which takes `own_s` seconds by its definition; none when no
-    /// time is left, or, where time is not shared, too little.
+    /// The budget of the next comparison, which takes `own_s` seconds by its definition; none when
+    /// no time is left, or, where time is not shared, too little.
     fn take(&mut self, own_s: f64) -> Option<Duration> {
         let share = (own_s / self.to_come_s.max(own_s)).min(1.0);
         self.to_come_s -= own_s;
@@ -199,7 +208,7 @@ impl Workshop {
     fn peers(
         &mut self,
         engines: &Path,
-        all: &mut Vec<Contestant>,
+        all: &mut Vec<Variant>,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>> {
         let mut left_out = vec![];
@@ -222,12 +231,7 @@ impl Workshop {
         Ok(left_out)
     }
 
-    fn programs(
-        &mut self,
-        plan: &Plan,
-        all: &[Contestant],
-        tell: &mut dyn FnMut(&str),
-    ) -> Result<()> {
+    fn programs(&mut self, plan: &Plan, all: &[Variant], tell: &mut dyn FnMut(&str)) -> Result<()> {
         self.programs.entry(None).or_insert_with(|| Measurer::of_today(plan.program.clone()));
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
             if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
@@ -240,52 +244,52 @@ impl Workshop {
     }
 }
 
-/// One case in one shape.
+/// One case in one experiment.
 struct One<'a> {
     plan: &'a Plan,
     definition: &'a Definition,
     kind: &'static dyn Kind,
-    shape: &'a Shape,
+    experiment: &'a Experiment,
     case: &'a str,
     settings: &'a Settings,
     budget: Duration,
 }
 
 impl One<'_> {
-    fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Contest> {
+    fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Comparison> {
         let Self { plan, definition, kind, .. } = *self;
         let options = kind.options(self.settings)?;
-        let mut all = contestants(definition, self.shape, &options)?;
+        let mut all = variants(definition, self.experiment, &options)?;
         let engines = plan.benchmarks.join("engines.toml");
         let left_out = workshop.peers(&engines, &mut all, tell)?;
         workshop.programs(plan, &all, tell)?;
-        let mut contest = Contest {
+        let mut comparison = Comparison {
             definition: definition.name.clone(),
             title: definition.title.clone(),
             about: definition.about(),
-            shape: self.shape.to_string(),
+            experiment: self.experiment.to_string(),
             case: self.case.to_owned(),
             settings: self.settings.clone(),
             compare: definition.compare.clone(),
-            contestants: all,
+            variants: all,
             runs: vec![],
             left_out,
-            command: command(definition, self.shape),
+            command: command(definition, self.experiment),
             reference: definition.reference(),
         };
-        tell(&format!("{}:", contest.name()));
+        tell(&format!("{}:", comparison.name()));
         let data = plan.scratch.folder().join("data");
         let mut settings = vec![];
-        for one in &contest.contestants {
+        for one in &comparison.variants {
             let mut own = self.settings.clone();
             own.extend(one.settings.clone());
             kind.prepare(&mut own, &data, tell)?;
             settings.push(own);
         }
-        let labels: Vec<String> = contest.contestants.iter().map(|one| one.label.clone()).collect();
+        let labels: Vec<String> = comparison.variants.iter().map(|one| one.label.clone()).collect();
         let mut ring = Ring {
             kind,
-            contestants: &contest.contestants,
+            variants: &comparison.variants,
             settings,
             steps: definition.steps.clone().into_iter().next(),
             programs: workshop.programs.clone(),
@@ -295,28 +299,28 @@ impl One<'_> {
             tell,
         };
         let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
-        let may_leave = !matches!(self.shape, Shape::Ladder);
+        let may_leave = !matches!(self.experiment, Experiment::Ladder);
         let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
-        let works = works(&contest.contestants, self.shape);
+        let works = works(&comparison.variants, self.experiment);
         let same = works.iter().all(|work| *work == BASELINE);
         let answer = if same { definition.answer.clone() } else { Settings::new() };
-        contest.runs = hold(&labels, definition.figure(), &answer, &works, &rules, &mut ring)?;
-        contest.thin_out();
+        comparison.runs = hold(&labels, definition.figure(), &answer, &works, &rules, &mut ring)?;
+        comparison.thin_out();
         let scratch = plan.scratch.folder().display().to_string();
-        contest.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
-        Ok(contest)
+        comparison.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
+        Ok(comparison)
     }
 }
 
-/// Whose answers each contestant must find: of a sweep, those of ours of the same value.
-fn works(all: &[Contestant], shape: &Shape) -> Vec<usize> {
-    let of_sweep = |(at, one): (usize, &Contestant)| match one {
-        Contestant { peer: Some(_), against, .. } => *against,
-        Contestant { settings, .. } if settings.is_empty() => BASELINE,
+/// Whose answers each variant must find: of a sweep, those of ours of the same value.
+fn works(all: &[Variant], experiment: &Experiment) -> Vec<usize> {
+    let of_sweep = |(at, one): (usize, &Variant)| match one {
+        Variant { peer: Some(_), against, .. } => *against,
+        Variant { settings, .. } if settings.is_empty() => BASELINE,
         _ => at,
     };
-    match shape {
-        Shape::Sweep { .. } => all.iter().enumerate().map(of_sweep).collect(),
+    match experiment {
+        Experiment::Sweep { .. } => all.iter().enumerate().map(of_sweep).collect(),
         _ => vec![BASELINE; all.len()],
     }
 }
@@ -333,10 +337,10 @@ fn move_to(record: &mut RunRecord, from: &str, to: &str) {
     files.for_each(|file| *file = file.to_string_lossy().replace(from, to).into());
 }
 
-/// The command line that holds a contest again.
-fn command(definition: &Definition, shape: &Shape) -> Vec<String> {
+/// The command line that holds a comparison again.
+fn command(definition: &Definition, experiment: &Experiment) -> Vec<String> {
     let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
-    words.extend(shape.flags());
+    words.extend(experiment.flags());
     let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
     words.extend(definition.assignments.iter().flat_map(set));
     words
@@ -372,7 +376,7 @@ mod tests {
 
     #[test]
     fn time_is_shared_or_given_in_turn() {
-        // of contests that would take 100 and 300 s; `passed` have passed already
+        // of comparisons that would take 100 and 300 s; `passed` have passed already
         let budgets = |all: Option<u64>, in_turn, passed| {
             let start = Instant::now().checked_sub(Duration::from_secs(passed)).unwrap();
             let all = all.map(Duration::from_secs);

@@ -1,7 +1,7 @@
-//! Who takes part: a definition and a shape give the contestants of each case, and who is compared
-//! with whom.
+//! Who takes part: a definition and an experiment give the variants of each case, and who is
+//! compared with whom.
 
-use crate::contest::{AGAIN, BASELINE};
+use crate::comparison::{AGAIN, BASELINE};
 use crate::definition::{Definition, Settings};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ pub const THIS: &str = ".";
 
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum Experiment {
     /// The default with itself: how long it takes, and the noise of the machine.
     Alone,
-    /// Each rung of the ladder with the one before.
+    /// Each step of the ladder with the one before.
     Ladder,
     /// The default with each option turned back, and the plainest setting with each turned on.
     Ablation,
@@ -36,7 +36,7 @@ pub enum Shape {
     Revisions(Vec<String>),
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for Experiment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("alone"),
@@ -49,10 +49,10 @@ impl fmt::Display for Shape {
     }
 }
 
-impl Shape {
-    /// Every shape of a definition, the one that tells the most first.
+impl Experiment {
+    /// Every experiment of a definition, the one that tells the most first.
     pub fn all_of(definition: &Definition) -> Vec<Self> {
-        let has = |is_there: bool, shape: Self| is_there.then_some(shape);
+        let has = |is_there: bool, experiment: Self| is_there.then_some(experiment);
         let mut all = vec![];
         all.extend(has(!definition.peers.is_empty(), Self::Peers));
         all.extend(has(!definition.ladder.is_empty(), Self::Ladder));
@@ -94,7 +94,7 @@ pub struct OptionValues {
 
 /// One of those that run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Contestant {
+pub struct Variant {
     /// What it is called.
     pub label: String,
     /// What it does or imitates, in one sentence, where the definition says so.
@@ -112,11 +112,11 @@ pub struct Contestant {
     /// The revision of us that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// The place of the contestant that it is compared with.
+    /// The place of the variant that it is compared with.
     pub against: usize,
 }
 
-impl Contestant {
+impl Variant {
     /// Ourselves, compared with the baseline.
     fn ours(label: impl Into<String>, with: Vec<String>) -> Self {
         Self { label: label.into(), with, against: BASELINE, ..Self::default() }
@@ -127,50 +127,49 @@ impl Contestant {
     }
 }
 
-/// The contestants of a case of `definition`, the baseline first and again; `options` are those of
+/// The variants of a case of `definition`, the baseline first and again; `options` are those of
 /// its kind.
 ///
 /// # Errors
-/// When the definition has no such shape, or names an option or a value that the kind does not
+/// When the definition has no such experiment, or names an option or a value that the kind does not
 /// have.
-pub fn contestants(
+pub fn variants(
     definition: &Definition,
-    shape: &Shape,
+    experiment: &Experiment,
     options: &[OptionValues],
-) -> Result<Vec<Contestant>> {
-    let mut all = vec![Contestant::ours(OURS, vec![]), Contestant::ours("again", vec![])];
+) -> Result<Vec<Variant>> {
+    let mut all = vec![Variant::ours(OURS, vec![]), Variant::ours("again", vec![])];
     let name = &definition.name;
-    match shape {
-        Shape::Alone => {}
-        Shape::Ladder => {
+    match experiment {
+        Experiment::Alone => {}
+        Experiment::Ladder => {
             ensure!(!definition.ladder.is_empty(), "{name} has no ladder");
             ladder(definition, options, &mut all)?;
         }
-        Shape::Ablation => {
+        Experiment::Ablation => {
             ensure!(!definition.ablation.is_empty(), "{name} has no ablation");
             ablation(definition, options, &mut all)?;
         }
-        Shape::Sweep { setting, peers } => {
+        Experiment::Sweep { setting, peers } => {
             let cores = available_parallelism().map_or(1, usize::from);
             sweep(definition, setting, cores, &mut all)?;
             if *peers {
                 beside(definition, &mut all)?;
             }
         }
-        Shape::Peers => beside(definition, &mut all)?,
-        Shape::Revisions(revisions) => {
+        Experiment::Peers => beside(definition, &mut all)?,
+        Experiment::Revisions(revisions) => {
             for (at, revision) in revisions.iter().enumerate() {
                 let is_this = revision == THIS;
                 let label = if is_this { "this program" } else { revision };
                 let built = (!is_this).then(|| revision.clone());
-                let contestant = Contestant { revision: built, ..Contestant::ours(label, vec![]) };
+                let variant = Variant { revision: built, ..Variant::ours(label, vec![]) };
                 // the first revision is the baseline
                 if at == 0 {
-                    let again =
-                        Contestant { label: format!("{label} again"), ..contestant.clone() };
-                    all = vec![contestant, again];
+                    let again = Variant { label: format!("{label} again"), ..variant.clone() };
+                    all = vec![variant, again];
                 } else {
-                    all.push(contestant);
+                    all.push(variant);
                 }
             }
         }
@@ -208,20 +207,16 @@ fn changed(with: &[String], changes: &[String], options: &[OptionValues]) -> Res
     Ok(with)
 }
 
-/// The rungs, each against the one before, then the default against the last.
-fn ladder(
-    definition: &Definition,
-    options: &[OptionValues],
-    all: &mut Vec<Contestant>,
-) -> Result<()> {
+/// The steps, each against the one before, then the default against the last.
+fn ladder(definition: &Definition, options: &[OptionValues], all: &mut Vec<Variant>) -> Result<()> {
     let from_default = definition.ladder_from_default;
     let mut with = if from_default { vec![] } else { plainest(options) };
-    for (at, rung) in definition.ladder.iter().enumerate() {
-        with = changed(&with, &rung.with, options)?;
+    for (at, step) in definition.ladder.iter().enumerate() {
+        with = changed(&with, &step.with, options)?;
         let before = if at == 0 { all.len() } else { all.len() - 1 };
-        let about = rung.about.clone();
-        let step = Contestant { about, ..Contestant::ours(&rung.name, with.clone()) };
-        all.push(step.against(before));
+        let about = step.about.clone();
+        let variant = Variant { about, ..Variant::ours(&step.name, with.clone()) };
+        all.push(variant.against(before));
     }
     Ok(())
 }
@@ -231,7 +226,7 @@ fn ladder(
 fn ablation(
     definition: &Definition,
     options: &[OptionValues],
-    all: &mut Vec<Contestant>,
+    all: &mut Vec<Variant>,
 ) -> Result<()> {
     let mut turned = vec![];
     for name in &definition.ablation {
@@ -241,18 +236,18 @@ fn ablation(
     }
     for option in &turned {
         let others = option.values.iter().filter_map(|value| setting(option, value));
-        all.extend(others.map(|other| Contestant::ours(&other, vec![other.clone()])));
+        all.extend(others.map(|other| Variant::ours(&other, vec![other.clone()])));
     }
     let mut with = vec![];
     for option in &turned {
         with.extend(option.values.first().and_then(|value| setting(option, value)));
     }
     let place = all.len();
-    all.push(Contestant::ours("all turned back", with.clone()));
+    all.push(Variant::ours("all turned back", with.clone()));
     for option in turned.iter().filter(|option| option.values.first() != Some(&option.default)) {
         let on = format!("{}={}", option.name, option.default);
         let with = changed(&with, std::slice::from_ref(&on), options)?;
-        all.push(Contestant::ours(format!("only {on}"), with).against(place));
+        all.push(Variant::ours(format!("only {on}"), with).against(place));
     }
     Ok(())
 }
@@ -263,7 +258,7 @@ fn sweep(
     definition: &Definition,
     setting: &str,
     cores: usize,
-    all: &mut Vec<Contestant>,
+    all: &mut Vec<Variant>,
 ) -> Result<()> {
     let Some(values) = definition.sweep.get(setting) else {
         let names: Vec<&str> = definition.sweep.keys().map(String::as_str).collect();
@@ -275,20 +270,20 @@ fn sweep(
     for value in values.iter().filter(|value| own != Some(value) && !too_many(value)) {
         let settings = Settings::from([(setting.to_owned(), value.clone())]);
         let label = format!("{setting} {value}");
-        all.push(Contestant { settings, ..Contestant::ours(label, vec![]) });
+        all.push(Variant { settings, ..Variant::ours(label, vec![]) });
     }
     Ok(())
 }
 
 /// Behind ours each peer, beside each of ours, with the same settings.
-fn beside(definition: &Definition, all: &mut Vec<Contestant>) -> Result<()> {
+fn beside(definition: &Definition, all: &mut Vec<Variant>) -> Result<()> {
     ensure!(!definition.peers.is_empty(), "{} has no peers", definition.name);
     let ours = all.clone();
     for peer in &definition.peers {
         for (at, one) in ours.iter().enumerate().filter(|(at, _)| *at != AGAIN) {
             let label = if at == BASELINE { peer } else { &format!("{peer}, {}", one.label) };
             let (peer, settings) = (Some(peer.clone()), one.settings.clone());
-            all.push(Contestant { peer, settings, ..Contestant::ours(label, vec![]).against(at) });
+            all.push(Variant { peer, settings, ..Variant::ours(label, vec![]).against(at) });
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! The operations of a contest that has many: each with its time, its gas, and beside every peer,
-//! what is slowest for its gas first.
+//! The operations of a comparison that has many: each with its time, its gas, and beside every
+//! peer, what is slowest for its gas first.
 
 use super::name;
-use crate::contest::{AGAIN, BASELINE};
-use crate::findings::Contest;
-use crate::report::comparison::Comparison;
+use crate::comparison::{AGAIN, BASELINE};
+use crate::findings::Comparison;
 use crate::report::fact::{Unit, words};
+use crate::report::gain::Gain;
 use blockmill_pipeline::record::MGAS_PER_S;
 use blockmill_report::format::{self, NONE, percent_of_noise};
 use blockmill_report::table::{Cell, Table};
@@ -36,17 +36,17 @@ impl Operation {
 }
 
 /// Those that the baseline tells, the slowest for its gas first; last those that take too little
-/// time to be told. None of most contests.
-pub(crate) fn operations(contest: &Contest) -> Vec<Operation> {
-    // steps of other contests may have a speed of their own, too
-    let is_of_operations = contest.compare.first().is_some_and(|fact| fact == MGAS_PER_S);
-    let Some(typical) = contest.typical(BASELINE).filter(|_| is_of_operations) else {
+/// time to be told. None of most comparisons.
+pub(crate) fn operations(comparison: &Comparison) -> Vec<Operation> {
+    // steps of other comparisons may have a speed of their own, too
+    let is_of_operations = comparison.compare.first().is_some_and(|fact| fact == MGAS_PER_S);
+    let Some(typical) = comparison.typical(BASELINE).filter(|_| is_of_operations) else {
         return vec![];
     };
     let told = typical.facts.iter().filter_map(|(fact, _)| fact.rsplit_once('.'));
     let told = told.filter(|(_, fact)| *fact == MGAS_PER_S).map(|(name, _)| name.to_owned());
     let of = |name: String| {
-        let mgas = contest.median(BASELINE, &format!("{name}.{MGAS_PER_S}"));
+        let mgas = comparison.median(BASELINE, &format!("{name}.{MGAS_PER_S}"));
         Operation { name, mgas: mgas.unwrap_or(f64::INFINITY) }
     };
     let mut all: Vec<Operation> = told.map(of).collect();
@@ -55,13 +55,13 @@ pub(crate) fn operations(contest: &Contest) -> Vec<Operation> {
 }
 
 /// Their table.
-pub(crate) fn operation_table(contest: &Contest) -> Option<Table> {
-    let all = operations(contest);
+pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
+    let all = operations(comparison);
     let together = all.first()?.name.contains(BEHIND);
     let shown = &all[..all.len().min(if together { MOST_TOGETHER } else { MOST })];
     let further: &[&str] =
         if together { &[] } else { &["time_ns", "worst_ns", "gas", "program_mgas_per_s"] };
-    let peers: Vec<usize> = (AGAIN + 1..contest.contestants.len()).collect();
+    let peers: Vec<usize> = (AGAIN + 1..comparison.variants.len()).collect();
     let mut table = Table::new(&["operation", &words(MGAS_PER_S)]);
     table.heads.extend(further.iter().map(|fact| match *fact {
         "worst_ns" => "slowest".to_owned(),
@@ -69,17 +69,17 @@ pub(crate) fn operation_table(contest: &Contest) -> Option<Table> {
         fact => words(fact),
     }));
     for peer in &peers {
-        table.heads.extend([name(contest, *peer), "we are".to_owned()]);
+        table.heads.extend([name(comparison, *peer), "we are".to_owned()]);
     }
     for operation in shown {
         let speed = operation.fact(MGAS_PER_S);
-        let mut row = vec![Cell::from(operation.name.as_str()), of(contest, BASELINE, &speed)];
-        let noise = contest.noise(&speed);
+        let mut row = vec![Cell::from(operation.name.as_str()), of(comparison, BASELINE, &speed)];
+        let noise = comparison.noise(&speed);
         row[1].small = noise.is_finite().then(|| format!("± {}", percent_of_noise(noise)));
-        row.extend(further.iter().map(|fact| of(contest, BASELINE, &operation.fact(fact))));
+        row.extend(further.iter().map(|fact| of(comparison, BASELINE, &operation.fact(fact))));
         for peer in &peers {
-            row.push(of(contest, *peer, &speed));
-            let found = Comparison::of(contest, BASELINE, *peer, &speed);
+            row.push(of(comparison, *peer, &speed));
+            let found = Gain::of(comparison, BASELINE, *peer, &speed);
             row.push(found.map_or(NONE.into(), |found| {
                 let cell = Cell::from(found.words()).sorted(found.gain);
                 Cell { small: found.interval(), ..cell }
@@ -94,16 +94,16 @@ pub(crate) fn operation_table(contest: &Contest) -> Option<Table> {
     Some(table)
 }
 
-/// A contestant's fact, of times the slowest one; none where it takes too little time to be told.
-fn of(contest: &Contest, at: usize, fact: &str) -> Cell {
+/// A variant's fact, of times the slowest one; none where it takes too little time to be told.
+fn of(comparison: &Comparison, at: usize, fact: &str) -> Cell {
     let show = |value: f64| match Unit::of(fact) {
         Unit::PerSecond => format::rate(value),
         unit => unit.show(value),
     };
     let value = match fact.ends_with(".worst_ns") {
-        false => contest.median(at, fact),
+        false => comparison.median(at, fact),
         true => {
-            let all = contest.records(at).into_iter().map(|record| record.facts.of(fact));
+            let all = comparison.records(at).into_iter().map(|record| record.facts.of(fact));
             all.reduce(f64::max).filter(|worst| *worst > 0.0)
         }
     };

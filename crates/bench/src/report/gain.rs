@@ -1,12 +1,12 @@
 //! What a finding says in words: who is better, how many times, and how sure that is.
 
-use crate::findings::{Contest, Verdict};
+use crate::findings::{Comparison, Verdict};
 use crate::report::fact::{Unit, is_speed, words};
 use blockmill_report::format::{percent_of_noise, times};
 
-/// A fact of two contestants, turned so that more than 1 is better.
+/// A fact of two variants, turned so that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Comparison {
+pub(crate) struct Gain {
     /// How many times better the first one is.
     pub gain: f64,
     /// The interval of 95 % begins here.
@@ -23,7 +23,7 @@ pub(crate) struct Comparison {
     is_speed: bool,
 }
 
-/// What may be said of a comparison.
+/// What may be said of a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Better,
@@ -32,10 +32,10 @@ pub(crate) enum Outcome {
     Unknown,
 }
 
-impl Comparison {
-    /// Contestant `one` beside the `other`; none when one of them does not tell the fact.
-    pub fn of(contest: &Contest, one: usize, other: usize, figure: &str) -> Option<Self> {
-        let finding = contest.finding(one, other, figure)?;
+impl Gain {
+    /// Variant `one` beside the `other`; none when one of them does not tell the fact.
+    pub fn of(comparison: &Comparison, one: usize, other: usize, figure: &str) -> Option<Self> {
+        let finding = comparison.finding(one, other, figure)?;
         let (more, estimate) = (Unit::of(figure).more_is_better(), finding.estimate);
         let (gain, low, high) = match more {
             true => (estimate.ratio, estimate.low, estimate.high),
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn says_the_same_from_both_sides() {
-        let contest = sample::contest("revisions", &[("old", 1.0), ("new", 0.8)]);
-        let of = |one, other| Comparison::of(&contest, one, other, "wall_s").unwrap();
+        let comparison = sample::comparison("revisions", &[("old", 1.0), ("new", 0.8)]);
+        let of = |one, other| Gain::of(&comparison, one, other, "wall_s").unwrap();
         let (better, worse) = (of(2, 0), of(0, 2));
         assert_eq!(
             (better.words(), worse.words()),
@@ -136,20 +136,20 @@ mod tests {
         assert_eq!(better.interval(), worse.interval());
         assert_eq!(better.sentence("new", "old", "wall_s"), "new is 1.25 times as fast as old");
         assert_eq!(worse.sentence("old", "new", "wall_s"), "old takes 1.25 times as long as new");
-        let memory = Comparison::of(&contest, 2, 0, "peak_rss_bytes").unwrap();
+        let memory = Gain::of(&comparison, 2, 0, "peak_rss_bytes").unwrap();
         let expected = "new has 1.25 times less peak memory than old";
         assert_eq!(memory.sentence("new", "old", "peak_rss_bytes"), expected);
     }
 
     #[test]
     fn noise_is_no_difference_and_few_pairs_are_none() {
-        let mut contest = sample::contest("revisions", &[("old", 1.0), ("new", 1.0005)]);
-        let found = Comparison::of(&contest, 2, 0, "wall_s").unwrap();
+        let mut comparison = sample::comparison("revisions", &[("old", 1.0), ("new", 1.0005)]);
+        let found = Gain::of(&comparison, 2, 0, "wall_s").unwrap();
         assert_eq!(found.outcome, Outcome::Same);
         let text = found.sentence("new", "old", "wall_s");
         assert!(text.starts_with("new and old do not differ beyond the noise of "), "{text}");
-        contest.runs.retain(|run| run.block <= 1);
-        let found = Comparison::of(&contest, 2, 0, "wall_s").unwrap();
+        comparison.runs.retain(|run| run.block <= 1);
+        let found = Gain::of(&comparison, 2, 0, "wall_s").unwrap();
         assert_eq!((found.verdict(), found.interval()), ("too few pairs", None));
         assert_eq!(found.sure(), "2 pairs: no interval");
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Headers whose import takes no time, with an answer and a slower contestant.
+/// Headers whose import takes no time, with an answer and a slower variant.
 const PLANTED: &str = r#"
 title = "Planted"
 about = "A run that a busy loop makes five times as long, as much as any load would hide."
@@ -54,10 +54,10 @@ fn a_definition_of_ones_own_is_listed_and_measured_and_a_slower_run_is_found() {
     assert!(listed.contains("headers") && listed.contains("ladder, ablation"), "{listed}");
 
     let words = "planted --sweep slow-down --pairs 12";
-    let sitting = succeed_json(&mut bench(words, &scratch, &folder));
-    let contest = &sitting["contests"][0];
-    assert_eq!(contest["shape"], "sweep slow-down");
-    let slow = contest["contestants"].as_array().expect("contestants").iter();
+    let session = succeed_json(&mut bench(words, &scratch, &folder));
+    let comparison = &session["comparisons"][0];
+    assert_eq!(comparison["experiment"], "sweep slow-down");
+    let slow = comparison["variants"].as_array().expect("variants").iter();
     let slow = slow.map(|one| one["label"].as_str().expect("a label")).collect::<Vec<_>>();
     assert_eq!(slow, ["blockmill", "again", "slow-down 4"]);
     let table = fs::read_to_string(scratch.path("out").join("table.md")).expect("a table");
@@ -103,8 +103,8 @@ fn a_definition_that_is_wrong_is_refused_by_its_name() {
 fn a_store_goes_through_its_operations_in_one_folder() {
     let scratch = Scratch::new("bench-store");
     let words = "store --set keys=20000 --pairs 1";
-    let sitting = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
-    let record = &sitting["contests"][0]["runs"][0]["record"];
+    let session = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
+    let record = &session["comparisons"][0]["runs"][0]["record"];
     for op in ["fill", "get", "get-absent", "get-many", "scan", "update"] {
         assert!(record["facts"][format!("{op}.time_ns")].as_f64() > Some(0.0), "{op}: {record}");
         let digest = record["answer"][format!("{op}.digest")].as_str();
@@ -116,8 +116,8 @@ fn a_store_goes_through_its_operations_in_one_folder() {
 fn a_state_that_is_loaded_goes_through_its_blocks_and_nobody_warms_up() {
     let scratch = Scratch::new("bench-store-share");
     let words = "store-pages-share --set keys=20000 --set blocks=20 --pairs 1";
-    let sitting = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
-    let runs = sitting["contests"][0]["runs"].as_array().expect("runs");
+    let session = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
+    let runs = session["comparisons"][0]["runs"].as_array().expect("runs");
     assert!(runs.iter().all(|run| run["block"] == 1), "{runs:?}");
     let facts = &runs[0]["record"]["facts"];
     assert_eq!(facts["load.operations"], 20_000);
@@ -132,20 +132,20 @@ fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     let scratch = Scratch::new("bench-report");
     let out = scratch.path("out");
     let words = "rlp --pairs 1 --set case=header --set op=hash --set samples=1 --set min-ms=0";
-    let sitting = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
+    let session = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
     let again = scratch.path("again");
     succeed(crate::bench("report").arg(out.join("bench.json")).arg("--out").arg(&again));
     for name in ["table.md", "index.html"] {
         let read = |folder: &Path| fs::read_to_string(folder.join(name)).expect(name);
         assert_eq!(read(&out), read(&again), "{name}");
     }
-    let mut other: Value = sitting;
+    let mut other: Value = session;
     other["schema"] = 9.into();
     let path = scratch.path("other.json");
     fs::write(&path, other.to_string()).expect("a file");
     let ended = run(crate::bench("report").arg(&path).arg("--out").arg(scratch.path("never")));
     assert_ne!(ended.code, Some(0));
-    assert!(ended.stderr.contains("schema 9; this program reads schema 1"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("schema 9; this program reads schema 2"), "{}", ended.stderr);
 }
 
 /// Names of what lies in a folder, without the mark that says whose it is.

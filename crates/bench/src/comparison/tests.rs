@@ -1,4 +1,4 @@
-//! Contests of simulated runs: their times are those of real ones, drawn again.
+//! Comparisons of simulated runs: their times are those of real ones, drawn again.
 
 use super::*;
 use anyhow::bail;
@@ -13,7 +13,7 @@ fn recorded() -> Vec<f64> {
     RECORDED.lines().filter(|line| !line.starts_with('#')).map(|l| l.parse().unwrap()).collect()
 }
 
-/// Draws run times; contestants have factors.
+/// Draws run times; variants have factors.
 struct Simulated {
     times: Vec<f64>,
     chance: fastrand::Rng,
@@ -60,16 +60,16 @@ impl Arena for Simulated {
         Duration::from_secs_f64(self.clock)
     }
 
-    fn run(&mut self, contestant: usize) -> Result<RunRecord> {
-        let mut record = RunRecord::new(Program::default(), self.labels[contestant].clone());
+    fn run(&mut self, variant: usize) -> Result<RunRecord> {
+        let mut record = RunRecord::new(Program::default(), self.labels[variant].clone());
         let drawn = self.times[self.chance.usize(..self.times.len())];
         let disturbed = (self.disturbed)(self.runs);
-        let factor = self.factors[contestant] * self.drift.powi(self.runs as i32);
+        let factor = self.factors[variant] * self.drift.powi(self.runs as i32);
         let wall_s = drawn * factor * if disturbed { 3.0 } else { 1.0 };
         record.took(wall_s);
         let others_s = if disturbed { 0.4 * wall_s } else { 0.0 };
         record.load = Some(Load { others_s, available_s: 2.0 * wall_s });
-        record.result.tip_hash = (self.answer)(contestant, self.runs).to_owned();
+        record.result.tip_hash = (self.answer)(variant, self.runs).to_owned();
         self.runs += 1;
         self.clock += wall_s;
         Ok(record)
@@ -91,7 +91,7 @@ fn noise(runs: &[Run]) -> f64 {
 }
 
 #[test]
-fn the_same_program_twice_is_no_difference_in_95_of_100_contests() {
+fn the_same_program_twice_is_no_difference_in_95_of_100_comparisons() {
     let mut differences = 0;
     for seed in 0..100 {
         let mut arena = Simulated::new(seed, &[1.0, 1.0, 1.0]);
@@ -100,7 +100,7 @@ fn the_same_program_twice_is_no_difference_in_95_of_100_contests() {
         assert_eq!(estimate.pairs, 30);
         differences += usize::from(estimate.differs(noise(&runs)));
     }
-    assert!(differences <= 5, "{differences} of 100 contests found one");
+    assert!(differences <= 5, "{differences} of 100 comparisons found one");
 }
 
 #[test]
@@ -158,15 +158,15 @@ fn who_is_known_well_enough_runs_no_more() {
     arena.times = recorded()[..2].to_vec();
     let rules = Rules { budget: Duration::from_secs(1 << 20), ..Rules::default() };
     let runs = arena.hold(&rules).unwrap();
-    for contestant in 1..4 {
-        let estimate = Pairs::of(&runs, contestant, BASELINE, WALL_S).estimate().unwrap();
+    for variant in 1..4 {
+        let estimate = Pairs::of(&runs, variant, BASELINE, WALL_S).estimate().unwrap();
         assert!(
             estimate.half_width() <= 0.02 || estimate.pairs >= rules.most_pairs,
             "{estimate:?}"
         );
     }
     let blocks = runs.iter().map(|run| run.block).max().unwrap() as usize;
-    let of = |contestant| runs.iter().filter(|run| run.contestant == contestant).count();
+    let of = |variant| runs.iter().filter(|run| run.variant == variant).count();
     assert_eq!(of(BASELINE), 2 * blocks + 1, "and one to warm up");
     assert_eq!(of(AGAIN), 2 * blocks);
 }
@@ -181,7 +181,7 @@ fn nobody_warms_up_where_the_rules_say_so() {
 }
 
 #[test]
-fn a_contest_ends_with_its_budget_and_after_a_block_at_least() {
+fn a_comparison_ends_with_its_budget_and_after_a_block_at_least() {
     let mut arena = Simulated::new(8, &[1.0, 1.0, 1.0]);
     arena.times = vec![1.0];
     let rules = Rules { precision: -1.0, ..Rules::default() };
@@ -221,9 +221,9 @@ fn the_slowest_leave_where_there_is_no_time_for_all() {
 }
 
 #[test]
-fn a_wrong_answer_fails_the_contest() {
+fn a_wrong_answer_fails_the_comparison() {
     let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0]);
-    arena.answer = |contestant, run| if contestant == 2 && run > 4 { "0x02" } else { "0x01" };
+    arena.answer = |variant, run| if variant == 2 && run > 4 { "0x02" } else { "0x01" };
     let error = arena.hold(&pairs(6)).unwrap_err().to_string();
     assert_eq!(error, "variant 2: expected tip_hash 0x01, found 0x02");
 
@@ -237,7 +237,7 @@ fn a_wrong_answer_fails_the_contest() {
 #[test]
 fn those_of_one_work_must_find_the_same() {
     let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0, 9.0]);
-    arena.answer = |contestant, _| if contestant >= 2 { "0x02" } else { "0x01" };
+    arena.answer = |variant, _| if variant >= 2 { "0x02" } else { "0x01" };
     let (labels, none) = (arena.labels.clone(), Settings::new());
     let mut held = |works: &[usize]| hold(&labels, WALL_S, &none, works, &pairs(6), &mut arena);
     assert!(held(&[0, 0, 2, 2]).is_ok());
@@ -245,18 +245,18 @@ fn those_of_one_work_must_find_the_same() {
 }
 
 #[test]
-fn a_run_that_fails_ends_the_contest() {
+fn a_run_that_fails_ends_the_comparison() {
     struct Broken;
     impl Arena for Broken {
         fn elapsed(&self) -> Duration {
             Duration::ZERO
         }
-        fn run(&mut self, contestant: usize) -> Result<RunRecord> {
-            bail!("contestant {contestant} has no disk")
+        fn run(&mut self, variant: usize) -> Result<RunRecord> {
+            bail!("variant {variant} has no disk")
         }
         fn tell(&mut self, _: &str) {}
     }
     let labels = ["a".to_owned(), "a".to_owned()];
     let error = hold(&labels, WALL_S, &Settings::new(), &[0, 0], &Rules::default(), &mut Broken);
-    assert_eq!(error.unwrap_err().to_string(), "contestant 0 has no disk");
+    assert_eq!(error.unwrap_err().to_string(), "variant 0 has no disk");
 }

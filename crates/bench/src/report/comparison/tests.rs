@@ -1,27 +1,27 @@
-//! Hand-made contests: what their tables, notes and headlines say.
+//! Hand-made comparisons: what their tables, notes and headlines say.
 
 use super::*;
 use crate::definition::Reference;
+use crate::experiment::Variant;
 use crate::report::sample;
-use crate::shape::Contestant;
 
-fn ladder() -> Contest {
-    let mut contest =
-        sample::contest("ladder", &[("blockmill", 0.5), ("master", 1.0), ("mod1", 0.8)]);
-    contest.contestants[2].against = 2;
-    contest.contestants[3].against = 2;
-    contest
+fn ladder() -> Comparison {
+    let mut comparison =
+        sample::comparison("ladder", &[("blockmill", 0.5), ("master", 1.0), ("mod1", 0.8)]);
+    comparison.variants[2].against = 2;
+    comparison.variants[3].against = 2;
+    comparison
 }
 
 #[test]
-fn a_rung_is_compared_with_the_one_before_and_the_first() {
-    let text = contest_markdown(&ladder());
+fn a_step_is_compared_with_the_one_before_and_the_first() {
+    let text = comparison_markdown(&ladder());
     let lines: Vec<&str> = text.lines().collect();
     let expected = "blockmill is 2.00 times as fast as master; the largest step is blockmill, 1.60 \
                     times as fast. 95 % interval ";
     assert!(lines[0].starts_with(expected), "{text}");
     let row = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
-    assert!(row("| rung").contains("| against the one before | against the first | verdict |"));
+    assert!(row("| step").contains("| against the one before | against the first | verdict |"));
     assert!(row("| master | 1").contains("| - | - | - |"), "{text}");
     let mod1 = row("| mod1 | 800 ms | ");
     assert!(mod1.contains("1.25 times as fast (1.25..1.25, 16 pairs)"), "{text}");
@@ -37,10 +37,10 @@ fn a_rung_is_compared_with_the_one_before_and_the_first() {
 fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     let all =
         [("blockmill", 1.0), ("write=single", 1.6), ("hash=one", 1.0), ("all turned back", 3.0)];
-    let mut contest =
-        sample::contest("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
-    contest.contestants[5].against = 4;
-    let text = contest_table(&contest, Colour::Off);
+    let mut comparison =
+        sample::comparison("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
+    comparison.variants[5].against = 4;
+    let text = comparison_table(&comparison, Colour::Off);
     let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
                     2 changes make no difference beyond the noise. 95 %";
     assert!(text.starts_with(expected), "{text}");
@@ -56,8 +56,8 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
 
     // one that left after a block
-    contest.runs.retain(|run| run.contestant != 3 || run.block == 1);
-    let text = contest_table(&contest, Colour::Off);
+    comparison.runs.retain(|run| run.variant != 3 || run.block == 1);
+    let text = comparison_table(&comparison, Colour::Off);
     let expected = "which matters most; every change makes a difference (of 1 more there are too \
                     few pairs). 95 %";
     assert!(text.contains(expected), "{text}");
@@ -65,14 +65,14 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
 
 #[test]
 fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
-    let mut contest =
-        sample::contest("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
-    for peer in &mut contest.contestants[2..] {
+    let mut comparison =
+        sample::comparison("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
+    for peer in &mut comparison.variants[2..] {
         peer.peer = Some(peer.label.clone());
     }
-    contest.left_out = vec!["reth: needs cmake".into()];
-    contest.runs[3].disturbed = true;
-    let text = contest_markdown(&contest);
+    comparison.left_out = vec!["reth: needs cmake".into()];
+    comparison.runs[3].disturbed = true;
+    let text = comparison_markdown(&comparison);
     assert!(text.starts_with("blockmill is 20.0 times as fast as erigon, the best of 2 peers. "));
     for expected in [
         "| program | whole run | we are | verdict | CPU time | peak memory | runs |",
@@ -91,16 +91,16 @@ fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
 
 #[test]
 fn a_sweep_is_told_by_its_growth() {
-    let mut contest =
-        sample::contest("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
+    let mut comparison =
+        sample::comparison("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
     for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
-        contest.contestants[at].settings = [("headers".to_owned(), value.to_owned())].into();
+        comparison.variants[at].settings = [("headers".to_owned(), value.to_owned())].into();
     }
-    for run in &mut contest.runs {
-        let blocks = [100, 100, 10, 1000][run.contestant];
+    for run in &mut comparison.runs {
+        let blocks = [100, 100, 10, 1000][run.variant];
         run.record.result.tip_number = blocks;
     }
-    let text = contest_markdown(&contest);
+    let text = comparison_markdown(&comparison);
     let expected = "The whole run grows with headers to the power of 1.00 ± 0.0";
     assert!(text.starts_with(expected), "{text}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
@@ -115,19 +115,19 @@ fn a_sweep_is_told_by_its_growth() {
 #[test]
 fn in_a_sweep_we_are_beside_peers_at_each_value() {
     let all = [("blockmill", 1.0), ("coins 1000", 2.0), ("core", 3.0), ("core, coins 1000", 20.0)];
-    let mut contest = sample::contest("sweep coins", &all);
-    contest.settings = [("coins".to_owned(), "10".to_owned())].into();
+    let mut comparison = sample::comparison("sweep coins", &all);
+    comparison.settings = [("coins".to_owned(), "10".to_owned())].into();
     for at in [2, 4] {
-        contest.contestants[at].settings = [("coins".to_owned(), "1000".to_owned())].into();
+        comparison.variants[at].settings = [("coins".to_owned(), "1000".to_owned())].into();
     }
     for (at, against) in [(3, BASELINE), (4, 2)] {
-        contest.contestants[at].peer = Some("core".into());
-        contest.contestants[at].against = against;
+        comparison.variants[at].peer = Some("core".into());
+        comparison.variants[at].against = against;
     }
-    for run in &mut contest.runs {
-        run.record.result.tip_number = [10, 10, 1000, 10, 1000][run.contestant];
+    for run in &mut comparison.runs {
+        run.record.result.tip_number = [10, 10, 1000, 10, 1000][run.variant];
     }
-    let text = contest_markdown(&contest);
+    let text = comparison_markdown(&comparison);
     let expected = "The whole run grows with coins to the power of 0.15, from 10 to 1,000, where \
                     blockmill is 10.0 times as fast as core. 95 % interval ";
     assert!(text.starts_with(expected), "{text}");
@@ -142,14 +142,14 @@ fn in_a_sweep_we_are_beside_peers_at_each_value() {
 
 #[test]
 fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
-    let mut contest = sample::contest("alone", &[("blockmill", 1.0)]);
-    contest.compare = vec!["time_ns".into(), "allocations".into()];
-    for run in &mut contest.runs {
+    let mut comparison = sample::comparison("alone", &[("blockmill", 1.0)]);
+    comparison.compare = vec!["time_ns".into(), "allocations".into()];
+    for run in &mut comparison.runs {
         run.record.facts = Default::default();
         run.record.facts.set("time_ns", 85.0);
         run.record.facts.set("allocations", 0.0);
     }
-    let text = contest_markdown(&contest);
+    let text = comparison_markdown(&comparison);
     assert!(
         text.starts_with("blockmill: one operation 85.0 ns. Noise here and now: 0.0 %."),
         "{text}"
@@ -159,32 +159,33 @@ fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
 }
 
 #[test]
-fn a_contest_of_nothing_is_shown_without_a_panic() {
-    let mut contest = Contest { shape: "ladder".into(), ..Contest::default() };
-    for shape in ["alone", "ladder", "ablation", "peers", "revisions", "sweep x", "else"] {
-        contest.shape = shape.into();
-        contest.contestants = vec![];
-        contest_markdown(&contest);
-        contest.contestants = vec![Contestant::default(); 3];
-        contest_markdown(&contest);
-        assert!(notes(&contest)[0].starts_with("Noise: not known"), "{shape}");
+fn a_comparison_of_nothing_is_shown_without_a_panic() {
+    let mut comparison = Comparison { experiment: "ladder".into(), ..Comparison::default() };
+    for experiment in ["alone", "ladder", "ablation", "peers", "revisions", "sweep x", "else"] {
+        comparison.experiment = experiment.into();
+        comparison.variants = vec![];
+        comparison_markdown(&comparison);
+        comparison.variants = vec![Variant::default(); 3];
+        comparison_markdown(&comparison);
+        assert!(notes(&comparison)[0].starts_with("Noise: not known"), "{experiment}");
     }
 }
 
 #[test]
 fn a_published_measurement_stands_beside_ours() {
     let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
-    let contest = Contest { reference: Some(reference), ..ladder() };
-    let told: Vec<String> = super::reference(&contest).into_iter().map(|(_, text)| text).collect();
+    let comparison = Comparison { reference: Some(reference), ..ladder() };
+    let told: Vec<String> =
+        super::reference(&comparison).into_iter().map(|(_, text)| text).collect();
     assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
 }
 
-/// A contest with operations, and a peer.
-fn machine(operations: &[(&str, f64)]) -> Contest {
-    let mut contest = sample::contest("peers", &[("blockmill", 1.0), ("geth-evm", 2.0)]);
-    contest.contestants[2].peer = Some("geth-evm".into());
-    contest.compare = vec!["mgas_per_s".into()];
-    for run in &mut contest.runs {
+/// A comparison with operations, and a peer.
+fn machine(operations: &[(&str, f64)]) -> Comparison {
+    let mut comparison = sample::comparison("peers", &[("blockmill", 1.0), ("geth-evm", 2.0)]);
+    comparison.variants[2].peer = Some("geth-evm".into());
+    comparison.compare = vec!["mgas_per_s".into()];
+    for run in &mut comparison.runs {
         let wall_s = run.record.wall_s();
         run.record.facts.set("mgas_per_s", 100.0 / wall_s);
         for (name, mgas) in operations {
@@ -197,12 +198,12 @@ fn machine(operations: &[(&str, f64)]) -> Contest {
             }
         }
     }
-    contest
+    comparison
 }
 
 #[test]
 fn operations_are_told_with_the_slowest_for_its_gas_first() {
-    let text = contest_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
+    let text = comparison_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(" ns | ")).collect();
     let names: Vec<_> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
     assert_eq!(names, ["MULMOD", "ADD", "PC"], "{text}");
@@ -214,10 +215,10 @@ fn operations_are_told_with_the_slowest_for_its_gas_first() {
     assert!(rows[0].contains("| 3.00 ns | 4.00 ns | 8 | 50.0 |"), "{text}");
     assert!(rows[0].contains("| 45.0 | 2.00 times as fast ("), "{text}");
     assert!(rows[2].contains("| PC | - |"), "no time, no speed: {text}");
-    assert!(!contest_markdown(&ladder()).contains("for their gas"), "none of other contests");
+    assert!(!comparison_markdown(&ladder()).contains("for their gas"), "none of other comparisons");
     let mut import = machine(&[("100", 900.0), ("200", 90.0)]);
     import.compare = vec!["wall_s".into()];
-    assert!(!contest_markdown(&import).contains("for their gas"), "steps are no operations");
+    assert!(!comparison_markdown(&import).contains("for their gas"), "steps are no operations");
 }
 
 #[test]
@@ -226,7 +227,7 @@ fn of_many_pairs_the_slowest_are_told() {
         (0..9u8).flat_map(|a| (0..9u8).map(move |b| format!("OP{a} + OP{b}"))).collect();
     let pairs: Vec<(&str, f64)> =
         names.iter().enumerate().map(|(at, name)| (name.as_str(), 900.0 - at as f64)).collect();
-    let text = contest_markdown(&machine(&pairs));
+    let text = comparison_markdown(&machine(&pairs));
     assert!(text.contains("The 40 slowest of 81; all are in the record."), "{text}");
     let first = text.lines().find(|line| line.starts_with("| OP")).unwrap();
     assert!(first.starts_with("| OP8 + OP8 | 820 (± "), "{text}");

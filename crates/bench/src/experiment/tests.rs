@@ -1,4 +1,4 @@
-//! Who takes part in each shape, and who is compared with whom.
+//! Who takes part in each experiment, and who is compared with whom.
 
 use super::*;
 
@@ -37,10 +37,10 @@ fn options() -> Vec<OptionValues> {
 }
 
 /// Label, what it is run with, and the label that it is compared with.
-fn rows(shape: &Shape) -> Vec<(String, String, String)> {
+fn rows(experiment: &Experiment) -> Vec<(String, String, String)> {
     let definition = Definition::parse("d", TEXT).unwrap();
-    let all = contestants(&definition, shape, &options()).unwrap();
-    let row = |c: &Contestant| (c.label.clone(), c.with.join(" "), all[c.against].label.clone());
+    let all = variants(&definition, experiment, &options()).unwrap();
+    let row = |c: &Variant| (c.label.clone(), c.with.join(" "), all[c.against].label.clone());
     all.iter().skip(2).map(row).collect()
 }
 
@@ -49,13 +49,13 @@ fn texts(rows: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn each_rung_is_compared_with_the_one_before() {
+fn each_step_is_compared_with_the_one_before() {
     let expected = texts(&[
         ("master", "write=each cache=0 width=1", "master"),
         ("cache", "write=each width=1 cache=8M", "master"),
         ("wide", "write=each", "cache"),
     ]);
-    assert_eq!(rows(&Shape::Ladder), expected);
+    assert_eq!(rows(&Experiment::Ladder), expected);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_ladder_may_begin_at_the_default() {
     let text = TEXT.replace("budget_s = 1", "budget_s = 1\nladder_from_default = true");
     let text = text.replace("name = \"master\"", "name = \"master\"\nwith = [\"width=1\"]");
     let definition = Definition::parse("d", &text).unwrap();
-    let all = contestants(&definition, &Shape::Ladder, &options()).unwrap();
+    let all = variants(&definition, &Experiment::Ladder, &options()).unwrap();
     let with: Vec<_> = all[2..].iter().map(|one| one.with.join(" ")).collect();
     assert_eq!(with, ["width=1", "width=1 cache=8M", ""], "no width of 8 here: the default");
 }
@@ -77,7 +77,7 @@ fn an_ablation_turns_each_back_and_each_on() {
         ("only write=batch", "width=1", "all turned back"),
         ("only width=4", "write=each", "all turned back"),
     ]);
-    assert_eq!(rows(&Shape::Ablation), expected);
+    assert_eq!(rows(&Experiment::Ablation), expected);
 }
 
 #[test]
@@ -95,25 +95,25 @@ fn a_sweep_leaves_out_the_value_of_the_baseline_and_more_threads_than_cores() {
 #[test]
 fn the_first_revision_is_the_baseline() {
     let definition = Definition::parse("d", TEXT).unwrap();
-    let shape = Shape::Revisions(vec!["v1".into(), "HEAD".into(), THIS.into()]);
-    let all = contestants(&definition, &shape, &options()).unwrap();
+    let experiment = Experiment::Revisions(vec!["v1".into(), "HEAD".into(), THIS.into()]);
+    let all = variants(&definition, &experiment, &options()).unwrap();
     let labels: Vec<_> = all.iter().map(|c| (c.label.as_str(), c.revision.clone())).collect();
     let v1 = Some("v1".to_owned());
     let head = ("HEAD", Some("HEAD".into()));
     let expected = [("v1", v1.clone()), ("v1 again", v1), head, ("this program", None)];
     assert_eq!(labels, expected);
-    assert_eq!(rows(&Shape::Peers), texts(&[("geth", "", "blockmill")]));
-    assert!(rows(&Shape::Alone).is_empty());
+    assert_eq!(rows(&Experiment::Peers), texts(&[("geth", "", "blockmill")]));
+    assert!(rows(&Experiment::Alone).is_empty());
 }
 
 #[test]
 fn in_a_sweep_peers_stand_beside_ours_of_the_same_value() {
     let text = TEXT.replace("threads", "jobs");
     let definition = Definition::parse("d", &text).unwrap();
-    let shape = Shape::Sweep { setting: "jobs".into(), peers: true };
-    assert_eq!(shape.flags(), ["--sweep", "jobs", "--peers"]);
-    let all = contestants(&definition, &shape, &options()).unwrap();
-    let row = |one: &Contestant| {
+    let experiment = Experiment::Sweep { setting: "jobs".into(), peers: true };
+    assert_eq!(experiment.flags(), ["--sweep", "jobs", "--peers"]);
+    let all = variants(&definition, &experiment, &options()).unwrap();
+    let row = |one: &Variant| {
         let jobs = one.settings.get("jobs").map_or("2", String::as_str).to_owned();
         (one.label.clone(), jobs, all[one.against].label.clone(), one.peer.is_some())
     };
@@ -132,16 +132,16 @@ fn in_a_sweep_peers_stand_beside_ours_of_the_same_value() {
 
 #[test]
 fn what_is_not_there_is_named() {
-    let told = |text: &str, shape: &Shape| {
+    let told = |text: &str, experiment: &Experiment| {
         let definition = Definition::parse("d", text).unwrap();
-        contestants(&definition, shape, &options()).unwrap_err().to_string()
+        variants(&definition, experiment, &options()).unwrap_err().to_string()
     };
-    let sweep = Shape::Sweep { setting: "headers".into(), peers: false };
+    let sweep = Experiment::Sweep { setting: "headers".into(), peers: false };
     assert_eq!(told(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
     let text = TEXT.replace("[\"geth\"]", "[]").replace("\"write\", ", "\"wrote\", ");
-    assert_eq!(told(&text, &Shape::Peers), "d has no peers");
+    assert_eq!(told(&text, &Experiment::Peers), "d has no peers");
     let expected = "unknown option 'wrote'; available: write, cache, width";
-    assert_eq!(told(&text, &Shape::Ablation), expected);
+    assert_eq!(told(&text, &Experiment::Ablation), expected);
     let text = text.replace("cache=8M", "cash=8M");
-    assert!(told(&text, &Shape::Ladder).starts_with("unknown option 'cash=8M'; available:"));
+    assert!(told(&text, &Experiment::Ladder).starts_with("unknown option 'cash=8M'; available:"));
 }
