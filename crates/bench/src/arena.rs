@@ -4,10 +4,10 @@ use crate::comparison::Arena;
 use crate::definition::Settings;
 use crate::experiment::Variant;
 use crate::job::Job;
-use crate::kinds::Kind;
 use crate::peers::Ready;
 use crate::revisions::Measurer;
 use crate::scratch::remove;
+use crate::workloads::Workload;
 use crate::{cold, process};
 use anyhow::{Context, Result, bail};
 use blockmill_pipeline::record::{Load, LoadWatch, RunRecord};
@@ -25,7 +25,7 @@ pub const COLD: &str = "cold";
 /// One case of a definition, and everything that its variants need.
 pub struct Ring<'a> {
     /// What is measured.
-    pub kind: &'a dyn Kind,
+    pub workload: &'a dyn Workload,
     /// Those that run.
     pub variants: &'a [Variant],
     /// The settings of each of them.
@@ -97,7 +97,7 @@ impl Ring<'_> {
     /// One process.
     fn step(&self, variant: usize, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         if settings.get(PAGE_CACHE).is_some_and(|cache| cache == COLD) {
-            self.kind.inputs(settings).iter().try_for_each(|path| cold::evict(path))?;
+            self.workload.inputs(settings).iter().try_for_each(|path| cold::evict(path))?;
             cold::evict(folder)?;
         }
         let who = &self.variants[variant];
@@ -119,7 +119,7 @@ impl Ring<'_> {
         let program = program.with_context(|| format!("no program of {:?}", who.revision))?;
         let (path, record) = (self.folder.join("job.json"), self.folder.join("record.json"));
         let job = Job {
-            measures: self.kind.name().into(),
+            measures: self.workload.name().into(),
             label: who.label.clone(),
             settings: settings.clone(),
             with: who.with.clone(),

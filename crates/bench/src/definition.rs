@@ -34,7 +34,7 @@ pub struct Definition {
     pub title: String,
     /// What is measured, and why, in a sentence or two.
     pub about: String,
-    /// The kind of thing that is measured: `import`, `rlp`, ...
+    /// The workload: `import`, `rlp`, ...
     pub measures: String,
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Definition {
     pub budget_s: f64,
     /// The same beside peers, which may be slower by far.
     pub peers_budget_s: Option<f64>,
-    /// What the kind is told.
+    /// What the workload is told.
     #[serde(default, deserialize_with = "texts")]
     pub settings: Settings,
     /// Settings of which each value is measured with each of the others.
@@ -295,7 +295,7 @@ fn lists<'de, D: Deserializer<'de>>(values: D) -> Result<Lists, D::Error> {
     BTreeMap::deserialize(values)?.into_iter().map(list).collect()
 }
 
-/// A setting as the kind reads it.
+/// A setting as the workload reads it.
 fn text<E: Error>(name: &str, value: Value) -> Result<String, E> {
     Ok(match value {
         Value::String(text) => text,

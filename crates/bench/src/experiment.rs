@@ -81,7 +81,7 @@ impl Experiment {
     }
 }
 
-/// An option of a kind.
+/// An option of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionValues {
     /// Its name.
@@ -128,11 +128,11 @@ impl Variant {
 }
 
 /// The variants of a case of `definition`, the baseline first and again; `options` are those of
-/// its kind.
+/// its workload.
 ///
 /// # Errors
-/// When the definition has no such experiment, or names an option or a value that the kind does not
-/// have.
+/// When the definition has no such experiment, or names an option or a value that the workload does
+/// not have.
 pub fn variants(
     definition: &Definition,
     experiment: &Experiment,

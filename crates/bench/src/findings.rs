@@ -24,7 +24,7 @@ pub struct Comparison {
     pub experiment: String,
     /// The case of a definition that has several; empty otherwise.
     pub case: String,
-    /// What the kind was told.
+    /// What the workload was told.
     pub settings: Settings,
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,

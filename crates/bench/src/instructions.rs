@@ -13,8 +13,8 @@ use std::thread;
 
 use crate::definition::Definition;
 use crate::job::Job;
-use crate::kinds;
 use crate::process::{last_line, watch};
+use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 
 /// Operations of a short and a long run, more where the first did not tell: what both runs do
@@ -36,20 +36,20 @@ pub struct InstructionCount {
 /// child processes of `program`. `folder` is for what they write.
 ///
 /// # Errors
-/// Without valgrind, when a run fails, and when the definition's kind repeats no operation.
+/// Without valgrind, when a run fails, and when the definition's workload repeats no operation.
 pub fn count(
     program: &Path,
     definition: &Definition,
     folder: &Path,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<InstructionCount>> {
-    let kind = kinds::by_name(&definition.measures)?;
+    let workload = workloads::by_name(&definition.measures)?;
     let mut counts = vec![];
     for (case, settings) in definition.cases() {
-        if !kind.fits(&settings)? {
+        if !workload.fits(&settings)? {
             continue;
         }
-        for option in kind.options(&settings)? {
+        for option in workload.options(&settings)? {
             for value in option.values.iter().filter(|value| runs_in_valgrind(value)) {
                 let with = format!("{}={value}", option.name);
                 let name = format!("{}, {case}, {with}", definition.name);

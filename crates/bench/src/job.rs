@@ -1,7 +1,7 @@
 //! One run of ours, in a process of its own: what the process is told, and what it does.
 
 use crate::definition::Settings;
-use crate::kinds::Kind;
+use crate::workloads::Workload;
 use anyhow::{Context, Result};
 use blockmill_pipeline::record::{RunRecord, WALL_S};
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,11 @@ pub const SLOW_DOWN: &str = "slow-down";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// The name of the kind.
+    /// The name of the workload.
     pub measures: String,
     /// What the run is called.
     pub label: String,
-    /// What the kind is told.
+    /// What the workload is told.
     pub settings: Settings,
     /// The options in which it differs from the default.
     pub with: Vec<String>,
@@ -45,8 +45,8 @@ impl Job {
     ///
     /// # Errors
     /// When it fails, and when the record cannot be written.
-    pub fn run(&self, kind: &dyn Kind) -> Result<()> {
-        let mut record = kind.measure(self)?;
+    pub fn run(&self, workload: &dyn Workload) -> Result<()> {
+        let mut record = workload.measure(self)?;
         if let Some(share) = self.settings.get(SLOW_DOWN) {
             let share: f64 = share.parse().context(SLOW_DOWN)?;
             let time = Duration::from_secs_f64(record.wall_s()).mul_f64(share);

@@ -7,8 +7,9 @@
 //!                                                   tables, charts, page <── findings <────┘
 //! ```
 //!
-//! A definition says what is measured; a [`kinds::Kind`] runs it once. An [`experiment`] says which
-//! variants are compared with which, and a [`comparison`] which runs next and when enough is known.
+//! A definition says what is measured; a [`workloads::Workload`] runs it once. An [`experiment`]
+//! says which variants are compared with which, and a [`comparison`] which runs next and when
+//! enough is known.
 
 pub mod arena;
 pub mod baselines;
@@ -22,7 +23,6 @@ pub mod experiment;
 pub mod findings;
 pub mod instructions;
 pub mod job;
-pub mod kinds;
 pub mod peers;
 mod process;
 pub mod report;
@@ -30,3 +30,4 @@ pub mod revisions;
 pub mod scratch;
 pub mod session;
 pub mod statistics;
+pub mod workloads;

@@ -6,10 +6,10 @@ use crate::comparison::{BASELINE, Rules, hold};
 use crate::definition::{Definition, Settings};
 use crate::experiment::{Experiment, Variant, variants};
 use crate::findings::Comparison;
-use crate::kinds::{self, Kind};
 use crate::peers::{self, Ready};
 use crate::revisions::{self, Measurer};
 use crate::scratch::Scratch;
+use crate::workloads::{self, Workload};
 use anyhow::{Context, Result};
 use blockmill_pipeline::machine::{Disk, Machine};
 use blockmill_pipeline::record::{
@@ -105,7 +105,7 @@ pub struct Plan {
 /// others is told in the record, and the rest goes on.
 ///
 /// # Errors
-/// When a definition does not fit its kind.
+/// When a definition does not fit its workload.
 pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Session> {
     let start = Instant::now();
     let mut machine = Machine::detect();
@@ -123,8 +123,8 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Session> {
     let mut purse = Purse::of(plan, start);
     let mut untimely = BTreeMap::<&str, Vec<String>>::new();
     for (definition, experiment) in &plan.comparisons {
-        let kind = kinds::by_name(&definition.measures)?;
-        let cases = cases(definition, kind)?;
+        let workload = workloads::by_name(&definition.measures)?;
+        let cases = cases(definition, workload)?;
         let own_s = definition.seconds(experiment) / cases.len().max(1) as f64;
         for (at, (case, settings)) in cases.iter().enumerate() {
             let Some(budget) = purse.take(own_s) else {
@@ -132,7 +132,7 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Session> {
                 untimely.entry(&definition.name).or_default().push(format!("{some}{experiment}"));
                 break;
             };
-            let one = One { plan, definition, kind, experiment, case, settings, budget };
+            let one = One { plan, definition, workload, experiment, case, settings, budget };
             match one.hold(&mut workshop, tell) {
                 Ok(comparison) => session.comparisons.push(comparison),
                 Err(error) => {
@@ -152,11 +152,14 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Session> {
     Ok(session)
 }
 
-/// The cases of a definition that its kind has.
-fn cases(definition: &Definition, kind: &'static dyn Kind) -> Result<Vec<(String, Settings)>> {
+/// The cases of a definition that its workload has.
+fn cases(
+    definition: &Definition,
+    workload: &'static dyn Workload,
+) -> Result<Vec<(String, Settings)>> {
     let mut cases = vec![];
     for (name, settings) in definition.cases() {
-        if kind.fits(&settings).with_context(|| definition.name.clone())? {
+        if workload.fits(&settings).with_context(|| definition.name.clone())? {
             cases.push((name, settings));
         }
     }
@@ -248,7 +251,7 @@ impl Workshop {
 struct One<'a> {
     plan: &'a Plan,
     definition: &'a Definition,
-    kind: &'static dyn Kind,
+    workload: &'static dyn Workload,
     experiment: &'a Experiment,
     case: &'a str,
     settings: &'a Settings,
@@ -257,8 +260,8 @@ struct One<'a> {
 
 impl One<'_> {
     fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Comparison> {
-        let Self { plan, definition, kind, .. } = *self;
-        let options = kind.options(self.settings)?;
+        let Self { plan, definition, workload, .. } = *self;
+        let options = workload.options(self.settings)?;
         let mut all = variants(definition, self.experiment, &options)?;
         let engines = plan.benchmarks.join("engines.toml");
         let left_out = workshop.peers(&engines, &mut all, tell)?;
@@ -283,12 +286,12 @@ impl One<'_> {
         for one in &comparison.variants {
             let mut own = self.settings.clone();
             own.extend(one.settings.clone());
-            kind.prepare(&mut own, &data, tell)?;
+            workload.prepare(&mut own, &data, tell)?;
             settings.push(own);
         }
         let labels: Vec<String> = comparison.variants.iter().map(|one| one.label.clone()).collect();
         let mut ring = Ring {
-            kind,
+            workload,
             variants: &comparison.variants,
             settings,
             steps: definition.steps.clone().into_iter().next(),

@@ -2,7 +2,7 @@
 //! One test alone, since the counter sees every thread.
 
 use blockmill_bench::counting::{self, CountingAllocator};
-use blockmill_bench::kinds::rlp::objects;
+use blockmill_bench::workloads::rlp::objects;
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{
     AccessListEntry, Account, Child, Log, Outcome, PathBuffer, Receipt, Transaction,
@@ -71,11 +71,11 @@ fn check_typed_transactions() {
     let (address, keys) = ([1; 20], [[2; 32]; 40]);
     let entry = AccessListEntry { address: &address, storage_keys: List::Values(&keys) };
     let entries = vec![entry; 30];
-    let transaction = |kind| Transaction {
+    let transaction = |workload| Transaction {
         to: Some(&address),
         access_list: List::Values(&entries),
         blob_hashes: List::Values(&keys),
-        ..Transaction::new(kind)
+        ..Transaction::new(workload)
     };
     let transactions = TransactionType::ALL.map(transaction);
     for transaction in &transactions {

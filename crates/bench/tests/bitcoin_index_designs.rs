@@ -7,7 +7,7 @@ use blockmill_archive::blkdat::{
 use blockmill_bench::baselines::bitcoin_index::{Counts, Design, DesignScan, OPTIONS, Order};
 use blockmill_bench::definition::Definition;
 use blockmill_bench::experiment::{Experiment, variants};
-use blockmill_bench::kinds;
+use blockmill_bench::workloads;
 use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan, Scan};
 use blockmill_pipeline::Cancel;
@@ -26,7 +26,7 @@ fn fixture(path: &str) -> PathBuf {
 fn ladder() -> Vec<(String, Vec<String>)> {
     let all = Definition::all(Path::new("no such folder")).unwrap();
     let definition = all.into_iter().find(|one| one.name == "reindex-index").unwrap();
-    let options = kinds::by_name("import").unwrap().options(&definition.settings).unwrap();
+    let options = workloads::by_name("import").unwrap().options(&definition.settings).unwrap();
     let all = variants(&definition, &Experiment::Ladder, &options).unwrap();
     let (product, steps) = (all[0].clone(), all.into_iter().skip(2));
     steps.chain([product]).map(|one| (one.label, one.with)).collect()

@@ -4,8 +4,8 @@
 use blockmill_bench::counting::CountingAllocator;
 use blockmill_bench::definition::{Definition, Settings};
 use blockmill_bench::job::Job;
-use blockmill_bench::kinds;
 use blockmill_bench::peers::{self, Ready};
+use blockmill_bench::workloads;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_generate::ethereum::executable::FORKS;
@@ -88,7 +88,7 @@ fn chain(seed: u64, fork: &str, folder: &Path) -> Settings {
         ("accounts", "32"),
     ];
     settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    kinds::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    workloads::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
     settings
 }
 
@@ -98,7 +98,7 @@ fn chain_with(changed: &[(&str, &str)], folder: &Path) -> Settings {
     settings.retain(|name, _| name != "paths" && name != "genesis");
     let changed = changed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     settings.extend(changed);
-    kinds::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    workloads::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
     settings
 }
 
@@ -114,7 +114,7 @@ fn ours(settings: &Settings, blocks: &Path, with: &[&str]) -> Result<RunRecord, 
         folder: folder.path().join("store"),
         ..Job::default()
     };
-    kinds::by_name("import").unwrap().measure(&job).map_err(|error| format!("{error:#}"))
+    workloads::by_name("import").unwrap().measure(&job).map_err(|error| format!("{error:#}"))
 }
 
 /// Balances of a token stand where neither a block nor its transactions say; calls before it do.
@@ -268,7 +268,7 @@ fn options_of_execution_end_with_the_same_state() {
         let export = Path::new(&settings["paths"]).to_owned();
         let expected = ours(&settings, &export, &[]).unwrap();
         assert_eq!(expected.result.tip_hash, settings["tip"]);
-        let options = kinds::by_name("import").unwrap().options(&settings).unwrap();
+        let options = workloads::by_name("import").unwrap().options(&settings).unwrap();
         let mut runs = 0;
         for option in options {
             for value in option.values.iter().filter(|value| **value != option.default) {

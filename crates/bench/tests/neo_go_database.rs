@@ -4,8 +4,8 @@
 use blockmill_archive::acc;
 use blockmill_bench::counting::CountingAllocator;
 use blockmill_bench::definition::{Definition, Settings};
-use blockmill_bench::kinds;
 use blockmill_bench::peers::{self, Ready};
+use blockmill_bench::workloads;
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::export::{Written, to_neo_go};
@@ -138,8 +138,8 @@ fn the_database_of_a_generated_chain_is_the_one_of_neo_go_with_and_without_histo
     let own = [("blocks", "60"), ("txs", "60"), ("accounts", "40"), ("seed", "5")];
     settings.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let folder = tempfile::tempdir().unwrap();
-    let kind = kinds::by_name("import").unwrap();
-    kind.prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let workload = workloads::by_name("import").unwrap();
+    workload.prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
     for keeps_history in [false, true] {
         let chain = Chain { settings: settings.clone(), keeps_history };
         let entries = chain.hold(&ready, 30);

@@ -5,7 +5,7 @@ use blockmill_archive::Format;
 use blockmill_bench::definition::{Definition, Settings};
 use blockmill_bench::experiment::{Experiment, variants};
 use blockmill_bench::job::Job;
-use blockmill_bench::kinds;
+use blockmill_bench::workloads;
 use blockmill_generate::ethereum::{Recipe, generate};
 use blockmill_pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn definition() -> Definition {
 /// Every step of the ladder, and every setting of the ablation.
 fn settings() -> Vec<(String, Vec<String>)> {
     let definition = definition();
-    let options = kinds::by_name("import").unwrap().options(&definition.settings).unwrap();
+    let options = workloads::by_name("import").unwrap().options(&definition.settings).unwrap();
     let of = |experiment| variants(&definition, &experiment, &options).unwrap();
     let all = of(Experiment::Ladder).into_iter().chain(of(Experiment::Ablation));
     all.map(|one| (one.label, one.with)).collect()
@@ -37,8 +37,8 @@ fn run(file: &Path, label: &str, with: &[String]) -> Result<RunRecord, String> {
         folder: scratch.path().join("store"),
         record: scratch.path().join("record.json"),
     };
-    let kind = kinds::by_name("import").unwrap();
-    job.run(kind).map_err(|error| error.to_string())?;
+    let workload = workloads::by_name("import").unwrap();
+    job.run(workload).map_err(|error| error.to_string())?;
     Ok(RunRecord::read(&job.record).unwrap())
 }
 

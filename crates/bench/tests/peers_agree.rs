@@ -4,8 +4,8 @@
 use blockmill_bench::counting::CountingAllocator;
 use blockmill_bench::definition::{Definition, Settings};
 use blockmill_bench::job::Job;
-use blockmill_bench::kinds::{self, Kind};
 use blockmill_bench::peers::{self, Peer, Ready};
+use blockmill_bench::workloads::{self, Workload};
 use blockmill_pipeline::record::{CHUNK, RunRecord, VALIDATION, WALL_S};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn little(settings: &Settings) -> Settings {
 
 /// A definition with little data, in `folder`. What only the user can give is a generated chain.
 fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Settings {
-    let kind = kinds::by_name(&definition.measures).unwrap();
+    let workload = workloads::by_name(&definition.measures).unwrap();
     let mut settings = little(settings);
     if settings.contains_key("from") {
         let connect = definition_of("reindex-connect");
@@ -100,15 +100,15 @@ fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Sett
             settings.insert(name.into(), chain[name].clone());
         }
     }
-    kind.prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    workload.prepare(&mut settings, folder, &mut |_| {}).unwrap();
     settings
 }
 
 /// A run of ours.
-fn ours(kind: &dyn Kind, settings: &Settings, folder: &Path) -> RunRecord {
+fn ours(workload: &dyn Workload, settings: &Settings, folder: &Path) -> RunRecord {
     let (settings, folder) = (settings.clone(), folder.join("ours"));
-    let job = Job { measures: kind.name().into(), settings, folder, ..Job::default() };
-    kind.measure(&job).unwrap()
+    let job = Job { measures: workload.name().into(), settings, folder, ..Job::default() };
+    workload.measure(&job).unwrap()
 }
 
 /// What `record` found is what we found; how many answers both tell.
@@ -126,7 +126,7 @@ fn agree(record: &RunRecord, ours: &RunRecord, case: &str) -> usize {
 
 /// One case of a definition.
 fn hold(definition: &Definition, settings: &Settings, ready: &HashMap<String, Ready>) -> usize {
-    let kind = kinds::by_name(&definition.measures).unwrap();
+    let workload = workloads::by_name(&definition.measures).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut settings = prepared(definition, settings, &folder.path().join("data"));
     let step = definition.steps.clone().into_iter().next();
@@ -138,7 +138,7 @@ fn hold(definition: &Definition, settings: &Settings, ready: &HashMap<String, Re
     let mut both = 0;
     for value in values {
         settings.insert(name.clone(), value);
-        let ours = ours(kind, &settings, folder.path());
+        let ours = ours(workload, &settings, folder.path());
         for peer in &definition.peers {
             let case = format!("{} {settings:?}", definition.name);
             let record = ready[peer].run(&settings, &folder.path().join(peer));
@@ -179,10 +179,10 @@ fn peers_find_what_we_find() {
     let ready = built();
     let mut named = vec![];
     for definition in definitions().iter().filter(|definition| !definition.peers.is_empty()) {
-        let kind = kinds::by_name(&definition.measures).unwrap();
+        let workload = workloads::by_name(&definition.measures).unwrap();
         let mut both = 0;
         for (_, settings) in definition.cases() {
-            if kind.fits(&settings).unwrap() {
+            if workload.fits(&settings).unwrap() {
                 both += hold(definition, &settings, &ready);
             }
         }
@@ -207,8 +207,8 @@ fn real_headers_end_at_the_same_head() {
     for (name, value) in [("data", "files"), ("paths", &paths), ("seal", "1/100")] {
         settings.insert(name.into(), value.into());
     }
-    let kind = kinds::by_name("import").unwrap();
-    kind.prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let workload = workloads::by_name("import").unwrap();
+    workload.prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
     let ready = built();
     for peer in &definition.peers {
         let record = ready[peer].run(&settings, &folder.path().join(peer)).unwrap();
@@ -236,9 +236,9 @@ fn bitcoin_core_ends_with_the_coins_that_we_have() {
     for (name, value) in [("data", "shuffled"), ("from", blocks.to_str().unwrap())] {
         settings.insert(name.into(), value.into());
     }
-    let kind = kinds::by_name("import").unwrap();
-    kind.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
-    let ours = ours(kind, &settings, folder.path());
+    let workload = workloads::by_name("import").unwrap();
+    workload.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
+    let ours = ours(workload, &settings, folder.path());
     for cache in ["warm", "cold"] {
         settings.insert("page-cache".into(), cache.into());
         let ready = &built()["bitcoin-core"];
@@ -270,9 +270,9 @@ fn neo_go_finds_in_generated_chains_what_we_find() {
             ("threads", "2"),
         ];
         settings.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        let kind = kinds::by_name("import").unwrap();
-        kind.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
-        let ours = ours(kind, &settings, folder.path());
+        let workload = workloads::by_name("import").unwrap();
+        workload.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
+        let ours = ours(workload, &settings, folder.path());
         let record = ready.run(&settings, &folder.path().join("peer")).unwrap();
         let case = format!("seed {seed}");
         assert_eq!(agree(&record, &ours, &case), 4, "number and hash, root and digest");
@@ -296,7 +296,7 @@ fn chains_of_neo_go_are_restored_alike() {
         for (setting, path) in [("paths", &dump), ("config", &config)] {
             settings.insert(setting.into(), path.to_str().unwrap().into());
         }
-        let ours = ours(kinds::by_name("import").unwrap(), &settings, folder.path());
+        let ours = ours(workloads::by_name("import").unwrap(), &settings, folder.path());
         let record = ready.run(&settings, &folder.path().join("peer")).unwrap();
         assert_eq!(agree(&record, &ours, name), 4, "number and hash, root and digest");
     }

@@ -7,11 +7,11 @@ use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
 use crate::findings::Verdict;
 use crate::job::Job;
-use crate::kinds;
 use crate::report::session_table;
 use crate::scratch::Scratch;
 use crate::session::{Plan, Session, sit};
 use crate::statistics::Estimate;
+use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
 use blockmill_cli::{outputs, print};
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     if let Some(job) = &args.job {
         let job = Job::read(job)?;
-        job.run(kinds::by_name(&job.measures)?)?;
+        job.run(workloads::by_name(&job.measures)?)?;
         return Ok(Answer::ok());
     }
     let all = Definition::all(&args.benchmarks.join("definitions"))?;

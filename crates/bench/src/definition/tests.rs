@@ -71,9 +71,9 @@ fn those_of_the_program_are_sound_and_a_folder_adds_to_them() {
     let built_in = Definition::all(folder.path()).unwrap();
     assert_eq!(built_in.len(), BUILT_IN.len());
     for definition in &built_in {
-        let kind = crate::kinds::by_name(&definition.measures).unwrap();
+        let workload = crate::workloads::by_name(&definition.measures).unwrap();
         for (_, settings) in definition.cases() {
-            let options = kind.options(&settings).unwrap();
+            let options = workload.options(&settings).unwrap();
             for experiment in Experiment::all_of(definition) {
                 crate::experiment::variants(definition, &experiment, &options).unwrap();
             }

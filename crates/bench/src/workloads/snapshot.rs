@@ -1,6 +1,6 @@
 //! A flat snapshot that is verified: how many leaves of tries a second, and a second of CPU time.
 
-use super::{Kind, data};
+use super::{Workload, data};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
@@ -25,7 +25,7 @@ const SLOTS: u64 = 100;
 /// Snapshots.
 pub struct Snapshots;
 
-impl Kind for Snapshots {
+impl Workload for Snapshots {
     fn name(&self) -> &'static str {
         "snapshot"
     }

@@ -18,7 +18,7 @@ mod unit;
 #[cfg(test)]
 mod tests;
 
-use super::{Kind, data};
+use super::{Workload, data};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
@@ -34,7 +34,7 @@ use unit::Unit;
 /// The machine of Ethereum.
 pub struct Evm;
 
-impl Kind for Evm {
+impl Workload for Evm {
     fn name(&self) -> &'static str {
         "evm"
     }

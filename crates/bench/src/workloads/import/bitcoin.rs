@@ -5,7 +5,7 @@ use crate::baselines;
 use crate::baselines::bitcoin_index::{self, Design, DesignScan};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
-use crate::kinds::data;
+use crate::workloads::data;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{
     self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network,

@@ -6,7 +6,7 @@ mod measure;
 pub mod objects;
 mod writer;
 
-use super::Kind;
+use super::Workload;
 use crate::counting;
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
@@ -24,7 +24,7 @@ const WRITER: &str = "writer";
 /// Writers of RLP.
 pub struct Rlp;
 
-impl Kind for Rlp {
+impl Workload for Rlp {
     fn name(&self) -> &'static str {
         "rlp"
     }

@@ -6,7 +6,7 @@ mod made_p256;
 mod measure;
 mod operations;
 
-use super::Kind;
+use super::Workload;
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed};
@@ -24,7 +24,7 @@ const LANES: &str = "lanes";
 /// Verifiers of signatures.
 pub struct Signing;
 
-impl Kind for Signing {
+impl Workload for Signing {
     fn name(&self) -> &'static str {
         "signatures"
     }

@@ -4,7 +4,7 @@ mod bitcoin;
 pub(super) mod ethereum;
 mod neo;
 
-use super::Kind;
+use super::Workload;
 use crate::baselines::{BaselineOption, bitcoin_index};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
@@ -20,7 +20,7 @@ pub(crate) const PATHS: &str = "paths";
 /// Imports.
 pub struct Import;
 
-impl Kind for Import {
+impl Workload for Import {
     fn name(&self) -> &'static str {
         "import"
     }

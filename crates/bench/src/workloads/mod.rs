@@ -1,4 +1,4 @@
-//! The kinds of things that can be measured, one file each. A definition says which one it is and
+//! What can be measured: workloads, one file each. A definition says which one it is and
 //! gives it settings; everything else, from the order of the runs to the page, is the same for all.
 
 mod data;
@@ -17,8 +17,8 @@ use anyhow::{Context, Result};
 use blockmill_pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
-/// A kind of thing that can be measured.
-pub trait Kind: Sync {
+/// Something that can be measured.
+pub trait Workload: Sync {
     /// Its name in definitions.
     fn name(&self) -> &'static str;
 
@@ -60,8 +60,8 @@ pub trait Kind: Sync {
     }
 }
 
-/// All kinds.
-const KINDS: &[&dyn Kind] = &[
+/// All workloads.
+const WORKLOADS: &[&dyn Workload] = &[
     &evm::Evm,
     &export::Export,
     &import::Import,
@@ -71,12 +71,12 @@ const KINDS: &[&dyn Kind] = &[
     &store::Tables,
 ];
 
-/// The kind of this name.
+/// The workload of this name.
 ///
 /// # Errors
 /// When there is none.
-pub fn by_name(name: &str) -> Result<&'static dyn Kind> {
-    let found = KINDS.iter().find(|kind| kind.name() == name);
-    let names = || KINDS.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+pub fn by_name(name: &str) -> Result<&'static dyn Workload> {
+    let found = WORKLOADS.iter().find(|workload| workload.name() == name);
+    let names = || WORKLOADS.iter().map(|workload| workload.name()).collect::<Vec<_>>().join(", ");
     found.copied().with_context(|| format!("measures = '{name}'; available: {}", names()))
 }

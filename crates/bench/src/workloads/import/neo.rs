@@ -3,7 +3,7 @@
 use super::{PATHS, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
-use crate::kinds::data;
+use crate::workloads::data;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::acc;
 use blockmill_generate::neo::{CONFIGURATION, FILE, Recipe, generate};

@@ -1,7 +1,7 @@
 //! Verified blocks written as tables: whole runs from an archive to Parquet, beside runs that
 //! verify the same and write nothing.
 
-use super::Kind;
+use super::Workload;
 use super::import::{self, ethereum as archives};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
@@ -27,7 +27,7 @@ const OFF: &str = "off";
 /// Exports.
 pub struct Export;
 
-impl Kind for Export {
+impl Workload for Export {
     fn name(&self) -> &'static str {
         "export"
     }

@@ -6,7 +6,7 @@ mod ours;
 mod state;
 mod workload;
 
-use super::Kind;
+use super::Workload;
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
@@ -36,7 +36,7 @@ const PER_KEY: &str = "memory-bytes-per-key";
 /// Stores of keys and values.
 pub struct Tables;
 
-impl Kind for Tables {
+impl Workload for Tables {
     fn name(&self) -> &'static str {
         "store"
     }

@@ -4,9 +4,9 @@ use super::{PATHS, options_of, paths};
 use crate::baselines::ethereum_headers::{self, Baseline};
 use crate::baselines::{BaselineOption, recorded};
 use crate::definition::Settings;
+use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
-use crate::kinds::data;
-use crate::shape::OptionValues;
+use crate::workloads::data;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::{Archive, ChunkLimit, Format};
 use blockmill_ethereum::commit::{BlockSink, Sink};
@@ -114,7 +114,7 @@ fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)
 const MAINNET: &str = "mainnet";
 
 /// The archive, and what it is imported with: these options beside those that every variant has.
-pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
+pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
     let path = job.setting("genesis")?;
     let spec = match ChainSpec::by_name(path) {
         Some(spec) => spec,
@@ -197,7 +197,7 @@ fn executed(job: &Job, options: &Options) -> Result<Sink> {
     Ok(Sink::Executed(Box::new(store)))
 }
 
-/// The options that every contestant has, whatever else is turned.
+/// The options that every variant has, whatever else is turned.
 pub(super) fn always(settings: &Settings) -> Vec<String> {
     let with = settings.get("with").map_or("", String::as_str);
     with.split_whitespace().map(str::to_owned).collect()
