@@ -71,11 +71,11 @@ fn check_typed_transactions() {
     let (address, keys) = ([1; 20], [[2; 32]; 40]);
     let entry = AccessListEntry { address: &address, storage_keys: List::Values(&keys) };
     let entries = vec![entry; 30];
-    let transaction = |workload| Transaction {
+    let transaction = |kind| Transaction {
         to: Some(&address),
         access_list: List::Values(&entries),
         blob_hashes: List::Values(&keys),
-        ..Transaction::new(workload)
+        ..Transaction::new(kind)
     };
     let transactions = TransactionType::ALL.map(transaction);
     for transaction in &transactions {
