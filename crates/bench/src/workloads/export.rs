@@ -67,7 +67,7 @@ impl Workload for Export {
             sink = Box::new(Tables::new(export.clone(), &tables, archive.format()));
             writing = Some(export);
         }
-        let (run, outcome) = import(&archive, &options, &mut *sink, |_| {});
+        let (run, outcome) = import(&archive, &options, sink.as_mut(), |_| {});
         let verified = Instant::now();
         let files = match writing.filter(|_| outcome.is_ok()) {
             Some(export) => finish(&export, &run)?,

@@ -100,9 +100,8 @@ impl Baseline {
         let (mut baseline, mut rest) = (Self::default(), vec![]);
         for assignment in with {
             let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-            let options = OPTIONS.iter().zip(&mut baseline.wastes);
-            let Some((option, wastes)) = options.into_iter().find(|(own, _)| own.name == name)
-            else {
+            let mut options = OPTIONS.iter().zip(&mut baseline.wastes);
+            let Some((option, wastes)) = options.find(|(own, _)| own.name == name) else {
                 rest.push(assignment.clone());
                 continue;
             };

@@ -168,7 +168,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         _ => baseline.sink(&job.folder, &options.cancel)?,
     };
     let checks = baseline.checks(&options.cancel);
-    let wiring = Wiring { headers: &*checks, sink: &mut *sink };
+    let wiring = Wiring { headers: checks.as_ref(), sink: sink.as_mut() };
     let (run, outcome) = import_wired(&archive, &options, wiring, |_| {});
     let mut record =
         record::of(&run, &outcome, &archive, &options, blockmill_cli::program::this(), &job.label);
