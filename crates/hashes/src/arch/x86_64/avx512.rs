@@ -78,6 +78,9 @@ fn theta(c: [__m512i; 5]) -> impl Fn(usize, __m512i) -> __m512i {
 
 /// Turns eight rows of eight words into eight columns: word `i` of row `j` becomes word `j` of
 /// row `i`.
+///
+/// # Safety
+/// The CPU must have AVX-512F and AVX-512BW.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub fn transpose(r: [__m512i; 8]) -> [__m512i; 8] {
