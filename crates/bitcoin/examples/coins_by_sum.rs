@@ -11,6 +11,7 @@ use blockmill_archive::blkdat::open;
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::inspect::datadir_of;
 use blockmill_bitcoin::params::Params;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::usage::{CpuTimes, cpu_times};
 use std::error::Error;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let unspent = unspent.clone();
             let memory = memory << 20;
             let mut options = Options { threads, unspent, memory, ..Options::new(params.clone()) };
-            options.setting.set(&format!("coins={value}"))?;
+            options.settings.set(&format!("coins={value}"))?;
             let data = tempfile::tempdir()?;
             let (start, cpu) = (Instant::now(), cpu_s());
             let (run, outcome) = import(&files, &options, data.path(), |_| {});

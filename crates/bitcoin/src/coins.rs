@@ -15,6 +15,22 @@ use blockmill_verdict::Reversed;
 
 use crate::types::{OutPoint, Txid};
 
+blockmill_pipeline::named_option! {
+    /// Where the coins that transactions spend come from.
+    ///
+    /// `sum` is no default, because block files alone have nothing to sum: it is for `verify` of a
+    /// datadir or of a store.
+    pub enum SpentCoins: "coins", level Execution {
+        /// Coins on disk are looked up when they are spent.
+        WhenSpent = "when-spent",
+        /// No set of coins is kept: spent coins are taken from undo data, and [a sum over all
+        /// coins](../distributed.md#bitcoin-execution-without-a-set-of-coins) proves them.
+        Sum = "sum",
+        /// Coins on disk are looked up before their turn and in parallel.
+        Fetched = "fetched",
+    }
+}
+
 /// The key of a coin: the transaction's id, and the index in big endian, so that coins are in the
 /// order of Bitcoin Core's statistics.
 pub type Key = [u8; 36];

@@ -7,6 +7,7 @@ mod commit;
 
 use crate::body::reader::BlockReader;
 use crate::chainstate::{Chainstate, CommitClock, lock};
+use crate::coins::SpentCoins;
 use crate::execute::{Batch, Context, Terms};
 use crate::fault::fault_of_block;
 pub use crate::fault::{Cause, Error, Fault};
@@ -262,7 +263,7 @@ impl Pass<'_> {
     }
 
     fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
-        let plan = self.options.setting.plan();
+        let settings = self.options.settings;
         let assumed_valid = assumed_height(self.tree, self.path, self.assumed);
         let terms = Terms {
             params: &self.options.params,
@@ -270,8 +271,8 @@ impl Pass<'_> {
             median_times: &self.path.median_times,
             assumed_valid,
             hasher: ManySha256::detect(),
-            signatures: plan.signatures,
-            scripts: plan.scripts,
+            signatures: settings.signatures.verifier(),
+            scripts: settings.scripts,
             sum: self.sum,
         };
         Context {
@@ -279,7 +280,7 @@ impl Pass<'_> {
             options: self.options,
             path: self.path,
             terms,
-            fetches: plan.fetches && chainstate.is_some(),
+            fetches: settings.coins != SpentCoins::WhenSpent && chainstate.is_some(),
             clock: self.clock,
             coins: chainstate.map(Chainstate::reader),
         }
@@ -292,8 +293,7 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let plan = self.options.setting.plan();
-        let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
+        let threads = self.options.settings.stages.threads(self.options.threads);
         let batches = (0..blockmill_pipeline::buffers(threads))
             .map(|_| Batch::new(context.terms.hasher))
             .collect();

@@ -1,8 +1,8 @@
 //! What a run is asked to do.
 
-use crate::option_table::Setting;
 use crate::params::Params;
 use crate::run::Tip;
+use crate::settings::Settings;
 use crate::verified::Making;
 use crate::{BlockHash, Level};
 use blockmill_pipeline::Cancel;
@@ -21,8 +21,8 @@ pub struct Options {
     pub params: Params,
     /// How deep.
     pub level: Level,
-    /// Settings of the options.
-    pub setting: Setting,
+    /// Values of the options.
+    pub settings: Settings,
     /// Threads that scan, verify and run scripts.
     pub threads: usize,
     /// Where coins and undo data are.
@@ -69,7 +69,7 @@ impl Options {
         Self {
             params,
             level: Level::Execution,
-            setting: Setting::default(),
+            settings: Settings::default(),
             threads: 1,
             disk: Arc::new(RealDisk),
             memory: 450 << 20,

@@ -5,6 +5,7 @@ use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
 use blockmill_archive::blkdat::BlockFiles;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{
     BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage,
 };
@@ -37,7 +38,7 @@ pub fn of(
         checksum: checksum(run, options),
     };
     record.level = options.level.name().into();
-    record.options = options.setting.to_map();
+    record.options = options.settings.to_map();
     // each batch goes through all stages of pass 2
     let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
     record.series.push(Series::of_chunks(&run.chunks, &phases));

@@ -8,6 +8,7 @@
 //! [`ScriptBatch`] is the front door.
 
 mod batch;
+mod lanes;
 mod library;
 mod multisig;
 mod pushes;
@@ -19,6 +20,7 @@ mod taproot;
 mod templates;
 
 pub use batch::{Counts, Part, ScriptBatch, ScriptFault, Scripts};
+pub use lanes::SignatureLanes;
 pub use library::Reason;
 pub use sighash::{LegacyHashes, SegwitHashes, TaprootHashes};
 pub use signet::{SolutionFault, check_solution};

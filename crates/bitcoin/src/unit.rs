@@ -16,6 +16,7 @@ mod hex;
 mod join;
 mod proof;
 
+use crate::coins::SpentCoins;
 use crate::datadir::Datadir;
 use crate::index::Found;
 use crate::index::pass1::announced_height;
@@ -38,7 +39,7 @@ use std::path::PathBuf;
 /// A file cannot be read, or the run was asked to stop; at level `execution`, the files stand in no
 /// datadir.
 pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> {
-    let Options { setting, threads, cancel, .. } = options;
+    let Options { threads, cancel, .. } = options;
     let scan = HeaderScan { threads: *threads }
         .find_blocks(files, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
@@ -54,7 +55,8 @@ pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> 
         record(found, announced)
     };
     let mut records: Vec<Record> = scan.found.iter().map(record).collect();
-    let undo = match options.level == Level::Execution && setting.plan().sum {
+    let undo = match options.level == Level::Execution && options.settings.coins == SpentCoins::Sum
+    {
         true => find_undo(files, &scan.found, &mut records)?,
         false => vec![],
     };

@@ -8,8 +8,9 @@ use crate::naive_connect::Owned;
 use crate::real_blocks;
 use blockmill_bitcoin::Level;
 use blockmill_bitcoin::datadir::Datadir;
-use blockmill_bitcoin::option_table::{OPTIONS, Setting};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::settings::Settings;
+use blockmill_pipeline::options::OptionSet;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -49,10 +50,9 @@ fn chains() -> Vec<Real> {
 }
 
 /// The default, the plainest setting, and each of them with one option at each of its other values.
-fn all_settings() -> Vec<Setting> {
-    let plainest = OPTIONS.iter().map(|option| format!("{}={}", option.name, option.values[0]));
-    let slowest = Setting::default().with(&plainest.collect::<Vec<_>>()).unwrap();
-    let default = Setting::default();
+fn all_settings() -> Vec<Settings> {
+    let slowest = Settings::plainest();
+    let default = Settings::default();
     let mut all = vec![slowest];
     all.extend(default.neighbours().map(|(_, _, other)| other));
     all.extend(slowest.neighbours().map(|(_, _, other)| other));
@@ -93,12 +93,12 @@ fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() 
 #[test]
 fn every_option_ends_with_the_same_coins() {
     for chain in chains().into_iter().skip(1) {
-        for setting in all_settings() {
+        for settings in all_settings() {
             let data = tempfile::tempdir().unwrap();
             let mut options = options(chain.params.clone());
-            options.setting = setting;
+            options.settings = settings;
             run_well(&chain.path, &options, data.path());
-            End::of(data.path(), &options).assert_same(&chain.end, &format!("{setting:?}"));
+            End::of(data.path(), &options).assert_same(&chain.end, &format!("{settings:?}"));
         }
     }
 }

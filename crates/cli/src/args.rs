@@ -168,7 +168,7 @@ pub struct Verification {
     /// A block hash that the chain must contain (may be repeated)
     #[arg(long, value_name = "HASH")]
     pub trust: Vec<String>,
-    /// Set an option, such as hash=single (may be repeated; see docs/options.md)
+    /// Set an option, such as hash=single (may be repeated; see docs/reference/options.md)
     #[arg(long = "with", value_name = "NAME=VALUE")]
     pub with: Vec<String>,
     /// Threads that verify [default: one for each core, and one more with a state on disk]

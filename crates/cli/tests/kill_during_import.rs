@@ -10,9 +10,9 @@ use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::import::Options;
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::SealPolicy;
+use blockmill_ethereum::settings::Settings;
 use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use std::path::Path;
@@ -207,7 +207,7 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
         spec: Arc::new(ChainSpec::by_name("mainnet").expect("a network")),
         level: Level::Headers,
         seal: SealPolicy { mode: "off".parse().expect("a mode"), seed: 0 },
-        setting: Setting::default(),
+        settings: Settings::default(),
         threads: 2,
         chunk: ChunkLimit { blocks: 500, ..ChunkLimit::default() },
         from: None,

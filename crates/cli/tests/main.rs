@@ -28,6 +28,7 @@ mod neo_stores;
 mod neo_unwind;
 mod odd_machines;
 mod options;
+mod options_page;
 mod outputs;
 mod revision;
 mod serving;

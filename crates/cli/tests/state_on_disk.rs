@@ -4,6 +4,7 @@ use crate::program::{
     Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
 };
 use blockmill_ethereum::state::FlatStore;
+use blockmill_pipeline::options::NamedOption;
 use blockmill_store::ChainStore;
 use blockmill_verdict::Status;
 use std::fs;

@@ -2,6 +2,7 @@
 //! without the chunks before it, so that any worker may take it.
 
 mod bodies;
+mod hashing;
 mod headers;
 mod phases;
 mod seals;
@@ -15,12 +16,14 @@ use crate::fault::Cause;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
 use crate::link::Linked;
-use crate::option_table::Plan;
 use crate::params::ChainSpec;
+use crate::settings::SenderBatches;
 use blockmill_archive::{Part, Want};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Made, NotMade};
+use blockmill_signatures::Signatures;
 use blockmill_verdict::Hex;
+pub use hashing::Hashes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,7 +58,8 @@ pub(crate) struct Checks<'a> {
     pub want: Want,
     pub headers: &'a dyn HeaderChecks,
     pub seal: SealPolicy,
-    pub plan: Plan,
+    pub signatures: Signatures,
+    pub sender_batches: SenderBatches,
     pub caches: &'a Arc<Caches>,
     pub hasher: ManyKeccak,
     /// The time of the run, in seconds since 1970.

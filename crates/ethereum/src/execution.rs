@@ -6,6 +6,7 @@
 
 mod chunks;
 mod keeping;
+mod order;
 mod prefetch;
 mod roots;
 
@@ -20,18 +21,19 @@ use crate::execute::receipts::Receipts;
 use crate::execute::speculation::{Account, Speculate, speculate};
 use crate::execute::{self, Evm, Executed, ExecutionError, PreparedBlock, Replay};
 use crate::fault::{Cause, Error};
-use crate::option_table::Plan;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
-use crate::state::{Changes, Lost, State, StateError, Tries};
+use crate::state::{Changes, Lost, State, StateError, TrieDesign, Tries};
 use crate::{Hash, Level};
 use blockmill_archive::Part;
 use blockmill_hashes::ManyKeccak;
-use blockmill_pipeline::{Cancel, Flow, Stages};
+use blockmill_pipeline::{Cancel, Flow, StageOrder, Stages};
 use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
 use keeping::Keeping;
+pub use order::{ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder};
+pub use prefetch::Prefetch;
 use prefetch::{prefetching, teach};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -137,17 +139,18 @@ impl<'c> Execution<'c> {
             return Ok(None);
         }
         let spec = &*options.spec;
-        let plan = options.setting.plan();
+        let settings = &options.settings;
         let (mut keeping, disk) =
-            Keeping::begin(&plan, options.threads, sink.executed().as_deref())?;
-        let tries = match (disk, plan.arena_tries) {
-            (Some(disk), _) => Tries::on_disk(disk, plan.trie_hashers),
-            (None, true) => Tries::arena_with(plan.trie_hashers).map_err(|e| unusable(0, &e))?,
-            (None, false) => Tries::pointers(),
+            Keeping::begin(settings, options.threads, sink.executed().as_deref())?;
+        let hashers = settings.trie_hashers();
+        let tries = match (disk, settings.state_trie) {
+            (Some(disk), _) => Tries::on_disk(disk, hashers),
+            (None, TrieDesign::Arena) => Tries::arena_with(hashers).map_err(|e| unusable(0, &e))?,
+            (None, TrieDesign::Pointers) => Tries::pointers(),
         };
         let cancel = &options.cancel;
         let replay = match sink.executed() {
-            Some(store) => store.recover(spec, tries, plan.log, cancel)?,
+            Some(store) => store.recover(spec, tries, settings.log, cancel)?,
             None => Some(replay_stored(spec, tries, sink.store(), cancel)?),
         };
         if cancel.is_cancelled() {
@@ -156,22 +159,25 @@ impl<'c> Execution<'c> {
         let Some(replay) = replay else { return Ok(None) };
         let stored = sink.executed();
         keeping.resume(stored.as_deref());
-        let hasher = if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() };
+        let hasher = settings.hash.hasher();
         let (state, tries) = replay.into_parts();
-        let log = if stored.is_some() { plan.log } else { LogValues::None };
-        let Plan { mut root_every, mut root_group, machine, .. } = plan;
-        if tries.disk().is_some() {
+        let log = if stored.is_some() { settings.log } else { LogValues::None };
+        let (root_every, root_group) = match tries.disk() {
             // there each block has a root of its own
-            (root_every, root_group) = (1, 1);
-        }
+            Some(_) => (1, 1),
+            None => (settings.root_every.blocks(), settings.root_group.blocks()),
+        };
         let inline = Inline {
-            senders: plan.senders_inline,
-            root: plan.root_inline,
-            receipts: plan.receipts_inline,
+            senders: settings.senders == SenderOrder::Inline,
+            root: settings.root == RootOrder::Inline,
+            receipts: settings.receipts == ReceiptOrder::Inline,
         };
         // one thread alone would gain nothing, and nothing stands before its turn behind the link
-        let alone = !plan.overlapped || options.threads < 2 || inline.senders;
-        let which = if alone { Speculate::Off } else { plan.speculate };
+        let is_serial = settings.stages == StageOrder::Serial;
+        let alone = is_serial || options.threads < 2 || inline.senders;
+        let which = if alone { Speculate::Off } else { settings.speculate };
+        let runs_dry = settings.prefetch == Prefetch::DryRuns;
+        let learns = runs_dry || settings.prefetch == Prefetch::History;
         Ok(Some(Self {
             spec,
             state: RwLock::new(state),
@@ -181,13 +187,13 @@ impl<'c> Execution<'c> {
             root_every,
             root_group,
             log,
-            machine,
+            machine: settings.machine(),
             pace: Arc::new(Pace::new(root_every, chunk(options).blocks)),
             speculation: Speculation { which, account: Account::new(options.threads) },
             // nothing stands before its turn behind the link
-            prefetch: plan.prefetch && !inline.senders,
-            history: (plan.history && !inline.senders).then(Arc::default),
-            dry: (plan.dry_runs && !inline.senders).then(|| Account::new(options.threads)),
+            prefetch: settings.prefetch != Prefetch::Off && !inline.senders,
+            history: (learns && !inline.senders).then(Arc::default),
+            dry: (runs_dry && !inline.senders).then(|| Account::new(options.threads)),
             inline,
         }))
     }

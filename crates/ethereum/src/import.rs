@@ -11,8 +11,8 @@ pub use crate::options::Options;
 use crate::overlap;
 use crate::resume::{self, Beginning};
 pub use crate::run::{Run, Setup};
+use crate::settings::SenderOrder;
 use blockmill_archive::{Archive, Reader, Want};
-use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
@@ -216,8 +216,7 @@ fn so_far(run: &Run, tip: Option<&Tip>, sink: &dyn BlockSink) -> Progress {
 
 /// Threads beside the one that reads, and the batches that go round.
 fn workers(options: &Options) -> (usize, Vec<Batch>) {
-    let overlapped = options.setting.plan().overlapped;
-    let threads = if overlapped { options.threads.max(1) } else { 0 };
+    let threads = options.settings.stages.threads(options.threads);
     (threads, (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect())
 }
 
@@ -230,19 +229,20 @@ fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {
 
 /// The checks that `options` ask for.
 pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
-    let plan = options.setting.plan();
+    let settings = &options.settings;
     Checks {
         spec: &options.spec,
         level: options.level,
         want,
         headers: &ChainRules,
         seal: options.seal,
-        plan,
+        signatures: settings.signatures.verifier(),
+        sender_batches: settings.sender_batches,
         caches: &options.caches,
-        hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
+        hasher: settings.hash.hasher(),
         now: options.now,
         known: false,
-        content_later: options.level >= Level::Execution && plan.senders_inline,
+        content_later: options.level >= Level::Execution && settings.senders == SenderOrder::Inline,
         keep_signers: false,
     }
 }

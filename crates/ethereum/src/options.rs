@@ -2,8 +2,8 @@
 
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
-use crate::option_table::Setting;
 use crate::params::ChainSpec;
+use crate::settings::Settings;
 use crate::{Hash, Level};
 use blockmill_archive::ChunkLimit;
 use blockmill_pipeline::Cancel;
@@ -18,8 +18,8 @@ pub struct Options {
     pub level: Level,
     /// Which seals.
     pub seal: SealPolicy,
-    /// Settings of the options.
-    pub setting: Setting,
+    /// Values of the options.
+    pub settings: Settings,
     /// Threads that decode and verify.
     pub threads: usize,
     /// Bounds of a chunk.

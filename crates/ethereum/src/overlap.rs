@@ -40,7 +40,7 @@ pub(crate) fn compare(
     let mut blocks = 0;
     if from <= until {
         let mut reader = archive.reader(want, options.chunk, from..=until)?;
-        let threads = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
+        let threads = options.settings.stages.threads(options.threads);
         let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
         let read = |batch: &mut Batch| Ok(reader.read(&mut batch.blocks.packed)?);
         let compare = |batch: &mut Batch| -> Result<Flow, Error> {

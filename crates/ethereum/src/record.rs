@@ -10,6 +10,7 @@ use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::Archive;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Series, Stage};
 use blockmill_verdict::{Hex, Status};
 
@@ -37,7 +38,7 @@ pub fn of(
         checksum: checksum(run),
     };
     record.level = options.level.name().into();
-    record.options = options.setting.to_map();
+    record.options = options.settings.to_map();
     record.settings.insert("seal".into(), options.seal.mode.to_string());
     record.settings.insert("seal-seed".into(), options.seal.seed.to_string());
     record.facts.count("seals", run.seals_checked);

@@ -11,7 +11,7 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::Options;
-use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::settings::Settings;
 use blockmill_rlp::Encode;
 use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ fn a_block_that_the_next_one_does_not_follow_is_not_kept() {
     let (spec, path) = published("execution-apis");
     let chunk = ChunkLimit { blocks: 5, ..ChunkLimit::default() };
     for level in [Level::Headers, Level::Bodies] {
-        let of_level = Options { level, chunk, ..options(spec.clone(), Setting::default()) };
+        let of_level = Options { level, chunk, ..options(spec.clone(), Settings::default()) };
         neither_is_kept(level.name(), &path, &of_level, &|dir| {
             Sink::Segments(Box::new(ChainStore::open(dir, &small()).unwrap().0))
         });

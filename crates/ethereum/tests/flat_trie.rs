@@ -5,6 +5,7 @@ use crate::generated_state::{Draw, Mood, Random, World, changes};
 use blockmill_ethereum::state::{
     FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, StateError,
 };
+use blockmill_pipeline::options::NamedOption;
 use blockmill_state_store::{Change, StateKey};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{Store, StoreOptions, Table, TableOptions};

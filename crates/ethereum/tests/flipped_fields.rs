@@ -9,9 +9,9 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::{Level, U256};
 use blockmill_rlp::Encode;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn verdict_at(
         spec: Arc::new(ChainSpec::by_name("mainnet").unwrap()),
         level,
         seal: SealPolicy { mode: seal, seed: 0 },
-        setting: Setting::default(),
+        settings: Settings::default(),
         threads: 1,
         chunk: ChunkLimit::default(),
         from: None,

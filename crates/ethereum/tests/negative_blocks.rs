@@ -7,8 +7,8 @@ use blockmill_archive::Archive;
 use blockmill_ethereum::Hash;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::import;
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::settings::Settings;
 use blockmill_rlp::{Encode, Reader};
 use blockmill_verdict::Status;
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn link(block: &[u8]) -> Option<(Hash, Hash)> {
 fn run(name: &str, test: &Value, scratch: &Path, counts: &mut Counts) {
     let network = test["network"].as_str().unwrap();
     let spec = networks::spec(network, &test["genesisBlockHeader"], &test["pre"]);
-    let options = options(spec, Setting::default());
+    let options = options(spec, Settings::default());
     let decode = |text: &Value| blockmill_testkit::hex::decode(text.as_str().unwrap());
     let genesis = decode(&test["genesisRLP"]);
     let mut known = HashMap::from([(link(&genesis).unwrap().0, genesis.clone())]);
@@ -103,7 +103,7 @@ fn status_after_genesis(bytes: &[u8]) -> Status {
     let path = scratch.path().join("blocks.rlp");
     std::fs::write(&path, [first, bytes].concat()).unwrap();
     let archive = Archive::open(&[path]).unwrap();
-    let options = options(spec, Setting::default());
+    let options = options(spec, Settings::default());
     let (_, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
     outcome.map_or_else(|error| error.status(), |()| Status::Verified)
 }

@@ -11,14 +11,15 @@ use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::{Cause, Error};
 use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::SealPolicy;
+use blockmill_ethereum::settings::{Settings, SignatureLanes};
 use blockmill_ethereum::signing::GROUP_ORDER;
 use blockmill_ethereum::transactions::Transaction;
 use blockmill_ethereum::{Level, U256};
 use blockmill_generate::ethereum::transfers::{FILE, Recipe, generate};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::{NamedOption, OptionSet};
 use blockmill_rlp::{Encode, RawList};
 use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
@@ -129,12 +130,11 @@ impl Chain {
     /// Imports an archive into a new store: the refusal, the number of the block that it is about,
     /// and the number of the last block in the store.
     fn refusal(&self, path: &Path, with: &[&str], blocks: usize) -> (Cause, u64, Option<u64>) {
-        let with: Vec<_> = with.iter().map(ToString::to_string).collect();
         let options = Options {
             spec: Arc::new(self.spec.clone()),
             level: Level::Bodies,
             seal: SealPolicy::OFF,
-            setting: Setting::default().with(&with).unwrap(),
+            settings: Settings::default().with(with).unwrap(),
             threads: 2,
             chunk: ChunkLimit { blocks, ..ChunkLimit::default() },
             from: None,
@@ -159,16 +159,11 @@ impl Chain {
 
 /// Settings that differ in who waits for whom, with chunk sizes: each that this machine has.
 fn settings() -> Vec<(Vec<&'static str>, usize)> {
-    let signatures = blockmill_signatures::Variant::ALL
-        .into_iter()
-        .filter(|v| blockmill_signatures::Signatures::with(*v).is_some());
-    let signatures: Vec<_> = signatures
-        .map(|variant| match variant.name() {
-            "scalar" => "signatures=scalar",
-            "avx2" => "signatures=avx2",
-            _ => "signatures=ifma",
-        })
-        .collect();
+    let signatures = SignatureLanes::available().map(|lanes| match lanes {
+        SignatureLanes::Scalar => "signatures=scalar",
+        SignatureLanes::Avx2 => "signatures=avx2",
+        SignatureLanes::Ifma => "signatures=ifma",
+    });
     let mut settings = vec![(vec!["stages=serial"], 16)];
     for signatures in signatures {
         for batches in ["sender-batches=block", "sender-batches=chunk"] {

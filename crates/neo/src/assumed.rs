@@ -25,7 +25,7 @@ pub(crate) fn height(dumps: &Dumps, options: &Options, from: u32) -> Result<Opti
 }
 
 fn find(dumps: &Dumps, options: &Options, from: u32, hash: UInt256) -> Result<Option<u32>, Error> {
-    let hasher = options.setting.plan().hasher;
+    let hasher = options.settings.hashes.hasher();
     let mut reader = acc::Reader::new(dumps, from, TOGETHER);
     let (mut batch, mut blocks) = (acc::Batch::default(), Vec::<Block>::new());
     while reader.read(&mut batch)? {

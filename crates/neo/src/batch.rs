@@ -6,14 +6,14 @@ use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
 use crate::link::Linked;
-use crate::option_table::Plan;
 use crate::params::Protocol;
 use crate::repeated;
 use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use blockmill_archive::acc;
-use blockmill_signatures::KeyTables;
+use blockmill_hashes::ManySha256;
+use blockmill_signatures::{KeyTables, Signatures};
 use std::time::{Duration, Instant};
 
 /// Blocks on their way through the stages. Each stage fills its part; buffers are used again.
@@ -93,7 +93,8 @@ impl Batch {
 pub(crate) struct Checks<'a> {
     pub protocol: &'a Protocol,
     pub level: Level,
-    pub plan: Plan,
+    pub signatures: Signatures,
+    pub hasher: ManySha256,
     pub tables: &'a KeyTables,
     /// Blocks up to this height are taken for valid.
     pub assumed: Option<u32>,
@@ -111,7 +112,7 @@ impl Checks<'_> {
         // of an earlier batch: freed here, it holds nobody up
         batch.executed.clear();
         self.decode(batch);
-        hash_blocks(&mut batch.blocks[..batch.count], &self.plan.hasher);
+        hash_blocks(&mut batch.blocks[..batch.count], &self.hasher);
         batch.times.decode = clock.elapsed();
         if batch.packed.is_repeated() {
             self.repeated(batch);
@@ -154,7 +155,7 @@ impl Checks<'_> {
     fn repeated(&self, batch: &mut Batch) {
         if self.level >= Level::Bodies {
             let broken = batch.blocks().iter().enumerate().find_map(|(index, block)| {
-                let verified = repeated::verify_body(block, &self.plan.hasher);
+                let verified = repeated::verify_body(block, &self.hasher);
                 verified.err().map(|violation| (index, violation))
             });
             if let Some((index, violation)) = broken {
@@ -175,7 +176,7 @@ impl Checks<'_> {
 
     fn merkle_roots(&self, batch: &mut Batch) {
         let wrong = batch.blocks().iter().enumerate().find_map(|(index, block)| {
-            let expected = merkle::root_with(block.transactions.hashes(), &self.plan.hasher);
+            let expected = merkle::root_with(block.transactions.hashes(), &self.hasher);
             let found = block.header.merkle_root;
             (expected != found).then(|| (index, Violation::new(Rule::MerkleRoot, expected, found)))
         });
@@ -188,9 +189,9 @@ impl Checks<'_> {
     fn witnesses(&self, batch: &mut Batch) {
         let verifier = Verifier {
             magic: self.protocol.magic,
-            signatures: self.plan.signatures,
+            signatures: self.signatures,
             tables: self.tables,
-            hasher: self.plan.hasher,
+            hasher: self.hasher,
         };
         if self.assumes(batch) {
             let headers = batch.blocks[..batch.decoded].iter();

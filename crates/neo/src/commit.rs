@@ -3,7 +3,7 @@
 use crate::Level;
 use crate::columns::Columns;
 use crate::fault::Error;
-use crate::ledger::{Facts, Ledger, MARK, ROOTS};
+use crate::ledger::{Facts, KeptBlocks, Ledger, MARK, ROOTS};
 use crate::link::Verified;
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
@@ -104,33 +104,34 @@ impl Sink {
         }
     }
 
-    /// Blocks are verified by this configuration from now on; a store of executed blocks removes
-    /// those that nobody can ask for any more, or not.
-    pub(crate) fn configure(&mut self, configuration: &Configuration, removes: bool) {
+    /// Sets the configuration that blocks are verified by from now on, and which blocks a store of
+    /// executed blocks keeps.
+    pub(crate) fn configure(&mut self, configuration: &Configuration, blocks: KeptBlocks) {
         if let Self::Ledger(ledger) = self {
-            ledger.configure(configuration.clone(), removes);
+            ledger.configure(configuration.clone(), blocks);
         }
     }
 
-    /// Whether a store that has removed blocks, or keeps what they leave, goes on with what an
-    /// import is to do with them.
+    /// Checks that an import with this value of `blocks` can continue a store.
     ///
-    /// # Errors
-    /// [`Error::Blocks`] where it does not.
-    pub(crate) fn check_removal(&self, removes: bool) -> Result<(), Error> {
+    /// # Errors Returns [`Error::Blocks`] if the store has removed blocks and the import keeps all,
+    /// or if the store keeps the state of every block and the import removes blocks.
+    pub(crate) fn check_removal(&self, blocks: KeptBlocks) -> Result<(), Error> {
         let Self::Ledger(ledger) = self else { return Ok(()) };
         let (first, whole) = {
             let store = ledger.store.lock();
             (store.first(), store.first_whole())
         };
-        let expected = match (whole.filter(|whole| Some(*whole) > first), removes) {
-            (Some(whole), false) => format!("traceable, as blocks before {whole} were removed"),
-            (_, true) if ledger.keeps_history() => {
+        let expected = match (whole.filter(|whole| Some(*whole) > first), blocks) {
+            (Some(whole), KeptBlocks::All) => {
+                format!("traceable, as blocks before {whole} were removed")
+            }
+            (_, KeptBlocks::Traceable) if ledger.keeps_history() => {
                 "all, as the store keeps the state as of every block".into()
             }
             _ => return Ok(()),
         };
-        Err(Error::Blocks { expected, found: if removes { "traceable" } else { "all" } })
+        Err(Error::Blocks { expected, found: blocks.name() })
     }
 
     /// Asks the store of blocks; none where nothing is kept.

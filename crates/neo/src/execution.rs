@@ -10,7 +10,7 @@ use crate::execute::engine::Chain;
 use crate::execute::native::Natives;
 use crate::execute::vm::Vm;
 use crate::fault::{Cause, Error};
-use crate::ledger::Ledger;
+use crate::ledger::{ChangeLog, Ledger};
 use crate::options::Options;
 use crate::recent::Recent;
 use crate::state::State;
@@ -26,6 +26,16 @@ use std::time::{Duration, Instant};
 /// value, the changes of the block on their way to the store, and the store's own.
 const KEY_BYTES: usize = 512;
 
+blockmill_pipeline::named_option! {
+    /// Whether blocks are executed while earlier blocks are written to disk.
+    pub enum Flush: "flush", level Execution {
+        /// No block is executed while earlier blocks are written.
+        Barrier = "barrier",
+        /// The next blocks are executed while earlier ones are written.
+        Overlapped = "behind",
+    }
+}
+
 /// Executes blocks over the state after the block before.
 pub(crate) struct Execution {
     executor: Executor,
@@ -38,8 +48,7 @@ pub(crate) struct Execution {
     flushing: Option<u64>,
     /// How many blocks of the chain are committed.
     committed: Arc<AtomicU64>,
-    /// Blocks are executed while those before them are flushed.
-    flushes_behind: bool,
+    flush: Flush,
     /// All that was executed will be committed before the next batch comes.
     waits: bool,
     /// Bytes of memory for what is not committed, and the most time between two commits.
@@ -73,12 +82,12 @@ impl Execution {
         Self {
             executor: Executor::default(),
             chain: Chain { protocol, natives: Natives::default(), past },
-            state: State::new(ledger.base().telling(options.setting.plan().undo)),
+            state: State::new(ledger.base().telling(options.settings.log == ChangeLog::Undo)),
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushing: None,
             committed: ledger.committed(),
-            flushes_behind: options.setting.plan().flushes_behind,
+            flush: options.settings.flush,
             waits: false,
             memory: options.memory,
             commit_every: options.commit_every,
@@ -133,14 +142,17 @@ impl Execution {
     /// Begins a flush after a batch whose last block this is, if it is time.
     fn flush_after(&mut self, last: u32, batch: &mut Batch) -> Flow {
         // while blocks are flushed, others are executed: each may have half of the memory
-        let share = if self.flushes_behind { self.memory / 2 } else { self.memory };
+        let share = match self.flush {
+            Flush::Barrier => self.memory,
+            Flush::Overlapped => self.memory / 2,
+        };
         let bytes = self.state.base().changed_keys() * KEY_BYTES + 2 * self.recent.bytes();
         batch.flushes = bytes >= share || self.asked.elapsed() >= self.commit_every;
         if !batch.flushes {
             return Flow::Continue;
         }
         self.asked = Instant::now();
-        self.waits = !self.flushes_behind || self.flushing.is_some();
+        self.waits = self.flush == Flush::Barrier || self.flushing.is_some();
         if !self.waits {
             self.state.base_mut().begin_flush();
             self.recent.begin_flush();
@@ -218,6 +230,6 @@ pub(crate) fn begin<'a>(
 ) -> Result<Added<'a>, Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
-    let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;
+    let Following { with, after } = tasks::lay_out(&options.settings, ledger)?;
     Ok((Some(Execution::new(options, ledger, (last, with), assumed)), after))
 }

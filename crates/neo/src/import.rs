@@ -18,7 +18,6 @@ use crate::writer::Writer;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Stages};
-use blockmill_signatures::KeyTables;
 use blockmill_store::ChainStore;
 use blockmill_verdict::Progress;
 use std::time::Instant;
@@ -59,7 +58,7 @@ fn stages(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let (plan, protocol) = (options.setting.plan(), &*options.protocol);
+    let (settings, protocol) = (options.settings, &*options.protocol);
     let genesis = genesis(options)?;
     let (tip, mut first) = begin(dumps, options, sink, &genesis)?;
     run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
@@ -67,13 +66,20 @@ fn stages(
     let reader = acc::Reader::new(dumps, 0, options.batch);
     let mut reader = reader.continuing(from).until(options.until);
     let mut link = Link::new(protocol, genesis.hash, tip);
-    let tables = KeyTables::new(plan.key_tables);
+    let tables = settings.keys.tables();
     let assumed = assumed::height(dumps, options, from)?;
-    let checks = Checks { protocol, level: options.level, plan, tables: &tables, assumed };
+    let checks = Checks {
+        protocol,
+        level: options.level,
+        signatures: settings.signatures.verifier(),
+        hasher: settings.hashes.hasher(),
+        tables: &tables,
+        assumed,
+    };
     let configuration = protocol.configuration();
-    sink.configure(&configuration, plan.removes);
+    sink.configure(&configuration, settings.blocks);
     let commit = Commit { chain: genesis.hash, level: options.level, configuration };
-    let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
+    let threads = settings.stages.threads(options.threads);
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
@@ -135,7 +141,7 @@ fn begin(
     if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
     }
-    sink.check_removal(options.setting.plan().removes)?;
+    sink.check_removal(options.settings.blocks)?;
     let found = dumps.range().map_or(0, |(first, _)| first);
     let tip = sink.with(ChainStore::tip).flatten();
     let Some(tip) = tip else {

@@ -13,8 +13,9 @@ mod unwind;
 pub(crate) use blocks::stored_block;
 pub(crate) use entries::{Position, conflict_key};
 pub(crate) use facts::{Facts, MARK, StateFacts};
+pub use remove::KeptBlocks;
 pub(crate) use trie::trie_of;
-pub use undo::UNWIND_DEPTH;
+pub use undo::{ChangeLog, UNWIND_DEPTH};
 pub use unwind::{Unwound, unwind_blocks};
 
 use crate::error::Violation;
@@ -74,8 +75,8 @@ pub struct Ledger {
     undo: UndoLog,
     /// Blocks that can be taken back at least.
     depth: u32,
-    /// Blocks are removed that nobody can ask for any more.
-    removes: bool,
+    /// Which blocks are kept.
+    blocks: KeptBlocks,
     /// What the tables have is not what was committed.
     changed: bool,
     /// The configuration that blocks are verified by from now on.
@@ -150,7 +151,7 @@ impl Ledger {
             store,
             undo,
             depth: UNWIND_DEPTH,
-            removes: false,
+            blocks: KeptBlocks::All,
             changed: false,
             configuration: facts.configuration,
             facts: facts.state.unwrap_or_default(),
@@ -174,10 +175,9 @@ impl Ledger {
         Self { depth: blocks.max(1), ..self }
     }
 
-    /// Blocks are verified by this configuration from now on; those that contracts and the way back
-    /// need no more are removed, or not.
-    pub(crate) fn configure(&mut self, configuration: Configuration, removes: bool) {
-        (self.configuration, self.removes) = (configuration, removes);
+    /// Sets the configuration that blocks are verified by from now on, and which blocks are kept.
+    pub(crate) fn configure(&mut self, configuration: Configuration, blocks: KeptBlocks) {
+        (self.configuration, self.blocks) = (configuration, blocks);
     }
 
     /// Is the state kept as of every block?
@@ -307,7 +307,8 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> Result<(), Error> {
         self.commit_pending()?;
         // what a failed write left in the tables is not committed on the way
-        if self.removes && !self.changed { self.remove() } else { Ok(()) }
+        let removes = self.blocks == KeptBlocks::Traceable && !self.changed;
+        if removes { self.remove() } else { Ok(()) }
     }
 
     fn commit_pending(&mut self) -> blockmill_store::Result<()> {

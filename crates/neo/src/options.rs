@@ -2,8 +2,8 @@
 
 use crate::Level;
 use crate::link::Verified;
-use crate::option_table::Setting;
 use crate::params::Protocol;
+use crate::settings::Settings;
 use crate::types::UInt256;
 use blockmill_archive::ChunkLimit;
 use blockmill_pipeline::{Cancel, NotMade};
@@ -23,8 +23,8 @@ pub struct Options {
     pub protocol: Arc<Protocol>,
     /// How deep.
     pub level: Level,
-    /// Settings of the options.
-    pub setting: Setting,
+    /// Values of the options.
+    pub settings: Settings,
     /// Threads that decode and verify.
     pub threads: usize,
     /// Bounds of a batch.
@@ -52,7 +52,7 @@ impl Options {
         Self {
             protocol: Arc::new(protocol),
             level: Level::Bodies,
-            setting: Setting::default(),
+            settings: Settings::default(),
             threads: 1,
             batch: ChunkLimit { blocks: 512, bytes: 512 << 10 },
             memory: MEMORY,

@@ -5,6 +5,7 @@ use crate::import::CHECK;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::acc::Dumps;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{Data, Outcome, Program, RunRecord, Series, Stage};
 use blockmill_verdict::{Level, Status, grouped};
 
@@ -34,7 +35,7 @@ pub fn of(
         checksum: run.tip.map(|(_, hash)| blockmill_archive::chain_checksum(first, last, &hash.0)),
     };
     record.level = options.level.name().into();
-    record.options = options.setting.to_map();
+    record.options = options.settings.to_map();
     record.facts.count("transactions", run.transactions);
     if run.wall_s > 0.0 {
         let taken = (run.wall_s - run.sync_s).max(f64::MIN_POSITIVE);
@@ -113,7 +114,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     if options.level >= Level::Bodies && run.blocks > 0 {
         let (transactions, witnesses) = (grouped(run.transactions), grouped(run.witnesses));
-        let by = options.setting.plan().signatures.variant().name();
+        let by = options.settings.signatures.verifier().variant().name();
         notes.push(format!(
             "{transactions} transactions with {witnesses} witnesses verified by signatures={by}"
         ));

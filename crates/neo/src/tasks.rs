@@ -19,11 +19,49 @@ use crate::execute::past::Ended;
 use crate::fault::{Cause, Error};
 use crate::ledger::{Ledger, Position, conflict_key};
 use crate::logs::{Tokens, application, entries};
-use crate::option_table::{Plan, Tasks};
+use crate::settings::Settings;
 use crate::state::{Change, StateTrie};
 use crate::types::{Attribute, UInt256};
 use blockmill_pipeline::{Flow, Task};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+blockmill_pipeline::named_option! {
+    /// Which tasks process a block: its execution, storing blocks and transactions, and processing
+    /// results and transfers.
+    ///
+    /// neo-go, commit 49be753850, `Blockchain.storeBlock`. State roots are one more task with
+    /// `roots=behind`.
+    pub enum Tasks: "tasks", level Execution {
+        /// One task does everything.
+        One = "1",
+        /// A second task stores blocks and processes results.
+        Two = "2",
+        /// One more task stores blocks, another one processes results.
+        Three = "3",
+    }
+}
+
+blockmill_pipeline::named_option! {
+    /// Which cache the tasks put entries into.
+    ///
+    /// neo-go, commit 49be753850, `Blockchain.storeBlock`.
+    pub enum Caches: "caches", level Execution {
+        /// One cache, which is locked for each entry.
+        Shared = "shared",
+        /// A cache for each task; the commit joins them.
+        Separate = "separate",
+    }
+}
+
+blockmill_pipeline::named_option! {
+    /// When state roots are computed.
+    pub enum Roots: "roots", level Execution {
+        /// For each block before the next one is executed, as neo-go does.
+        EachBlock = "with",
+        /// For many blocks together, in a task after their execution.
+        ManyBlocks = "behind",
+    }
+}
 
 /// One of the things that follow.
 pub(crate) type Follow = Box<dyn FnMut(&Batch) -> Result<(), Error> + Send>;
@@ -78,10 +116,10 @@ enum Putter<'a> {
 }
 
 impl<'a> Putter<'a> {
-    fn new(left: &'a Left, own: usize, separate: bool) -> Self {
-        match separate {
-            true => Self::Own(lock(&left.caches[own])),
-            false => Self::Shared(&left.caches[0]),
+    fn new(left: &'a Left, own: usize, caches: Caches) -> Self {
+        match caches {
+            Caches::Separate => Self::Own(lock(&left.caches[own])),
+            Caches::Shared => Self::Shared(&left.caches[0]),
         }
     }
 
@@ -100,16 +138,16 @@ pub(crate) struct Following<'a> {
 }
 
 /// Lays the work out as the options say.
-pub(crate) fn lay_out<'a>(plan: &Plan, ledger: &Ledger) -> Result<Following<'a>, Error> {
+pub(crate) fn lay_out<'a>(settings: &Settings, ledger: &Ledger) -> Result<Following<'a>, Error> {
     let (mut with, mut after) = (vec![], vec![]);
-    let roots: Follow = roots(ledger.trie(plan.hasher)?, plan.roots_behind);
-    let blocks: Follow = blocks(plan.separate_caches);
-    let results: Follow = results(Tokens::new(ledger.storage()), plan.separate_caches);
-    match plan.roots_behind {
-        true => after.push(task("state roots", vec![roots])),
-        false => with.push(roots),
+    let roots: Follow = roots(ledger.trie(settings.hashes.hasher())?, settings.roots);
+    let blocks: Follow = blocks(settings.caches);
+    let results: Follow = results(Tokens::new(ledger.storage()), settings.caches);
+    match settings.roots {
+        Roots::EachBlock => with.push(roots),
+        Roots::ManyBlocks => after.push(task("state roots", vec![roots])),
     }
-    match plan.tasks {
+    match settings.tasks {
         Tasks::One => with.extend([blocks, results]),
         Tasks::Two => after.push(task("blocks and results", vec![blocks, results])),
         Tasks::Three => {
@@ -128,13 +166,15 @@ fn task<'a>(name: &'static str, mut each: Vec<Follow>) -> Task<'a, Batch, Error>
 }
 
 /// Computes the state roots: block by block as neo-go does, or of all blocks of the batch together.
-fn roots(mut trie: StateTrie, together: bool) -> Follow {
+fn roots(mut trie: StateTrie, when: Roots) -> Follow {
     Box::new(move |batch: &Batch| {
         let changes: Vec<&[Change]> =
             batch.executed.iter().map(|executed| &executed.changes[..]).collect();
-        let roots = match together {
-            true => trie.apply_group(&changes)?,
-            false => changes.iter().map(|changes| trie.apply(changes)).collect::<Result<_, _>>()?,
+        let roots = match when {
+            Roots::ManyBlocks => trie.apply_group(&changes)?,
+            Roots::EachBlock => {
+                changes.iter().map(|changes| trie.apply(changes)).collect::<Result<_, _>>()?
+            }
         };
         *batch.left.roots() = roots;
         Ok(())
@@ -142,10 +182,10 @@ fn roots(mut trie: StateTrie, together: bool) -> Follow {
 }
 
 /// Stores blocks and transactions: columns, where transactions are, what they conflict with.
-fn blocks(separate: bool) -> Follow {
+fn blocks(caches: Caches) -> Follow {
     Box::new(move |batch: &Batch| {
         batch.left.columns().fill(batch.blocks());
-        let mut putter = Putter::new(&batch.left, 0, separate);
+        let mut putter = Putter::new(&batch.left, 0, caches);
         for (number, (block, executed)) in (0..).zip(batch.blocks().iter().zip(&batch.executed)) {
             let height = block.header.index;
             for (index, transaction) in block.transactions().enumerate() {
@@ -169,11 +209,11 @@ fn blocks(separate: bool) -> Follow {
 }
 
 /// Processes results: application logs, transfers by account.
-fn results(mut tokens: Tokens, separate: bool) -> Follow {
+fn results(mut tokens: Tokens, caches: Caches) -> Follow {
     Box::new(move |batch: &Batch| {
         let mut logs = batch.left.logs();
         logs.clear();
-        let mut putter = Putter::new(&batch.left, 1, separate);
+        let mut putter = Putter::new(&batch.left, 1, caches);
         for (number, (block, executed)) in (0..).zip(batch.blocks().iter().zip(&batch.executed)) {
             let height = block.header.index;
             if !logs.push_with(|log| application::encode(&executed.executions, log)) {

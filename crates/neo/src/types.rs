@@ -20,7 +20,7 @@ pub mod write;
 
 pub use address::Address;
 pub use attribute::{Attribute, AttributeParts, MAX_ORACLE_RESULT};
-pub use block::{Block, MAX_BLOCK_BYTES, MAX_TRANSACTIONS, hash_blocks};
+pub use block::{Block, Hashes, MAX_BLOCK_BYTES, MAX_TRANSACTIONS, hash_blocks};
 pub use condition::{Condition, Conditions, MAX_ITEMS, MAX_NESTING, PublicKey, Rule, Rules};
 pub use error::Error;
 pub use hash::{TextError, UInt160, UInt256};

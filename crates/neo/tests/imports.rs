@@ -8,9 +8,10 @@ use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
 use blockmill_neo::fault::{Cause, Error};
 use blockmill_neo::import::{Options, Run, import};
-use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::settings::Settings;
 use blockmill_neo::types::{Block, UInt256, write};
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::ChainStore;
 use blockmill_verdict::Status;
 use std::path::{Path, PathBuf};
@@ -44,14 +45,14 @@ fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
 fn every_dump_is_verified_with_every_option() {
     for dump in Dump::ALL {
         let tip = dumps::blocks(dump).last().unwrap().hash;
-        let default = Setting::default();
-        let others = default.neighbours().map(|(_, _, setting)| setting);
-        let settings: Vec<Setting> = [default].into_iter().chain(others).collect();
+        let default = Settings::default();
+        let others = default.neighbours().map(|(_, _, settings)| settings);
+        let all: Vec<Settings> = [default].into_iter().chain(others).collect();
         // the largest one only as it is meant
-        let settings = if dump.transactions > 1000 { &settings[..1] } else { &settings[..] };
-        for setting in settings {
+        let all = if dump.transactions > 1000 { &all[..1] } else { &all[..] };
+        for settings in all {
             for level in [Level::Headers, Level::Bodies] {
-                let options = Options { setting: *setting, level, ..options(dump) };
+                let options = Options { settings: *settings, level, ..options(dump) };
                 let (run, outcome) = verify(&blockmill_testkit::fixture(dump.file), &options);
                 outcome.unwrap_or_else(|error| panic!("{}: {error}", dump.name));
                 assert_eq!(run.blocks, dump.blocks as u64);

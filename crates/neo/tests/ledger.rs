@@ -11,10 +11,11 @@ use blockmill_neo::fault::{Cause, Error};
 use blockmill_neo::import::{Options, Run, import};
 use blockmill_neo::ledger::{CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS};
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
-use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::settings::Settings;
 use blockmill_neo::stored::Stored;
 use blockmill_neo::types::UInt256;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::{ChainStore, Table, TableOptions};
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -123,28 +124,28 @@ fn dumps_are_executed_as_by_neo_go() {
 #[test]
 fn every_option_gives_the_same_roots_logs_and_transfers() {
     let dump = Dump::CHAIN50;
-    let default = Setting::default();
-    let neighbours = default.neighbours().map(|(_, _, setting)| setting);
+    let default = Settings::default();
+    let neighbours = default.neighbours().map(|(_, _, settings)| settings);
     // all ways to cut the work into tasks
-    let mut settings: Vec<Setting> = [default].into_iter().chain(neighbours).collect();
+    let mut all: Vec<Settings> = [default].into_iter().chain(neighbours).collect();
     for tasks in ["tasks=1", "tasks=2", "tasks=3"] {
         for caches in ["caches=shared", "caches=separate"] {
             for roots in ["roots=with", "roots=behind"] {
-                settings.push(default.with(&[tasks, caches, roots].map(String::from)).unwrap());
+                all.push(default.with(&[tasks, caches, roots]).unwrap());
             }
         }
     }
     let mut expected = None;
-    for setting in settings {
+    for settings in all {
         let folder = tempfile::tempdir().unwrap();
         let batch = blockmill_archive::ChunkLimit { blocks: 7, bytes: 2 << 20 };
-        let options = Options { setting, batch, memory: 1 << 16, ..options(dump, 2) };
+        let options = Options { settings, batch, memory: 1 << 16, ..options(dump, 2) };
         let (run, outcome) = run(&blockmill_testkit::fixture(dump.file), &options, folder.path());
         outcome.unwrap();
         assert_eq!(run.root, Some(root_of(dump, 50)));
         let found = (tables(folder.path()), logs(folder.path()));
         assert!(found.0[3].len() > 100, "transfers");
-        assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{setting:?}");
+        assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{settings:?}");
     }
 }
 

@@ -9,10 +9,11 @@ use blockmill_neo::fault::Error;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::{CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS};
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
-use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::settings::Settings;
 use blockmill_neo::stored::Stored;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
 use blockmill_testkit::{Random, spread};
@@ -33,11 +34,10 @@ fn options(with: &[&str]) -> Options {
     let text = text.replace("  MaxTraceableBlocks: 200000", &window);
     assert!(text.contains(&window));
     let protocol = Protocol::from_yaml(&text).unwrap();
-    let with: Vec<String> = with.iter().map(ToString::to_string).collect();
-    let setting = Setting::default().with(&with).unwrap();
+    let settings = Settings::default().with(with).unwrap();
     let batch = ChunkLimit { blocks: 3, bytes: 1 << 20 };
     let (level, memory) = (Level::Execution, 1 << 16);
-    Options { threads: 2, level, batch, memory, setting, ..Options::new(protocol) }
+    Options { threads: 2, level, batch, memory, settings, ..Options::new(protocol) }
 }
 
 /// Files of few bytes, so that there are many of them.

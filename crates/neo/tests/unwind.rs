@@ -12,9 +12,10 @@ use blockmill_neo::ledger::{
     CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS, Unwound, unwind_blocks,
 };
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
-use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::settings::Settings;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
 use blockmill_testkit::{Random, spread};
@@ -33,8 +34,8 @@ fn options(dump: Dump) -> Options {
 }
 
 fn with(dump: Dump, option: &str) -> Options {
-    let setting = Setting::default().with(&[option.to_owned()]).unwrap();
-    Options { setting, ..options(dump) }
+    let settings = Settings::default().with(&[option]).unwrap();
+    Options { settings, ..options(dump) }
 }
 
 /// Files of few bytes, so that there are many of them.

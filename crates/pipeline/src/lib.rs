@@ -18,6 +18,6 @@ mod times;
 pub use cancel::Cancel;
 pub use made::{Made, NotMade};
 pub use schedule::Flow;
-pub use stages::{Ended, Stages, Task, buffers};
+pub use stages::{Ended, StageOrder, Stages, Task, buffers};
 pub use timeline::Timeline;
 pub use times::{StageTimes, ThreadTimes, Times};

@@ -24,8 +24,11 @@
 //!
 //! [`schedule`]: crate::schedule
 
+mod order;
 #[cfg(test)]
 mod tests;
+
+pub use order::StageOrder;
 
 use crate::live::Live;
 use crate::schedule::{Done, Flow, Job, Kind, Next, Schedule};

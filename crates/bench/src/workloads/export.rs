@@ -9,8 +9,8 @@ use crate::job::{Job, setting};
 use anyhow::{Context, Result, bail};
 use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::import::{Options, Run, import};
-use blockmill_ethereum::option_table::Ethereum;
 use blockmill_ethereum::record;
+use blockmill_ethereum::settings::Settings as EthereumSettings;
 use blockmill_export::ethereum::{Sink as Tables, tables};
 use blockmill_export::{Cells, Facts, FileEntry, TableReader, Verdict, tables_named};
 use blockmill_pipeline::record::RunRecord;
@@ -39,7 +39,7 @@ impl Workload for Export {
         }
         let values = [OFF, "on"].map(str::to_owned).to_vec();
         let own = OptionValues { name: OPTION.into(), values, default: "on".into() };
-        let mut all = import::options_of::<Ethereum>(&[]);
+        let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)
     }

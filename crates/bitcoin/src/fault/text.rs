@@ -1,6 +1,7 @@
 //! Errors as sentences.
 
 use super::Error;
+use crate::coins::SpentCoins;
 use std::fmt;
 
 impl fmt::Display for Error {
@@ -39,7 +40,7 @@ impl fmt::Display for Error {
             }
             Self::UnitsHaveNoCoins => {
                 f.write_str("level: expected headers or bodies for units, or execution with ")?;
-                f.write_str("coins=sum and a unit of unspent coins, found execution")
+                write!(f, "{} and a unit of unspent coins, found execution", SpentCoins::Sum)
             }
             Self::NoUndo(path) => {
                 let path = path.display();

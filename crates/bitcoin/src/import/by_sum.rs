@@ -3,6 +3,7 @@
 
 use super::{Error, Job, Options, Pass, Run};
 use crate::chainstate::{Chainstate, CommitClock};
+use crate::coins::SpentCoins;
 use crate::index::pass1::Index;
 use crate::index::path::Path;
 use crate::sum::{self, Kept, Sum, Undo, Unproven, difference};
@@ -93,5 +94,5 @@ impl Job<'_> {
 /// Is the chain to be proven by the sum? What is made of verified blocks cannot wait for the end.
 fn is_by_sum(options: &Options) -> bool {
     let is_whole = options.from.is_none() && options.making.is_none();
-    options.setting.plan().sum && options.unspent.is_some() && is_whole
+    options.settings.coins == SpentCoins::Sum && options.unspent.is_some() && is_whole
 }

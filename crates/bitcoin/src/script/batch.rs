@@ -12,13 +12,15 @@ use std::ops::Range;
 /// the second-level cache (160 bytes each).
 const TOGETHER: usize = 1024;
 
-/// How scripts are verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scripts {
-    /// Every input by the library, as Bitcoin Core does it.
-    Library,
-    /// Standard forms by batches of signatures, the others by the library.
-    Templates,
+blockmill_pipeline::named_option! {
+    /// How scripts are verified.
+    pub enum Scripts: "scripts", level Execution {
+        /// Every script is run by Bitcoin Core's library.
+        Library = "library",
+        /// Standard forms are reduced to their signatures, which are verified in batches; the
+        /// library runs the others.
+        Templates = "templates",
+    }
 }
 
 /// Consecutive transactions of one block.

@@ -93,15 +93,14 @@ pub fn execute(
 }
 
 fn terms<'a>(options: &'a Options, sum: Option<&'a Sum<'a>>) -> Terms<'a> {
-    let plan = options.setting.plan();
     Terms {
         params: &options.params,
         connects: sum.is_some(),
         median_times: &[],
         assumed_valid: 0,
         hasher: ManySha256::detect(),
-        signatures: plan.signatures,
-        scripts: plan.scripts,
+        signatures: options.settings.signatures.verifier(),
+        scripts: options.settings.scripts,
         sum,
     }
 }
@@ -130,7 +129,7 @@ fn run(
     let mut findings = Findings::default();
     let of_row = |row: &Row| (*row, row.record.found(row.record.file));
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
-    let threads = if options.setting.plan().overlapped { options.threads.max(1) } else { 0 };
+    let threads = options.settings.stages.threads(options.threads);
     let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher), made: None };
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);

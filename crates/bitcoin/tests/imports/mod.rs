@@ -10,6 +10,7 @@ use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{BlockHash, OutPoint, Txid};
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::Table;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub fn options(params: Params) -> Options {
 /// The same with these `--with`.
 pub fn with(options: &Options, settings: &[&str]) -> Options {
     let mut options = options.clone();
-    settings.iter().for_each(|setting| options.setting.set(setting).unwrap());
+    settings.iter().for_each(|setting| options.settings.set(setting).unwrap());
     options
 }
 

@@ -13,9 +13,10 @@ use blockmill_archive::Family;
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_bitcoin::data_folder::{expect_own, keep_challenge};
 use blockmill_bitcoin::import::{Options, Run as Ended, import as engine};
-use blockmill_bitcoin::option_table::Setting;
+use blockmill_bitcoin::settings::{Settings, SpentCoins};
 use blockmill_bitcoin::{BlockHash, Error, Level, inspect, record};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::disk::ScratchDisk;
 use blockmill_verdict::FaultReport;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(args, None, run.cancel.clone())?;
-    if job.options.setting.plan().sum {
+    if job.options.settings.coins == SpentCoins::Sum {
         job.options.unspent = Some(unspent(&job.files, &args.stores)?);
     }
     // of a name that is free: what a killed process left may have the number of this one
@@ -63,12 +64,12 @@ pub(super) struct Job {
 impl Job {
     /// `data` is the store that blocks go into, where they are kept.
     pub fn prepare(args: &Verification, data: Option<&PathBuf>, cancel: Cancel) -> Result<Self> {
-        let setting = Setting::default().with(&args.with)?;
+        let settings = Settings::default().with(&args.with)?;
         let stores = args.stores.iter().chain(data);
         let (files, params) = network::open(&args.paths, args.chain.as_deref(), stores)?;
         let mut options = Options {
             level: args.level.unwrap_or(Level::Execution),
-            setting,
+            settings,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
@@ -91,7 +92,7 @@ impl Job {
     /// Refuses what can take the place of a set of coins only where nothing is kept of the run.
     pub fn expect_set_of_coins(&self) -> Result<()> {
         let told = "--with coins=sum is for verify: this command makes a set of coins";
-        ensure!(!self.options.setting.plan().sum, told);
+        ensure!(self.options.settings.coins != SpentCoins::Sum, told);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{BlockFile, BlockFiles};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::inspect::whose_coins;
+use blockmill_bitcoin::settings::SpentCoins;
 use blockmill_bitcoin::unit::documents::{
     Bodies, Coins, Document, Execution, Finding, Headers, Salt, Source, Table, Verdict,
 };
@@ -110,7 +111,7 @@ fn verify_coins(
 
 /// The level of units: no deeper than bodies, but where a sum takes the place of a set of coins.
 pub(super) fn level(asked: &Verification, options: &Options) -> Result<Level> {
-    let by_sum = options.setting.plan().sum && options.level == Level::Execution;
+    let by_sum = options.settings.coins == SpentCoins::Sum && options.level == Level::Execution;
     let told = "level execution of units: expected --with coins=sum, too; no unit has a set of \
                 coins";
     ensure!(by_sum || asked.level != Some(Level::Execution), told);

@@ -1,6 +1,6 @@
 //! `export` of Ethereum archives: verified as by `verify`, and written as tables.
 
-use super::import::{Job, VERIFY_SEAL, setting};
+use super::import::{Job, VERIFY_SEAL, settings};
 use super::unit;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
@@ -20,9 +20,9 @@ use serde_json::json;
 /// `blockmill export` of an archive.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let setting = setting(&asked.verification.with)?;
+    let settings = settings(&asked.verification.with)?;
     let cancel = run.cancel.clone();
-    let job = Job::prepare(asked.verification, setting, None, VERIFY_SEAL, cancel)?;
+    let job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
     let facts = facts(&job.options);
     let threads = job.options.threads;
     let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;

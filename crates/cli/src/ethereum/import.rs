@@ -16,12 +16,13 @@ use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::{Cause, Error};
 use blockmill_ethereum::import::{Options, Run as Done, import as engine};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::keep_in;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::StateKind;
 use blockmill_ethereum::{Hash, Level, record};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::{ChainStore, Recovery, Tip};
 use blockmill_verdict::grouped;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let (asked, quiet) = (&args.verification, run.is_quiet());
     data_folder::expect(&args.data, Family::Ethereum)?;
     // a setting that cannot be leaves no store
-    setting(&asked.with)?;
+    settings(&asked.with)?;
     // nor does what is no archive
     Archive::open(&asked.paths)?;
     let (store, recovery) = ChainStore::open(&args.data, &blockmill_store::Options::default())
@@ -52,24 +53,23 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level > Some(Level::Headers) {
         return raise::run(args, store, quiet, run.cancel);
     }
-    let setting = setting_for(&asked.with, &store)?;
-    let job = Job::prepare(asked, setting, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
+    let settings = settings_for(&asked.with, &store)?;
+    let job = Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
     job.keep_chain(&store)?;
     if job.options.level < Level::Execution {
         return job.run(Sink::Segments(Box::new(store)), run);
     }
     drop(store);
-    let limits = limits(args, &job.options.setting, job.options.threads);
+    let limits = limits(args, &job.options.settings, job.options.threads);
     let (store, _) = ExecutedStore::open(&args.data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
 }
 
 /// How much of the state's log is kept, and how the state is.
-pub(super) fn limits(args: &Import, setting: &Setting, threads: usize) -> Limits {
-    let plan = setting.plan();
+pub(super) fn limits(args: &Import, settings: &Settings, threads: usize) -> Limits {
     let memory = usize::try_from(args.verification.cache << 20).unwrap_or(usize::MAX);
-    let (state, disk) = (plan.state, plan.disk(memory, threads));
+    let (state, disk) = (settings.state, settings.disk(memory, threads));
     Limits { depth: args.unwind_depth, state, disk, ..Limits::default() }
 }
 
@@ -89,23 +89,23 @@ fn tell_recovery(recovery: &Recovery) {
 
 /// `blockmill verify` of an archive.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let setting = setting(&args.with)?;
-    let job = Job::prepare(args, setting, None, VERIFY_SEAL, run.cancel.clone())?;
+    let settings = settings(&args.with)?;
+    let job = Job::prepare(args, settings, None, VERIFY_SEAL, run.cancel.clone())?;
     job.run(Sink::Discard, run)
 }
 
 /// The options that were asked for.
-pub(super) fn setting(settings: &[String]) -> Result<Setting> {
-    Ok(Setting::default().with(settings)?)
+pub(super) fn settings(asked: &[String]) -> Result<Settings> {
+    Ok(Settings::default().with(asked)?)
 }
 
 /// The same for an import into a store, which keeps its state where it is. What contradicts that is
 /// refused when blocks are executed.
-pub(super) fn setting_for(settings: &[String], store: &ChainStore) -> Result<Setting> {
-    let name = |setting: &str| setting.split('=').next().map(str::to_owned);
-    let is_asked = |kept: &String| settings.iter().any(|asked| name(asked) == name(kept));
+pub(super) fn settings_for(asked: &[String], store: &ChainStore) -> Result<Settings> {
+    let name = |assignment: &str| assignment.split('=').next().map(str::to_owned);
+    let is_asked = |kept: &String| asked.iter().any(|asked| name(asked) == name(kept));
     let kept = kept_options(store).into_iter().filter(|kept| !is_asked(kept));
-    setting(&kept.chain(settings.iter().cloned()).collect::<Vec<_>>())
+    settings(&kept.chain(asked.iter().cloned()).collect::<Vec<_>>())
 }
 
 /// An archive and what to do with it.
@@ -121,7 +121,7 @@ pub(super) struct Job {
 impl Job {
     pub fn prepare(
         args: &Verification,
-        setting: Setting,
+        settings: Settings,
         store: Option<&ChainStore>,
         seal: &str,
         cancel: Cancel,
@@ -134,14 +134,14 @@ impl Job {
         let seal = args.seal.as_deref().unwrap_or(seal);
         let mode: SealMode = seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
-        let is_on_disk = level == Level::Execution && setting.plan().state != StateKind::Memory;
+        let is_on_disk = level == Level::Execution && settings.state != StateKind::Memory;
         // one more works while another waits for pages of the state, or for who changes it
         let most = || host::cores() + usize::from(is_on_disk);
         let options = Options {
             spec: Arc::new(found.spec),
             level,
             seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
-            setting,
+            settings,
             threads: args.threads.unwrap_or_else(most),
             chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
             from: args.from,

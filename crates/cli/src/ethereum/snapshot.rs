@@ -1,6 +1,6 @@
 //! `convert --to snapshot`: the state of a store in one file; and `check` of such a file.
 
-use super::import::{limits, setting_for};
+use super::import::{limits, settings_for};
 use super::network;
 use super::state::Source;
 use crate::answer::Answer;
@@ -100,13 +100,13 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     );
     let threads = asked.threads.unwrap_or_else(host::cores);
     let (blocks, _) = ChainStore::open_read_only(data)?;
-    let setting = setting_for(&asked.with, &blocks)?;
+    let settings = settings_for(&asked.with, &blocks)?;
     match head_of(path) {
         Ok(head) => expect_chain(&blocks, &head)?,
         Err(error) => return refused(error),
     }
     drop(blocks);
-    let limits = limits(args, &setting, threads);
+    let limits = limits(args, &settings, threads);
     let (store, _) = ExecutedStore::open(data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,6 +1,6 @@
 //! `verify --unit` and `verify --join` of Ethereum archives.
 
-use super::import::{CACHES, Job, VERIFY_SEAL, hint, setting};
+use super::import::{CACHES, Job, VERIFY_SEAL, hint, settings};
 use super::network;
 use crate::answer::Answer;
 use crate::args::Verification;
@@ -41,7 +41,7 @@ pub fn verify(
 
 /// A unit to be verified, behind the blocks of `after`.
 pub(super) fn job(asked: &Verification, after: Option<&Boundary>, cancel: Cancel) -> Result<Job> {
-    let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
+    let mut job = Job::prepare(asked, settings(&asked.with)?, None, VERIFY_SEAL, cancel)?;
     if let Some(before) = after.map(|after| &after.asked) {
         let ChainSpec { name, genesis, .. } = &*job.options.spec;
         let found = &before.chain;
@@ -130,7 +130,7 @@ fn options(asked: &Verification, units: &[Boundary], cancel: Cancel) -> Result<O
         spec: Arc::new(spec),
         level: first.level,
         seal: SealPolicy { mode, seed: first.seal_seed },
-        setting: setting(&asked.with)?,
+        settings: settings(&asked.with)?,
         threads: 1,
         chunk: ChunkLimit::default(),
         from: None,

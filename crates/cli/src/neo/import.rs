@@ -15,10 +15,11 @@ use blockmill_neo::error::Rule;
 use blockmill_neo::fault::Cause;
 use blockmill_neo::import::{MEMORY, Options, Run as Ended, import as engine};
 use blockmill_neo::ledger::Ledger;
-use blockmill_neo::option_table::Setting;
+use blockmill_neo::settings::{ChangeLog, KeptBlocks, Settings};
 use blockmill_neo::stored::Stored;
 use blockmill_neo::{Error, Level, record};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::ChainStore;
 use blockmill_store::disk::ScratchDisk;
 use std::path::{Path, PathBuf};
@@ -52,14 +53,13 @@ fn stored(data: &Path) -> Result<Option<Stored>> {
     }
 }
 
-/// The options that were asked for. A store that has removed blocks continues to do so.
-fn setting(asked: &[String], store: Option<&Stored>) -> Result<Setting> {
-    const BLOCKS: &str = "blocks=";
-    let is_said = asked.iter().any(|option| option.starts_with(BLOCKS));
-    let removes = store.is_some_and(Stored::has_removed) && !is_said;
-    let kept = removes.then(|| format!("{BLOCKS}traceable"));
-    let all: Vec<String> = kept.into_iter().chain(asked.iter().cloned()).collect();
-    Ok(Setting::default().with(&all)?)
+/// The options that were asked for. A store that has removed blocks continues to do so by default.
+fn settings(asked: &[String], store: Option<&Stored>) -> Result<Settings> {
+    let mut settings = Settings::default();
+    if store.is_some_and(Stored::has_removed) {
+        settings.blocks = KeptBlocks::Traceable;
+    }
+    Ok(settings.with(asked)?)
 }
 
 /// A store that keeps what it needs to go back as far as it is asked to.
@@ -102,7 +102,7 @@ impl Job {
     /// `data` is the store that blocks go into, where they are kept.
     pub fn prepare(args: &Verification, data: Option<&Path>, cancel: Cancel) -> Result<Self> {
         let store = data.map(stored).transpose()?.flatten();
-        let setting = setting(&args.with, store.as_ref())?;
+        let settings = settings(&args.with, store.as_ref())?;
         let dumps = acc::open(&args.paths)?;
         // the state begins with the first block, which follows from the configuration
         let first = dumps.range().map_or(0, |(first, _)| first);
@@ -116,7 +116,7 @@ impl Job {
         let options = Options {
             level,
             batch,
-            setting,
+            settings,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: usize::try_from(args.cache << 20).unwrap_or(MEMORY).min(MEMORY),
             commit_every: Duration::from_secs(args.commit_every),
@@ -135,7 +135,7 @@ impl Job {
             return Ok((Sink::Discard, None));
         }
         // nothing is kept, so there is no way back either
-        self.options.setting = self.options.setting.with(&["log=off".to_owned()])?;
+        self.options.settings.log = ChangeLog::Off;
         // of a name that is free: what a killed process left may have the number of this one
         let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
         let folder = folder.context("cannot create a folder for the state")?;

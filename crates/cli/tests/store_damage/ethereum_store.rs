@@ -8,9 +8,9 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Tip};
 use blockmill_verdict::Status;
@@ -40,7 +40,7 @@ fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Resul
         spec: Arc::new(spec),
         level,
         seal: SealPolicy { mode: SealMode::Off, seed: 0 },
-        setting: Setting::default(),
+        settings: Settings::default(),
         threads: 1,
         chunk: ChunkLimit { blocks: 64, ..ChunkLimit::default() },
         from: None,

@@ -8,10 +8,11 @@ use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_store::{ChainStore, CrashPoint};
 use blockmill_verdict::{Level, Status};
 use std::fs;
@@ -208,17 +209,16 @@ impl Walk<'_> {
         self.adopt_partial(level, until, whole);
     }
 
-    fn setting(&self) -> Setting {
+    fn settings(&self) -> Settings {
         let flags: Vec<_> = self.kind.flags().split_whitespace().collect();
         let with = flags.windows(2).filter(|pair| pair[0] == "--with");
-        let with: Vec<String> = with.map(|pair| pair[1].to_owned()).collect();
-        Setting::default().with(&with).expect("options")
+        let with: Vec<&str> = with.map(|pair| pair[1]).collect();
+        Settings::default().with(&with).expect("options")
     }
 
     fn limits(&self) -> Limits {
-        let plan = self.setting().plan();
         let memory = if self.kind == Kind::PagesCached { 1 << 20 } else { 16 << 20 };
-        let disk = plan.disk(memory, 1);
+        let disk = self.settings().disk(memory, 1);
         Limits { depth: self.depth, state: self.kind.state(), disk, ..Limits::default() }
     }
 
@@ -229,7 +229,7 @@ impl Walk<'_> {
             spec: Arc::new(spec),
             level,
             seal: SealPolicy { mode: SealMode::Off, seed: 0 },
-            setting: self.setting(),
+            settings: self.settings(),
             threads: 1,
             chunk: ChunkLimit { blocks: chunk, ..ChunkLimit::default() },
             from: None,

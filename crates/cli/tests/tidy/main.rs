@@ -2,6 +2,7 @@
 //! longer needed is a failure too.
 
 mod crates;
+mod options;
 mod source;
 
 use source::{Source, files, root, sources};

@@ -12,6 +12,7 @@ use crate::error::{Rule, Violation};
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
+use crate::settings::SenderBatches;
 use blockmill_archive::Part;
 use blockmill_trie::RootBuilder;
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl Checks<'_> {
             }
             signers.push(sender);
         };
-        let mut senders = Senders::new(self.plan.signatures, self.hasher, &mut memory.keys);
+        let mut senders = Senders::new(self.signatures, self.hasher, &mut memory.keys);
         if executes || self.keep_signers {
             senders.each = Some(&mut take);
         }
@@ -67,7 +68,7 @@ impl Checks<'_> {
             verdict.refuse(blocks, i, part, cause);
         }
         if executes {
-            recover_authorities(self.plan.signatures, prepared.iter_mut());
+            recover_authorities(self.signatures, prepared.iter_mut());
             content.prepared = self.prepare(blocks, verdict.good, prepared);
         }
         (content.transactions, content.senders) = (transactions, recovered);
@@ -138,7 +139,10 @@ impl Checks<'_> {
         let terms = BlockTerms::new(&header, fork_rules.blobs);
         senders
             .add(i, body.transactions(), &rules, &terms)
-            .and_then(|()| if self.plan.senders_per_chunk { Ok(()) } else { senders.recover() })
+            .and_then(|()| match self.sender_batches {
+                SenderBatches::Block => senders.recover(),
+                SenderBatches::Chunk => Ok(()),
+            })
             .map_err(|refused| Box::new((refused.block, Part::Body, refused.cause())))?;
         Ok(body.transaction_count() as u64)
     }

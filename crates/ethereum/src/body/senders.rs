@@ -10,6 +10,8 @@
 //! does not make its transaction invalid, it only has no effect, which is the business of execution
 //! (`execute/evm/authorities.rs`).
 
+mod settings;
+
 use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::transaction_rules::{
@@ -21,6 +23,7 @@ use crate::fault::Cause;
 use crate::{Address, Hash};
 use blockmill_hashes::ManyKeccak;
 use blockmill_signatures::{RecoverError, Recovery, Signatures};
+pub use settings::{SenderBatches, SignatureLanes};
 use std::time::{Duration, Instant};
 
 /// Transactions that wait for each other: a larger batch makes a signature no cheaper.

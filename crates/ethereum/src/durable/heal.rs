@@ -56,7 +56,7 @@ impl ExecutedStore {
         let (Some(disk), Some(facts)) = (disk, self.facts) else {
             let expected = "a store with values and nodes of its state (state=flat+trie)".into();
             let found = match self.facts {
-                Some(_) => format!("state={}, which keeps each value once", self.kind().name()),
+                Some(_) => format!("{}, which keeps each value once", self.kind()),
                 None => "a store without a state".into(),
             };
             return Err(Error::Unwind { expected, found });

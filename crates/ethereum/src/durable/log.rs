@@ -5,6 +5,21 @@ use super::{BlockChanges, Malformed};
 use crate::fault::Error;
 use blockmill_store::Segment;
 
+blockmill_pipeline::named_option! {
+    /// Which values the log of the state keeps of each block's changes.
+    ///
+    /// [Format](../formats/state-log.md). With `off` a store keeps the blocks only, and the next
+    /// run executes them again.
+    pub enum LogValues: "log", level Execution {
+        /// None: there is no log.
+        None = "off",
+        /// New values: blocks cannot be taken back.
+        New = "redo",
+        /// New and old values, for `blockmill unwind`.
+        Both = "redo+undo",
+    }
+}
+
 /// Bytes of a length.
 const EDGE: u64 = 4;
 

@@ -34,6 +34,7 @@ pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
 pub use heal::{HEALED_APART, Healing};
+pub use log::LogValues;
 pub use parts::{is_state_part, kept_options};
 pub(crate) use recover::{execute_stored, unready, unusable};
 pub use repair::{StateAfter, repair};
@@ -78,17 +79,6 @@ impl Default for Limits {
             disk: DiskOptions::DEFAULT,
         }
     }
-}
-
-/// Which values the log keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogValues {
-    /// There is no log: blocks are executed again.
-    None,
-    /// New ones: there is no way back.
-    New,
-    /// New and old ones.
-    Both,
 }
 
 /// A store of blocks and of the state behind the last one.

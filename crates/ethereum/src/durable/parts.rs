@@ -45,8 +45,8 @@ pub fn kept_options(store: &ChainStore) -> Vec<String> {
     let Some(kind) = on_disk.or(has(TABLE).then_some(StateKind::Memory)) else {
         return wanted::decode(store.state_of_parts()).unwrap_or_default();
     };
-    let flat = FlatStore::of_parts(has).map(|flat| format!("flat-store={}", flat.name()));
-    [format!("state={}", kind.name())].into_iter().chain(flat).collect()
+    let flat = FlatStore::of_parts(has).map(|flat| flat.to_string());
+    [kind.to_string()].into_iter().chain(flat).collect()
 }
 
 impl Parts {

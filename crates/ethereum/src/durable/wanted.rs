@@ -11,9 +11,9 @@ pub(super) fn encode(kind: StateKind, flat: FlatStore) -> Vec<u8> {
     if kind == StateKind::Memory {
         return vec![];
     }
-    let mut out = [MAGIC, "state=".as_bytes(), kind.name().as_bytes()].concat();
+    let mut out = [MAGIC, kind.to_string().as_bytes()].concat();
     if kind == StateKind::FlatTrie {
-        out.extend(format!(" flat-store={}", flat.name()).as_bytes());
+        out.extend(format!(" {flat}").as_bytes());
     }
     out
 }

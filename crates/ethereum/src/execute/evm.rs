@@ -14,6 +14,7 @@ mod contracts;
 mod dry;
 mod keccak;
 mod notes;
+mod options;
 mod reads;
 mod rules;
 mod steps;
@@ -26,6 +27,7 @@ pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
 pub use dry::DryRuns;
 pub use notes::Foresight;
+pub use options::{Journal, MachineKeccak, MachineOptions};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 pub use wide::WideTransaction;
@@ -63,38 +65,6 @@ pub struct Evm<'s> {
     tally: Tally,
     /// The block is executed with numbers that the machine cannot count.
     wide: bool,
-}
-
-/// What the instruction KECCAK256 hashes with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MachineKeccak {
-    /// The hash of the machine's library.
-    Library,
-    /// Ours, message by message.
-    Single,
-    /// Ours, of several transactions at once where they are executed before their turn.
-    Lanes,
-}
-
-/// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
-/// suites judge what imports use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MachineOptions {
-    /// What KECCAK256 hashes with.
-    pub keccak: MachineKeccak,
-    /// What transactions change is taken over into the state at the end of their block, not after
-    /// each of them; from Byzantium on, when no receipt has a state root any more.
-    pub journal_of_block: bool,
-    /// Whatever becomes of transactions that were executed before their turn: the slots of a state
-    /// on disk that they read are not read again. So they are executed also where nothing of them
-    /// can be taken over.
-    pub keeps_reads: bool,
-}
-
-impl Default for MachineOptions {
-    fn default() -> Self {
-        Self { keccak: MachineKeccak::Lanes, journal_of_block: true, keeps_reads: false }
-    }
 }
 
 impl<'s> Evm<'s> {

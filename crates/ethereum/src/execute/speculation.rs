@@ -31,15 +31,18 @@ pub const LANES: usize = 8;
 /// Permutations from which on a transaction hashes much: a millisecond of them.
 const MUCH: u64 = 4_000;
 
-/// Which transactions are executed before their turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speculate {
-    /// None.
-    Off,
-    /// Those that may use much gas.
-    Heavy,
-    /// All.
-    All,
+blockmill_pipeline::named_option! {
+    /// Which transactions are executed before their turn, with at least two threads.
+    ///
+    /// The result is committed at the transaction's turn if everything that it read is unchanged.
+    pub enum Speculate: "speculate", level Execution {
+        /// None.
+        Off = "off",
+        /// All.
+        All = "all",
+        /// Those that may use 1,000,000 gas or more.
+        Heavy = "heavy",
+    }
 }
 
 impl Speculate {

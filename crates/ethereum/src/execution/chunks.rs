@@ -15,7 +15,7 @@ const BODIES: usize = 512 << 10;
 /// The bounds of a chunk: at least the blocks that have a root together.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
     let ChunkLimit { blocks, bytes } = options.chunk;
-    let together = options.setting.plan().root_every;
+    let together = options.settings.root_every.blocks();
     match options.level {
         Level::Execution => ChunkLimit {
             blocks: blocks.min(CHUNK.blocks.max(together)),

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::durable::{ExecutedStore, LogValues};
 use crate::fault::Error;
-use crate::option_table::Plan;
+use crate::settings::Settings;
 use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};
 use blockmill_pipeline::Flow;
 use blockmill_store::{Store, StoreOptions};
@@ -32,47 +32,47 @@ pub(super) struct Scratch {
 }
 
 impl Keeping {
-    /// What `plan` asks for of a run of so many threads, and the state on disk; `store` is where
+    /// What `settings` ask for of a run of so many threads, and the state on disk; `store` is where
     /// the run keeps blocks and state, if it does.
     ///
     /// # Errors
     /// Options that do not go with the store; those of a store.
     pub fn begin(
-        plan: &Plan,
+        settings: &Settings,
         threads: usize,
         store: Option<&ExecutedStore>,
     ) -> Result<(Self, Option<SharedState>), Error> {
-        let kind = plan.state;
+        let kind = settings.state;
         let has_state = |store: &ExecutedStore| store.facts().is_some();
         if let Some(store) = store
             && store.kind() != kind
-            && (has_state(store) || plan.log != LogValues::None)
+            && (has_state(store) || settings.log != LogValues::None)
         {
-            let expected = format!("state={}, as this store keeps it", store.kind().name());
-            return Err(Error::Setting { expected, found: format!("state={}", kind.name()) });
+            let expected = format!("{}, as this store keeps it", store.kind());
+            return Err(Error::Setting { expected, found: kind.to_string() });
         }
         if let Some(store) = store
             && let Some(kept) = store.disk().and_then(|disk| disk.read().flat_store())
-            && kept != plan.flat_store
-            && (has_state(store) || plan.log != LogValues::None)
+            && kept != settings.flat_store
+            && (has_state(store) || settings.log != LogValues::None)
         {
-            let expected = format!("flat-store={}, as this store keeps it", kept.name());
-            let found = format!("flat-store={}", plan.flat_store.name());
+            let expected = format!("{kept}, as this store keeps it");
+            let found = settings.flat_store.to_string();
             return Err(Error::Setting { expected, found });
         }
         match store {
             _ if kind == StateKind::Memory => Ok((Self::Memory, None)),
-            Some(store) if plan.log != LogValues::None => {
+            Some(store) if settings.log != LogValues::None => {
                 let depth = store.limits().depth;
                 Ok((Self::Store { since: None, depth }, store.disk().cloned()))
             }
             Some(store) if has_state(store) => {
-                let expected = format!("log=redo+undo beside state={}", kind.name());
-                Err(Error::Setting { expected, found: "log=off".into() })
+                let expected = format!("{} beside {kind}", LogValues::Both);
+                Err(Error::Setting { expected, found: LogValues::None.to_string() })
             }
             // nothing of it is kept
             _ => {
-                let (scratch, state) = Scratch::new(plan, threads)?;
+                let (scratch, state) = Scratch::new(settings, threads)?;
                 Ok((Self::Scratch(Box::new(scratch)), Some(state)))
             }
         }
@@ -118,14 +118,14 @@ impl Keeping {
 }
 
 impl Scratch {
-    fn new(plan: &Plan, threads: usize) -> Result<(Self, SharedState), Error> {
+    fn new(settings: &Settings, threads: usize) -> Result<(Self, SharedState), Error> {
         let folder = TempDir::with_prefix("blockmill-state-").map_err(|source| {
             let path = std::env::temp_dir();
             blockmill_store::Error::Io { action: "create", path, source }
         })?;
         let mut opening = Store::open(folder.path(), &StoreOptions::default())?;
-        let options = plan.disk(DiskOptions::MEMORY, threads);
-        let state = DiskState::open(&mut opening, folder.path(), plan.state, &options)?;
+        let options = settings.disk(DiskOptions::MEMORY, threads);
+        let state = DiskState::open(&mut opening, folder.path(), settings.state, &options)?;
         let (store, _) = opening.finish()?;
         let Some(state) = state else { return Err(Error::Empty) };
         Ok((Self { store, _folder: folder }, SharedState::new(state)))

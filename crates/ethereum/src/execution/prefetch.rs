@@ -15,6 +15,29 @@ use blockmill_pipeline::Stages;
 use blockmill_state_store::StateKey;
 use hashbrown::HashMap;
 
+blockmill_pipeline::named_option! {
+    /// Which accounts and slots of a state on disk are read before the execution asks for them.
+    ///
+    /// `history` includes `access`, and `dry-runs` includes `history`. The run record counts
+    /// prefetched slots that were read (`foreseen_used`) and that were not (`foreseen_vain`).
+    pub enum Prefetch: "prefetch", level Execution {
+        /// None: accounts and slots are read when they are asked for.
+        Off = "off",
+        /// Those that blocks name (senders, receivers, access lists), together. Slots that a
+        /// speculative execution read (`speculate`) are kept whether or not it can be committed, so
+        /// that the transaction does not read them again.
+        Runs = "runs",
+        /// Those that blocks name.
+        Access = "access",
+        /// Also slots that earlier calls of the same contract and function read: slots that stay
+        /// the same, and those of mappings with the sender or an argument as their key.
+        History = "history",
+        /// Also slots that transactions of 1,000,000 gas or more reach when they are executed
+        /// without any value of a slot, as far as that finds many.
+        DryRuns = "dry-runs",
+    }
+}
+
 /// Adds the stage that does, where the state is on disk.
 pub(super) fn prefetching<'a>(
     stages: Stages<'a, Batch, Error>,

@@ -5,8 +5,8 @@ use crate::batch::ChainRules;
 use crate::header::Header;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
-use crate::option_table::Setting;
 use crate::params::ChainSpec;
+use crate::settings::Settings;
 use blockmill_archive::Want;
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
@@ -15,13 +15,15 @@ use blockmill_rlp::Encode;
 fn fault_of(batch: &mut Batch) -> Option<String> {
     let spec = ChainSpec::by_name("mainnet").unwrap();
     let caches = Caches::new(None, 1);
+    let settings = Settings::default();
     let checks = Checks {
         spec: &spec,
         level: Level::Headers,
         want: Want::default(),
         headers: &ChainRules,
         seal: SealPolicy::OFF,
-        plan: Setting::default().plan(),
+        signatures: settings.signatures.verifier(),
+        sender_batches: settings.sender_batches,
         caches: &caches,
         hasher: ManyKeccak::detect(),
         now: None,

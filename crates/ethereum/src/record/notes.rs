@@ -7,6 +7,7 @@ use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
+use crate::settings::SenderBatches;
 use blockmill_archive::Archive;
 use blockmill_verdict::{Hex, grouped};
 
@@ -44,12 +45,12 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(format!("{transactions} transactions are covered by verified roots"));
     }
     if run.senders > 0 {
-        let plan = options.setting.plan();
-        let together = match plan.senders_per_chunk {
-            true => format!("up to {BATCH} of a chunk together"),
-            false => format!("up to {BATCH} of a block together"),
+        let unit = match options.settings.sender_batches {
+            SenderBatches::Block => "block",
+            SenderBatches::Chunk => "chunk",
         };
-        let by = plan.signatures.variant().name();
+        let together = format!("up to {BATCH} of a {unit} together");
+        let by = options.settings.signatures.verifier().variant().name();
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }

@@ -20,16 +20,19 @@ mod turns;
 mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
-pub use disk::{DiskError, DiskOptions, DiskState, Filling, HashedChanges, SharedState, StateKind};
+pub use disk::{
+    CommitThreads, DiskError, DiskOptions, DiskState, Filling, HashedChanges, PageCache, PageReads,
+    References, SharedState, StateKind, TriePreload,
+};
 pub use flat::{Found, State};
 pub use flat_trie::{
-    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, LostNode, ROCKSDB_PART,
-    RocksDbOptions,
+    BlockCache, Bloom, FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed,
+    LostNode, ROCKSDB_PART, ReadChecksum, RocksDbOptions,
 };
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
-pub use tries::{Lost, TrieHashers, Tries};
+pub use tries::{KeyHashes, Lost, NodeHashes, TrieDesign, TrieHashers, Tries};
 
 use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;

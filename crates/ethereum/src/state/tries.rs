@@ -30,6 +30,36 @@ pub struct Lost {
     pub slots: Vec<(Hash, U256)>,
 }
 
+blockmill_pipeline::named_option! {
+    /// How a block changes the tries of the state.
+    pub enum TrieDesign: "state-trie", level Execution {
+        /// Key by key, in nodes that point to each other.
+        Pointers = "pointers",
+        /// All keys of the block together, in one arena.
+        Arena = "arena",
+    }
+}
+
+blockmill_pipeline::named_option! {
+    /// With `state-trie=arena`: how addresses and slots are hashed to keys of tries.
+    pub enum KeyHashes: "key-hash", level Execution {
+        /// One at a time.
+        Single = "single",
+        /// Several at a time in vector lanes.
+        Lanes = "lanes",
+    }
+}
+
+blockmill_pipeline::named_option! {
+    /// With `state-trie=arena`: how the nodes of tries are hashed.
+    pub enum NodeHashes: "trie-hash", level Execution {
+        /// One at a time.
+        Single = "single",
+        /// Several at a time in vector lanes.
+        Lanes = "lanes",
+    }
+}
+
 /// How tries in arenas hash.
 #[derive(Clone, Copy, Debug)]
 pub struct TrieHashers {
@@ -37,6 +67,15 @@ pub struct TrieHashers {
     pub keys: ManyKeccak,
     /// Nodes.
     pub nodes: ManyKeccak,
+}
+
+impl TrieHashers {
+    /// The hash functions of these values of the options.
+    #[must_use]
+    pub fn new(keys: KeyHashes, nodes: NodeHashes) -> Self {
+        let hasher = |lanes| if lanes { ManyKeccak::detect() } else { ManyKeccak::scalar() };
+        Self { keys: hasher(keys == KeyHashes::Lanes), nodes: hasher(nodes == NodeHashes::Lanes) }
+    }
 }
 
 impl Default for TrieHashers {

@@ -18,6 +18,7 @@ use crate::fault::{Error, Fault, archive_fault};
 use crate::import::{ChainRules, Options, Run, Wiring, import_after};
 use crate::resume::Beginning;
 use blockmill_archive::Archive;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_verdict::{Progress, Status};
 use boundary::{Asked, BlockName, Boundary, Counts, LastBlock, SCHEMA, UnitFault};
 pub use consistent::Inconsistent;
@@ -162,7 +163,7 @@ impl Asked {
             trust: options.trust.iter().copied().map(HashText).collect(),
             from: options.from,
             until: options.until,
-            options: options.setting.to_map(),
+            options: options.settings.to_map(),
         }
     }
 }

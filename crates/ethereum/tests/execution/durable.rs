@@ -6,9 +6,10 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::settings::{LogValues, Settings};
 use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::NamedOption;
 use blockmill_store::CrashPoint;
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_testkit::{Random, rounds, spread};
@@ -75,8 +76,8 @@ fn import_within(
     until: Option<u64>,
 ) -> u64 {
     let options = Options { until, ..options.clone() };
-    let plan = options.setting.plan();
-    let limits = Place { state: plan.state, flat: plan.flat_store }.limits(limits);
+    let Settings { state, flat_store: flat, .. } = options.settings;
+    let limits = Place { state, flat }.limits(limits);
     let mut sink = open_with(dir, &small(), limits);
     let (run, error) = run(path.to_path_buf(), &options, &mut sink);
     assert_eq!(error, None);
@@ -98,7 +99,7 @@ fn assert_together(store: &ExecutedStore) {
 fn a_store_goes_on_with_the_state_that_it_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (spec, path) = published("geth-ethtest");
-    let options = options(spec, Setting::default());
+    let options = options(spec, Settings::default());
     for until in [100, 101, 250, 600] {
         assert_eq!(import_to(folder.path(), &path, &options, Some(until)), until);
         let store = open(folder.path());
@@ -140,9 +141,8 @@ fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn every_setting_keeps_the_same_state_in_two_runs() {
     let ((plain, path), mut kept) = (chain(&[]), None);
-    for setting in settings() {
-        let log = setting.get("log").unwrap().to_owned();
-        let options = Options { setting, ..plain.clone() };
+    for settings in settings() {
+        let options = Options { settings, ..plain.clone() };
         let folder = tempfile::tempdir().unwrap();
         // a log that is never given up: when a checkpoint comes depends on the time of blocks
         let limits = Limits { depth: 1_000, ..SMALL };
@@ -150,13 +150,14 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
         for until in [Some(30), None, None] {
             import_within(limits, folder.path(), &path, &options, until);
         }
-        if log != "redo+undo" {
+        let log = settings.log;
+        if log != LogValues::Both {
             // a state is there nevertheless: the rest of the chain would follow
-            assert_eq!(import_to(folder.path(), &path, &plain, None), LAST, "log={log}");
+            assert_eq!(import_to(folder.path(), &path, &plain, None), LAST, "{log}");
             continue;
         }
         let found = logs(folder.path());
-        assert_eq!(open(folder.path()).kind(), options.setting.plan().state);
+        assert_eq!(open(folder.path()).kind(), options.settings.state);
         assert!(found.values().any(|bytes| !bytes.is_empty()));
         assert!(*kept.get_or_insert_with(|| found.clone()) == found, "another log");
     }
@@ -286,7 +287,7 @@ fn die_everywhere(place: Place) -> usize {
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
-    let tried: usize = StateKind::ALL.map(lose_power).into_iter().sum();
+    let tried: usize = StateKind::available().map(lose_power).sum();
     println!("{tried} power losses");
     assert!(tried > rounds(900), "{tried} power losses");
 }

@@ -5,8 +5,8 @@ use super::chains::execute;
 use super::imports::{Place, options, run};
 use crate::source;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::settings::Settings;
 use std::path::PathBuf;
 
 /// The chain of a folder, and its export.
@@ -56,7 +56,7 @@ fn requests_come_from_the_deposit_contract_of_the_chain_and_from_no_other() {
     accept("deposits", 4);
     let (mut spec, path) = chain("deposits");
     spec.deposit_contract = ChainSpec::by_name("mainnet").unwrap().deposit_contract;
-    let (_, error) = run(path, &options(spec, Setting::default()), &mut Sink::Discard);
+    let (_, error) = run(path, &options(spec, Settings::default()), &mut Sink::Discard);
     // block 1 has two deposits in the chain's contract and one in mainnet's
     let error = error.unwrap();
     assert!(error.contains("block 1") && error.contains("EIP-7685"), "{error}");

@@ -6,7 +6,7 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::Options;
-use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::{Healed, StateKind};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, CrashPoint, Table, TableOptions};
@@ -24,8 +24,8 @@ fn limits(state: StateKind) -> Limits {
 /// Imports a published chain up to a block; what was committed.
 fn import_to(dir: &Path, state: StateKind, until: Option<u64>) -> u64 {
     let (spec, path) = published("geth-ethtest");
-    let setting = Setting::default().with(&[format!("state={}", state.name())]).unwrap();
-    let options = Options { until, ..options(spec, setting) };
+    let settings = Settings { state, ..Settings::default() };
+    let options = Options { until, ..options(spec, settings) };
     let (store, _) =
         ExecutedStore::open(dir, &blockmill_store::Options::default(), limits(state)).unwrap();
     let (run, error) = run(path, &options, &mut Sink::Executed(Box::new(store)));
@@ -135,8 +135,8 @@ fn a_state_that_an_interrupted_raise_has_committed_is_healed() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, kind) = (folder.path(), StateKind::FlatTrie);
     let (spec, path) = published("geth-ethtest");
-    let setting = Setting::default().with(&[format!("state={}", kind.name())]).unwrap();
-    let executed = Options { until: Some(100), ..options(spec, setting) };
+    let settings = Settings { state: kind, ..Settings::default() };
+    let executed = Options { until: Some(100), ..options(spec, settings) };
     let bodies = Options { level: Level::Bodies, ..executed.clone() };
     let (blocks, _) = ChainStore::open(dir, &blockmill_store::Options::default()).unwrap();
     let (_, error) = run(path.clone(), &bodies, &mut Sink::Segments(Box::new(blocks)));

@@ -8,22 +8,23 @@ use blockmill_ethereum::durable::Limits;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, Run, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::{RootInterval, Settings};
 use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::{NamedOption, OptionSet};
 use blockmill_rlp::Encode;
 use blockmill_store::ChainStore;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub fn options(spec: ChainSpec, setting: Setting) -> Options {
+pub fn options(spec: ChainSpec, settings: Settings) -> Options {
     Options {
         spec: Arc::new(spec),
         level: Level::Execution,
         seal: SealPolicy { mode: SealMode::Off, seed: 1 },
-        setting,
+        settings,
         threads: 2,
         chunk: ChunkLimit::default(),
         from: None,
@@ -65,7 +66,7 @@ impl Place {
                 move |flat: &FlatStore| state == StateKind::FlatTrie || *flat == FlatStore::Tables;
             FlatStore::available().filter(is_flat).map(move |flat| Self { state, flat })
         };
-        StateKind::ALL.into_iter().flat_map(of).collect()
+        StateKind::available().flat_map(of).collect()
     }
 
     /// Those on disk.
@@ -74,12 +75,9 @@ impl Place {
     }
 
     /// The options for it, with others.
-    pub fn with(self, others: &[&str]) -> Setting {
-        let state = format!("state={}", self.state.name());
-        let flat = format!("flat-store={}", self.flat.name());
-        let others = others.iter().map(|other| (*other).to_owned());
-        let all: Vec<String> = [state, flat].into_iter().chain(others).collect();
-        Setting::default().with(&all).unwrap()
+    pub fn with(self, others: &[&str]) -> Settings {
+        let own = Settings { state: self.state, flat_store: self.flat, ..Settings::default() };
+        own.with(others).unwrap()
     }
 
     /// These limits with a new store there.
@@ -90,9 +88,9 @@ impl Place {
 }
 
 /// Every neighbour of the default setting, that one, and that in which everything is slow.
-pub fn settings() -> Vec<Setting> {
-    let default = Setting::default();
-    let neighbours = default.neighbours().map(|(_, _, setting)| setting);
+pub fn settings() -> Vec<Settings> {
+    let default = Settings::default();
+    let neighbours = default.neighbours().map(|(_, _, settings)| settings);
     let read_ahead = [
         ["prefetch=runs", "speculate=all"],
         ["prefetch=access", "commit=serial"],
@@ -103,16 +101,16 @@ pub fn settings() -> Vec<Setting> {
     let on_disk = Place::on_disk()
         .into_iter()
         .flat_map(|place| read_ahead.map(|[prefetch, other]| place.with(&[prefetch, other])));
-    let on_disk: Vec<Setting> = on_disk.collect();
-    let rest = [default, Setting::rung("plainest").unwrap()];
+    let on_disk: Vec<Settings> = on_disk.collect();
+    let rest = [default, Settings::plainest()];
     neighbours.chain(on_disk).chain(in_rocksdb()).chain(rest).collect()
 }
 
 /// Every neighbour of a state in RocksDB, where there is that.
-fn in_rocksdb() -> Vec<Setting> {
+fn in_rocksdb() -> Vec<Settings> {
     let is_it = |place: &Place| place.flat == FlatStore::RocksDb;
     let own = Place::all().into_iter().filter(is_it).map(|place| place.with(&[]));
-    let turned = own.flat_map(|setting| setting.neighbours().collect::<Vec<_>>());
+    let turned = own.flat_map(|settings| settings.neighbours().collect::<Vec<_>>());
     let of_it = ["read-checksum", "bloom", "block-cache"];
     turned.filter(|(option, ..)| of_it.contains(&option.name)).map(|(.., it)| it).collect()
 }
@@ -123,8 +121,8 @@ fn every_setting_executes_the_chain_through_every_fork() {
     let (spec, path) = published("execution-apis");
     let settings = settings();
     assert!(settings.len() > 5);
-    for setting in settings {
-        let options = options(spec.clone(), setting);
+    for settings in settings {
+        let options = options(spec.clone(), settings);
         let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (54, None));
     }
@@ -135,14 +133,14 @@ fn every_setting_executes_the_chain_through_every_fork() {
 fn chains_and_era1_files_are_executed_by_the_stages() {
     for (name, blocks) in [("geth-ethtest", 600), ("hive-engine", 1_024), ("hive-sync", 3_000)] {
         let (spec, path) = published(name);
-        let options = options(spec, Setting::default());
+        let options = options(spec, Settings::default());
         let (run, error) = run(path, &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (blocks, None), "{name}");
     }
     for (network, file) in
         [("mainnet", "mainnet-00000-5ec1ffb8.era1"), ("sepolia", "sepolia-00000-643a00f7.era1")]
     {
-        let options = options(ChainSpec::by_name(network).unwrap(), Setting::default());
+        let options = options(ChainSpec::by_name(network).unwrap(), Settings::default());
         let path = blockmill_testkit::fixture(format!("ethereum/era1/{file}"));
         let (run, error) = run(path, &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (8_192, None), "{network}");
@@ -157,7 +155,7 @@ fn a_store_goes_on_where_it_ended() {
     for (until, tip) in [(Some(250), 250), (None, 600)] {
         let (store, _) =
             ChainStore::open(folder.path(), &blockmill_store::Options::default()).unwrap();
-        let options = Options { until, ..options(spec.clone(), Setting::default()) };
+        let options = Options { until, ..options(spec.clone(), Settings::default()) };
         let mut sink = Sink::Segments(Box::new(store));
         let (run, error) = run(path.clone(), &options, &mut sink);
         assert_eq!((run.committed, error), (Some(tip), None));
@@ -168,7 +166,7 @@ fn a_store_goes_on_where_it_ended() {
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn an_archive_that_begins_without_its_state_is_refused() {
-    let options = options(ChainSpec::by_name("mainnet").unwrap(), Setting::default());
+    let options = options(ChainSpec::by_name("mainnet").unwrap(), Settings::default());
     let path = blockmill_testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
     let (_, error) = run(path, &options, &mut Sink::Discard);
     assert!(error.unwrap().starts_with("--level execution: expected the state before block 8192"));
@@ -181,9 +179,17 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
     let (spec, path) = published("geth-ethtest");
     let blocks = source::chain("geth-ethtest");
     let folder = tempfile::tempdir().unwrap();
-    let setting = |every: &str| Setting::default().with(&[format!("root-every={every}")]).unwrap();
+    let settings = |root_every| Settings { root_every, ..Settings::default() };
+    let (every_8, every_64) = (RootInterval::Every8, RootInterval::Every64);
     let mut named = 0;
-    for (at, every) in [(5, "8"), (300, "8"), (301, "64"), (350, "64"), (599, "64"), (598, "1")] {
+    for (at, every) in [
+        (5, every_8),
+        (300, every_8),
+        (301, every_64),
+        (350, every_64),
+        (599, every_64),
+        (598, RootInterval::Each),
+    ] {
         // an account that is what it should be, and a header that says another root of all
         let mut wrong = blocks[..=at].to_vec();
         let mut header = HeaderView::decode(&blocks[at].header).unwrap().to_owned();
@@ -191,7 +197,7 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
         wrong[at].header = header.encode();
         let path = folder.path().join(format!("{at}.rlp"));
         super::refused::export(&path, &wrong);
-        let options = options(spec.clone(), setting(every));
+        let options = options(spec.clone(), settings(every));
         let (run, error) = run(path, &options, &mut Sink::Discard);
         let error = error.unwrap();
         let number = at + 1;
@@ -201,8 +207,8 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
         named += 1;
     }
     assert_eq!(named, 6);
-    for every in ["8", "64"] {
-        let options = options(spec.clone(), setting(every));
+    for every in [every_8, every_64] {
+        let options = options(spec.clone(), settings(every));
         let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (600, None));
     }
@@ -242,17 +248,17 @@ fn every_setting_refuses_the_same_block_with_the_same_words() {
         }
         super::refused::export(&path, &wrong);
         let mut told = None;
-        for setting in settings() {
+        for settings in settings() {
             // compared with those of 64 blocks, a root is compared after other things
-            if !setting.is("root-every", "1") {
+            if settings.root_every != RootInterval::Each {
                 continue;
             }
-            let options = options(spec.clone(), setting);
+            let options = options(spec.clone(), settings);
             let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
             let ended = (run.blocks, error.unwrap());
             let expected = format!("block {} ", ended.0 + 1);
             assert!(ended.1.starts_with(&expected) && ended.1.contains(rule), "{ended:?}");
-            assert!(*told.get_or_insert_with(|| ended.clone()) == ended, "{ended:?} {setting:?}");
+            assert!(*told.get_or_insert_with(|| ended.clone()) == ended, "{ended:?} {settings:?}");
             refused += 1;
         }
     }

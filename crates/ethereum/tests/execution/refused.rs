@@ -11,8 +11,8 @@ use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::execute::{ExecutionError, PreparedBlock, Replay};
 use blockmill_ethereum::header::{EMPTY_ROOT, Header, HeaderView};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::{ChainSpec, Fork};
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::Tries;
 use blockmill_rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ pub fn export(path: &Path, blocks: &[RealBlock]) {
 fn an_import_keeps_the_state_of_the_block_before_the_wrong_one() {
     let (spec, path) = published("execution-apis");
     let blocks = source::chain("execution-apis");
-    let options = options(spec.clone(), Setting::default());
+    let options = options(spec.clone(), Settings::default());
     let scratch = tempfile::tempdir().unwrap();
     let wrong_path = scratch.path().join("wrong.rlp");
     let mut refused = 0;

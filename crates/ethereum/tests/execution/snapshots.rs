@@ -6,7 +6,7 @@ use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::import::Options;
-use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::snapshot::{Head, write};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, CrashPoint, Tip};
@@ -68,7 +68,7 @@ impl Case {
         }
         let mut sink = Sink::Executed(Box::new(open(&small())));
         let place = Place { state: limits.state, flat: limits.disk.flat_store };
-        let options = Options { setting: place.with(&[]), ..options.clone() };
+        let options = Options { settings: place.with(&[]), ..options.clone() };
         let (run, error) = run(path.clone(), &options, &mut sink);
         assert_eq!((run.committed, error), (Some(LAST), None), "{point:?} {times}");
         drop(sink);
@@ -84,7 +84,7 @@ fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_sta
     let [snapshot, whole, store] = ["snapshot", "whole", "store"].map(|it| folder.path().join(it));
     let (spec, path) = published("execution-apis");
     let chain_id = spec.chain_id.to();
-    let options = options(spec, Setting::default());
+    let options = options(spec, Settings::default());
     let made = ExecutedStore::open(&whole, &small(), Limits::default()).unwrap().0;
     let mut sink = Sink::Executed(Box::new(made));
     assert_eq!(run(path.clone(), &options, &mut sink).1, None);

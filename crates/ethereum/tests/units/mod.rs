@@ -14,9 +14,9 @@ use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, Run, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::unit::boundary::Boundary;
 use blockmill_ethereum::unit::{Joined, join, verify_unit};
 use blockmill_pipeline::Cancel;
@@ -32,7 +32,7 @@ fn options(spec: &ChainSpec, level: Level) -> Options {
         spec: Arc::new(spec.clone()),
         level,
         seal: SealPolicy { mode: SealMode::Off, seed: 1 },
-        setting: Setting::default(),
+        settings: Settings::default(),
         threads: 1,
         chunk: ChunkLimit::default(),
         from: None,

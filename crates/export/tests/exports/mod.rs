@@ -8,9 +8,9 @@ use blockmill_ethereum::Level;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::SealPolicy;
+use blockmill_ethereum::settings::Settings;
 use blockmill_export::ethereum::{Sink as Columns, tables};
 use blockmill_export::schema::Form;
 use blockmill_export::{Export, Facts, Manifest, Verdict, tables_named};
@@ -70,7 +70,7 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         spec: Arc::new(spec_of(&paths[0])),
         level: asked.level,
         seal: SealPolicy::OFF,
-        setting: Setting::default(),
+        settings: Settings::default(),
         threads: asked.threads,
         chunk: ChunkLimit { blocks: asked.chunk, ..ChunkLimit::default() },
         from: None,

@@ -19,6 +19,23 @@ use crate::stored::has_state_roots;
 use crate::types::{Attribute, Block, UInt160};
 use std::collections::BTreeSet;
 
+blockmill_pipeline::named_option! {
+    /// Whether a store keeps old blocks.
+    ///
+    /// Bodies, application logs, state roots, conflicts and NEP-17 transfers are removed of blocks
+    /// that contracts cannot see any more ([what
+    /// stays](../formats/neo-logs.md#removed-blocks); neo-go, `RemoveUntraceableBlocks`). With
+    /// `log=off` exactly the blocks that contracts see are left, with `log=undo` those and as many
+    /// before them as `unwind` may take back. What is left is the same as in a store of all blocks,
+    /// and so is every later block. A store that has removed blocks continues to do so.
+    pub enum KeptBlocks: "blocks", level Execution {
+        /// Remove blocks that contracts and the undo log no longer need.
+        Traceable = "traceable",
+        /// Keep all blocks.
+        All = "all",
+    }
+}
+
 /// Sides of transfers that one commit removes, about: what is to go is in memory until then.
 const TOGETHER: usize = 1 << 14;
 

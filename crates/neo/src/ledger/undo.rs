@@ -22,6 +22,18 @@ const FILE_BYTES: u64 = 1 << 30;
 /// Blocks that can be taken back at least, unless it is asked for another number.
 pub const UNWIND_DEPTH: u32 = 10_000;
 
+blockmill_pipeline::named_option! {
+    /// Which values that blocks replace are kept.
+    ///
+    /// [Format of the undo log](../formats/neo-logs.md#undo-log).
+    pub enum ChangeLog: "log", level Execution {
+        /// None.
+        Off = "off",
+        /// The old values, so that `blockmill unwind` can take blocks back.
+        Undo = "undo",
+    }
+}
+
 /// A table whose entries records have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replaced {

@@ -134,6 +134,27 @@ impl Block {
     }
 }
 
+blockmill_pipeline::named_option! {
+    /// How transactions, headers, merkle trees and state tries are hashed.
+    pub enum Hashes: "hashes" {
+        /// One message at a time.
+        Single = "single",
+        /// Several messages at a time in the lanes of vector registers.
+        Lanes = "lanes",
+    }
+}
+
+impl Hashes {
+    /// The hash function.
+    #[must_use]
+    pub fn hasher(self) -> ManySha256 {
+        match self {
+            Self::Single => ManySha256::scalar(),
+            Self::Lanes => ManySha256::detect(),
+        }
+    }
+}
+
 /// Hashes the headers, the transactions and their scripts of all these blocks together: alone, a
 /// block without transactions would leave the lanes empty.
 pub fn hash_blocks(blocks: &mut [Block], hasher: &ManySha256) {

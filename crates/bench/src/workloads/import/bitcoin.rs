@@ -13,13 +13,14 @@ use blockmill_archive::blkdat::{
 use blockmill_archive::blkdat::{FRAME, WriterOptions, XorKey};
 use blockmill_bitcoin::import::{Options, import, import_found_by};
 use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
-use blockmill_bitcoin::option_table::Setting;
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::settings::Settings as BitcoinSettings;
 use blockmill_bitcoin::types::BlockHash;
 use blockmill_bitcoin::{Level, record};
 use blockmill_generate::bitcoin::{MOST_PADDING, Order, Recipe, generate};
 use blockmill_generate::random::Random;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::RunRecord;
 use std::fs;
 use std::num::NonZero;
@@ -118,7 +119,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let (design, with) = Design::of(&job.with)?;
     let options = Options {
         level: level.with_context(|| format!("level = '{name}': there is none"))?,
-        setting: Setting::default().with(&with)?,
+        settings: BitcoinSettings::default().with(&with)?,
         threads: job.parsed("threads")?,
         memory: job.parsed::<u64>("cache-mib")? << 20,
         assume_valid: tip.map(parse_id).transpose()?,

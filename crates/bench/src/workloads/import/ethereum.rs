@@ -13,13 +13,14 @@ use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::import::{Options, Setup, Wiring, import_wired};
-use blockmill_ethereum::option_table::{Ethereum, Setting};
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings as EthereumSettings;
 use blockmill_ethereum::state::DiskOptions;
 use blockmill_ethereum::{Level, record};
 use blockmill_generate::ethereum as generated;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, MGAS_PER_S, RunRecord};
 use blockmill_verdict::Hex;
 use std::fs;
@@ -134,7 +135,7 @@ pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archiv
         spec: Arc::new(spec),
         level: level(job.setting("level")?)?,
         seal,
-        setting: Setting::default().with(&always(&job.settings))?.with(with)?,
+        settings: EthereumSettings::default().with(&always(&job.settings))?.with(with)?,
         threads: job.parsed("threads")?,
         chunk: ChunkLimit::default(),
         from: None,
@@ -152,7 +153,7 @@ pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archiv
 pub(super) fn options(settings: &Settings) -> Result<Vec<OptionValues>> {
     let baselines = ethereum_headers::OPTIONS.iter().map(BaselineOption::values);
     let only_headers = level(setting(settings, "level")?)? == Level::Headers;
-    let own = options_of::<Ethereum>(&always(settings));
+    let own = options_of::<EthereumSettings>(&always(settings));
     Ok(baselines.filter(|_| only_headers).chain(own).collect())
 }
 
@@ -185,12 +186,12 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
 
 /// A store with its state.
 fn executed(job: &Job, options: &Options) -> Result<Sink> {
-    let plan = options.setting.plan();
+    let settings = &options.settings;
     let memory = match job.settings.get("cache-mib") {
         Some(_) => job.parsed::<usize>("cache-mib")? << 20,
         None => DiskOptions::MEMORY,
     };
-    let (state, disk) = (plan.state, plan.disk(memory, options.threads));
+    let (state, disk) = (settings.state, settings.disk(memory, options.threads));
     let limits = Limits { state, disk, ..Limits::default() };
     let store = blockmill_store::Options::default();
     let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;

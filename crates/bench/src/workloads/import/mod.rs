@@ -10,7 +10,7 @@ use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
 use anyhow::{Result, bail};
-use blockmill_pipeline::options::{NamedOption, Setting, Table};
+use blockmill_pipeline::options::{Description, OptionSet};
 use blockmill_pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,10 @@ impl Workload for Import {
             Chain::Ethereum => ethereum::options(settings)?,
             Chain::Bitcoin => {
                 let baselines = bitcoin_index::OPTIONS.iter().map(BaselineOption::values);
-                let own = options_of::<blockmill_bitcoin::option_table::Bitcoin>(&[]);
+                let own = options_of::<blockmill_bitcoin::settings::Settings>(&[]);
                 baselines.chain(own).collect()
             }
-            Chain::Neo => options_of::<blockmill_neo::option_table::Neo>(&[]),
+            Chain::Neo => options_of::<blockmill_neo::settings::Settings>(&[]),
         })
     }
 
@@ -83,15 +83,15 @@ pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
     Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
 }
 
-/// The options of a chain that are there on this machine; of each the value that variants have
-/// unless it is turned: what is said of all of them, if it can be.
-pub(super) fn options_of<T: Table>(always: &[String]) -> Vec<OptionValues> {
-    let mut default = Setting::<T>::default();
-    always.iter().for_each(|assignment| drop(default.set(assignment)));
-    let option = |option: &NamedOption| OptionValues {
+/// The options of a chain with the values that are available on this machine, and the value that
+/// variants have by default: that of `always` if it names one.
+pub(super) fn options_of<S: OptionSet>(always: &[String]) -> Vec<OptionValues> {
+    let mut settings = S::default();
+    always.iter().for_each(|assignment| drop(settings.set(assignment)));
+    let option = |(option, position): (&Description, usize)| OptionValues {
         name: option.name.to_owned(),
-        values: option.available().map(str::to_owned).collect(),
-        default: default.get(option.name).unwrap_or_default().to_owned(),
+        values: option.available().map(|(_, value)| value.name.to_owned()).collect(),
+        default: option.values[position].name.to_owned(),
     };
-    T::OPTIONS.iter().map(option).collect()
+    S::OPTIONS.iter().zip(settings.positions()).map(option).collect()
 }

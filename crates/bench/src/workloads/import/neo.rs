@@ -10,9 +10,10 @@ use blockmill_generate::neo::{CONFIGURATION, FILE, Recipe, generate};
 use blockmill_neo::commit::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
-use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::settings::Settings as NeoSettings;
 use blockmill_neo::{Level, record};
+use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::RunRecord;
 use std::fs;
 use std::path::Path;
@@ -62,7 +63,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     };
     let options = Options {
         level: Level::Execution,
-        setting: Setting::default().with(&job.with)?,
+        settings: NeoSettings::default().with(&job.with)?,
         threads: job.parsed("threads")?,
         assume_valid: assumed,
         ..Options::new(protocol)

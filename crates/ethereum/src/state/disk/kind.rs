@@ -1,35 +1,11 @@
 //! Where a state is kept, and how one on disk is opened.
 
+use super::settings::StateKind;
 use super::{CODES, PAGES};
 use crate::state::{FlatStore, RocksDbOptions};
 use blockmill_state_store::ReadAhead;
 
-/// Where the state is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StateKind {
-    /// In memory while a run lasts; on disk a checkpoint and a log.
-    #[default]
-    Memory,
-    /// On disk, in pages.
-    Pages,
-    /// On disk, values in flat tables and nodes of tries by path.
-    FlatTrie,
-}
-
 impl StateKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Memory, Self::Pages, Self::FlatTrie];
-
-    /// The value of the option `state`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Pages => "pages",
-            Self::FlatTrie => "flat+trie",
-        }
-    }
-
     /// What the last commit of a store keeps of a state on disk; none where there is no such part.
     /// `has` says whether it has a part of a name.
     #[must_use]

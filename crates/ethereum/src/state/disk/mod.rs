@@ -12,12 +12,14 @@ mod commit;
 mod heal;
 mod kind;
 mod nodes;
+mod settings;
 mod shared;
 
 pub use begin::Filling;
 pub use changes::HashedChanges;
-pub use kind::{DiskOptions, StateKind};
+pub use kind::DiskOptions;
 pub(super) use nodes::DiskNodes;
+pub use settings::{CommitThreads, PageCache, PageReads, References, StateKind, TriePreload};
 pub use shared::{DiskError, SharedState};
 
 use super::nodes::NoNodes;

@@ -1,7 +1,7 @@
 //! A state on disk that several stages use: one reads for the execution, one applies what blocks
 //! changed, one commits.
 
-use super::{DiskState, HashedChanges};
+use super::{DiskState, HashedChanges, StateKind};
 use crate::execute::Code;
 use crate::state::{Account, StateError};
 use crate::{Hash, U256};
@@ -49,7 +49,7 @@ const TOGETHER: usize = 256;
 
 /// What is done to pages is done where there are some.
 fn no_pages() -> blockmill_store::Error {
-    let (expected, found) = ("state=pages".into(), "state=flat+trie".into());
+    let (expected, found) = (StateKind::Pages.to_string(), StateKind::FlatTrie.to_string());
     blockmill_store::Error::Mismatch { what: "kind of a state", expected, found }
 }
 

@@ -13,7 +13,10 @@ mod update;
 
 pub use heal::{Healed, LostNode};
 pub(super) use kept::is_part;
-pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, RocksDbOptions};
+pub use kept::{
+    BlockCache, Bloom, FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, ReadChecksum,
+    RocksDbOptions,
+};
 
 use self::ahead::Ahead;
 use self::kept::{Commits, Kept};

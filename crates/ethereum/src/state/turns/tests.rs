@@ -5,6 +5,7 @@ use crate::state::{
     Account, DiskOptions, DiskState, FlatStore, SharedState, State, StateKind, Tries,
 };
 use crate::{Address, U256};
+use blockmill_pipeline::options::NamedOption;
 use blockmill_state_store::StateKey;
 use blockmill_store::{Store, StoreOptions};
 use blockmill_testkit::{Random, rounds};

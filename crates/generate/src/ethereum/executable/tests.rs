@@ -10,11 +10,12 @@ use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::execute::{PreparedBlock, Replay};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, Run, import};
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::{DiskOptions, StateKind, Tries};
 use blockmill_ethereum::transactions::TransactionType;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::options::OptionSet;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ fn import_into(sink: &mut Sink, folder: &Path, made: &Made, with: &str) -> Run {
         spec: Arc::new(ChainSpec::from_genesis_json(&spec).unwrap()),
         level: Level::Execution,
         seal: SealPolicy { mode: SealMode::Off, seed: 0 },
-        setting: Setting::default().with(&[with.to_owned()]).unwrap(),
+        settings: Settings::default().with(&[with]).unwrap(),
         threads: 2,
         chunk: ChunkLimit::default(),
         from: None,

@@ -10,6 +10,7 @@ mod database;
 #[path = "no_database.rs"]
 mod database;
 mod family;
+mod settings;
 
 pub(super) use commits::Commits;
 pub use commits::ROCKSDB_PART;
@@ -17,6 +18,7 @@ pub use database::HAS_ROCKSDB;
 
 use blockmill_store::{CommitPart, Error, Fetched, Opening, Result, Scan, Table, TableOptions};
 use family::{Changed, Merged};
+pub use settings::{BlockCache, Bloom, FlatStore, ReadChecksum};
 use std::path::Path;
 
 /// Names of the tables.
@@ -29,34 +31,7 @@ pub(in crate::state) fn is_part(name: &str) -> bool {
     [ACCOUNTS, SLOTS, NODES, ROCKSDB_PART].contains(&name)
 }
 
-/// Where values and nodes are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FlatStore {
-    /// In tables of the store.
-    #[default]
-    Tables,
-    /// In RocksDB, in a folder of the store.
-    RocksDb,
-}
-
 impl FlatStore {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Tables, Self::RocksDb];
-
-    /// Those that this program has.
-    pub fn available() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|kept| HAS_ROCKSDB || *kept != Self::RocksDb)
-    }
-
-    /// The value of the option `flat-store`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tables => "tables",
-            Self::RocksDb => "rocksdb",
-        }
-    }
-
     /// What the last commit of a store has; none where there are no such parts. `has` says whether
     /// it has a part of a name.
     pub(crate) fn of_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
