@@ -4,7 +4,7 @@
 use crate::generated_chain::Maker;
 use crate::generated_headers::Random;
 use crate::imports::{options, run, write};
-use blockmill_archive::blkdat::{Network, open};
+use blockmill_archive::blkdat::{Network, XorKey, open};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Level, export, record};
@@ -343,16 +343,19 @@ fn every_run_over_damaged_files_tells_the_damage() {
     }
 }
 
-/// A file of 10 GB, of which the disk holds next to nothing.
-fn sparse(path: &Path, chain: &Chain) -> u64 {
+/// A file of 10 GB, obfuscated with `key`, of which the disk holds next to nothing.
+fn sparse(path: &Path, chain: &Chain, key: XorKey) {
     let length = 10 << 30;
     let file = File::create(path).unwrap();
     file.set_len(length).unwrap();
-    let half = chain.start(20);
     let bytes = chain.bytes();
-    file.write_all_at(&bytes[..half], 0).unwrap();
-    file.write_all_at(&bytes[half..], length - bytes.len() as u64).unwrap();
-    length
+    let (mut first, mut second) = (bytes.clone(), bytes[chain.start(20)..].to_vec());
+    first.truncate(chain.start(20));
+    let at = length - bytes.len() as u64;
+    key.apply(&mut first, 0);
+    key.apply(&mut second, at);
+    file.write_all_at(&first, 0).unwrap();
+    file.write_all_at(&second, at).unwrap();
 }
 
 #[test]
@@ -360,7 +363,7 @@ fn holes_of_a_sparse_file_are_not_read() {
     let chain = Chain::new();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chain.dat");
-    sparse(&path, &chain);
+    sparse(&path, &chain, XorKey::default());
     let start = Instant::now();
     let (run, status) = outcome(&path, &options(Params::regtest()));
     assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS), "{run:?}");
@@ -374,12 +377,12 @@ fn holes_of_a_sparse_file_are_not_read() {
 fn a_stop_in_the_index_pass_takes_less_than_a_second_and_leaves_nothing() {
     let chain = Chain::new();
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("blk00000.dat");
-    sparse(&path, &chain);
     // with this key zeros are magics in disguise, so holes are read: 10 GB are searched
     let params = Params::regtest();
-    let key = [params.magic, [1, 2, 3, 4]].concat();
-    fs::write(folder.path().join("xor.dat"), &key).unwrap();
+    let [a, b, c, d] = params.magic;
+    let key = XorKey([a, b, c, d, 1, 2, 3, 4]);
+    sparse(&folder.path().join("blk00000.dat"), &chain, key);
+    fs::write(folder.path().join("xor.dat"), key.0).unwrap();
     let cancel = Cancel::new();
     let asked = Options { cancel: cancel.clone(), ..options(params) };
     let user = thread::spawn(move || {
