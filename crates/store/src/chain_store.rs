@@ -4,8 +4,8 @@
 //! receipts, each a segment of raw bytes with one of end offsets beside it; 32-byte hashes in a
 //! segment of their own. All are parts of one [`Store`], whose commits carry the last block. The
 //! hash index is no part of it: it follows from the hashes, and is built again where it is not as
-//! it should be. Opening: `chain_open.rs`, reading: `chain_read.rs`, removing: `chain_remove.rs`, what
-//! commits carry: `chain_state.rs`.
+//! it should be. Opening: `chain_open.rs`, reading: `chain_read.rs`, removing: `chain_remove.rs`,
+//! what commits carry: `chain_state.rs`.
 
 use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 

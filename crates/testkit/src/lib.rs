@@ -1,6 +1,6 @@
 //! What the tests of all crates share: real data and other things that are not in the repository
-//! ([`macro@needs`], [`fixture`]), seeded randomness ([`Random`]), [`mutations()`] of JSON documents,
-//! and [`hex`].
+//! ([`macro@needs`], [`fixture`]), seeded randomness ([`Random`]), [`mutations()`] of JSON
+//! documents, and [`hex`].
 //!
 //! Only ever a dev-dependency. A test that needs real data says so:
 //!
