@@ -22,11 +22,16 @@ mod deeds;
 #[path = "../program/mod.rs"]
 mod program;
 
+mod bitcoin_model;
+mod bitcoin_walk;
 mod chain_model;
 mod command;
+mod dying_disk;
 mod ethereum_damage;
 mod ethereum_steps;
 mod ethereum_walk;
+mod neo_model;
+mod neo_walk;
 mod walks;
 
 use chain_model::Chain;
@@ -58,6 +63,28 @@ fn a_store_with_its_state_and_references_in_a_small_cache() {
 #[test]
 fn a_store_with_its_state_in_values_and_nodes() {
     walk_ethereum("flat-trie", Kind::FlatTrie);
+}
+
+#[test]
+fn a_store_of_coins_with_two_branches() {
+    let scratch = program::Scratch::new(&format!("walks-bitcoin-{}", std::process::id()));
+    let chain = bitcoin_model::Chain::new(&scratch);
+    walk_all("bitcoin", WALKS, |random, folder, steps| {
+        let mut walk = bitcoin_walk::BitcoinWalk::new(&chain, folder, random);
+        (0..steps).for_each(|_| walk.step());
+        std::mem::take(&mut walk.seen)
+    });
+}
+
+#[test]
+fn a_store_of_neo_blocks() {
+    let scratch = program::Scratch::new(&format!("walks-neo-{}", std::process::id()));
+    let chain = neo_model::Chain::new(&scratch);
+    walk_all("neo", WALKS, |random, folder, steps| {
+        let mut walk = neo_walk::NeoWalk::new(&chain, folder, random);
+        (0..steps).for_each(|_| walk.step());
+        std::mem::take(&mut walk.seen)
+    });
 }
 
 fn walk_ethereum(name: &str, kind: Kind) {
