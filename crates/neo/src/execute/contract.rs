@@ -2,6 +2,7 @@
 
 mod document;
 mod encode;
+mod fields;
 mod json;
 mod manifest;
 mod nef;
@@ -21,16 +22,9 @@ pub use state::{Contract, contract_hash, native_hash};
 /// Why a contract is no contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Bytes are missing.
-    #[error("{what}: expected {expected} bytes, found {found}")]
-    Short {
-        /// What should stand there.
-        what: &'static str,
-        /// How many bytes it has.
-        expected: usize,
-        /// How many there are.
-        found: usize,
-    },
+    /// A manifest is no text.
+    #[error("manifest is not UTF-8 compliant")]
+    NotUtf8,
     /// A field is not as it must be.
     #[error("{what}: {rule}")]
     Field {

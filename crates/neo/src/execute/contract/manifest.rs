@@ -1,6 +1,6 @@
 //! Manifests: what a contract offers, and what it is allowed to call.
 
-use super::{Error, field, text};
+use super::{Error, text};
 use crate::{
     execute::vm::{Item, Type},
     types::PublicKey,
@@ -239,8 +239,11 @@ impl Manifest {
         if self.name.is_empty() {
             return Err(text("no name"));
         }
-        if self.standards.iter().any(String::is_empty) || repeated(&self.standards) {
-            return Err(field("supportedstandards", "empty or repeated"));
+        if self.standards.iter().any(String::is_empty) {
+            return Err(text("invalid nameless supported standard"));
+        }
+        if repeated(&self.standards) {
+            return Err(text("duplicate supported standards"));
         }
         self.check_abi()?;
         let keys: Vec<_> = self.groups.iter().map(|group| group.key).collect();
@@ -252,8 +255,11 @@ impl Manifest {
         }
         for permission in &self.permissions {
             let methods = permission.methods.as_deref().unwrap_or_default();
-            if methods.iter().any(String::is_empty) || repeated(methods) {
-                return Err(field("permissions", "method empty or repeated"));
+            if methods.iter().any(String::is_empty) {
+                return Err(text("empty method name"));
+            }
+            if repeated(methods) {
+                return Err(text("duplicate method names"));
             }
         }
         let contracts: Vec<_> = self.permissions.iter().map(|each| &each.contract).collect();
@@ -268,34 +274,46 @@ impl Manifest {
             return Err(text("ABI: no methods"));
         }
         for method in &self.methods {
-            if method.name.is_empty() || method.offset < 0 {
-                return Err(field("method", "no name, or a negative offset"));
-            }
-            check_parameters(&method.parameters)?;
+            let offset = if method.offset < 0 { Err(text("negative offset")) } else { Ok(()) };
+            check_named("method", &method.name, &method.parameters, offset)?;
         }
         let methods: Vec<_> =
             self.methods.iter().map(|each| (&each.name, each.parameters.len())).collect();
         if repeated(&methods) {
-            return Err(field("methods", "repeated"));
+            return Err(text("ABI: duplicate method specifications"));
         }
         for event in &self.events {
-            if event.name.is_empty() {
-                return Err(field("event", "no name"));
-            }
-            check_parameters(&event.parameters)?;
+            check_named("event", &event.name, &event.parameters, Ok(()))?;
         }
         let events: Vec<_> = self.events.iter().map(|each| &each.name).collect();
         if repeated(&events) { Err(text("ABI: duplicate event names")) } else { Ok(()) }
     }
 }
 
+/// Checks a method or an event; `offset` is what is wrong with the one of a method.
+fn check_named(
+    what: &str,
+    name: &str,
+    parameters: &[Parameter],
+    offset: Result<(), Error>,
+) -> Result<(), Error> {
+    let checked = check_name(name).and(offset).and_then(|()| check_parameters(parameters));
+    let count = parameters.len();
+    checked.map_err(|error| Error::Syntax(format!("ABI: {what} {name:?}/{count}: {error}")))
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.is_empty() { Err(text("empty or absent name")) } else { Ok(()) }
+}
+
 fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
-    let unusable = |each: &Parameter| each.name.is_empty() || each.kind == ParamType::Void;
-    let names: Vec<_> = parameters.iter().map(|each| &each.name).collect();
-    if parameters.iter().any(unusable) || repeated(&names) {
-        return Err(field("parameters", "no name, a repeated one, or type void"));
+    for (number, Parameter { name, kind }) in parameters.iter().enumerate() {
+        let kind = if *kind == ParamType::Void { Err(text("void parameter")) } else { Ok(()) };
+        let named = |error| Error::Syntax(format!("parameter #{number}/{name:?}: {error}"));
+        check_name(name).and(kind).map_err(named)?;
     }
-    Ok(())
+    let names: Vec<_> = parameters.iter().map(|each| &each.name).collect();
+    if repeated(&names) { Err(text("duplicate parameter name")) } else { Ok(()) }
 }
 
 pub(super) fn repeated<T: Ord>(list: &[T]) -> bool {

@@ -45,37 +45,41 @@ pub struct Nef {
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
-    fn take(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], Error> {
-        let found = self.0.len();
-        let (bytes, rest) =
-            self.0.split_at_checked(len).ok_or(Error::Short { what, expected: len, found })?;
+    /// The error where bytes are missing.
+    fn end(&self) -> Error {
+        text(if self.0.is_empty() { "EOF" } else { "unexpected EOF" })
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        let (bytes, rest) = self.0.split_at_checked(len).ok_or_else(|| self.end())?;
         self.0 = rest;
         Ok(bytes)
     }
 
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
-        let found = self.0.len();
-        let error = Error::Short { what, expected: N, found };
-        self.take(what, N)?.try_into().map_err(|_| error)
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(|| self.end())?;
+        self.0 = rest;
+        Ok(*bytes)
     }
 
-    fn byte(&mut self, what: &'static str) -> Result<u8, Error> {
-        Ok(self.array::<1>(what)?[0])
+    fn byte(&mut self) -> Result<u8, Error> {
+        Ok(self.array::<1>()?[0])
     }
 
-    fn size(&mut self, what: &'static str, max: usize) -> Result<usize, Error> {
-        let size = match self.byte(what)? {
-            0xfd => u64::from(u16::from_le_bytes(self.array(what)?)),
-            0xfe => u64::from(u32::from_le_bytes(self.array(what)?)),
-            0xff => u64::from_le_bytes(self.array(what)?),
+    fn size(&mut self, what: &str, max: usize) -> Result<usize, Error> {
+        let size = match self.byte()? {
+            0xfd => u64::from(u16::from_le_bytes(self.array()?)),
+            0xfe => u64::from(u32::from_le_bytes(self.array()?)),
+            0xff => u64::from_le_bytes(self.array()?),
             small => u64::from(small),
         };
-        usize::try_from(size).ok().filter(|size| *size <= max).ok_or(field(what, "too long"))
+        let fits = usize::try_from(size).ok().filter(|size| *size <= max);
+        fits.ok_or_else(|| Error::Syntax(format!("{what} is too big ({size})")))
     }
 
-    fn bytes(&mut self, what: &'static str, max: usize) -> Result<&'a [u8], Error> {
-        let len = self.size(what, max)?;
-        self.take(what, len)
+    fn bytes(&mut self, max: usize) -> Result<&'a [u8], Error> {
+        let len = self.size("byte-slice", max)?;
+        self.take(len)
     }
 }
 
@@ -104,28 +108,28 @@ impl Nef {
             return Err(field("NEF", "too long"));
         }
         let mut input = Input(bytes);
-        if u32::from_le_bytes(input.array("magic").map_err(|_| text("invalid Magic"))?) != MAGIC {
+        if u32::from_le_bytes(input.array().map_err(|_| text("invalid Magic"))?) != MAGIC {
             return Err(text("invalid Magic"));
         }
-        let compiler = input.take("compiler", COMPILER)?;
+        let compiler = input.take(COMPILER)?;
         let end = compiler.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let source = input.bytes("source", MAX_SOURCE)?.to_vec();
-        if input.byte("reserved")? != 0 {
+        let source = input.bytes(MAX_SOURCE)?.to_vec();
+        if input.byte()? != 0 {
             return Err(text("reserved bytes must be 0"));
         }
-        let count = input.size("tokens", bytes.len())?;
+        let count = input.size("array", bytes.len())?;
         let mut tokens = Vec::new();
         for _ in 0..count {
             tokens.push(token(&mut input)?);
         }
-        if input.array::<2>("reserved")? != [0; 2] {
+        if input.array::<2>()? != [0; 2] {
             return Err(text("reserved bytes must be 0"));
         }
-        let script = input.bytes("script", MAX_SIZE)?.to_vec();
+        let script = input.bytes(MAX_SIZE)?.to_vec();
         if script.is_empty() {
             return Err(text("empty script"));
         }
-        let checksum = u32::from_le_bytes(input.array("checksum")?);
+        let checksum = u32::from_le_bytes(input.array()?);
         let nef = Self { compiler: compiler[..end].to_vec(), source, tokens, script, checksum };
         if nef.compute_checksum() != checksum {
             return Err(text("checksum verification failure"));
@@ -166,14 +170,14 @@ impl Nef {
 }
 
 fn token(input: &mut Input) -> Result<Token, Error> {
-    let hash = input.array("token's contract")?;
-    let method = input.bytes("token's method", MAX_METHOD)?.to_vec();
+    let hash = input.array()?;
+    let method = input.bytes(MAX_METHOD)?.to_vec();
     if method.starts_with(b"_") {
         return Err(text("method name should't start with '_'"));
     }
-    let parameters = u16::from_le_bytes(input.array("token's parameters")?);
-    let returns = input.byte("token's result")? != 0;
-    let flags = input.byte("token's flags")?;
+    let parameters = u16::from_le_bytes(input.array()?);
+    let returns = input.byte()? != 0;
+    let flags = input.byte()?;
     if flags & !ALL_FLAGS != 0 {
         return Err(text("invalid call flag"));
     }

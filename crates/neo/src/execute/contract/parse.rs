@@ -8,61 +8,13 @@ use super::{
     Description, Error, Event, Group, Manifest, Method, ParamType, Parameter, Permission,
     document::{Document, Kind},
     field,
+    fields::{At, Slots, object, text, text_of},
 };
 use crate::execute::{interop::keys, native::base64};
 use crate::types::PublicKey;
 
 /// The longest manifest.
 const MAX_MANIFEST: usize = 65_535;
-
-/// A list of Go. Read again, it keeps its old elements as the places of the new ones.
-#[derive(Clone)]
-struct Slots<T> {
-    places: Vec<T>,
-    /// Elements of the list; none: it is nil.
-    len: Option<usize>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self { places: Vec::new(), len: None }
-    }
-}
-
-impl<T: Default> Slots<T> {
-    fn read(
-        &mut self,
-        key: &'static str,
-        value: Document<'_>,
-        element: impl Fn(&mut T, Document<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        match value.kind() {
-            Kind::Null => *self = Self::default(),
-            Kind::List => {
-                let mut len = 0;
-                for value in value.elements() {
-                    if len == self.places.len() {
-                        self.places.push(T::default());
-                    }
-                    element(&mut self.places[len], value)?;
-                    len += 1;
-                }
-                if len == 0 {
-                    self.places.clear();
-                }
-                self.len = Some(len);
-            }
-            _ => return Err(field(key, "no list")),
-        }
-        Ok(())
-    }
-
-    /// The elements; none: nil.
-    fn list(mut self) -> Option<Vec<T>> {
-        self.places.truncate(self.len?);
-        Some(self.places)
-    }
-}
 
 /// A method or an event.
 #[derive(Clone, Default)]
@@ -101,10 +53,13 @@ impl Manifest {
     ///
     /// Returns an error if it is no JSON, too long, or lacks what a manifest must have.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_MANIFEST);
-        let text = text.ok_or(field("manifest", "too long, or no UTF-8"))?;
+        if bytes.len() > MAX_MANIFEST {
+            return Err(field("manifest", "too long"));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| Error::NotUtf8)?;
         let mut parts = Parts::default();
-        object("manifest", Document::check(text)?, |key, value| parts.read(key, value))?;
+        let at = At("", "", "manifest.Manifest");
+        object(&at, Document::check(text)?, |key, value| parts.read(key, value))?;
         parts.manifest()
     }
 }
@@ -112,25 +67,43 @@ impl Manifest {
 impl<'a> Parts<'a> {
     fn read(&mut self, key: &str, value: Document<'a>) -> Result<(), Error> {
         match key {
-            "name" => text(&mut self.name, value),
-            "abi" => object("abi", value, |key, value| match key {
-                "methods" => self.methods.read("methods", value, draft),
-                "events" => self.events.read("events", value, draft),
-                _ => Ok(()),
-            }),
+            "name" => text(&mut self.name, value, &text_of("name")),
+            "abi" => {
+                object(&At("Manifest", "abi", "manifest.ABI"), value, |key, value| match key {
+                    "methods" => {
+                        let at = At("ABI", "abi.methods", "[]manifest.Method");
+                        self.methods.read(&at, value, method)
+                    }
+                    "events" => {
+                        let at = At("ABI", "abi.events", "[]manifest.Event");
+                        self.events.read(&at, value, event)
+                    }
+                    _ => Ok(()),
+                })
+            }
             "features" => {
                 self.features = Some(value);
                 Ok(())
             }
-            "groups" => self.groups.read("groups", value, |place, value| {
-                *place = Some(group(value)?);
-                Ok(())
-            }),
-            "permissions" => self.permissions.read("permissions", value, |place, value| {
-                *place = Some(permission(value)?);
-                Ok(())
-            }),
-            "supportedstandards" => self.standards.read("supportedstandards", value, text),
+            "groups" => {
+                let at = At("Manifest", "groups", "[]manifest.Group");
+                self.groups.read(&at, value, |place, value| {
+                    *place = Some(group(value)?);
+                    Ok(())
+                })
+            }
+            "permissions" => {
+                let at = At("Manifest", "permissions", "[]manifest.Permission");
+                self.permissions.read(&at, value, |place, value| {
+                    *place = Some(permission(value)?);
+                    Ok(())
+                })
+            }
+            "supportedstandards" => {
+                let at = At("Manifest", "supportedstandards", "[]string");
+                let of_element = text_of("supportedstandards");
+                self.standards.read(&at, value, |place, value| text(place, value, &of_element))
+            }
             "trusts" => self.trusts.read(value),
             "extra" => {
                 self.extra = Some(value);
@@ -172,68 +145,62 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Reads the members of an object; null has none.
-fn object<'a>(
-    what: &'static str,
-    value: Document<'a>,
-    mut read: impl FnMut(&str, Document<'a>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    match value.kind() {
-        Kind::Null => Ok(()),
-        Kind::Object => value.members().try_for_each(|(key, value)| read(&folded(&key), value)),
-        _ => Err(field(what, "no object")),
-    }
-}
-
-/// A key as fields are found by it: `foldName` of `encoding/json` in lower case.
-fn folded(key: &str) -> String {
-    let fold = |char| match char {
-        'ſ' => 's',
-        '\u{212a}' => 'k',
-        char => char.to_ascii_lowercase(),
-    };
-    key.chars().map(fold).collect()
-}
-
-/// Reads a string; null leaves the old one.
-fn text(place: &mut String, value: Document<'_>) -> Result<(), Error> {
-    match value.kind() {
-        Kind::Text => *place = value.text(),
-        Kind::Null => {}
-        _ => return Err(field("manifest", "a value is no text")),
-    }
-    Ok(())
-}
-
-fn draft(draft: &mut Draft, value: Document<'_>) -> Result<(), Error> {
-    object("method", value, |key, value| match key {
-        "name" => text(&mut draft.name, value),
-        "parameters" => draft.parameters.read("parameters", value, |place, value| {
-            object("parameter", value, |key, value| match key {
-                "name" => text(&mut place.0, value),
-                "type" => kind(&mut place.1, value),
-                _ => Ok(()),
-            })
-        }),
-        "returntype" => kind(&mut draft.returns, value),
-        "offset" => match value.kind() {
-            Kind::Null => Ok(()),
-            Kind::Number => {
-                let number = value.raw().parse();
-                draft.offset = number.map_err(|_| field("offset", "no whole number"))?;
-                Ok(())
+fn method(draft: &mut Draft, value: Document<'_>) -> Result<(), Error> {
+    object(&At("ABI", "abi.methods", "manifest.Method"), value, |key, value| match key {
+        "name" => text(&mut draft.name, value, &At("Method", "abi.methods.name", "string")),
+        "parameters" => read_parameters(draft, value, "Method", "abi.methods.parameters"),
+        "returntype" => {
+            kind(&mut draft.returns, value, &At("Method", "abi.methods.returntype", "string"))
+        }
+        "offset" => {
+            let at = At("Method", "abi.methods.offset", "int");
+            match value.kind() {
+                Kind::Null => Ok(()),
+                Kind::Number => {
+                    draft.offset = value.raw().parse().map_err(|_| at.mismatch(value))?;
+                    Ok(())
+                }
+                _ => Err(at.mismatch(value)),
             }
-            _ => Err(field("offset", "no number")),
-        },
+        }
         "safe" => match value.kind() {
             Kind::Null => Ok(()),
             Kind::Bool => {
                 draft.safe = value.raw() == "true";
                 Ok(())
             }
-            _ => Err(field("safe", "no boolean")),
+            _ => Err(At("Method", "abi.methods.safe", "bool").mismatch(value)),
         },
         _ => Ok(()),
+    })
+}
+
+/// An event has a name and parameters alone.
+fn event(draft: &mut Draft, value: Document<'_>) -> Result<(), Error> {
+    object(&At("ABI", "abi.events", "manifest.Event"), value, |key, value| match key {
+        "name" => text(&mut draft.name, value, &At("Event", "abi.events.name", "string")),
+        "parameters" => read_parameters(draft, value, "Event", "abi.events.parameters"),
+        _ => Ok(()),
+    })
+}
+
+/// Reads the parameters of a method or an event, a struct of Go with this path.
+fn read_parameters(
+    draft: &mut Draft,
+    value: Document<'_>,
+    of: &str,
+    path: &str,
+) -> Result<(), Error> {
+    draft.parameters.read(&At(of, path, "[]manifest.Parameter"), value, |place, value| {
+        object(&At(of, path, "manifest.Parameter"), value, |key, value| {
+            let path = format!("{path}.{key}");
+            let at = At("Parameter", &path, "string");
+            match key {
+                "name" => text(&mut place.0, value, &at),
+                "type" => kind(&mut place.1, value, &at),
+                _ => Ok(()),
+            }
+        })
     })
 }
 
@@ -244,22 +211,29 @@ fn parameters(list: Slots<(String, Option<ParamType>)>) -> Vec<Parameter> {
 }
 
 /// Reads a type, which null is not.
-fn kind(place: &mut Option<ParamType>, value: Document<'_>) -> Result<(), Error> {
-    let name = if value.kind() == Kind::Text { value.text() } else { String::new() };
-    *place = Some(ParamType::from_name(&name).ok_or(field("type", "unknown"))?);
+fn kind(place: &mut Option<ParamType>, value: Document<'_>, at: &At<'_>) -> Result<(), Error> {
+    let mut name = String::new();
+    text(&mut name, value, at)?;
+    let unknown = || Error::Syntax(format!("bad parameter type: {name}"));
+    *place = Some(ParamType::from_name(&name).ok_or_else(unknown)?);
     Ok(())
 }
 
 fn permission(value: Document<'_>) -> Result<Permission, Error> {
     let mut permission = Permission { contract: Description::Any, methods: None };
-    object("permission", value, |key, value| {
+    let at = At("Manifest", "permissions", "manifest.permissionAux");
+    object(&at, value, |key, value| {
         match key {
-            "contract" => permission.contract = description(value)?,
+            "contract" => {
+                permission.contract = description(value, &text_of("permissions.contract"))?;
+            }
             // with all of them nothing changes: the list is nil before
             "methods" if value.raw() == "\"*\"" => {}
             "methods" => {
                 let mut methods = Slots::default();
-                methods.read("methods", value, text)?;
+                let at = At("Manifest", "permissions.methods", "[]string");
+                let of_element = text_of("permissions.methods");
+                methods.read(&at, value, |place, value| text(place, value, &of_element))?;
                 permission.methods = methods.list();
             }
             _ => {}
@@ -274,8 +248,9 @@ impl Trusts {
         self.all = value.raw() == "\"*\"";
         if !self.all {
             let mut list = Slots::default();
-            list.read("trusts", value, |place, value| {
-                *place = Some(description(value)?);
+            let at = At("Manifest", "trusts", "[]manifest.PermissionDesc");
+            list.read(&at, value, |place, value| {
+                *place = Some(description(value, &text_of("trusts"))?);
                 Ok(())
             })?;
             self.list = list.list().map(|list| list.into_iter().flatten().collect());
@@ -295,61 +270,87 @@ impl Trusts {
     }
 }
 
-fn description(value: Document<'_>) -> Result<Description, Error> {
+fn description(value: Document<'_>, at: &At<'_>) -> Result<Description, Error> {
     let mut name = String::new();
-    text(&mut name, value)?;
-    let hash = match name.len() {
+    text(&mut name, value, at)?;
+    let digits = match name.len() {
         1 if name == "*" => return Ok(Description::Any),
         66 => return key(&name).map(Description::Group),
-        42 => name.strip_prefix("0x"),
-        40 => Some(&*name),
-        _ => None,
+        42 => name.strip_prefix("0x").ok_or_else(|| super::text("invalid uint160"))?,
+        40 => &*name,
+        _ => return Err(super::text("unknown permission")),
     };
-    let hash = hash.and_then(hex).and_then(|bytes| <[u8; 20]>::try_from(bytes).ok());
-    let mut hash = hash.ok_or(field("contract", "neither *, a hash nor a key"))?;
+    let hash = <[u8; 20]>::try_from(hex(digits)?);
+    let mut hash = hash.map_err(|_| super::text("unknown permission"))?;
     hash.reverse();
     Ok(Description::Hash(hash))
 }
 
-fn hex(digits: &str) -> Option<Vec<u8>> {
-    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    let byte = |pair: &[u8]| Some(value(pair[0])? << 4 | value(pair[1])?);
-    let pairs = digits.as_bytes().chunks_exact(2);
-    if pairs.remainder().is_empty() { pairs.map(byte).collect() } else { None }
+/// Bytes of hexadecimal digits, with the errors of Go's `encoding/hex`.
+fn hex(digits: &str) -> Result<Vec<u8>, Error> {
+    let value = |digit: u8| {
+        let value = char::from(digit).to_digit(16).map(|value| value as u8);
+        let char = char::from(digit);
+        let shown = if char.is_control() { String::new() } else { format!(" '{char}'") };
+        value.ok_or_else(|| {
+            Error::Syntax(format!("encoding/hex: invalid byte: U+{:04X}{shown}", u32::from(digit)))
+        })
+    };
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| Ok(value(*high)? << 4 | value(*low)?);
+    let bytes = pairs.iter().map(byte).collect::<Result<_, Error>>()?;
+    match rest.first() {
+        None => Ok(bytes),
+        Some(digit) => {
+            value(*digit)?;
+            Err(super::text("encoding/hex: odd length hex string"))
+        }
+    }
 }
 
 /// A key in either form, compressed.
 fn key(digits: &str) -> Result<PublicKey, Error> {
-    let bytes = hex(digits).ok_or(field("key", "not hexadecimal"))?;
-    keys::public_key(&bytes).map_err(|_| field("key", "no point of P-256"))
+    keys::public_key(&hex(digits)?).map_err(|fault| Error::Syntax(fault.to_string()))
 }
 
 fn group(value: Document<'_>) -> Result<Group, Error> {
     let (mut digits, mut signature) = (String::new(), Vec::new());
-    object("group", value, |key, value| match key {
-        "pubkey" => text(&mut digits, value),
+    let at = At("Manifest", "groups", "manifest.groupAux");
+    object(&at, value, |key, value| match key {
+        "pubkey" => text(&mut digits, value, &text_of("groups.pubkey")),
         "signature" => bytes(&mut signature, value),
         _ => Ok(()),
     })?;
+    let key = key(&digits)?;
     let signature = signature.try_into().map_err(|_| super::text("wrong signature length"))?;
-    Ok(Group { key: key(&digits)?, signature })
+    Ok(Group { key, signature })
 }
 
 /// Reads bytes: base 64 with its padding, line ends ignored, or a list of numbers.
 fn bytes(place: &mut Vec<u8>, value: Document<'_>) -> Result<(), Error> {
     *place = match value.kind() {
-        Kind::Text => base64::decode(&value.text(), base64::STANDARD),
-        Kind::Null => Some(Vec::new()),
+        Kind::Text => {
+            let text = value.text().into_bytes();
+            let fault = || {
+                let at = base64::fault_at(&text, &base64::STANDARD);
+                Error::Syntax(format!("illegal base64 data at input byte {at}"))
+            };
+            base64::decode(&text, &base64::STANDARD).ok_or_else(fault)?
+        }
+        Kind::Null => Vec::new(),
         Kind::List => {
             let old = std::mem::take(place);
+            let at = At("Manifest", "groups.signature", "uint8");
             let byte = |(index, value): (usize, Document<'_>)| match value.kind() {
-                Kind::Null => Some(old.get(index).copied().unwrap_or(0)),
-                _ => value.raw().parse().ok(),
+                Kind::Null => Ok(old.get(index).copied().unwrap_or(0)),
+                _ => value.raw().parse().map_err(|_| at.mismatch(value)),
             };
-            value.elements().enumerate().map(byte).collect()
+            value.elements().enumerate().map(byte).collect::<Result<_, Error>>()?
         }
-        _ => None,
-    }
-    .ok_or(field("signature", "neither base 64 nor bytes"))?;
+        _ => return Err(At("Manifest", "groups.signature", "[]uint8").mismatch(value)),
+    };
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,7 +170,9 @@ impl Engine<'_> {
         if self.vm.flags() & flags::READ_ONLY != flags::READ_ONLY {
             return Err(Fault::Rule("invalid call flags"));
         }
-        let running = self.running_contract().ok_or(Fault::Rule("no tokens"))?;
+        let running = self.running_contract().ok_or(Fault::Rule(
+            "runtime error: invalid memory address or nil pointer dereference",
+        ))?;
         let token = running.nef.tokens.get(usize::from(number));
         let token = token.ok_or(Fault::Range("token id"))?;
         if usize::from(token.parameters) > self.vm.depth() {

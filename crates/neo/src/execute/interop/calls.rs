@@ -124,7 +124,9 @@ pub(super) fn check_signature(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let signature = engine.vm.pop()?.to_bytes()?;
     let key = keys::public_key(&key)?;
     if engine.is_active(Hardfork::Gorgon) && signature.len() != 64 {
-        return Err(Fault::Length { expected: 64, found: signature.len() });
+        let found = signature.len();
+        let text = format!("wrong signature length: expected 64, got {found}");
+        return Err(Fault::Message(text));
     }
     let valid = keys::verify(&key, digest(engine), &signature);
     engine.vm.push(Item::Bool(valid));
@@ -162,9 +164,11 @@ pub(super) fn check_multisig(engine: &mut Engine<'_>) -> Result<(), Fault> {
         return Err(Fault::Rule("more signatures than there are keys"));
     }
     if engine.is_active(Hardfork::Gorgon)
-        && let Some(other) = signatures.iter().find(|signature| signature.len() != 64)
+        && let Some(number) = signatures.iter().position(|signature| signature.len() != 64)
     {
-        return Err(Fault::Length { expected: 64, found: other.len() });
+        let found = signatures[number].len();
+        let text = format!("wrong signature #{number} length: expected 64, got {found}");
+        return Err(Fault::Message(text));
     }
     let digest = digest(engine);
     let valid = multisig::check(

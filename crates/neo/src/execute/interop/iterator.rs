@@ -131,7 +131,8 @@ impl Iteration {
 fn pop(engine: &mut Engine<'_>) -> Result<std::rc::Rc<Interop>, Fault> {
     match engine.vm.pop()? {
         Item::Interop(interop) => Ok(interop),
-        other => Err(Fault::ItemType(other.kind())),
+        // neo-go panics
+        _ => Err(Fault::Panicked("element is not an interop".into())),
     }
 }
 

@@ -22,7 +22,28 @@ static TABLES: LazyLock<KeyTables> = LazyLock::new(|| KeyTables::new(TABLE_BYTES
 ///
 /// The bytes are none.
 pub fn public_key(bytes: &[u8]) -> Result<PublicKey, Fault> {
-    point::compressed(bytes).ok_or(Fault::Rule("not a key of P-256"))
+    point::compressed(bytes).ok_or_else(|| Fault::Message(refusal(bytes, point::compressed)))
+}
+
+/// Why bytes are no key, in the words of neo-go (`keys.PublicKey.DecodeBytes`); `read` reads a key
+/// in either form.
+#[must_use]
+pub fn refusal<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> String {
+    let end = |found: usize| if found == 0 { "EOF" } else { "unexpected EOF" };
+    let (coordinates, off_curve) = match bytes.first() {
+        None => return end(0).into(),
+        Some(0) => return "point at infinity is not a valid key".into(),
+        Some(2 | 3) => (1, "error computing Y for compressed point"),
+        Some(4) => (2, "encoded point is not on the P256 curve"),
+        Some(prefix) => return format!("invalid prefix {prefix}"),
+    };
+    match bytes.get(..=32 * coordinates) {
+        // coordinates are read one after the other
+        None => end((bytes.len() - 1) % 32),
+        Some(key) if read(key).is_some() => "extra data",
+        Some(_) => off_curve,
+    }
+    .into()
 }
 
 /// Whether a key signed a digest.
@@ -67,8 +88,16 @@ pub fn sort(keys: &mut [PublicKey]) {
 ///
 /// Fewer than one, more than keys, or more than 1,024.
 pub fn multisig_account(needed: usize, keys: &[PublicKey]) -> Result<[u8; 20], Fault> {
-    if needed < 1 || needed > keys.len() || needed > 1_024 {
-        return Err(Fault::Range("number of signatures"));
+    let refused = match needed {
+        0 => "param m cannot be smaller than 1, got 0".into(),
+        _ if needed > keys.len() => {
+            format!("length of the signatures ({needed}) is higher then the number of public keys")
+        }
+        _ if needed > 1_024 => "public key count exceeds maximum of length 1024".into(),
+        _ => String::new(),
+    };
+    if !refused.is_empty() {
+        return Err(Fault::Message(refused));
     }
     let mut keys = keys.to_vec();
     sort(&mut keys);

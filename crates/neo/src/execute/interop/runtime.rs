@@ -107,8 +107,11 @@ pub(super) fn random(engine: &mut Engine<'_>) -> Result<(), Fault> {
 
 /// `System.Runtime.BurnGas`.
 pub(super) fn burn_gas(engine: &mut Engine<'_>) -> Result<(), Fault> {
-    let gas = engine.vm.pop_integer()?.to_i64().filter(|gas| *gas > 0);
-    engine.charge_gas(gas.ok_or(Fault::Rule("GAS must be positive"))?.unsigned_abs())
+    let gas = engine.vm.pop_integer()?.to_i64().ok_or(Fault::Rule("invalid GAS value"))?;
+    if gas <= 0 {
+        return Err(Fault::Rule("GAS must be positive"));
+    }
+    engine.charge_gas(gas.unsigned_abs())
 }
 
 /// `System.Runtime.CheckWitness`.

@@ -30,8 +30,12 @@ fn pop_context(engine: &mut Engine<'_>) -> Result<(i32, bool), Fault> {
     {
         return Ok((*contract, *read_only));
     }
+    Err(no_context(&item))
+}
+
+fn no_context(item: &Item) -> Fault {
     let found = if matches!(item, Item::Null) { "<nil>" } else { item.value_type() };
-    Err(Fault::Message(format!("{found} is not a storage.Context")))
+    Fault::Message(format!("{found} is not a storage.Context"))
 }
 
 fn push_context(engine: &mut Engine<'_>, read_only: bool) -> Result<(), Fault> {
@@ -53,7 +57,7 @@ pub(super) fn get_read_only_context(engine: &mut Engine<'_>) -> Result<(), Fault
 /// `System.Storage.AsReadOnly`.
 pub(super) fn as_read_only(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let item = engine.vm.pop()?;
-    let Item::Interop(interop) = &item else { return Err(Fault::Rule("not a storage.Context")) };
+    let Item::Interop(interop) = &item else { return Err(no_context(&item)) };
     match **interop {
         Interop::Storage { read_only: true, .. } => {
             let same = Rc::clone(interop);
@@ -62,7 +66,7 @@ pub(super) fn as_read_only(engine: &mut Engine<'_>) -> Result<(), Fault> {
         Interop::Storage { contract, .. } => {
             engine.vm.push(Item::interop(Interop::Storage { contract, read_only: true }));
         }
-        _ => return Err(Fault::Rule("not a storage.Context")),
+        _ => return Err(no_context(&item)),
     }
     Ok(())
 }
@@ -72,7 +76,7 @@ pub(super) fn as_read_only(engine: &mut Engine<'_>) -> Result<(), Fault> {
 fn check_key(key: &[u8]) -> Result<(), Fault> {
     if key.len() > MAX_STORAGE_KEY {
         let (end, capacity) = (5 + key.len(), 5 + MAX_STORAGE_KEY);
-        return Err(Fault::Message(format!(
+        return Err(Fault::Panicked(format!(
             "runtime error: slice bounds out of range [:{end}] with capacity {capacity}"
         )));
     }

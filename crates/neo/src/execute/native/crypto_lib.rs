@@ -99,9 +99,7 @@ const UNKNOWN_CURVE: &str =
     "invalid curveHash stackitem: unsupported operation: unknown curve/hash";
 
 fn verify_ecdsa(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let message = arguments[0].to_bytes()?;
-    let key = arguments[1].to_bytes()?;
-    let signature = arguments[2].to_bytes()?;
+    let [message, key, signature] = signed(arguments)?;
     let keccak = engine.is_active(Cockatrice);
     let (koblitz, digest) = match arguments[3].to_i64()? {
         22 => (true, sha256(&message)),
@@ -112,10 +110,10 @@ fn verify_ecdsa(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     };
     let key = match koblitz {
         true => Err(koblitz_key(&key)?),
-        false => Ok(keys::public_key(&key)?),
+        false => Ok(keys::public_key(&key).map_err(|fault| undecoded(&fault.to_string()))?),
     };
-    if engine.is_active(Gorgon) && signature.len() != 64 {
-        return Err(Fault::Length { expected: 64, found: signature.len() });
+    if engine.is_active(Gorgon) {
+        check_length("signature", 64, &signature)?;
     }
     Ok(Some(Item::Bool(match key {
         Ok(key) => keys::verify(&key, digest, &signature),
@@ -123,19 +121,41 @@ fn verify_ecdsa(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     })))
 }
 
+/// Message, key and signature.
+fn signed(arguments: &[Item]) -> Result<[Vec<u8>; 3], Fault> {
+    let named = |at: usize, what| named_bytes(&arguments[at], what);
+    Ok([named(0, "message")?, named(1, "pubkey")?, named(2, "signature")?])
+}
+
+fn named_bytes(item: &Item, what: &str) -> Result<Vec<u8>, Fault> {
+    let named = |fault| Fault::Message(format!("invalid {what} stackitem: {fault}"));
+    item.to_bytes().map_err(named)
+}
+
+fn check_length(what: &str, expected: usize, bytes: &[u8]) -> Result<(), Fault> {
+    let found = bytes.len();
+    let text = || format!("invalid {what} length: expected {expected}, got {found}");
+    if expected == found { Ok(()) } else { Err(Fault::Message(text())) }
+}
+
+fn undecoded(why: &str) -> Fault {
+    Fault::Message(format!("failed to decode pubkey: {why}"))
+}
+
 /// A point of secp256k1.
 fn koblitz_key(bytes: &[u8]) -> Result<Key, Fault> {
-    let invalid = Fault::Rule("not a key of secp256k1");
-    if let Ok(key) = <[u8; 65]>::try_from(bytes) {
-        let valid = key[0] == 4 && is_public_key(&key);
-        return if valid { Ok(Key::Uncompressed(key)) } else { Err(invalid) };
-    }
-    let key: [u8; 33] = bytes.try_into().map_err(|_| invalid.clone())?;
-    let mut x = [0; 32];
-    x.copy_from_slice(&key[1..]);
-    let valid = matches!(key[0], 2 | 3)
-        && blockmill_signatures::uncompress_public_key(&x, key[0] == 3).is_some();
-    if valid { Ok(Key::Compressed(key)) } else { Err(invalid) }
+    let read = |bytes: &[u8]| {
+        if let Ok(key) = <[u8; 65]>::try_from(bytes) {
+            return (key[0] == 4 && is_public_key(&key)).then_some(Key::Uncompressed(key));
+        }
+        let key: [u8; 33] = bytes.try_into().ok()?;
+        let mut x = [0; 32];
+        x.copy_from_slice(&key[1..]);
+        let valid = matches!(key[0], 2 | 3)
+            && blockmill_signatures::uncompress_public_key(&x, key[0] == 3).is_some();
+        valid.then_some(Key::Compressed(key))
+    };
+    read(bytes).ok_or_else(|| undecoded(&keys::refusal(bytes, read)))
 }
 
 fn verify_koblitz(key: Key, digest: [u8; 32], signature: &[u8]) -> bool {
@@ -149,16 +169,13 @@ fn verify_koblitz(key: Key, digest: [u8; 32], signature: &[u8]) -> bool {
 }
 
 fn verify_ed25519(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let message = arguments[0].to_bytes()?;
-    let key = arguments[1].to_bytes()?;
-    let signature = arguments[2].to_bytes()?;
-    let strict = engine.is_active(Gorgon);
-    for (what, expected, found) in [("signature", 64, signature.len()), ("pubkey", 32, key.len())] {
-        if expected != found {
-            let text = format!("invalid {what} length: expected {expected}, got {found}");
-            let fault = Fault::Message(text);
-            return if strict { Err(fault) } else { Ok(Some(Item::Bool(false))) };
-        }
+    let [message, key, signature] = signed(arguments)?;
+    let lengths =
+        check_length("signature", 64, &signature).and_then(|()| check_length("pubkey", 32, &key));
+    match lengths {
+        Err(fault) if engine.is_active(Gorgon) => return Err(fault),
+        Err(_) => return Ok(Some(Item::Bool(false))),
+        Ok(()) => {}
     }
     Ok(Some(Item::Bool(signed_by_ed25519(&key, &message, &signature))))
 }
@@ -173,9 +190,9 @@ fn signed_by_ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
 
 /// The compressed key that signed a digest; null where there is none.
 fn recover_key(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let digest = arguments[0].to_bytes()?;
+    let digest = named_bytes(&arguments[0], "message hash")?;
     let Ok(digest) = <[u8; 32]>::try_from(digest) else { return Ok(Some(Item::Null)) };
-    let signature = arguments[1].to_bytes()?;
+    let signature = named_bytes(&arguments[1], "signature")?;
     Ok(Some(key_of(&digest, &signature).map_or(Item::Null, |key| Item::bytes(&key))))
 }
 

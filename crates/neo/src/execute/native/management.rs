@@ -208,7 +208,10 @@ fn parts(
 }
 
 fn invalid_manifest(error: crate::execute::contract::Error) -> Fault {
-    Fault::Message(format!("invalid manifest: {error}"))
+    Fault::Message(match error {
+        error @ crate::execute::contract::Error::NotUtf8 => error.to_string(),
+        error => format!("invalid manifest: {error}"),
+    })
 }
 
 fn check_manifest(manifest: &Manifest, hash: &[u8; 20]) -> Result<(), Fault> {
@@ -224,6 +227,12 @@ fn check_manifest(manifest: &Manifest, hash: &[u8; 20]) -> Result<(), Fault> {
 }
 
 fn check_code(engine: &Engine<'_>, nef: &Nef, manifest: &Manifest) -> Result<(), Fault> {
+    let mut methods = manifest.methods.iter();
+    if let Some(method) = methods.find(|method| method.offset as usize >= nef.script.len()) {
+        let (name, count) = (&method.name, method.parameters.len());
+        let text = format!("method {name}/{count}: offset is out of the script range");
+        return Err(Fault::Message(text));
+    }
     let starts = manifest.methods.iter().map(|method| method.offset as usize);
     let strict = engine.is_active(Hardfork::Basilisk);
     check_methods(&nef.script, starts, strict).map_err(|error| Fault::Message(error.to_string()))

@@ -182,9 +182,9 @@ pub(super) fn equal(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
     let (a, b) = (point(&a)?, point(&b)?);
     if a.type_name() != b.type_name() {
-        let (x, y) = (a.type_name(), b.type_name());
+        let x = a.type_name();
         return Err(Fault::Message(format!(
-            "equal: unexpected y bls12381 point type: *bls12381.{x} vs {x} (found {y})"
+            "equal: unexpected y bls12381 point type: *bls12381.{x} vs {x}"
         )));
     }
     Ok(Some(Item::Bool(a == b)))

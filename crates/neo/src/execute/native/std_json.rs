@@ -7,6 +7,7 @@ use crate::execute::{
 };
 use crate::params::Hardfork;
 use num_bigint::{BigInt, BigUint};
+use std::fmt::Write;
 
 /// The largest number that is written.
 const MAX_NUMBER: i64 = (2 << 53) - 1;
@@ -48,13 +49,25 @@ fn write(heap: &Heap, item: &Item) -> Result<String, Fault> {
                 out.push(if matches!(item, Item::Map(_)) { '}' } else { ']' });
                 seen.insert(place, (start, out.len()));
             }
-            Work::Next { item, place, start, index } => {
-                if index > 0 {
-                    out.push(',');
-                }
-                let value = part(heap, &item, place, index, &mut out)?;
-                work.push(Work::Next { item, place, start, index: index + 1 });
-                work.push(Work::Item(value));
+            Work::Next { item, place, start, mut index } => {
+                // compounds wait for their turn, so that depth takes no stack of ours
+                let compound = loop {
+                    if index == heap.len(place) {
+                        break None;
+                    }
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    let value = part(heap, &item, place, index, &mut out)?;
+                    index += 1;
+                    if value.place().is_some() {
+                        break Some(value.clone());
+                    }
+                    write_plain(value, &mut out)?;
+                    check(out.len())?;
+                };
+                work.push(Work::Next { item, place, start, index });
+                work.extend(compound.map(Work::Item));
             }
             Work::Item(item) => match item.place() {
                 None => write_plain(&item, &mut out)?,
@@ -81,20 +94,20 @@ fn check(len: usize) -> Result<(), Fault> {
 }
 
 /// A value of a compound; the key of a map's is written.
-fn part(
-    heap: &Heap,
+fn part<'h>(
+    heap: &'h Heap,
     item: &Item,
     place: Ref,
     index: usize,
     out: &mut String,
-) -> Result<Item, Fault> {
+) -> Result<&'h Item, Fault> {
     if !matches!(item, Item::Map(_)) {
-        return heap.list(place).get(index).cloned().ok_or(Fault::Range("index"));
+        return heap.list(place).get(index).ok_or(Fault::Range("index"));
     }
     let (key, value) = heap.map(place)?.get_index(index).ok_or(Fault::Range("index"))?;
     write_text(&key.0, out)?;
     out.push(':');
-    Ok(value.clone())
+    Ok(value)
 }
 
 fn write_plain(item: &Item, out: &mut String) -> Result<(), Fault> {
@@ -102,7 +115,8 @@ fn write_plain(item: &Item, out: &mut String) -> Result<(), Fault> {
         Item::Null => out.push_str("null"),
         Item::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Item::Int(number) if number.unsigned_abs() <= MAX_NUMBER.unsigned_abs() => {
-            out.push_str(&number.to_string());
+            // a String takes all that is written to it
+            let _ = write!(out, "{number}");
         }
         Item::Int(_) | Item::Big(_) => return Err(Fault::Range("number for JSON")),
         Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => write_text(item, out)?,
@@ -114,24 +128,43 @@ fn write_plain(item: &Item, out: &mut String) -> Result<(), Fault> {
 /// As Go's `encoding/json` escapes, and plus signs too.
 fn write_text(item: &Item, out: &mut String) -> Result<(), Fault> {
     out.push('"');
-    for char in item.to_text()?.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '+' => out.push_str("\\u002B"),
-            '<' | '>' | '&' | '\u{0}'..='\u{1f}' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", char as u32));
-            }
-            char => out.push(char),
+    item.with_text(|text| {
+        // what needs no escape is copied in one piece
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(may_need_escape) {
+            let (plain, special) = rest.split_at(at);
+            out.push_str(plain);
+            let Some(char) = special.chars().next() else { break };
+            write_escaped(char, out);
+            rest = &special[char.len_utf8()..];
         }
-    }
+        out.push_str(rest);
+    })?;
     out.push('"');
     Ok(())
+}
+
+/// Is this byte a character with an escape, or the first of one that may have one?
+fn may_need_escape(byte: u8) -> bool {
+    // U+2028 and U+2029 begin with 0xe2
+    matches!(byte, 0..=0x1f | b'"' | b'\\' | b'+' | b'<' | b'>' | b'&' | 0xe2)
+}
+
+fn write_escaped(char: char, out: &mut String) {
+    match char {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '+' => out.push_str("\\u002B"),
+        '<' | '>' | '&' | '\u{0}'..='\u{1f}' | '\u{2028}' | '\u{2029}' => {
+            out.push_str(&format!("\\u{:04x}", char as u32));
+        }
+        char => out.push(char),
+    }
 }
 
 /// `jsonDeserialize`.
@@ -249,4 +282,32 @@ fn rounded(mantissa: &BigUint, scale: i64) -> Option<BigUint> {
     }
     let unit = BigUint::from(1u8) << exponent.unsigned_abs();
     ((&quotient % &unit) == BigUint::ZERO).then(|| quotient / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_maps_and_texts_with_escapes_are_written_in_order() {
+        let mut heap = Heap::default();
+        let text = Item::bytes("a+\u{2028}\u{20ac}\u{e9}<\n\u{1}\"\\z".as_bytes());
+        let inner = heap.new_array(vec![]);
+        let list = heap.new_array(vec![Item::Null, inner.clone(), text, Item::Int(-7), inner]);
+        let mut entries = Entries::new();
+        entries.insert(Key(Item::bytes(b"k&")), list);
+        entries.insert(Key(Item::Bool(true)), Item::Bool(false));
+        let map = heap.new_map(entries);
+        let list = "[null,[],\"a\\u002B\\u2028\u{20ac}\u{e9}\\u003c\\n\\u0001\\\"\\\\z\",-7,[]]";
+        let expected = format!("{{\"k\\u0026\":{list},\"\\u0001\":false}}");
+        assert_eq!(write(&heap, &map).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_compound_that_holds_itself_ends_in_too_much_text() {
+        let mut heap = Heap::default();
+        let list = heap.new_array(vec![Item::Null]);
+        heap.list_mut(list.place().unwrap()).unwrap().push(list.clone());
+        assert!(matches!(write(&heap, &list), Err(Fault::TooBig(_))));
+    }
 }

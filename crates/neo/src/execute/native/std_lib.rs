@@ -11,7 +11,9 @@ use num_bigint::BigInt;
 
 const ID: i32 = -2;
 /// The longest argument of most methods.
-const MAX_INPUT: usize = 1_024;
+pub(super) const MAX_INPUT: usize = 1_024;
+/// The fault of longer ones.
+pub(super) const TOO_BIG: Fault = Fault::Rule("input is too big");
 
 use Hardfork::{Echidna, Faun};
 use ParamType::{Any, Array, Boolean, ByteArray, Integer as Number, String as Text};
@@ -76,13 +78,13 @@ pub(super) static DEFINITION: Definition = Definition {
 /// Bytes of limited length.
 pub(super) fn limited(item: &Item) -> Result<Vec<u8>, Fault> {
     let bytes = item.to_bytes()?;
-    if bytes.len() > MAX_INPUT { Err(Fault::TooBig(bytes.len())) } else { Ok(bytes) }
+    if bytes.len() > MAX_INPUT { Err(TOO_BIG) } else { Ok(bytes) }
 }
 
 /// Text of limited length.
 pub(super) fn limited_text(item: &Item) -> Result<String, Fault> {
     let text = item.to_text()?;
-    if text.len() > MAX_INPUT { Err(Fault::TooBig(text.len())) } else { Ok(text) }
+    if text.len() > MAX_INPUT { Err(TOO_BIG) } else { Ok(text) }
 }
 
 fn serialize_item(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {

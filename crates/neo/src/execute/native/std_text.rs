@@ -1,8 +1,8 @@
 //! The texts of StdLib: bases, searches, parts.
 
 use super::{
-    base64::{self, STANDARD, URL},
-    std_lib::{limited, limited_text},
+    base64::{self, Alphabet, STANDARD, URL},
+    std_lib::{MAX_INPUT, TOO_BIG, limited, limited_text},
 };
 use crate::execute::{
     engine::Engine,
@@ -20,25 +20,38 @@ fn text(text: &str) -> Answer {
 }
 
 /// Text without spaces and tabs.
-fn squeezed(item: &Item) -> Result<String, Fault> {
-    Ok(limited_text(item)?.replace([' ', '\t'], ""))
+fn squeezed(item: &Item) -> Result<Vec<u8>, Fault> {
+    let mut text = limited_text(item)?.into_bytes();
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    if text.iter().any(is_space) {
+        text.retain(|byte| !is_space(byte));
+    }
+    Ok(text)
+}
+
+fn encode64(item: &Item, alphabet: &Alphabet) -> Answer {
+    let bytes = item.with_bytes(|bytes| match bytes.len() {
+        0..=MAX_INPUT => Ok(base64::encode(bytes, alphabet)),
+        _ => Err(TOO_BIG),
+    })??;
+    Ok(Some(Item::bytes(&bytes)))
 }
 
 pub(super) fn base64_encode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    text(&base64::encode(&limited(&arguments[0])?, STANDARD))
+    encode64(&arguments[0], &STANDARD)
 }
 
 pub(super) fn base64_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let bytes = base64::decode(&squeezed(&arguments[0])?, STANDARD);
+    let bytes = base64::decode(&squeezed(&arguments[0])?, &STANDARD);
     Ok(Some(Item::bytes(&bytes.ok_or(Fault::Rule("no base 64"))?)))
 }
 
 pub(super) fn url_encode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    text(&base64::encode(&limited(&arguments[0])?, URL))
+    encode64(&arguments[0], &URL)
 }
 
 pub(super) fn url_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let bytes = base64::decode(&squeezed(&arguments[0])?, URL);
+    let bytes = base64::decode(&squeezed(&arguments[0])?, &URL);
     Ok(Some(Item::bytes(&bytes.ok_or(Fault::Rule("no base 64"))?)))
 }
 

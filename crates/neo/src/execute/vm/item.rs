@@ -233,6 +233,15 @@ impl Item {
         String::from_utf8(self.to_bytes()?).map_err(|_| Fault::NotUtf8)
     }
 
+    /// Gives the text of an item to a function.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not convert or is no UTF-8.
+    pub fn with_text<T>(&self, read: impl FnOnce(&str) -> T) -> Result<T, Fault> {
+        self.with_bytes(|bytes| std::str::from_utf8(bytes).map(read))?.map_err(|_| Fault::NotUtf8)
+    }
+
     /// As an integer.
     ///
     /// # Errors

@@ -91,8 +91,8 @@ fn write_plain(item: &Item, out: &mut String) {
         Item::Big(value) => format!("\"{value}\""),
         Item::Pointer(pointer) => pointer.position.to_string(),
         Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => {
-            let text = item.with_bytes(|bytes| base64::encode(bytes, base64::STANDARD));
-            format!("\"{}\"", text.unwrap_or_default())
+            let text = item.with_bytes(|bytes| base64::encode(bytes, &base64::STANDARD));
+            format!("\"{}\"", String::from_utf8_lossy(&text.unwrap_or_default()))
         }
         other => {
             out.push_str(&format!("{{\"type\":\"{}\"}}", other.kind().name()));

@@ -102,7 +102,7 @@ fn named(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Named, Fault> {
 pub(super) fn set(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let fee = arguments[3].to_i64()?;
     if fee < 0 {
-        return Err(Fault::Rule("fee should be positive"));
+        return Err(Fault::Message(format!("fee should be positive, got {fee}")));
     }
     engine.need_committee()?;
     let (hash, name, count, offset) = named(engine, arguments)?;
