@@ -48,6 +48,8 @@ struct Compared {
     texts: Vec<String>,
     /// All other differences.
     others: Vec<String>,
+    /// Those of entries: kind, value of neo-go, value here.
+    values: Vec<(String, Vec<u8>, Vec<u8>)>,
 }
 
 fn text(path: &Path) -> String {
@@ -167,7 +169,12 @@ impl Compared {
             shown(expected),
             shown(found)
         );
-        if is_text { &mut self.texts } else { &mut self.others }.push(text);
+        if is_text {
+            self.texts.push(text);
+            return;
+        }
+        self.others.push(text);
+        self.values.push((line.kind.clone(), expected.clone(), found.to_vec()));
     }
 
     /// So many texts differ, and nothing else.
@@ -189,7 +196,7 @@ fn logs_of_odd_transactions_are_those_of_neo_go() {
     let oracle = Oracle::read(&case.join("cases.roots"), &case.join("cases.logs.zst"));
     let compared = compare(&case.join("cases.acc"), &case.join("cases.yml"), &oracle);
     assert_eq!((compared.entries, compared.transactions), (2415, 2343));
-    compared.assert(107);
+    compared.assert(0);
 }
 
 /// Makes random chains with the peer and compares each. A few, unless the environment says how many
@@ -232,11 +239,35 @@ fn random_chains_of_the_peer_have_its_roots_and_logs() {
 #[test]
 fn kept_random_chains_have_the_roots_and_logs_of_neo_go() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random");
-    for (seed, transactions, texts) in [("seed130", 241, 22), ("seed178", 41, 0)] {
+    for (seed, transactions, texts) in [("seed130", 241, 9), ("seed178", 41, 0)] {
         let path = |name: &str| folder.join(seed).join(name);
         let oracle = Oracle::read(&path("roots.txt"), &path("logs.txt.zst"));
         let compared = compare(&path("chain.acc.zst"), &path("chain.yml"), &oracle);
         assert_eq!(compared.transactions, transactions, "{seed}");
         compared.assert(texts);
     }
+}
+
+/// The chain in which the committee fixes the fee of a method a second time. neo-go keeps the first
+/// fee in memory until it is started again; here the stored one counts (`docs/neo.md`).
+#[test]
+fn a_fee_that_is_fixed_again_counts_at_once_as_in_a_node_that_was_started_again() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random/fixed-fees");
+    let path = |name: &str| folder.join(name);
+    let oracle = Oracle::read(&path("roots.txt"), &path("logs.txt.zst"));
+    let compared = compare(&path("chain.acc.zst"), &path("chain.yml"), &oracle);
+    assert_eq!((compared.transactions, compared.texts.len()), (20, 0));
+    // roots are equal, and so are all answers that do not depend on a start
+    let kinds: Vec<&str> = compared.values.iter().map(|(kind, ..)| &**kind).collect();
+    let expected = ["call_first_fee", "list_first_fee", "set_twice_first_fee", "list_first_fee"];
+    assert_eq!((&*kinds, compared.others.len()), (&expected[..], 4));
+    // gas is 8 bytes in little endian
+    let more = |(_, expected, found): &(String, Vec<u8>, Vec<u8>)| {
+        let at = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
+        let gas = |value: &[u8]| i64::from_le_bytes(value[at..at + 8].try_into().unwrap());
+        assert_eq!(expected[at + 8..], found[at + 8..]);
+        gas(found) - gas(expected)
+    };
+    assert_eq!(more(&compared.values[0]), 5_000_000 - 1000);
+    assert_eq!(more(&compared.values[2]), 8_000_000 + 9_000_000 - 2 * 7_000_000);
 }

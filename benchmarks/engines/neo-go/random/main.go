@@ -25,9 +25,10 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of everything that is drawn")
 	blocks := flag.Int("blocks", 20, "blocks of random transactions")
 	txs := flag.Int("txs", 20, "transactions of each")
+	fees := flag.Bool("fixed-fees", false, "add blocks that fix the fee of a method again")
 	out := flag.String("out", "", "folder for chain.acc, chain.yml, roots.txt and logs.txt")
 	flag.Parse()
-	if err := run(*seed, *blocks, *txs, *out); err != nil {
+	if err := run(*seed, *blocks, *txs, *fees, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -38,7 +39,7 @@ type kept struct{ *storage.MemoryStore }
 
 func (kept) Close() error { return nil }
 
-func run(seed uint64, blocks, txs int, out string) error {
+func run(seed uint64, blocks, txs int, fees bool, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -61,6 +62,18 @@ func run(seed uint64, blocks, txs int, out string) error {
 	go chain.Run()
 	if err := m.fill(chain, blocks, txs); err != nil {
 		return err
+	}
+	if fees {
+		err := m.fixFees(func() (*core.Blockchain, error) {
+			chain.Close()
+			if chain, err = core.NewBlockchain(store, settings, zap.NewNop()); err == nil {
+				go chain.Run()
+			}
+			return chain, err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if err := dump(chain, filepath.Join(out, "chain.acc")); err != nil {
 		return err
