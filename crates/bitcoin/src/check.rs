@@ -2,13 +2,15 @@
 
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
-use crate::data_folder::{INDEX, stored_state};
+use crate::data_folder::{INDEX, kept_signet, stored_state};
 use crate::fault::Error;
 use crate::index::{self, Loaded};
 use crate::params::Params;
 use crate::run::Tip;
 use crate::undo;
-use blockmill_store::{LogFile, Table};
+use blockmill_platform::files;
+use blockmill_store::{LogFile, Store, Table};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What of a store is damaged, and so what repairs it.
@@ -20,6 +22,8 @@ pub enum Part {
     Undo,
     /// The block index: found again in the block files.
     Index,
+    /// The challenge of a signet that is not built in: the user knows it.
+    Challenge,
 }
 
 /// Something that is not as it was written.
@@ -73,6 +77,9 @@ pub fn bytes_to_check(folder: &Path) -> u64 {
 pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
     let mut checked = Checked::default();
     checked.index(folder)?;
+    if let Err(error) = kept_signet(folder) {
+        checked.add(Part::Challenge, error)?;
+    }
     if !watch(0) {
         checked.stopped = true;
         return Ok(checked);
@@ -99,6 +106,25 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
         checked.undo(folder, &state, watch)?;
     }
     Ok(checked)
+}
+
+/// Gives up what is damaged in the store in `folder`: the block index by itself, coins and undo
+/// data together, as each is of use only with the other. The next import builds it again from the
+/// block files.
+///
+/// # Errors
+/// [`Error::Store`] when the store is open elsewhere; a file cannot be removed.
+pub fn repair(folder: &Path, damage: &[Damage]) -> Result<(), Error> {
+    if damage.iter().any(|damage| matches!(damage.part, Part::Coins | Part::Undo)) {
+        let chainstate = folder.join(CHAINSTATE);
+        files::expect_no_link(&chainstate).map_err(Error::system("open", &chainstate))?;
+        Store::remove(&chainstate, &[COINS, UNDO])?;
+    }
+    if damage.iter().any(|damage| damage.part == Part::Index) {
+        let index = folder.join(INDEX);
+        fs::remove_file(&index).map_err(Error::system("remove", &index))?;
+    }
+    Ok(())
 }
 
 impl Checked {

@@ -59,8 +59,8 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
             let (expected, found) =
                 (INDEX_MAGIC.escape_ascii(), head[..head.len().min(8)].escape_ascii());
             let what = format!("expected a file that begins with {expected}, found {found}");
-            let advice = "remove it if nothing else needs it, and the block files are scanned \
-                          again; `blockmill check DATA` says what else is damaged";
+            let advice = "`blockmill check DATA --repair` removes it, and the next import scans \
+                          the block files again";
             return Err(Error::Damaged(format!("{}: {what}; {advice}", index.display())));
         }
         let magic = head.get(8..12).filter(|magic| *magic != params.magic);

@@ -1,5 +1,7 @@
 //! `check`: reads all of a store and says what is damaged, and what repairs it.
 
+mod parts;
+
 use crate::answer::Answer;
 use crate::args::Check;
 use crate::paths::is_file;
@@ -81,8 +83,8 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         }
         None => return Ok(unknown(args)),
         Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
-        Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
-        Some(Family::Neo) => (neo::check::check(data, threads, watch)?, false),
+        Some(Family::Bitcoin) => bitcoin::check::check(data, args.repair, watch)?,
+        Some(Family::Neo) => neo::check::check(data, threads, args.repair, watch)?,
     };
     if !json {
         print(&checked);

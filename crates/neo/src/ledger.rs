@@ -5,7 +5,9 @@ mod blocks;
 mod digest;
 mod entries;
 pub(crate) mod facts;
+mod parts;
 mod remove;
+mod repair;
 mod trie;
 mod undo;
 mod unwind;
@@ -14,6 +16,7 @@ pub(crate) use blocks::stored_block;
 pub(crate) use entries::{Position, conflict_key};
 pub(crate) use facts::{Facts, MARK, StateFacts};
 pub use remove::KeptBlocks;
+pub use repair::{goes_back_to, is_of_log, repair};
 pub(crate) use trie::trie_of;
 pub use undo::{ChangeLog, UNWIND_DEPTH};
 pub use unwind::{Unwound, unwind_blocks};
@@ -22,13 +25,13 @@ use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
-use crate::logs::{TRANSFERS, UPDATES};
 use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
 use crate::types::UInt256;
 use blockmill_hashes::ManySha256;
-use blockmill_store::{ChainStore, CommitPart, Opening, Table, TableOptions, TableReader};
+use blockmill_store::{ChainStore, CommitPart, Opening, Table, TableReader};
+use parts::Parts;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,23 +130,13 @@ impl Ledger {
             Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
             _ => wants_history,
         };
-        let mut history = None;
-        let tables = |opening: &mut Opening| -> blockmill_store::Result<([Table; 7], UndoLog)> {
-            let undo = UndoLog::open(opening)?;
-            let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
-            history = if keeps_history { Some(table(HISTORY)?) } else { None };
-            let tables = [
-                table(STORAGE)?,
-                table(TRANSACTIONS)?,
-                table(CONFLICTS)?,
-                table(TRANSFERS)?,
-                table(UPDATES)?,
-                table(ROOTS)?,
-                table(ASKERS)?,
-            ];
-            Ok((tables, undo))
-        };
-        let ((store, _), (tables, undo)) = ChainStore::open_with(folder, options, tables)?;
+        let parts = |opening: &mut Opening| Parts::open(opening, keeps_history);
+        let ((store, _), parts) = ChainStore::open_with(folder, options, parts)?;
+        Self::of(store, parts)
+    }
+
+    fn of(store: ChainStore, parts: Parts) -> Result<Self, Error> {
+        let Parts { tables, history, undo } = parts;
         let [storage, transactions, conflicts, transfers, updates, roots, askers] = tables;
         let facts = Facts::of(&store)?.unwrap_or_default();
         let store = SharedStore(Arc::new(Mutex::new(store)));

@@ -191,7 +191,7 @@ fn damage_of_a_part_is_told_and_is_none_of_the_blocks() {
         let (blocks, damage) = ChainStore::open_damaged(dir.path()).unwrap();
         assert!(damage.is_empty());
         let damage = blocks.check(Some(&PAGE_FORMAT), 2, &|_| true).unwrap();
-        assert_eq!(blocks.last_whole(&damage), Some(END));
+        assert_eq!(blocks.last_whole(&damage, None), Some(END));
         damage
     };
     assert_eq!(check().len(), 0);

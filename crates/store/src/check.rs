@@ -1,5 +1,5 @@
-//! Reading all of a chain store: which bytes are not what was written, which blocks stand in them,
-//! and what is left when they are given up.
+//! Reading all of a chain store: which bytes are not what was written, and which blocks stand in
+//! them. What is left when they are given up: `repair.rs`.
 //!
 //! Every piece of every segmented file is held to its sum, every run of the index to the hashes.
 //! Whether the bytes are those of a true chain is for the caller to find out.
@@ -18,16 +18,14 @@ use crate::{
     chain_open::{self, Recovery},
     chain_store::{ChainStore, Options, SEGMENTS},
     error::{Error, Result, mismatch},
-    folder::Folder,
     log_file::LogFile,
     manifest::{PartFacts, PartKind},
-    opening::{self, Opening, Purpose},
+    opening::{Opening, Purpose},
     part::ForeignFormat,
     segment::Segment,
     store::Store,
     summed::SummedFile,
-    table::{Table, number_of, shared_lock},
-    tip::Tip,
+    table::{Table, shared_lock},
 };
 
 /// Bytes that a thread reads between two looks at whether it should stop: whole pieces.
@@ -83,6 +81,19 @@ impl ChainStore {
     pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Damage>)> {
         let (store, recovery) = open(dir, Purpose::Survey)?;
         Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
+    }
+
+    /// The same with parts besides the blocks, which `parts` opens for reading.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::open_damaged`] and of `parts`.
+    pub fn open_damaged_with<T>(
+        dir: &Path,
+        parts: impl FnMut(&mut Opening) -> Result<T>,
+    ) -> Result<(ChainStore, T)> {
+        let ((store, _), parts) =
+            chain_open::open(dir, &Options::default(), Purpose::Survey, parts)?;
+        Ok((store, parts))
     }
 
     /// Bytes that [`ChainStore::check`] reads, with the same `format`.
@@ -255,9 +266,19 @@ impl ChainStore {
         Damage { blocks, ..damage }
     }
 
-    /// The last block that stands, like all before it, in whole bytes only; `None` when there is
-    /// none. `damage` is all that [`ChainStore::check`] found.
-    pub fn last_whole(&self, damage: &[Damage]) -> Option<u64> {
+    /// The last block before all damage: it and all blocks before it are whole; `None` when there
+    /// is none. `damage` is all that [`ChainStore::check`] found, `wrong` the first block that is
+    /// not what its hash says, where there is one.
+    pub fn last_whole(&self, damage: &[Damage], wrong: Option<u64>) -> Option<u64> {
+        let whole = self.last_whole_by_bytes(damage)?;
+        match wrong {
+            Some(block) if block <= self.state.first => None,
+            Some(block) => Some(whole.min(block - 1)),
+            None => Some(whole),
+        }
+    }
+
+    fn last_whole_by_bytes(&self, damage: &[Damage]) -> Option<u64> {
         let of_blocks = || damage.iter().filter(|damage| !damage.is_besides);
         let places = || of_blocks().filter_map(|damage| damage.place);
         let mut count = self.count();
@@ -274,64 +295,10 @@ impl ChainStore {
         }
         Some(self.state.first + count.checked_sub(1)?)
     }
-
-    /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
-    /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
-    /// commit. `format` knows the files of parts that another crate defines. Where any part was
-    /// given up, `state` is what that commit says of all parts. Then it opens the store for
-    /// writing once, which builds a damaged index again.
-    ///
-    /// # Errors
-    /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
-    pub fn repair(
-        dir: &Path,
-        tip: Option<&Tip>,
-        format: Option<&dyn ForeignFormat>,
-        gives_up: impl Fn(&str) -> bool,
-        state: &[u8],
-    ) -> Result<()> {
-        if let Some(tip) = tip {
-            let forget = |opening: &mut Opening| Ok(opening.forget(&gives_up));
-            let options = Options::default();
-            let ((mut store, _), away) = chain_open::open(dir, &options, Purpose::Repair, forget)?;
-            match away.is_empty() {
-                true => store.truncate_after(tip)?,
-                false => store.truncate_after_with(tip, &mut [], state)?,
-            }
-            remove_files(&store.hashes.folder, format, &away)?;
-        }
-        ChainStore::open(dir, &Options::default())?.0.sync()
-    }
-}
-
-/// Removes the files of parts that no commit names any more.
-fn remove_files(
-    folder: &Folder,
-    format: Option<&dyn ForeignFormat>,
-    away: &[PartFacts],
-) -> Result<()> {
-    let unknown_part = away.iter().find(|part| part.kind == PartKind::Foreign);
-    if let (Some(part), None) = (unknown_part, format) {
-        return Err(unknown(&part.name));
-    }
-    for name in opening::names(&*folder.disk, &folder.dir)? {
-        let is_of = |part: &PartFacts| match part.kind {
-            PartKind::Table => number_of(&name, &part.name).is_some(),
-            PartKind::Log => LogFile::is_own_file(&name, &part.name),
-            PartKind::Foreign => {
-                format.is_some_and(|it| it.number_of_file(&name, &part.name).is_some())
-            }
-            PartKind::Segment => Segment::is_own_file(&name, &part.name),
-        };
-        if away.iter().any(is_of) {
-            folder.remove(&folder.dir.join(&name))?;
-        }
-    }
-    Ok(())
 }
 
 /// The error for a part of another crate, whose format was not given.
-fn unknown(name: &str) -> Error {
+pub(crate) fn unknown(name: &str) -> Error {
     mismatch("parts of a store", "those of a chain store", name)
 }
 

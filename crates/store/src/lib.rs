@@ -27,6 +27,7 @@ mod log_file;
 mod manifest;
 mod opening;
 pub mod part;
+mod repair;
 mod segment;
 mod segmented_file;
 mod store;

@@ -78,9 +78,7 @@ impl Opening {
         let mut lock = None;
         if purpose.writes() {
             disk.create_folder(dir).map_err(io_error("create", dir))?;
-            let path = dir.join(LOCK);
-            let locked = disk.lock(&path).map_err(io_error("lock", &path))?;
-            lock = Some(locked.ok_or(Error::Locked { path })?);
+            lock = Some(locked(&**disk, dir)?);
         }
         let mut opening = loop {
             let folder = Arc::new(Folder::new(dir, Arc::clone(disk), Salt::random(), 0));
@@ -370,6 +368,13 @@ impl Opening {
         let last = Manifest { sequence: newest, ..manifest };
         Ok(Store::new(folder, lock, parts, last, fell_back))
     }
+}
+
+/// Locks the store in `dir` against everyone else.
+pub(crate) fn locked(disk: &dyn Disk, dir: &Path) -> Result<Lock> {
+    let path = dir.join(LOCK);
+    let locked = disk.lock(&path).map_err(io_error("lock", &path))?;
+    locked.ok_or(Error::Locked { path })
 }
 
 /// The error for files of parts that no manifest names.

@@ -193,6 +193,11 @@ fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
     })
 }
 
+/// Is `name` that of a file of the table or log file `part`?
+pub(crate) fn is_file_of(name: &str, part: &str) -> bool {
+    number_of(name, part).is_some() || LogFile::is_own_file(name, part)
+}
+
 impl Store {
     pub(crate) fn new(
         folder: Arc<Folder>,
@@ -226,10 +231,7 @@ impl Store {
             return Ok(Some(manifest.state));
         }
         let names = opening::names(&RealDisk, dir)?;
-        let is_of = |name: &str, part: &str| {
-            number_of(name, part).is_some() || LogFile::is_own_file(name, part)
-        };
-        match names.iter().any(|name| parts.iter().any(|part| is_of(name, part))) {
+        match names.iter().any(|name| parts.iter().any(|part| is_file_of(name, part))) {
             true => Err(opening::without_manifest(dir)),
             false => Ok(None),
         }

@@ -1,13 +1,18 @@
 //! A store of Bitcoin: coins, undo data, block index.
 
 use crate::check::{Checked, DamagedPart, Watch};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use blockmill_bitcoin::check::{self, Damage, Part};
 use blockmill_verdict::grouped;
 use std::path::Path;
 
-/// Checks the store in `data`.
-pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checked> {
+/// Checks the store in `data`, and repairs it on request; the second value says whether that was
+/// done and nothing is damaged any more.
+pub fn check<'a>(
+    data: &Path,
+    repair: bool,
+    watch: impl Fn(u64) -> Watch<'a>,
+) -> Result<(Checked, bool)> {
     // coins are read twice: page by page, and in order
     let watch = watch(check::bytes_to_check(data));
     let found = check::check(data, &mut |bytes| watch.read(bytes))?;
@@ -26,27 +31,64 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     if found.indexed > 0 {
         checked.holds.push(format!("block index of {} records", grouped(found.indexed)));
     }
-    checked.damage = found.damage.into_iter().map(part).collect();
-    checked.damage.sort_by_key(|part| part.mends_itself);
-    checked.repair = checked.damage.first().map(|part| part.repair.clone());
-    Ok(checked)
+    checked.damage = found.damage.iter().map(part).collect();
+    checked.set_repair();
+    if !repair || checked.damage.is_empty() || checked.stopped {
+        return Ok((checked, false));
+    }
+    check::repair(data, &found.damage).context("--repair")?;
+    let is_of = |part: Part| found.damage.iter().any(|damage| damage.part == part);
+    let gives_up_coins = is_of(Part::Coins) || is_of(Part::Undo);
+    checked.went_back_to = gives_up_coins.then_some(0);
+    let mut done = String::from(match gives_up_coins {
+        true => {
+            "done: coins and undo data were given up; import the block files again, which connects \
+             all blocks"
+        }
+        false => "done: the block index was removed; the next import scans the block files again",
+    });
+    if !is_of(Part::Challenge) {
+        checked.repair = Some(done);
+        return Ok((checked, true));
+    }
+    if found.damage.iter().all(|damage| damage.part == Part::Challenge) {
+        return Ok((checked, false));
+    }
+    // what was repaired is not damaged any more
+    checked.damage =
+        found.damage.iter().filter(|damage| damage.part == Part::Challenge).map(part).collect();
+    done.push_str("; ");
+    done.push_str(CHALLENGE);
+    checked.repair = Some(done);
+    Ok((checked, false))
 }
 
-fn part(damage: Damage) -> DamagedPart {
+/// What repairs the challenge of a signet.
+const CHALLENGE: &str = "import again with --chain signet:CHALLENGE: that writes it";
+
+fn part(damage: &Damage) -> DamagedPart {
     let repair = match damage.part {
-        Part::Coins => "import the block files again into a new folder",
-        Part::Undo => {
-            "import the block files again into a new folder; this one can be used as long as no \
-             other branch becomes the best chain"
+        Part::Coins => {
+            "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
+             files again connects all blocks; or import them into a new folder"
         }
-        Part::Index => "the next import scans the block files again",
+        Part::Undo => {
+            "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
+             files again connects all blocks; or use the store as long as no other branch becomes \
+             the best chain"
+        }
+        Part::Index => {
+            "`blockmill check DATA --repair` removes it, and the next import scans the block files \
+             again"
+        }
+        Part::Challenge => CHALLENGE,
     };
-    let (file, offset) = damage.location.unzip();
+    let (file, offset) = damage.location.clone().unzip();
     let height = damage.height.map(u64::from);
     DamagedPart {
         file,
         offset,
-        what: damage.what,
+        what: damage.what.clone(),
         first_block: height,
         last_block: height,
         repair: repair.into(),

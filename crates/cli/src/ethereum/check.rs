@@ -64,7 +64,7 @@ fn check_blocks<'a>(
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(part(&error, ANEW));
+            checked.damage.push(DamagedPart::of(&error, ANEW));
             checked.repair = Some(ANEW.into());
             return Ok((checked, false));
         }
@@ -125,7 +125,11 @@ impl Plan {
         let (first, tip) = (store.first()?, store.tip()?);
         let is_of_blocks = |damage: &Damage| !damage.is_besides && !damage.mends_itself;
         let goes_back = !findings.is_empty() || damage.iter().any(is_of_blocks);
-        let last = if goes_back { last_whole(store, damage, findings)? } else { tip.number };
+        let last = if goes_back {
+            store.last_whole(damage, findings.first().map(|it| it.block))?
+        } else {
+            tip.number
+        };
         let mut parts = damage.iter().filter(|damage| damage.is_besides && !damage.mends_itself);
         let is_whole = parts.clone().next().is_none() && !is_other_state;
         let keeps_state = is_whole && Facts::of(store).is_none_or(|facts| facts.reaches(last));
@@ -219,17 +223,6 @@ const ANEW: &str = "import the archive again into a new folder";
 /// What repairs what follows from something else.
 const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
-/// The last block that is whole, with all before it.
-fn last_whole(store: &ChainStore, damage: &[Damage], findings: &[Finding]) -> Option<u64> {
-    let first = store.first()?;
-    let whole = store.last_whole(damage)?;
-    match findings.first() {
-        Some(finding) if finding.block <= first => None,
-        Some(finding) => Some(whole.min(finding.block - 1)),
-        None => Some(whole),
-    }
-}
-
 fn describe(store: &ChainStore, checked: &mut Checked) {
     let Some(tip) = store.tip() else {
         checked.holds.push("Ethereum, no block yet".into());
@@ -261,49 +254,18 @@ fn tell(
 ) {
     let back = plan.map_or_else(|| ANEW.to_string(), Plan::advice);
     checked.damage.extend(state.map(|error| state_part(error, &back)));
-    for damage in damage {
-        let repair = if damage.mends_itself { ITSELF } else { &back };
-        let mut part = part(&damage.error, repair);
-        if damage.bytes > 4096 {
-            part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
-        }
-        part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
-        part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
-        part.mends_itself = damage.mends_itself;
-        checked.damage.push(part);
-    }
-    for Finding { block, what, expected, found } in findings {
-        checked.damage.push(DamagedPart {
-            what: format!("{what}: expected {expected}, found {found}"),
-            first_block: Some(*block),
-            last_block: Some(*block),
-            repair: back.clone(),
-            ..DamagedPart::default()
-        });
-    }
-    // what does not repair itself is what somebody has to know
-    checked.damage.sort_by_key(|part| part.mends_itself);
-    checked.repair = checked.damage.first().map(|part| part.repair.clone());
+    checked.add_damage(damage, findings, ITSELF, &back);
+    checked.set_repair();
 }
 
 /// A state that is not the one after its block.
 fn state_part(error: &fault::Error, repair: &str) -> DamagedPart {
     match error {
-        fault::Error::Store(error) => part(error, repair),
-        fault::Error::State(error) => part(error.store(), repair),
+        fault::Error::Store(error) => DamagedPart::of(error, repair),
+        fault::Error::State(error) => DamagedPart::of(error.store(), repair),
         error => {
             let (what, repair) = (error.to_string(), repair.to_owned());
             DamagedPart { what, repair, ..DamagedPart::default() }
         }
     }
-}
-
-fn part(error: &Error, repair: &str) -> DamagedPart {
-    let mut part =
-        DamagedPart { what: error.to_string(), repair: repair.into(), ..DamagedPart::default() };
-    if let Error::Damaged { path, offset, what, expected, found } = error {
-        (part.file, part.offset) = (Some(path.clone()), Some(*offset));
-        part.what = format!("{what}: expected {expected}, found {found}");
-    }
-    part
 }

@@ -2,27 +2,33 @@
 
 use super::network;
 use crate::check::{Checked, DamagedPart, Watch};
-use anyhow::Result;
-use blockmill_neo::check;
+use anyhow::{Context, Result};
 use blockmill_neo::types::UInt256;
+use blockmill_neo::{Error as NeoError, check, ledger};
 use blockmill_store::{ChainStore, Damage, Error};
-use blockmill_verdict::{Finding, Level, grouped};
+use blockmill_verdict::{Finding, Level, Status, grouped};
 use std::path::Path;
 
 /// What repairs a store of which something is gone.
 const ANEW: &str = "import the dumps again into a new folder";
 /// What repairs what follows from something else.
-const ITSELF: &str = "the next import rebuilds it";
+const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
-/// Checks the store in `data`.
-pub fn check<'a>(data: &Path, threads: usize, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checked> {
+/// Checks the store in `data`, and repairs it on request; the second value says whether that was
+/// done.
+pub fn check<'a>(
+    data: &Path,
+    threads: usize,
+    repair: bool,
+    watch: impl Fn(u64) -> Watch<'a>,
+) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(part(&error, ANEW));
-            checked.repair = Some(ANEW.into());
-            return Ok(checked);
+            checked.damage.push(DamagedPart::of(&error, ANEW));
+            checked.set_repair();
+            return Ok((checked, false));
         }
         Err(error) => return Err(error.into()),
     };
@@ -38,7 +44,10 @@ pub fn check<'a>(data: &Path, threads: usize, watch: impl Fn(u64) -> Watch<'a>) 
         false => None,
     };
     watch.finish();
-    tell(&mut checked, &damage, &blocks.findings);
+    let is_other_state = matches!(state, Some((_, Some(_))));
+    let plan = Plan::of(data, &store, &damage, (&blocks.findings, is_other_state))?;
+    let advice = plan.as_ref().map_or_else(|| ANEW.into(), Plan::advice);
+    checked.add_damage(&damage, &blocks.findings, ITSELF, &advice);
     if let Some((expected, found)) = state {
         match found {
             None => checked.holds.push(format!("contract storage with state root {expected}")),
@@ -49,10 +58,105 @@ pub fn check<'a>(data: &Path, threads: usize, watch: impl Fn(u64) -> Watch<'a>) 
             }),
         }
     }
-    // what does not repair itself is what somebody has to know
-    checked.damage.sort_by_key(|part| part.mends_itself);
-    checked.repair = checked.damage.first().map(|part| part.repair.clone());
-    Ok(checked)
+    checked.set_repair();
+    drop(store);
+    match plan.filter(|_| repair && !checked.damage.is_empty() && !checked.stopped) {
+        Some(plan) => plan.run(data, checked),
+        None => Ok((checked, false)),
+    }
+}
+
+/// What `--repair` does.
+struct Plan {
+    /// The last block then.
+    last: u64,
+    /// There are blocks after it.
+    goes_back: bool,
+    /// The undo log is damaged, and given up.
+    gives_up_log: bool,
+}
+
+impl Plan {
+    /// None where nothing in place repairs the store.
+    fn of(
+        data: &Path,
+        store: &ChainStore,
+        damage: &[Damage],
+        (findings, is_other_state): (&[Finding], bool),
+    ) -> Result<Option<Self>> {
+        let parts = || damage.iter().filter(|damage| !damage.mends_itself);
+        let goes_back = !findings.is_empty() || parts().any(|damage| !damage.is_besides);
+        let gives_up_log = parts().any(|damage| damage.is_besides);
+        let is_of_log = |damage: &Damage| damage.part.as_deref().is_some_and(ledger::is_of_log);
+        let is_in_tables = parts().any(|damage| damage.is_besides && !is_of_log(damage));
+        let last = match goes_back {
+            true => store.last_whole(damage, findings.first().map(|it| it.block)),
+            false => store.tip().map(|tip| tip.number),
+        };
+        // the log leads back, so that both cannot be damaged
+        let Some(last) = last.filter(|_| !is_in_tables && !is_other_state) else { return Ok(None) };
+        if goes_back && (gives_up_log || !goes_back_to(data, last)?) {
+            return Ok(None);
+        }
+        Ok(Some(Self { last, goes_back, gives_up_log }))
+    }
+
+    /// What it will do, and what to do then.
+    fn advice(&self) -> String {
+        match self.goes_back {
+            true => format!(
+                "`blockmill check DATA --repair` goes back to block {}, and importing the dumps \
+                 again continues from there; or import them into a new folder",
+                self.last
+            ),
+            false => {
+                "`blockmill check DATA --repair` gives up the undo log, so that the blocks of \
+                now cannot be unwound; or import the dumps again into a new folder"
+                    .into()
+            }
+        }
+    }
+
+    /// Does it.
+    fn run(&self, data: &Path, mut checked: Checked) -> Result<(Checked, bool)> {
+        let Self { last, goes_back, gives_up_log } = *self;
+        let done = match goes_back || gives_up_log {
+            true => ledger::repair(data, last, gives_up_log),
+            false => ChainStore::repair(data, None, None, |_| false, &[]).map_err(NeoError::Store),
+        };
+        match done {
+            Ok(()) => {}
+            Err(error) if is_in_the_way(&error) => {
+                checked.repair = Some(format!("{error}: {ANEW}"));
+                return Ok((checked, false));
+            }
+            Err(error) => return Err(error).context("--repair"),
+        }
+        checked.went_back_to = goes_back.then_some(last);
+        checked.repair = Some(match (goes_back, gives_up_log) {
+            (true, _) => {
+                format!("done: the store ends with block {last} now; import the rest again")
+            }
+            (false, true) => {
+                format!("done: the undo log was given up; unwind goes back to block {last} at most")
+            }
+            (false, false) => "done: the damaged parts were rebuilt".into(),
+        });
+        Ok((checked, true))
+    }
+}
+
+/// Does the undo log lead back to block `to`?
+fn goes_back_to(data: &Path, to: u64) -> Result<bool> {
+    match ledger::goes_back_to(data, to) {
+        Err(error) if error.status() == Status::Damage => Ok(false),
+        goes_back => Ok(goes_back?),
+    }
+}
+
+/// Is this why a store cannot be repaired in place: what is needed is damaged, or was removed?
+fn is_in_the_way(error: &NeoError) -> bool {
+    error.status() == Status::Damage || matches!(error, NeoError::Unwind { .. })
 }
 
 fn describe(store: &ChainStore, checked: &mut Checked) {
@@ -75,33 +179,4 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     }
     (checked.chain, checked.first, checked.tip) =
         (Some(name.into()), Some(first), Some(tip.number));
-}
-
-fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding]) {
-    for damage in damage {
-        let mut part = part(&damage.error, if damage.mends_itself { ITSELF } else { ANEW });
-        part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
-        part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
-        part.mends_itself = damage.mends_itself;
-        checked.damage.push(part);
-    }
-    for Finding { block, what, expected, found } in findings {
-        checked.damage.push(DamagedPart {
-            what: format!("{what}: expected {expected}, found {found}"),
-            first_block: Some(*block),
-            last_block: Some(*block),
-            repair: ANEW.into(),
-            ..DamagedPart::default()
-        });
-    }
-}
-
-fn part(error: &Error, repair: &str) -> DamagedPart {
-    let mut part =
-        DamagedPart { what: error.to_string(), repair: repair.into(), ..DamagedPart::default() };
-    if let Error::Damaged { path, offset, what, expected, found } = error {
-        (part.file, part.offset) = (Some(path.clone()), Some(*offset));
-        part.what = format!("{what}: expected {expected}, found {found}");
-    }
-    part
 }

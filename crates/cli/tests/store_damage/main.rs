@@ -10,6 +10,7 @@ mod check;
 mod deeds;
 mod ethereum_store;
 mod folders;
+mod other_repairs;
 mod repairs;
 
 use deeds::{Deed, files, kind_of};

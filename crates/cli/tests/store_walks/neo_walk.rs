@@ -10,7 +10,7 @@ use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::commit::Sink;
 use blockmill_neo::import::{Options, import as engine};
 use blockmill_neo::ledger::{Ledger, unwind_blocks};
-use blockmill_neo::option_table::Setting;
+use blockmill_neo::settings::{KeptBlocks, Settings};
 use blockmill_neo::{Error, stored};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, CrashPoint};
@@ -161,10 +161,13 @@ impl<'a> NeoWalk<'a> {
         (level, until, chunk): (Level, u64, usize),
         crash: (CrashPoint, u32),
     ) -> Result<(), Error> {
-        let asked = self.kind.flags().strip_prefix("--with ").map(str::to_owned);
+        let blocks = match self.kind {
+            Kind::Traceable => KeptBlocks::Traceable,
+            Kind::Latest | Kind::History => KeptBlocks::All,
+        };
         let options = Options {
             level,
-            setting: Setting::default().with(asked.as_slice()).expect("options"),
+            settings: Settings { blocks, ..Settings::default() },
             batch: ChunkLimit { blocks: chunk, ..ChunkLimit::default() },
             until: u32::try_from(until).ok(),
             commit_every: Duration::ZERO,

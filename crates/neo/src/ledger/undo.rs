@@ -16,7 +16,7 @@ use blockmill_store::{
 use std::collections::BTreeMap;
 
 /// Names of the log files.
-const LOGS: [&str; 2] = ["undo-0", "undo-1"];
+pub(super) const LOGS: [&str; 2] = ["undo-0", "undo-1"];
 /// Bytes in a file of one.
 const FILE_BYTES: u64 = 1 << 30;
 /// Blocks that can be taken back at least, unless it is asked for another number.

@@ -37,7 +37,7 @@ pub fn unwind_blocks(store: &mut ChainStore, to: u64) -> Result<Unwound, Error> 
 }
 
 /// The number of the last block, and what the tip is to be.
-fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
+pub(super) fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
         return Err(Error::Unwind { expected: "a block".into(), found: "none".into() });
     };
@@ -51,8 +51,17 @@ fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
     Ok((tip.number, Tip { number: to, hash, ..tip }))
 }
 
+/// How an unwind finds the transactions and transfers of the blocks that it takes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// It reads the blocks and their application logs.
+    Blocks,
+    /// It scans the tables: for blocks that cannot be read.
+    Tables,
+}
+
 /// Accounts and standards of the transfers that blocks tell of.
-type Accounts = BTreeSet<(UInt160, u8)>;
+pub(super) type Accounts = BTreeSet<(UInt160, u8)>;
 
 /// The accounts and standards of all that notifications tell as transfers.
 pub(super) fn mentioned(executions: &[Execution], mut each: impl FnMut(UInt160, u8)) {
@@ -81,14 +90,24 @@ impl Ledger {
     /// # Errors
     /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
     /// back; damage.
-    pub fn unwind(mut self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
+    pub fn unwind(self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
+        self.unwind_by(Trace::Blocks, to, cancel)
+    }
+
+    /// The same, where what blocks left is found by `trace`.
+    pub(super) fn unwind_by(
+        mut self,
+        trace: Trace,
+        to: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<Unwound>, Error> {
         let (from, new) = target(&self.store.lock(), to)?;
         let earliest = self.earliest().unwrap_or(from);
         if to < earliest {
             let expected = format!("block {earliest} or later, as the undo log begins there");
             return Err(Error::Unwind { expected, found: format!("--to {to}") });
         }
-        let state_root = has_state_roots(&self.store.lock())?;
+        let state_root = trace == Trace::Blocks && has_state_roots(&self.store.lock())?;
         let mut accounts = Accounts::new();
         let mut end = self.undo.logs[self.facts.active].len();
         // heights have four bytes
@@ -96,13 +115,18 @@ impl Ledger {
             if cancel.is_cancelled() {
                 return Ok(None);
             }
-            let block = self.block(height, state_root)?;
-            self.mentioned(&block, height, &mut accounts)?;
-            for transaction in block.transactions() {
-                self.transactions.delete(&transaction.hash().0)?;
+            if trace == Trace::Blocks {
+                let block = self.block(height, state_root)?;
+                self.mentioned(&block, height, &mut accounts)?;
+                for transaction in block.transactions() {
+                    self.transactions.delete(&transaction.hash().0)?;
+                }
             }
             self.roots.delete(&height.to_be_bytes())?;
             end = self.take_back(height, end)?;
+        }
+        if trace == Trace::Tables {
+            accounts = self.trace_tables(to as u32)?;
         }
         for (account, tokens) in self.remove_transfers(&accounts, to as u32)? {
             self.restore_updates(account, tokens, to as u32)?;

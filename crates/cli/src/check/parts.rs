@@ -1,0 +1,57 @@
+//! Damaged parts of a store of blocks, whatever the chain.
+
+use super::{Checked, DamagedPart};
+use blockmill_store::{Damage, Error};
+use blockmill_verdict::Finding;
+
+impl DamagedPart {
+    /// A part that cannot be read.
+    pub fn of(error: &Error, repair: &str) -> Self {
+        let (what, repair) = (error.to_string(), repair.into());
+        let mut part = Self { what, repair, ..Self::default() };
+        if let Error::Damaged { path, offset, what, expected, found } = error {
+            (part.file, part.offset) = (Some(path.clone()), Some(*offset));
+            part.what = format!("{what}: expected {expected}, found {found}");
+        }
+        part
+    }
+}
+
+impl Checked {
+    /// Adds damaged bytes, and blocks that are not what their hashes say. `itself` says what
+    /// repairs parts that the next import rebuilds, `others` what repairs all others.
+    pub fn add_damage(
+        &mut self,
+        damage: &[Damage],
+        findings: &[Finding],
+        itself: &str,
+        others: &str,
+    ) {
+        for damage in damage {
+            let repair = if damage.mends_itself { itself } else { others };
+            let mut part = DamagedPart::of(&damage.error, repair);
+            if damage.bytes > 4096 {
+                part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
+            }
+            part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
+            part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
+            part.mends_itself = damage.mends_itself;
+            self.damage.push(part);
+        }
+        for Finding { block, what, expected, found } in findings {
+            self.damage.push(DamagedPart {
+                what: format!("{what}: expected {expected}, found {found}"),
+                first_block: Some(*block),
+                last_block: Some(*block),
+                repair: others.into(),
+                ..DamagedPart::default()
+            });
+        }
+    }
+
+    /// Sets what repairs the store: that of the first part that does not repair itself.
+    pub fn set_repair(&mut self) {
+        self.damage.sort_by_key(|part| part.mends_itself);
+        self.repair = self.damage.first().map(|part| part.repair.clone());
+    }
+}

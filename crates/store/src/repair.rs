@@ -1,0 +1,119 @@
+//! Repairing a store in place: blocks and parts that are damaged are given up.
+
+use std::path::Path;
+
+use crate::{
+    chain_open,
+    chain_store::{ChainStore, Options},
+    check::unknown,
+    disk::{Disk, RealDisk},
+    error::{Result, io_error},
+    folder::Folder,
+    log_file::LogFile,
+    manifest::{self, LIGHT, PartFacts, PartKind},
+    opening::{self, Opening, Purpose},
+    part::ForeignFormat,
+    segment::Segment,
+    store::{Store, is_file_of},
+    table::number_of,
+    tip::Tip,
+};
+
+impl ChainStore {
+    /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
+    /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
+    /// commit. `format` knows the files of parts that another crate defines. Where any part was
+    /// given up, `state` is what that commit says of all parts. Then it opens the store for
+    /// writing once, which builds a damaged index again.
+    ///
+    /// # Errors
+    /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and writing.
+    pub fn repair(
+        dir: &Path,
+        tip: Option<&Tip>,
+        format: Option<&dyn ForeignFormat>,
+        gives_up: impl Fn(&str) -> bool,
+        state: &[u8],
+    ) -> Result<()> {
+        if let Some(tip) = tip {
+            let forget = |opening: &mut Opening| Ok(opening.forget(&gives_up));
+            let options = Options::default();
+            let ((mut store, _), away) = chain_open::open(dir, &options, Purpose::Repair, forget)?;
+            match away.is_empty() {
+                true => store.truncate_after(tip)?,
+                false => store.truncate_after_with(tip, &mut [], state)?,
+            }
+            remove_files(&store.hashes.folder, format, &away)?;
+        }
+        ChainStore::open(dir, &Options::default())?.0.sync()
+    }
+
+    /// Opens the store in `dir` for writing, however damaged its blocks are, with parts besides the
+    /// blocks, which `parts` opens. Those of which `gives_up` says so are empty then. A commit that
+    /// takes back the damaged blocks, [`ChainStore::truncate_after_with`], makes it a whole store.
+    ///
+    /// # Errors
+    /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and of `parts`.
+    pub fn open_to_repair<T>(
+        dir: &Path,
+        gives_up: impl Fn(&str) -> bool,
+        mut parts: impl FnMut(&mut Opening) -> Result<T>,
+    ) -> Result<(ChainStore, T)> {
+        let open = |opening: &mut Opening| {
+            opening.forget(&gives_up);
+            parts(opening)
+        };
+        let ((store, _), parts) =
+            chain_open::open(dir, &Options::default(), Purpose::Repair, open)?;
+        Ok((store, parts))
+    }
+}
+
+impl Store {
+    /// Removes the files of the store in `dir`, however damaged it is; `parts` are names of its
+    /// tables and log files. The folder stays, with its lock.
+    ///
+    /// # Errors
+    /// [`crate::Error::Locked`] when it is open elsewhere; those of the system.
+    pub fn remove(dir: &Path, parts: &[&str]) -> Result<()> {
+        let _lock = opening::locked(&RealDisk, dir)?;
+        let is_manifest = |name: &str| {
+            [manifest::NAME, manifest::TEMPORARY].contains(&name) || LIGHT.contains(&name)
+        };
+        let (first, mut others): (Vec<_>, Vec<_>) =
+            opening::names(&RealDisk, dir)?.into_iter().partition(|name| is_manifest(name));
+        others.retain(|name| parts.iter().any(|part| is_file_of(name, part)));
+        // a kill in between leaves a store that is damaged, too
+        for name in first.into_iter().chain(others) {
+            let path = dir.join(name);
+            RealDisk.remove(&path).map_err(io_error("remove", &path))?;
+        }
+        RealDisk.sync_folder(dir).map_err(io_error("sync", dir))
+    }
+}
+
+/// Removes the files of parts that no commit names any more.
+fn remove_files(
+    folder: &Folder,
+    format: Option<&dyn ForeignFormat>,
+    away: &[PartFacts],
+) -> Result<()> {
+    let unknown_part = away.iter().find(|part| part.kind == PartKind::Foreign);
+    if let (Some(part), None) = (unknown_part, format) {
+        return Err(unknown(&part.name));
+    }
+    for name in opening::names(&*folder.disk, &folder.dir)? {
+        let is_of = |part: &PartFacts| match part.kind {
+            PartKind::Table => number_of(&name, &part.name).is_some(),
+            PartKind::Log => LogFile::is_own_file(&name, &part.name),
+            PartKind::Foreign => {
+                format.is_some_and(|it| it.number_of_file(&name, &part.name).is_some())
+            }
+            PartKind::Segment => Segment::is_own_file(&name, &part.name),
+        };
+        if away.iter().any(is_of) {
+            folder.remove(&folder.dir.join(&name))?;
+        }
+    }
+    Ok(())
+}
