@@ -2,7 +2,7 @@
 //! assembly builds, `keccak-asm`. Times of `many` are those of a whole batch; criterion divides by
 //! them.
 //!
-//! `cargo bench -p blockmill-crypto --bench keccak`
+//! `cargo bench -p blockmill-hashes --bench keccak`
 
 use blockmill_hashes::{Keccak256, ManyKeccak, keccak256};
 use criterion::{Criterion, Throughput};

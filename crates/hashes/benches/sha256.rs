@@ -3,7 +3,7 @@
 //! of mixed lengths, and long messages, of 130 blocks each. Times are those of a whole batch;
 //! criterion divides by them.
 //!
-//! `cargo bench -p blockmill-crypto --bench sha256`
+//! `cargo bench -p blockmill-hashes --bench sha256`
 
 use bitcoin_hashes::Hash as _;
 use blockmill_hashes::{ManySha256, sha256d};

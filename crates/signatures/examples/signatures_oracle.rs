@@ -1,7 +1,7 @@
 //! Holds every way of verifying signatures to libsecp256k1, and P-256 to AWS-LC, on as many cases
 //! as wanted, and stops at the first difference, which it prints with the whole case.
 //!
-//! `cargo run --release -p blockmill-crypto --example signatures_oracle -- 11000000 1 lanes`
+//! `cargo run --release -p blockmill-signatures --example signatures_oracle -- 11000000 1 lanes`
 //!
 //! The arguments are how many random cases there are, and as many structured ones, ten in eleven
 //! for libsecp256k1; a seed from which all of them follow, whatever the number of cores; and
