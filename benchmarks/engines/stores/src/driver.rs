@@ -2,9 +2,9 @@
 //! took as a line of JSON. README.md says how it is called.
 
 // what is done and measured, as the product's own program does it
-#[path = "../../../../crates/lab/src/kinds/store/keys.rs"]
+#[path = "../../../../crates/bench/src/workloads/store/keys.rs"]
 pub mod keys;
-#[path = "../../../../crates/lab/src/kinds/store/workload.rs"]
+#[path = "../../../../crates/bench/src/workloads/store/workload.rs"]
 pub mod workload;
 
 use keys::Draw;
