@@ -20,6 +20,11 @@ use std::sync::PoisonError;
 /// Damaged places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
+/// What a repair did where only parts were damaged that repair themselves. A newer commit of an
+/// interrupted import is passed over where bytes of it are damaged.
+pub const REBUILT: &str = "done: the damaged parts were rebuilt; blocks that only an interrupted \
+                           import had may be gone: the next import has them again";
+
 /// A damaged part.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DamagedPart {

@@ -1,6 +1,6 @@
 //! A store of Ethereum blocks: its bytes, then what they mean.
 
-use crate::check::{Checked, DamagedPart, Watch};
+use crate::check::{Checked, DamagedPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_ethereum::check;
 use blockmill_ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
@@ -91,7 +91,7 @@ fn check_blocks<'a>(
     if checked.damage.iter().all(|part| part.mends_itself) {
         drop(store);
         ChainStore::repair(data, None, None, |_| false, &[]).context("--repair")?;
-        checked.repair = Some("done: the damaged parts were rebuilt".into());
+        checked.repair = Some(REBUILT.into());
         return Ok((checked, true));
     }
     let Some(plan) = plan else { return Ok((checked, false)) };

@@ -1,7 +1,7 @@
 //! A store of Neo blocks: its bytes, then what they mean.
 
 use super::network;
-use crate::check::{Checked, DamagedPart, Watch};
+use crate::check::{Checked, DamagedPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_neo::types::UInt256;
 use blockmill_neo::{Error as NeoError, check, ledger};
@@ -140,7 +140,7 @@ impl Plan {
             (false, true) => {
                 format!("done: the undo log was given up; unwind goes back to block {last} at most")
             }
-            (false, false) => "done: the damaged parts were rebuilt".into(),
+            (false, false) => REBUILT.into(),
         });
         Ok((checked, true))
     }

@@ -41,6 +41,8 @@ pub struct NeoWalk<'a> {
     earliest: u64,
     /// The last step was a kill.
     killed: bool,
+    /// A kill left blocks that only light commits have: damage may take them back.
+    unsynced: bool,
     taken: Vec<String>,
     pub seen: Seen,
 }
@@ -59,6 +61,7 @@ impl<'a> NeoWalk<'a> {
             depth,
             earliest: 0,
             killed: false,
+            unsynced: false,
             taken: vec![],
             seen: Seen::new(),
         }
@@ -129,6 +132,7 @@ impl<'a> NeoWalk<'a> {
     fn imported(&mut self, ended: &Ended, level: Level, until: u64) {
         assert!(ended.is_success_or_stop(), "{}", ended.told());
         self.adopt_partial(level, until, ended.status.is_success());
+        self.unsynced = false;
     }
 
     /// After an import that may have ended in the middle.
@@ -151,7 +155,7 @@ impl<'a> NeoWalk<'a> {
         let crash = (self.random.pick(&CrashPoint::ALL), self.random.below(16_u32));
         let words = format!("{} --until {until} --chunk {chunk}, {crash:?}", level.name());
         self.note("kill", words);
-        self.killed = true;
+        (self.killed, self.unsynced) = (true, true);
         let ended = self.engine((level, until, chunk), crash);
         self.adopt_partial(level, until, ended_whole(ended.map(drop)));
     }
@@ -239,7 +243,8 @@ impl<'a> NeoWalk<'a> {
 
     /// A dump of a store is that of the chain; a database of neo-go has its root.
     fn convert(&mut self, level: Level, tip: u64) {
-        let whole = self.stored().first_whole().unwrap_or(0).max(1);
+        let kept = self.stored().first_whole().unwrap_or(0);
+        let whole = kept.max(1);
         self.note("convert", format!("from {whole}"));
         let out = self.folder.join("back.acc");
         if level == Level::Headers || whole > tip {
@@ -253,7 +258,11 @@ impl<'a> NeoWalk<'a> {
         }
         let out = self.folder.join("neo-go");
         let command = Command::new("convert --to neo-go --force --out").path(&out);
-        let written = command.path(&self.data).run().succeed();
+        let ended = command.path(&self.data).run();
+        if kept > 0 {
+            return ended.refuse(&["block 0 was removed"]);
+        }
+        let written = ended.succeed();
         assert_eq!(written["height"], tip, "{written:#}");
         let root = self.stored().root().expect("a root");
         assert_eq!(written["root"], root.to_string(), "{written:#}");
@@ -293,7 +302,9 @@ impl<'a> NeoWalk<'a> {
         }
         // what only a commit of a kill had may be gone with that commit
         let is_of_commits = deed.contains("manifest\"") || deed.contains("\"light.");
-        if is_of_commits && let Some(found) = self.model.and_then(|_| tip_of(&self.data)) {
+        if (is_of_commits || self.unsynced)
+            && let Some(found) = self.model.and_then(|_| tip_of(&self.data))
+        {
             assert!(found <= went_back, "{found}");
             (self.model, went_back) = (Some((level, found)), found);
         }
