@@ -14,7 +14,10 @@ fn main() {
     let revision = given.unwrap_or_else(|| revision_of(&root));
     println!("cargo::rustc-env=BLOCKMILL_REVISION={revision}");
     println!("cargo::rerun-if-env-changed=BLOCKMILL_REVISION");
-    println!("cargo::rustc-env=BLOCKMILL_COMPILER={}", compiler());
+    let profile = std::env::var_os("OUT_DIR").map(|out| profile_of(Path::new(&out)));
+    let profile = profile.unwrap_or_default();
+    println!("cargo::rustc-env=BLOCKMILL_PROFILE={profile}");
+    println!("cargo::rustc-env=BLOCKMILL_COMPILER={}", compiler(&profile));
     println!("cargo::rerun-if-env-changed=CARGO_INCREMENTAL");
     println!("cargo::rerun-if-env-changed=BLOCKMILL_BUILD");
     for path in watched(&root) {
@@ -22,18 +25,30 @@ fn main() {
     }
 }
 
-/// The compiler as it calls itself, whether it compiles in parts, which inlines otherwise, and what
-/// who builds says of it: levels of optimisation are hidden from here.
-fn compiler() -> String {
+/// The Cargo profile of a build with this `OUT_DIR`; empty if the path does not name it. `PROFILE`
+/// has only `debug` or `release`, for a profile that inherits one of them too.
+pub fn profile_of(out: &Path) -> String {
+    let mut above = out.ancestors().skip_while(|path| !path.ends_with("build")).skip(1);
+    match above.next().and_then(Path::file_name).and_then(|name| name.to_str()) {
+        Some("debug") => "dev".into(),
+        name => name.unwrap_or_default().into(),
+    }
+}
+
+/// The version line of the compiler, whether the build is incremental (functions are inlined
+/// differently then), and `BLOCKMILL_BUILD`, or without it the profile unless it is `dist`: a build
+/// script does not see levels of optimisation.
+fn compiler(profile: &str) -> String {
     let output =
         std::env::var_os("RUSTC").map(|rustc| Command::new(rustc).arg("--version").output());
     let name = output.and_then(Result::ok).filter(|output| output.status.success());
     let name = name.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    let parts = std::env::var("CARGO_INCREMENTAL").is_ok_and(|value| value == "1");
-    let parts = if parts { ", incremental" } else { "" };
-    let said = std::env::var("BLOCKMILL_BUILD").ok().filter(|said| !said.is_empty());
-    let said = said.map(|said| format!(", {said}")).unwrap_or_default();
-    format!("{}{parts}{said}", name.trim())
+    let incremental = std::env::var("CARGO_INCREMENTAL").is_ok_and(|value| value == "1");
+    let incremental = if incremental { ", incremental" } else { "" };
+    let named = (!["", "dist"].contains(&profile)).then(|| format!("profile {profile}"));
+    let given = std::env::var("BLOCKMILL_BUILD").ok().filter(|given| !given.is_empty());
+    let build = given.or(named).map(|build| format!(", {build}")).unwrap_or_default();
+    format!("{}{incremental}{build}", name.trim())
 }
 
 /// What git prints, run in `root`; nothing when there is no git, or it fails.

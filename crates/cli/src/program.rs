@@ -14,11 +14,12 @@ pub fn this() -> Program {
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("BLOCKMILL_REVISION").into(),
         allocator: ALLOCATOR_NAME.into(),
+        profile: env!("BLOCKMILL_PROFILE").into(),
     }
 }
 
-/// The compiler of this program: `rustc` with its version, and `, incremental` for an incremental
-/// build. Empty if the compiler did not report it.
+/// The compiler of this program: `rustc` with its version, `, incremental` for an incremental build,
+/// and the profile unless it is `dist`. The version is empty if the compiler did not print one.
 #[must_use]
 pub fn compiler() -> &'static str {
     env!("BLOCKMILL_COMPILER")

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "a build script begins in main")]
 mod build;
 
-use build::{revision_of, watched};
+use build::{profile_of, revision_of, watched};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -125,4 +125,17 @@ fn this_program_tells_the_revision_of_its_source() {
     let expected = given.map_or_else(|| revision_of(&root), str::to_string);
     assert_eq!(blockmill_cli::program::this().revision, expected);
     assert_eq!(blockmill_cli::program::this().name, "blockmill");
+}
+
+#[test]
+fn the_profile_is_the_folder_that_holds_the_builds() {
+    for (out, profile) in [
+        ("/target/dist/build/blockmill-program-12ab/out", "dist"),
+        ("/build/target/release/build/blockmill-program-12ab/out", "release"),
+        ("/target/aarch64-unknown-linux-gnu/debug/build/blockmill-program-12ab/out", "dev"),
+        ("/elsewhere/out", ""),
+    ] {
+        assert_eq!(profile_of(Path::new(out)), profile, "{out}");
+    }
+    assert_eq!(profile_of(Path::new(env!("OUT_DIR"))), blockmill_cli::program::this().profile);
 }

@@ -204,6 +204,9 @@ pub struct Program {
     /// The allocator that it was built with; empty when not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub allocator: String,
+    /// The Cargo profile that it was built with, such as `release` or `dist`; empty when not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub profile: String,
 }
 
 /// The archive that was imported.

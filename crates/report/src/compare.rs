@@ -25,9 +25,10 @@ type Show = fn(&RunRecord) -> Option<String>;
 type Pick = fn(&Percentiles) -> f64;
 
 /// The lines before those of the phases.
-const LINES: [(&str, Show); 9] = [
+const LINES: [(&str, Show); 10] = [
     ("program", |r| told(format!("{} {}", r.program.name, r.program.version))),
     ("revision", |r| told(r.program.revision.chars().take(10).collect())),
+    ("profile", |r| told(r.program.profile.clone())),
     ("level", |r| told(r.level.clone())),
     ("seals", |r| told(seals(r).to_owned())),
     ("blocks", |r| told(format::count(r.data.blocks))),

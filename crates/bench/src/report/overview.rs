@@ -96,6 +96,9 @@ pub(crate) fn program(session: &Session) -> String {
     let program = &session.program;
     let revision: String = program.revision.chars().take(10).collect();
     let mut parts = vec![format!("{} {}", program.name, program.version), revision];
+    if !program.profile.is_empty() {
+        parts.push(format!("profile {}", program.profile));
+    }
     parts.extend(format::date(session.started_unix));
     if session.took_s > 0.0 {
         parts.push(format!("took {}", format::duration(session.took_s)));

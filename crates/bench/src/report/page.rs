@@ -101,8 +101,12 @@ fn session(session: &Session) -> Markup {
 
 /// What measures the same again.
 fn repeat(session: &Session) -> Vec<(&'static str, String)> {
-    let revision = session.program.revision.clone();
-    let mut all = vec![("command", shell(&session.command)), ("revision", revision)];
+    let program = &session.program;
+    let mut all = vec![
+        ("command", shell(&session.command)),
+        ("revision", program.revision.clone()),
+        ("profile", program.profile.clone()),
+    ];
     all.retain(|(_, value)| !value.is_empty());
     all
 }

@@ -197,6 +197,7 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
     let program = [
         ("revision", first.program.revision.clone()),
         ("allocator", first.program.allocator.clone()),
+        ("profile", first.program.profile.clone()),
     ];
     let options = first.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     html! {
