@@ -7,6 +7,7 @@ mod configuration;
 mod genesis;
 mod hardfork;
 mod kept;
+mod unique;
 mod values;
 mod yaml;
 

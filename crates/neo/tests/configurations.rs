@@ -71,6 +71,9 @@ fn what_neo_go_refuses_is_refused_with_the_field() {
         ("  ValidatorsCount: 1\n  Moon: 1\n", "Moon"),
         ("  ValidatorsCount: 1\n  Genesis: {Roles: {Moon: []}}\n", "Genesis.Roles"),
         ("  ValidatorsCount: 1\n  Genesis: {Transaction: {Script: '?'}}\n", "Genesis.Transaction"),
+        ("  ValidatorsCount: 1\n  ValidatorsCount: 1\n", "ValidatorsCount"),
+        ("  ValidatorsHistory: {0: 1, 0: 1}\n", "duplicate key `0`"),
+        ("  ValidatorsCount: 1\n  Hardforks: {Basilisk: 5, Basilisk: 5}\n", "Basilisk"),
         ("  ValidatorsCount: [\n", ""),
     ] {
         let error = Protocol::from_yaml(&with(lines)).unwrap_err().to_string();

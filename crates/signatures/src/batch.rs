@@ -3,7 +3,7 @@
 //!
 //! Only public data passes here. Nothing is constant in time, and nothing signs.
 //!
-//! Every variant gives the answers of libsecp256k1, on P-256 those of AWS-LC. A batch takes about
+//! Every variant gives the answers of libsecp256k1, on P-256 those of [`verify_p256`](crate::verify_p256). A batch takes about
 //! 128 KiB of the caller's stack and no heap memory. Larger batches cost less for each signature,
 //! up to 256.
 
@@ -11,8 +11,6 @@ mod account;
 #[cfg(feature = "std")]
 mod key_tables;
 pub(crate) mod library;
-#[cfg(feature = "std")]
-pub(crate) mod library_p256;
 
 use crate::arch::{FmaSignatures, IfmaSignatures};
 use crate::lanes::InLanes;
@@ -207,7 +205,7 @@ impl Signatures {
         );
     }
 
-    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4), by the rules of AWS-LC.
+    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4).
     /// Keys that come again and again get a place in `tables`, which make them several times as
     /// fast; [`Variant::Scalar`] has no use for them.
     ///
@@ -227,7 +225,7 @@ impl Signatures {
             checks,
             valid,
             (avx2, ifma),
-            library_p256::ecdsa,
+            crate::p256::verify_p256,
         );
     }
 

@@ -2,6 +2,7 @@
 //! No secrets pass here: nothing signs, and nothing takes the same time for all numbers.
 //!
 //! * [`is_public_key`] and [`uncompress_public_key`] know the points of secp256k1.
+//! * `verify_p256` and `is_p256_key` do so on P-256, one at a time.
 //! * [`recover`] finds the key that signed a message.
 //! * [`Signatures`] verifies many signatures of secp256k1 and P-256 at once, and finds the keys of
 //!   many. It chooses the widest vectors that the CPU has; every width gives the verdicts of the
@@ -22,6 +23,8 @@ extern crate std;
 mod arch;
 mod batch;
 mod lanes;
+#[cfg(feature = "std")]
+mod p256;
 mod point;
 mod recover;
 #[cfg(feature = "std")]
@@ -29,9 +32,9 @@ mod secret;
 
 #[cfg(feature = "std")]
 pub use batch::KeyTables;
-#[cfg(feature = "std")]
-pub use batch::library_p256::is_p256_key;
 pub use batch::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};
+#[cfg(feature = "std")]
+pub use p256::{is_p256_key, verify_p256};
 pub use point::{is_public_key, uncompress_public_key};
 pub use recover::{RecoverError, recover};
 #[cfg(feature = "std")]

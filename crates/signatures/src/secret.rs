@@ -4,7 +4,7 @@
 #[must_use]
 pub fn secret() -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
-    aws_lc_rs::rand::fill(&mut bytes).ok().map(|()| bytes)
+    getrandom::fill(&mut bytes).ok().map(|()| bytes)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod notes;
 mod options;
 mod reads;
 mod rules;
+mod signatures;
 mod steps;
 mod values;
 mod view;

@@ -3,12 +3,12 @@
 //! As there, a field that is not known is an error, and what is missing has the defaults of
 //! `core.NewBlockchain`. The section `ApplicationConfiguration` is of the node and is passed over.
 
+use super::unique::Unique;
 use super::values::{GAS, base64, fixed8, milliseconds};
 use super::{GenesisSettings, GenesisTransaction, Hardfork, Hardforks, Protocol};
 use crate::types::{MAX_SCRIPT, PublicKey};
 use blockmill_signatures::is_p256_key;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 /// Why a text is no configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,11 +46,11 @@ struct File {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 struct Section {
-    committee_history: BTreeMap<u32, u32>,
+    committee_history: Unique<u32, u32>,
     genesis: Genesis,
     magic: u32,
     mem_pool_size: serde::de::IgnoredAny,
-    hardforks: Option<BTreeMap<String, u32>>,
+    hardforks: Option<Unique<String, u32>>,
     #[serde(rename = "InitialGASSupply")]
     initial_gas_supply: Option<Scalar>,
     #[serde(rename = "P2PNotaryRequestPayloadPoolSize")]
@@ -74,7 +74,7 @@ struct Section {
     time_per_block: Option<String>,
     max_time_per_block: serde::de::IgnoredAny,
     validators_count: u32,
-    validators_history: BTreeMap<u32, u32>,
+    validators_history: Unique<u32, u32>,
     verify_transactions: bool,
 }
 
@@ -83,7 +83,7 @@ struct Section {
 struct Genesis {
     max_traceable_blocks: u32,
     max_valid_until_block_increment: u32,
-    roles: BTreeMap<String, Vec<String>>,
+    roles: Unique<String, Vec<String>>,
     time_per_block: Option<String>,
     transaction: Option<Transaction>,
 }
@@ -123,7 +123,7 @@ impl Protocol {
     /// (`ProtocolConfiguration.Validate`).
     pub fn from_yaml(text: &str) -> Result<Self, ConfigError> {
         let file: File =
-            serde_saphyr::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;
+            serde_yaml_ng::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;
         let section = file.protocol_configuration;
         let standby_committee = keys("StandbyCommittee", &section.standby_committee)?;
         if standby_committee.is_empty() {
@@ -242,11 +242,11 @@ fn validator_counts(
 
 /// The checks of `Validate`, and then what `NewBlockchain` makes of it: no section at all means all
 /// stable ones, older ones than those that are named hold from the beginning.
-fn hardforks(given: Option<&BTreeMap<String, u32>>) -> Result<Hardforks, ConfigError> {
+fn hardforks(given: Option<&Unique<String, u32>>) -> Result<Hardforks, ConfigError> {
     const FIELD: &str = "Hardforks";
     let Some(given) = given else { return Ok(Hardforks::all_stable()) };
     let mut hardforks = Hardforks::default();
-    for (name, height) in given {
+    for (name, height) in given.iter() {
         let hardfork = Hardfork::named(name).ok_or_else(|| {
             let names = Hardfork::ALL.map(Hardfork::name).join(", ");
             wrong(FIELD, format!("one of {names}"), name)
@@ -295,7 +295,7 @@ fn genesis(
     (traceable, increment, time): (u32, u32, u32),
 ) -> Result<GenesisSettings, ConfigError> {
     let mut roles = Vec::new();
-    for (name, nodes) in &given.roles {
+    for (name, nodes) in given.roles.iter() {
         let role = match name.as_str() {
             "StateValidator" => 4,
             "Oracle" => 8,

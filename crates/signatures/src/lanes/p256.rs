@@ -10,7 +10,7 @@ use super::limb::{Limb, Mask, limbs};
 use super::montgomery::{Modulus, Montgomery};
 use super::multiples::{Tables, entry_of, fill};
 use super::p256_prime::{R1Prime, montgomery};
-use crate::batch::library_p256;
+use crate::p256::power_of_generator;
 
 /// The order n of the group.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Curve for P256 {
     }
 
     fn power(bit: usize) -> Option<([u8; 32], [u8; 32])> {
-        library_p256::power_of_generator(bit)
+        power_of_generator(bit)
     }
 
     fn right_side<L: Limb>(x: &Field<L, R1Prime>) -> Field<L, R1Prime> {

@@ -7,7 +7,8 @@ use super::limb::{LANES, Limb, Mask};
 use super::montgomery::Montgomery;
 use super::p256::{P256, R1Order};
 use super::{BATCH, Engine, VECTORS, inverses, is_set, key_table, keys, settle};
-use crate::batch::{EcdsaCheck, Found, library_p256};
+use crate::batch::{EcdsaCheck, Found};
+use crate::p256::verify_p256;
 
 /// Verifies a batch; what no lane decides is left to the library. Returns how many those are.
 pub(super) fn verify<L: Limb>(
@@ -46,7 +47,7 @@ pub(super) fn verify<L: Limb>(
         order.scatter(i, same, &mut equal);
         order.scatter(i, invalid | unknown, &mut doubtful);
     }
-    settle(checks, valid, &doubtful, |i| is_set(&equal, i), library_p256::ecdsa)
+    settle(checks, valid, &doubtful, |i| is_set(&equal, i), verify_p256)
 }
 
 /// The values, if there is one in every lane.

@@ -2,7 +2,9 @@
 //! nonces and multipliers.
 
 use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
-use blockmill_signatures::{EcdsaCheck, Key};
+use aws_lc_rs::digest::{Digest, SHA256};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+use blockmill_signatures::{EcdsaCheck, Key, verify_p256};
 use num_bigint::BigUint;
 
 /// Repeatable numbers (xorshift64*).
@@ -28,6 +30,21 @@ impl Random {
         let bit = self.below(8 * bytes.len());
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
+}
+
+/// The oracle: whether AWS-LC finds the signature valid. `verify_p256` has to agree.
+pub fn by_aws_lc(check: &EcdsaCheck) -> bool {
+    let key = match &check.key {
+        Key::Compressed(bytes) => &bytes[..],
+        Key::Uncompressed(bytes) => &bytes[..],
+    };
+    let valid = Digest::import_less_safe(&check.digest, &SHA256).is_ok_and(|digest| {
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key)
+            .verify_digest(&digest, &[check.r, check.s].concat())
+            .is_ok()
+    });
+    assert_eq!(verify_p256(check), valid, "verify_p256, {check:?}");
+    valid
 }
 
 const ORDER: &[u8] = b"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";

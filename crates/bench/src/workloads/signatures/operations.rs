@@ -13,8 +13,8 @@ use super::{made, made_p256};
 
 /// The scalar library of secp256k1.
 const LIBSECP256K1: &str = "libsecp256k1";
-/// The scalar library of P-256.
-const AWS_LC: &str = "aws-lc-rs";
+/// The scalar variant of P-256 is our own (`verify_p256`).
+const OWN: &str = "blockmill";
 /// Memory for the tables of keys that come again and again: enough for all of them.
 const TABLE_BYTES: usize = 1 << 20;
 
@@ -75,7 +75,7 @@ pub static OPERATIONS: [Operation; 7] = [
     },
     Operation {
         name: "p256",
-        library: AWS_LC,
+        library: OWN,
         pool: |numbers, input| {
             let checks = input.of(numbers, made_p256::good, made_p256::undecided)?;
             let tables = KeyTables::new(0);
@@ -86,7 +86,7 @@ pub static OPERATIONS: [Operation; 7] = [
     },
     Operation {
         name: "p256-repeated",
-        library: AWS_LC,
+        library: OWN,
         pool: |numbers, input| {
             let (good, undecided) = (made_p256::repeated, made_p256::repeated_undecided);
             let checks = input.of(numbers, good, undecided)?;

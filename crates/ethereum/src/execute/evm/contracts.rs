@@ -1,7 +1,7 @@
-//! Tests of P256VERIFY (EIP-7951), which AWS-LC answers: against the crate `p256`, the lanes of
-//! `crypto`, and published cases.
+//! Tests of P256VERIFY (EIP-7951), which `signatures` answers: against the crate `p256`, the lanes of
+//! `signatures`, and published cases.
 
-use super::rules::spec_of;
+use super::{rules::spec_of, signatures};
 use crate::params::Fork;
 use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
 use blockmill_testkit::Random;
@@ -29,6 +29,7 @@ type Input = [Word; 5];
 
 /// The contract of a fork that has it.
 fn contract() -> &'static Precompile {
+    signatures::install();
     let spec = spec_of(Fork::Osaka).expect("a fork that is known");
     EthPrecompiles::new(spec).precompiles.get(&u64_to_address(0x100)).expect("the contract")
 }

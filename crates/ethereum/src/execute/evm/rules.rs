@@ -2,7 +2,7 @@
 
 use super::super::block::BlockTerms;
 use super::wide::{self, Wide};
-use super::{MachineKeccak, MachineOptions, keccak};
+use super::{MachineKeccak, MachineOptions, keccak, signatures};
 use crate::U256;
 use crate::params::{CodeLimits, Fork};
 use revm::bytecode::opcode;
@@ -34,6 +34,7 @@ pub(super) fn machine<D: Database>(database: D, chain_id: U256) -> Machine<D> {
 
 /// Sets the id of a machine's chain.
 pub(super) fn set_chain<D: Database, I>(machine: &mut Machine<D, I>, chain_id: U256) {
+    signatures::install();
     machine.ctx.chain.chain_id = chain_id;
     machine.ctx.modify_cfg(|cfg| {
         // a larger one is for `wide`
