@@ -3,7 +3,8 @@
 //! Commands print what a person reads while they run; how they ended is told here and nowhere
 //! else, so exit code, JSON and words cannot disagree. `docs/formats/answer.md` has the fields.
 
-use crate::unit;
+use crate::absent::NotBuilt;
+use crate::{bitcoin, ethereum, neo, unit};
 use anyhow::{Error, Result};
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::Serialize;
@@ -157,24 +158,13 @@ fn status_of(error: &Error) -> Status {
 }
 
 fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> {
-    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::fault::Error>() {
-        return Some(error.status());
+    let of_chain = ethereum::status_of(cause)
+        .or_else(|| bitcoin::status_of(cause))
+        .or_else(|| neo::status_of(cause));
+    if of_chain.is_some() {
+        return of_chain;
     }
-    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
-        return Some(error.status());
-    }
-    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::params::KeptError>() {
-        return Some(error.status());
-    }
-    if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::Error>() {
-        return Some(error.status());
-    }
-    if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::datadir::Error>() {
-        return Some(error.status());
-    }
-    if let Some(error) = cause.downcast_ref::<blockmill_neo::Error>() {
-        return Some(error.status());
-    }
+    #[cfg(feature = "export")]
     if let Some(error) = cause.downcast_ref::<blockmill_export::Error>() {
         return Some(error.status());
     }
@@ -184,43 +174,34 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::unit::JoinError>() {
-        return Some(error.status());
-    }
     if cause.is::<unit::Changed>() {
         return Some(Status::Damage);
+    }
+    if cause.is::<NotBuilt>() {
+        return Some(Status::Usage);
     }
     cause.downcast_ref::<std::io::Error>().map(Status::of_io)
 }
 
-/// What the archive lacks, where that is the cause.
+/// What the archive lacks, if that is the cause.
 fn shortfall(cause: &(dyn std::error::Error + 'static)) -> Option<Shortfall> {
-    if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
-        return error.shortfall();
+    if let Some(shortfall) = ethereum::shortfall_of(cause) {
+        return Some(shortfall);
     }
     let error = cause.downcast_ref::<blockmill_archive::Error>()?;
     (error.status() == Status::Incomplete).then(|| error.into())
 }
 
-/// What the causes tell of block and location.
+/// The block and the location that the causes name.
 fn parts(error: &Error) -> FaultReport {
     let known = error.chain().find_map(|cause| {
-        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::fault::Error>() {
-            return Some(error.report());
-        }
-        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::convert::ConvertError>() {
-            return Some(error.report());
-        }
-        if let Some(error) = cause.downcast_ref::<blockmill_bitcoin::Error>() {
-            return Some(error.report());
-        }
-        if let Some(error) = cause.downcast_ref::<blockmill_neo::Error>() {
-            return Some(error.report());
+        let of_chain = ethereum::report_of(cause)
+            .or_else(|| bitcoin::report_of(cause))
+            .or_else(|| neo::report_of(cause));
+        if of_chain.is_some() {
+            return of_chain;
         }
         if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
-            return Some(error.report());
-        }
-        if let Some(error) = cause.downcast_ref::<blockmill_ethereum::unit::JoinError>() {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<unit::Changed>() {

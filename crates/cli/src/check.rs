@@ -9,7 +9,6 @@ use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
-use blockmill_ethereum::snapshot::is_snapshot;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status};
 use serde::Serialize;
@@ -83,7 +82,9 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
     let watch = |total| Watch::new(total, json, &cancel);
     let data = &args.data;
     let (checked, repaired) = match data_folder::family_of(data)? {
-        None if is_snapshot(data).with_context(|| format!("cannot read {}", data.display()))? => {
+        None if ethereum::snapshot::is_snapshot(data)
+            .with_context(|| format!("cannot read {}", data.display()))? =>
+        {
             (ethereum::snapshot::check(args, threads, watch)?, false)
         }
         None => return Ok(unknown(args)),

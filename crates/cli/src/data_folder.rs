@@ -1,6 +1,7 @@
 //! Which chain the store in a folder is of, found without changing anything.
 
 use crate::paths::is_file;
+use crate::{bitcoin, ethereum, neo};
 use anyhow::{Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_store::ChainStore;
@@ -16,7 +17,7 @@ const OF_ETHEREUM: [&str; 4] =
 /// # Errors
 /// When the system does not say it.
 pub fn family_of(folder: &Path) -> Result<Option<Family>> {
-    if blockmill_neo::commit::holds_neo(folder)? {
+    if neo::is_store(folder)? {
         return Ok(Some(Family::Neo));
     }
     for name in OF_ETHEREUM {
@@ -27,7 +28,7 @@ pub fn family_of(folder: &Path) -> Result<Option<Family>> {
     if ChainStore::is_in(folder)? {
         return Ok(Some(Family::Ethereum));
     }
-    Ok(blockmill_bitcoin::data_folder::holds_bitcoin(folder)?.then_some(Family::Bitcoin))
+    Ok(bitcoin::is_store(folder)?.then_some(Family::Bitcoin))
 }
 
 /// A store in which no block is committed, and nothing beside blocks: whoever comes next may have
@@ -45,7 +46,7 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
         (Family::Ethereum, Some(other @ (Family::Bitcoin | Family::Neo))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));
             let found = "an archive of Ethereum blocks".into();
-            return Err(blockmill_ethereum::fault::Error::OtherChain { expected, found }.into());
+            return ethereum::other_chain(expected, found);
         }
         (Family::Bitcoin, Some(Family::Neo)) => {
             bail!("--data {name}: expected a folder for a Bitcoin chain, found a store of Neo")
@@ -57,7 +58,7 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
         (Family::Neo, Some(other @ (Family::Bitcoin | Family::Ethereum))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));
             let found = "dumps of Neo blocks".into();
-            return Err(blockmill_neo::Error::OtherChain { expected, found }.into());
+            return neo::other_chain(expected, found);
         }
         (Family::Ethereum | Family::Neo, _) => {}
     }

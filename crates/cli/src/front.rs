@@ -45,7 +45,7 @@ pub fn main<C: CommandLine>() -> ExitCode {
     take_stack();
     blockmill_pipeline::disk::report_file_size_limit();
     blockmill_platform::open_files::allow_most();
-    blockmill_ethereum::stored::register();
+    crate::ethereum::register();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
     let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");

@@ -4,12 +4,11 @@
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
+use crate::serve::{About, Server};
 use crate::{bitcoin, ethereum, host, neo, outputs, stop, unit};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
-use blockmill_ethereum::snapshot::is_snapshot;
-use blockmill_monitor::{About, Server};
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_platform::files::expect_no_link;
@@ -45,7 +44,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     if let [path] = &asked.paths[..]
-        && is_snapshot(path).with_context(|| format!("cannot read {}", path.display()))?
+        && ethereum::snapshot::is_snapshot(path)
+            .with_context(|| format!("cannot read {}", path.display()))?
     {
         return ethereum::snapshot::import(args, path, json, &cancel);
     }

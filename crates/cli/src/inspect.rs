@@ -5,7 +5,6 @@ use crate::args::Inspect;
 use crate::{bitcoin, data_folder, ethereum, neo};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::{Family, LeftOut};
-use blockmill_ethereum::snapshot::is_snapshot;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -24,7 +23,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let asks = args.block.is_some() || args.transaction.is_some() || args.account.is_some();
     ensure!(!asks, "--block, --transaction and --account are for the store of a Neo import");
     if let [path] = &args.paths[..]
-        && is_snapshot(path).with_context(|| format!("cannot read {}", path.display()))?
+        && ethereum::snapshot::is_snapshot(path)
+            .with_context(|| format!("cannot read {}", path.display()))?
     {
         return ethereum::snapshot::inspect(path, args.deep, json);
     }

@@ -6,9 +6,14 @@
 #[macro_use]
 pub mod print;
 
+mod absent;
 pub mod answer;
 mod args;
 mod bench;
+#[cfg(feature = "bitcoin")]
+mod bitcoin;
+#[cfg(not(feature = "bitcoin"))]
+#[path = "absent/bitcoin.rs"]
 mod bitcoin;
 mod check;
 mod config;
@@ -16,7 +21,15 @@ mod convert;
 mod data_folder;
 mod demo;
 pub mod documents;
+#[cfg(feature = "ethereum")]
 mod ethereum;
+#[cfg(not(feature = "ethereum"))]
+#[path = "absent/ethereum.rs"]
+mod ethereum;
+#[cfg(feature = "export")]
+mod export;
+#[cfg(not(feature = "export"))]
+#[path = "absent/export.rs"]
 mod export;
 pub mod front;
 mod generate;
@@ -26,6 +39,10 @@ mod inspect;
 pub mod library;
 mod log;
 pub mod manual;
+#[cfg(feature = "neo")]
+mod neo;
+#[cfg(not(feature = "neo"))]
+#[path = "absent/neo.rs"]
 mod neo;
 pub mod outputs;
 pub mod paths;
@@ -33,6 +50,10 @@ mod profile;
 pub mod program;
 mod progress;
 pub mod report;
+#[cfg(feature = "monitor")]
+mod serve;
+#[cfg(not(feature = "monitor"))]
+#[path = "absent/serve.rs"]
 mod serve;
 pub mod stop;
 mod unit;

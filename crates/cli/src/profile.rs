@@ -6,15 +6,19 @@
 use anyhow::Result;
 use blockmill_pipeline::record::Profile;
 
-#[cfg(not(target_os = "linux"))]
-/// There is none on this system.
+/// There is none on this system, or in this program.
+#[cfg(not(all(target_os = "linux", feature = "pprof")))]
 pub struct Profiler;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "pprof")))]
 impl Profiler {
     /// Is refused.
+    ///
+    /// # Errors
+    /// The system has no such timer, or the program was built without the feature `pprof`.
     pub fn start() -> Result<Self> {
-        anyhow::bail!("--profile works on Linux only")
+        anyhow::ensure!(cfg!(target_os = "linux"), "--profile works on Linux only");
+        crate::absent::absent("pprof")
     }
 
     /// Nothing was sampled.
@@ -24,10 +28,10 @@ impl Profiler {
 }
 
 /// Samples this process until it is stopped.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "pprof"))]
 pub struct Profiler(pprof::ProfilerGuard<'static>);
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "pprof"))]
 impl Profiler {
     /// Samples in a second of CPU time: no round number, or it would keep time with what is done
     /// a thousand times a second.

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::args::Serve;
 use crate::documents;
 use anyhow::{Context, Result};
-use blockmill_monitor::Server;
+pub use blockmill_monitor::{About, Server};
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_verdict::Status;

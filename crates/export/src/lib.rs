@@ -7,12 +7,15 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "bitcoin")]
 pub mod bitcoin;
 mod encode;
 mod error;
+#[cfg(feature = "ethereum")]
 pub mod ethereum;
 mod export;
 mod manifest;
+#[cfg(feature = "neo")]
 pub mod neo;
 mod outlet;
 mod read;

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::schema::{DIGITS, Form, LARGE, Table};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
-use blockmill_ethereum::U256;
+use blockmill_rlp::U256;
 use values::Values;
 
 /// Bytes of a batch after which the next one begins; what a column of one can hold is far above.

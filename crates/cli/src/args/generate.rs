@@ -1,9 +1,8 @@
 //! Flags of `generate`.
 
 use super::{Outputs, target};
+use crate::ethereum::generate::{fork, work};
 use blockmill_archive::Target;
-use blockmill_generate::ethereum::executable::{FORKS, Work};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -61,14 +60,6 @@ pub struct Executable {
     #[arg(long, value_name = "N", requires = "work", default_value_t = 1 << 20)]
     #[arg(value_parser = value_parser!(u64).range(1..=1 << 28))]
     pub slots: u64,
-}
-
-fn work() -> PossibleValuesParser {
-    PossibleValuesParser::new(Work::ALL.map(|(name, _)| name))
-}
-
-fn fork() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORKS.map(|(name, ..)| name))
 }
 
 #[derive(Args, Clone, Debug)]

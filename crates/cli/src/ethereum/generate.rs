@@ -10,6 +10,7 @@ use blockmill_generate::ethereum::executable::{self, FORKS, Made, Recipe, Work};
 use blockmill_generate::ethereum::transfers as transfer_chains;
 use blockmill_generate::ethereum::{self as header_chains, generate};
 use blockmill_verdict::{Hex, grouped};
+use clap::builder::{PossibleValuesParser, ValueParser};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -123,4 +124,14 @@ fn transfers(args: &GenerateEthereum, transfers: u64, quiet: bool) -> Result<u64
 
 fn is_of_transfers(path: &Path) -> bool {
     [transfer_chains::FILE, "genesis.json"].iter().any(|name| path == Path::new(name))
+}
+
+/// The kinds of work of a chain that can be executed.
+pub fn work() -> ValueParser {
+    PossibleValuesParser::new(Work::ALL.map(|(name, _)| name)).into()
+}
+
+/// The forks of a chain that can be executed.
+pub fn fork() -> ValueParser {
+    PossibleValuesParser::new(FORKS.map(|(name, ..)| name)).into()
 }

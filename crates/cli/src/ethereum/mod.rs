@@ -3,6 +3,7 @@
 pub mod check;
 pub mod convert;
 pub mod demo;
+#[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
 pub mod heal;
@@ -17,3 +18,44 @@ pub mod suite;
 pub mod unit;
 pub mod unwind;
 pub mod witness;
+
+use anyhow::Result;
+use blockmill_ethereum::convert::ConvertError;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::params::KeptError;
+use blockmill_ethereum::unit::JoinError;
+use blockmill_verdict::{FaultReport, Shortfall, Status};
+
+pub use blockmill_ethereum::stored::register;
+
+type Cause = dyn std::error::Error + 'static;
+
+/// The status of an error of this chain.
+pub fn status_of(cause: &Cause) -> Option<Status> {
+    let error = cause.downcast_ref::<Error>().map(Error::status);
+    error
+        .or_else(|| cause.downcast_ref::<ConvertError>().map(ConvertError::status))
+        .or_else(|| cause.downcast_ref::<KeptError>().map(KeptError::status))
+        .or_else(|| cause.downcast_ref::<JoinError>().map(JoinError::status))
+}
+
+/// What an archive of this chain lacks, if that is the cause.
+pub fn shortfall_of(cause: &Cause) -> Option<Shortfall> {
+    cause.downcast_ref::<ConvertError>()?.shortfall()
+}
+
+/// Block, location and rule of an error of this chain.
+pub fn report_of(cause: &Cause) -> Option<FaultReport> {
+    let error = cause.downcast_ref::<Error>().map(Error::report);
+    error
+        .or_else(|| cause.downcast_ref::<ConvertError>().map(ConvertError::report))
+        .or_else(|| cause.downcast_ref::<JoinError>().map(JoinError::report))
+}
+
+/// Fails because the store in a folder belongs to another chain.
+///
+/// # Errors
+/// [`Error::OtherChain`], always.
+pub fn other_chain<T>(expected: String, found: String) -> Result<T> {
+    Err(Error::OtherChain { expected, found }.into())
+}

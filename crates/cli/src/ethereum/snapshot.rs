@@ -15,6 +15,7 @@ use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;
+pub use blockmill_ethereum::snapshot::is_snapshot;
 use blockmill_ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
 use blockmill_pipeline::Cancel;
 use blockmill_report::counted;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod convert;
 pub mod demo;
+#[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
 pub mod handover;
@@ -11,3 +12,36 @@ pub mod inspect;
 pub mod look;
 mod network;
 pub mod unwind;
+
+use anyhow::Result;
+use blockmill_neo::Error;
+use blockmill_verdict::{FaultReport, Status};
+use std::path::Path;
+
+type Cause = dyn std::error::Error + 'static;
+
+/// The status of an error of this chain.
+pub fn status_of(cause: &Cause) -> Option<Status> {
+    cause.downcast_ref::<Error>().map(Error::status)
+}
+
+/// Block, location and rule of an error of this chain.
+pub fn report_of(cause: &Cause) -> Option<FaultReport> {
+    cause.downcast_ref::<Error>().map(Error::report)
+}
+
+/// Does the folder hold a store of this chain?
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn is_store(folder: &Path) -> Result<bool> {
+    Ok(blockmill_neo::commit::holds_neo(folder)?)
+}
+
+/// Fails because the store in a folder belongs to another chain.
+///
+/// # Errors
+/// [`Error::OtherChain`], always.
+pub fn other_chain<T>(expected: String, found: String) -> Result<T> {
+    Err(Error::OtherChain { expected, found }.into())
+}
