@@ -72,7 +72,7 @@ pub fn join(args: &Verify, units: &[Documents<'_>], json: bool, cancel: Cancel) 
     ensure!(args.of.is_empty(), "--of: expected units of Bitcoin block files, found others");
     let mut boundaries = vec![];
     for unit in units {
-        boundaries.extend(unit.parsed()?);
+        boundaries.append(&mut unit.parsed()?);
     }
     ethereum::unit::join(asked, &boundaries, json, cancel)
 }

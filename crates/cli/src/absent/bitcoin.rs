@@ -29,7 +29,7 @@ pub mod check {
     use super::*;
     use crate::check::{Checked, Watch};
 
-    pub fn check<'a>(_: &Path, _: impl Fn(u64) -> Watch<'a>) -> Result<Checked> {
+    pub fn check<'a>(_: &Path, _: bool, _: impl Fn(u64) -> Watch<'a>) -> Result<(Checked, bool)> {
         absent(FEATURE)
     }
 }
@@ -128,6 +128,7 @@ pub mod network {
 pub mod sources {
     use super::*;
     use crate::args::Command;
+    #[cfg(feature = "export")]
     use std::path::PathBuf;
 
     /// There are no stores of this chain among the paths of a command.

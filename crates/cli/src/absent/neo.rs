@@ -34,7 +34,12 @@ pub mod check {
     use super::*;
     use crate::check::{Checked, Watch};
 
-    pub fn check<'a>(_: &Path, _: usize, _: impl Fn(u64) -> Watch<'a>) -> Result<Checked> {
+    pub fn check<'a>(
+        _: &Path,
+        _: usize,
+        _: bool,
+        _: impl Fn(u64) -> Watch<'a>,
+    ) -> Result<(Checked, bool)> {
         absent(FEATURE)
     }
 }

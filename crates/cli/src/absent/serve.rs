@@ -4,11 +4,13 @@ use crate::absent::absent;
 use crate::answer::Answer;
 use crate::args::Serve;
 use anyhow::Result;
+use blockmill_pipeline::record::Program;
 use blockmill_pipeline::{Cancel, live::Live};
 use std::net::SocketAddr;
 
 /// What a page would say of a run.
 pub struct About {
+    pub program: Program,
     pub label: String,
     pub chain: String,
     pub level: String,
