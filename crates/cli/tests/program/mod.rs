@@ -24,6 +24,8 @@ pub const SEAL_OFF: [&str; 2] = ["--seal", "off"];
 /// Flags for a generated chain, which has no seals, and state roots to which nothing leads: as deep
 /// as the archive goes without execution.
 pub fn unexecuted(archive: &Path) -> [&'static str; 4] {
+    // as the program does when it starts
+    blockmill_ethereum::stored::register();
     let paths = [archive.to_path_buf()];
     let is_of_headers = Archive::open(&paths).is_ok_and(|archive| !archive.has_bodies());
     ["--seal", "off", "--level", if is_of_headers { "headers" } else { "bodies" }]

@@ -183,12 +183,12 @@ pub fn keys_of(panels: &[lines::Panel]) -> Vec<Key> {
         .collect()
 }
 
-/// At most 34 characters of a label: a longer one would leave no room for the chart.
+/// At most 28 characters of a label: a longer one would leave no room for the chart.
 #[must_use]
 pub fn shortened(label: &str) -> String {
     let label = format::printable(label);
-    match label.char_indices().nth(34) {
-        Some(_) => label.chars().take(33).chain(['…']).collect(),
+    match label.char_indices().nth(28) {
+        Some(_) => label.chars().take(27).chain(['…']).collect(),
         None => label,
     }
 }

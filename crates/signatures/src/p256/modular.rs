@@ -236,8 +236,8 @@ impl<M: Modulus> Number<M> {
             sum[i + 4] = carry;
         }
         let (mut shifted, mut carry) = (0, 0);
-        for i in 0..4 {
-            let square = u128::from(limbs[i]) * u128::from(limbs[i]);
+        for (i, limb) in limbs.into_iter().enumerate() {
+            let square = u128::from(limb) * u128::from(limb);
             for (at, part) in [(2 * i, square as u64), (2 * i + 1, (square >> 64) as u64)] {
                 let twice = sum[at] << 1 | shifted;
                 shifted = sum[at] >> 63;
