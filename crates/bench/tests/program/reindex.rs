@@ -136,7 +136,7 @@ fn what_cannot_be_measured_is_refused() {
         ("reindex-index --sweep gb", "reindex-index: no sweep of 'gb'; available: page-cache"),
         ("reindex-blocks --ladder", "reindex-blocks has no ladder"),
     ] {
-        let mut command = bench(&words);
+        let mut command = bench(words);
         command.arg("--out").arg(scratch.path("out"));
         let ended = run(command.arg("--scratch").arg(scratch.path("data")));
         assert_ne!(ended.code, Some(0));

@@ -65,7 +65,7 @@ fn a_case_that_does_not_exist_is_refused() {
         ("signatures --precision 2", "expected 0% to 100%, found 2"),
         ("signatures --budget 9", "expected a time such as 90s or 10m, found 9"),
     ] {
-        let mut command = bench(&words);
+        let mut command = bench(words);
         command.arg("--scratch").arg(scratch.path("data"));
         let ended = run(command.arg("--out").arg(scratch.path("out")));
         assert_ne!(ended.code, Some(0), "{words}");

@@ -14,7 +14,8 @@ use std::ffi::OsString;
 use std::sync::mpsc::SyncSender;
 
 /// Tables of one unit: `args` are those of `blockmill export`. The `result` of the document has its
-/// `boundary`, as [`verify_unit`](super::verify_unit) gives it, and `files` as the manifest of an export has them.
+/// `boundary`, as [`verify_unit`](super::verify_unit) gives it, and `files` as the manifest of an
+/// export has them.
 pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();

@@ -1,5 +1,5 @@
-//! Tests of P256VERIFY (EIP-7951), which `signatures` answers: against the crate `p256`, the lanes of
-//! `signatures`, and published cases.
+//! Tests of P256VERIFY (EIP-7951), which `signatures` answers: against the crate `p256`, the lanes
+//! of `signatures`, and published cases.
 
 use super::{rules::spec_of, signatures};
 use crate::params::Fork;

@@ -1,5 +1,5 @@
-//! Signatures in precompiled contracts, verified by `blockmill_signatures`, which the engine links for
-//! senders already: `revm` would bring a second libsecp256k1 and, for P-256, a slower library.
+//! Signatures in precompiled contracts, verified by `blockmill_signatures`, which the engine links
+//! for senders already: `revm` would bring a second libsecp256k1 and, for P-256, a slower library.
 
 use blockmill_hashes::keccak256;
 use blockmill_signatures::{EcdsaCheck, Key, recover, verify_p256};
