@@ -59,14 +59,16 @@ pub struct Place {
 }
 
 impl Place {
-    /// Those that this program has.
+    /// Those that this program has, the state in memory first.
     pub fn all() -> Vec<Self> {
         let of = |state| {
             let is_flat =
                 move |flat: &FlatStore| state == StateKind::FlatTrie || *flat == FlatStore::Tables;
             FlatStore::available().filter(is_flat).map(move |flat| Self { state, flat })
         };
-        StateKind::available().flat_map(of).collect()
+        let mut all: Vec<_> = StateKind::available().flat_map(of).collect();
+        all.reverse();
+        all
     }
 
     /// Those on disk.
