@@ -18,6 +18,7 @@ pub(crate) use identity::sync_folder_of;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -33,7 +34,7 @@ pub const UNFINISHED: &str = ".blockmill.part";
 /// How the names of files and folders end that wait for what replaces them.
 pub const SET_ASIDE: &str = ".blockmill.old";
 
-/// How often the list of what is being written is asked for before it is given up.
+/// How often a process that ends tries to get the list of what it writes, and to remove each of it.
 const TRIES: u32 = 100;
 
 /// What this process is writing.
@@ -45,9 +46,21 @@ pub fn remove_unfinished() {
     for _ in 0..TRIES {
         if let Ok(mut paths) = BEING_WRITTEN.try_lock() {
             while let Some(path) = paths.pop_first() {
-                remove(&path);
+                remove_in_use(&path);
             }
             return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Removes what another thread may still be writing: a file that it creates in a folder meanwhile
+/// keeps the folder from going, and is removed by the next try.
+fn remove_in_use(path: &Path) {
+    for _ in 0..TRIES {
+        match files::remove(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {}
+            _ => return,
         }
         thread::sleep(Duration::from_millis(1));
     }
