@@ -24,11 +24,11 @@ mod place;
 mod random;
 mod rounds;
 
+pub use blockmill_testkit_needs::needs;
 pub use disk::disk_bytes;
 pub use fixtures::{case, fixture, fixtures, read, read_case, tar_files, unpack};
 pub use mutations::mutations;
 pub use need::{NEEDS, Need, REQUIRE};
-pub use needs::needs;
 pub use place::{must_run, path_of};
 pub use random::{Below, Random};
 pub use rounds::{rounds, spread};

@@ -62,7 +62,7 @@ fn each_need_has_a_name_and_a_variable_of_its_own() {
     assert_eq!((names.len(), variables.len()), (NEEDS.len(), NEEDS.len()));
     assert!(NEEDS.iter().all(|need| need.reason().contains(need.variable)));
     let required = |value| NEEDS.iter().filter(|need| need.is_required(value)).count();
-    assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 8, 10]);
+    assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 8, 11]);
 }
 
 #[blockmill_testkit::needs(fixtures)]
@@ -85,13 +85,13 @@ fn package_with_a_needy_test(folder: &Path) {
     let kit = Path::new(env!("CARGO_MANIFEST_DIR"));
     let needs = kit.join("needs");
     let manifest = format!(
-        "[package]\nname = \"testkit\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
-         blockmill-testkit-needs = {{ path = {needs:?} }}\n"
+        "[package]\nname = \"blockmill-testkit\"\nedition = \"2024\"\n[workspace]\n\
+         [dependencies]\nblockmill-testkit-needs = {{ path = {needs:?} }}\n"
     );
     let [need, place] = ["need", "place"].map(|file| kit.join(format!("src/{file}.rs")));
     let library = format!(
         "#[path = {need:?}]\nmod need;\n#[path = {place:?}]\nmod place;\n\
-         pub use needs::needs;\npub use place::path_of;\n"
+         pub use blockmill_testkit_needs::needs;\npub use place::path_of;\n"
     );
     let test = "#[blockmill_testkit::needs(fixtures)]\n#[test]\nfn reads_nothing() {}\n";
     for (name, text) in
