@@ -32,12 +32,17 @@ pub(crate) const MANY: usize = 8;
 /// So many runs make a flush wait for the merge.
 pub(crate) const TOO_MANY: usize = 16;
 
-/// A merge that is going on.
+/// Writes the run of a merge.
+type Work = Box<dyn FnOnce() -> Result<Run> + Send>;
+
+/// A merge that is going on, or about to start.
 pub(crate) struct Merge {
     folder: Arc<Folder>,
     /// Numbers of the runs that it replaces, newest first; neighbours.
     pub inputs: Vec<u64>,
     stop: Arc<AtomicBool>,
+    /// What its thread is to do; `None` once that has started.
+    work: Option<Work>,
     thread: Option<JoinHandle<Result<Run>>>,
     /// Bytes that it takes while it goes on.
     pub memory: usize,
@@ -60,15 +65,15 @@ pub(crate) fn choose(sizes: &[u64]) -> Option<usize> {
 }
 
 impl Merge {
-    /// Starts to merge `inputs`, newest first, into run `number`. `oldest` says that there are no
-    /// older runs.
-    pub fn start(
+    /// A merge of `inputs`, newest first, into run `number`. `oldest` says that there are no older
+    /// runs.
+    pub fn new(
         folder: &Arc<Folder>,
         shape: &Shape,
         number: u64,
         inputs: Vec<Arc<Run>>,
         oldest: bool,
-    ) -> Result<Merge> {
+    ) -> Merge {
         let total = |of: fn(&Run) -> u64| inputs.iter().map(|run| of(run)).sum::<u64>();
         let live = total(|run| run.facts.live).saturating_sub(total(|run| run.facts.below));
         let entries = match (oldest, shape.counted) {
@@ -88,13 +93,23 @@ impl Merge {
         let numbers = inputs.iter().map(|run| run.facts.number).collect();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let work = {
+        let work: Work = {
             let (folder, shape) = (Arc::clone(folder), shape.clone());
-            move || merge(&folder, &shape, number, inputs, oldest, entries, stopped)
+            Box::new(move || merge(&folder, &shape, number, inputs, oldest, entries, stopped))
         };
+        let folder = Arc::clone(folder);
+        Merge { folder, inputs: numbers, stop, work: Some(work), thread: None, memory }
+    }
+
+    /// Starts its thread, which takes [`Merge::memory`] from now on. Has no effect a second time.
+    ///
+    /// # Errors
+    /// `Io` if the system has no thread.
+    pub fn start(&mut self) -> Result<()> {
+        let Some(work) = self.work.take() else { return Ok(()) };
         let thread = thread::Builder::new().name("merge".into()).spawn(work);
-        let thread = Some(thread.map_err(io_error("start a thread for", &folder.dir))?);
-        Ok(Merge { folder: Arc::clone(folder), inputs: numbers, stop, thread, memory })
+        self.thread = Some(thread.map_err(io_error("start a thread for", &self.folder.dir))?);
+        Ok(())
     }
 
     /// Is the result there?

@@ -234,11 +234,12 @@ impl Table {
                 removed => removed?,
             }
         }
-        self.start_merge()?;
+        self.plan_merge();
         if flushed {
             self.changes.clear(self.room());
         }
-        Ok(())
+        // only now is there room for it
+        self.merge.as_mut().map_or(Ok(()), Merge::start)
     }
 
     /// Writes the changes as a run.
@@ -277,17 +278,14 @@ impl Table {
         Ok(away)
     }
 
-    /// Starts a merge if there are many runs and none is going on.
-    fn start_merge(&mut self) -> Result<()> {
+    /// Plans a merge if there are many runs and none is going on.
+    fn plan_merge(&mut self) {
         let runs = &self.runs.runs;
         let sizes: Vec<u64> = runs.iter().map(|run| run.disk_bytes()).collect();
-        let Some(count) = merge::choose(&sizes).filter(|_| self.merge.is_none()) else {
-            return Ok(());
-        };
+        let Some(count) = merge::choose(&sizes).filter(|_| self.merge.is_none()) else { return };
         let (inputs, oldest) = (runs[..count].to_vec(), count == runs.len());
         let number = self.folder.take_number();
-        self.merge = Some(Merge::start(&self.folder, &self.shape, number, inputs, oldest)?);
-        Ok(())
+        self.merge = Some(Merge::new(&self.folder, &self.shape, number, inputs, oldest));
     }
 
     /// Is a merge going on, or done and not yet taken in by a commit?
