@@ -33,7 +33,7 @@ pub(crate) const MANY: usize = 8;
 pub(crate) const TOO_MANY: usize = 16;
 
 /// Writes the run of a merge.
-type Work = Box<dyn FnOnce() -> Result<Run> + Send>;
+type Work = Box<dyn FnOnce() -> Result<Run> + Send + Sync>;
 
 /// A merge that is going on, or about to start.
 pub(crate) struct Merge {
