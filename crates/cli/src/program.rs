@@ -19,7 +19,7 @@ pub fn this() -> Program {
 }
 
 /// The compiler of this program: `rustc` with its version, `, incremental` for an incremental
-/// build, and the profile unless it is `dist`. The version is empty if the compiler did not print one.
+/// build, and the profile unless it is `dist`. The version is empty if the compiler printed none.
 #[must_use]
 pub fn compiler() -> &'static str {
     env!("BLOCKMILL_COMPILER")

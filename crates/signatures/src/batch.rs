@@ -4,8 +4,8 @@
 //! Only public data passes here. Nothing is constant in time, and nothing signs.
 //!
 //! Every variant gives the answers of libsecp256k1, on P-256 those of
-//! [`verify_p256`](crate::verify_p256). A batch takes about 128 KiB of the caller's stack and no heap memory. Larger batches cost less for each signature,
-//! up to 256.
+//! [`verify_p256`](crate::verify_p256). A batch takes about 128 KiB of the caller's stack and no
+//! heap memory. Larger batches cost less for each signature, up to 256.
 
 mod account;
 #[cfg(feature = "std")]

@@ -35,7 +35,7 @@ impl ChainStore {
     /// something else.
     ///
     /// # Errors
-    /// `ReadOnly` of [`Error`](crate::Error); `Mismatch` when `state` is longer than half a mebibyte.
+    /// `ReadOnly` of [`Error`](crate::Error); `Mismatch` if `state` is longer than 512 KiB.
     pub fn set_state_of_parts(&mut self, state: &[u8]) -> Result<()> {
         self.check_parts(&[], state)?;
         state.clone_into(&mut self.state_of_parts);

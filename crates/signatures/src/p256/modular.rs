@@ -26,7 +26,7 @@ impl Modulus for Prime {
     const M: Limbs = [u64::MAX, 0xffff_ffff, 0, 0xffff_ffff_0000_0001];
 
     /// `-1 / M` modulo 2^64 is 1, so each step adds `M` times the lowest limb `low`, which
-    /// vanishes. `M` plus 1 begins with 2^96: two shifts stand for the products with the lower limbs.
+    /// vanishes. `M` plus 1 begins with 2^96: two shifts are the products with the lower limbs.
     #[inline(always)]
     fn reduce(mut sum: [u64; 8]) -> (Limbs, u64) {
         let mut top = 0;
