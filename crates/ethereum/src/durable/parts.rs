@@ -35,8 +35,9 @@ pub(crate) enum StatePart {
     Disk(SharedState),
 }
 
-/// Where a store keeps its state, or will keep the one that it has not yet or no more, as options
-/// of an import: `state`, and of flat values and nodes `flat-store`. Empty where nothing says it.
+/// Returns the kind of state of a store as options of an import: `state`, and `flat-store` for
+/// flat values and nodes. A store without a state keeps the kind for its next import. Empty if
+/// the store does not say it.
 #[must_use]
 pub fn kept_options(store: &ChainStore) -> Vec<String> {
     let parts = store.parts_besides();
