@@ -244,20 +244,20 @@ impl Error {
             Self::Io { source, .. } => Status::of_io(source),
             Self::Store { status, .. } => *status,
             // a block that comes again lacks nothing, and does not follow
-            Self::Gap { expected, found, .. } if found < expected => Status::Fault,
-            Self::Repeated { .. } => Status::Fault,
+            Self::Gap { expected, found, .. } if found < expected => Status::Invalid,
+            Self::Repeated { .. } => Status::Invalid,
             Self::Gap { .. }
             | Self::Missing { .. }
             | Self::Truncated { .. }
             | Self::Compressed { fault: CompressionFault::Cut, .. } => Status::Incomplete,
-            Self::UnknownFormat { .. } | Self::Unsupported { .. } => Status::Unknown,
+            Self::UnknownFormat { .. } | Self::Unsupported { .. } => Status::Unrecognised,
             Self::Stopped { .. } => Status::Interrupted,
             Self::Compressed { fault: CompressionFault::Window, .. }
             | Self::Foreign { .. }
             | Self::Mixed { .. }
             | Self::Special { .. }
             | Self::Unwritable { .. } => Status::Usage,
-            _ => Status::Damage,
+            _ => Status::Corrupt,
         }
     }
 

@@ -36,8 +36,10 @@ impl Inspection {
     pub fn status(&self) -> Status {
         let damage = || self.files.iter().flat_map(|file| &file.damage);
         match () {
-            () if damage().any(|damage| damage.status == Status::Trouble) => Status::Trouble,
-            () if damage().next().is_some() => Status::Damage,
+            () if damage().any(|damage| damage.status == Status::Environment) => {
+                Status::Environment
+            }
+            () if damage().next().is_some() => Status::Corrupt,
             () if !self.gaps.is_empty() || !self.left_out.unread().is_empty() => Status::Incomplete,
             () => Status::Ok,
         }
@@ -86,7 +88,7 @@ impl FileReport {
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
             let kind = ShortfallKind::DamagedRecord;
-            self.damage.push(Damage { location: None, kind, status: Status::Damage, text });
+            self.damage.push(Damage { location: None, kind, status: Status::Corrupt, text });
         }
     }
 }

@@ -269,7 +269,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             assert_eq!(before.offset, blocks(0..=3).len() as u64);
             let start = if inspects == 1 { blocks(0..=5).len() as u64 } else { 0 };
             assert_eq!(location.offset, start);
-            assert_eq!(error.status(), blockmill_verdict::Status::Fault);
+            assert_eq!(error.status(), blockmill_verdict::Status::Invalid);
             assert!(error.to_string().contains("comes again and is another one"), "{error}");
             let inspection = inspect(&paths, false).unwrap();
             let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.damage).collect();

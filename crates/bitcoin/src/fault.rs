@@ -141,10 +141,10 @@ impl Error {
             Self::Damaged(_)
             | Self::Unproven(_)
             | Self::FileChanged { .. }
-            | Self::Inconsistent { .. } => Status::Damage,
+            | Self::Inconsistent { .. } => Status::Corrupt,
             Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,
-            Self::Empty | Self::NothingProven(_) => Status::Unknown,
+            Self::Empty | Self::NothingProven(_) => Status::Unrecognised,
         }
     }
 

@@ -56,9 +56,9 @@ impl Inspection {
         let bad_bodies = self.bodies.as_ref().is_some_and(|bodies| bodies.fault_count > 0);
         let starts = usize::from(!self.is_linked());
         if self.wrong_lengths().next().is_some() {
-            Status::Damage
+            Status::Corrupt
         } else if bad_bodies || self.summary.refused > 0 {
-            Status::Fault
+            Status::Invalid
         } else if self.lacks_bytes() || !self.lacks.is_empty() || self.summary.gaps.len() > starts {
             Status::Incomplete
         } else {

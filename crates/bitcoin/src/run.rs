@@ -123,7 +123,7 @@ impl Run {
     #[must_use]
     pub fn status_of_files(&self, partial: bool) -> Status {
         match (self.wrong_lengths.is_empty(), self.shortfalls.is_empty()) {
-            (false, _) => Status::Damage,
+            (false, _) => Status::Corrupt,
             (true, true) => Status::Verified,
             (true, false) if partial => Status::Partial,
             (true, false) => Status::Incomplete,

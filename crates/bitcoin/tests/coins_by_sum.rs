@@ -31,7 +31,7 @@ fn proven((run, outcome): (Run, Result<(), Error>)) -> (Run, Proof) {
 fn named((run, outcome): (Run, Result<(), Error>)) -> Unproven {
     assert!(run.proof.is_none() && run.unproven.is_some());
     let error = outcome.expect_err("a refusal");
-    assert_eq!(error.status(), Status::Damage, "{error}");
+    assert_eq!(error.status(), Status::Corrupt, "{error}");
     match error {
         Error::Unproven(unproven) => *unproven,
         other => panic!("{other}"),
@@ -186,7 +186,7 @@ fn fault_of(mut kept: Kept) -> String {
     let (run, outcome) = kept.verify();
     assert!(run.proof.is_none() && run.unproven.is_some());
     let error = outcome.expect_err("a fault");
-    assert_eq!(error.status(), Status::Fault, "{error}");
+    assert_eq!(error.status(), Status::Invalid, "{error}");
     error.report().rule.expect("a rule")
 }
 

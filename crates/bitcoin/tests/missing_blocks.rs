@@ -185,10 +185,10 @@ fn any_wrong_size_is_told_and_loses_no_block() {
             let (run, status) = outcome_of(&bytes, level);
             let what = format!("block {record}: {stated} instead of {own}: {run:?}");
             assert_eq!(height(&run), BLOCKS, "{what}");
-            assert!(matches!(status, Status::Verified | Status::Damage), "{what}");
+            assert!(matches!(status, Status::Verified | Status::Corrupt), "{what}");
             // a note where a reindex of Bitcoin Core loses nothing
             let told = match status {
-                Status::Damage => {
+                Status::Corrupt => {
                     format!("expected {own} bytes, the length of its block, found {stated}")
                 }
                 _ => format!("expected a block of {stated} bytes, found one of {own} bytes"),

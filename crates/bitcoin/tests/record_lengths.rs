@@ -168,7 +168,7 @@ fn damaged_lengths_are_damage_exactly_where_a_reindex_loses_blocks() {
         bytes.resize(bytes.len() + zeros, 0);
         fs::write(&path, &bytes).unwrap();
         let is_lossy = reindexed(&bytes, magic, &blocks).len() < blocks.len();
-        let expected = if is_lossy { Status::Damage } else { Status::Verified };
+        let expected = if is_lossy { Status::Corrupt } else { Status::Verified };
         counts[usize::from(is_lossy)] += 1;
         let what = format!("case {case}: records {wrong:?} of {order:?}");
         assert_eq!(only_verdict(&path, &what), expected, "{what}");

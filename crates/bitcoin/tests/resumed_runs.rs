@@ -103,7 +103,7 @@ fn what_the_store_has_already_is_looked_at_before_nothing_is_new() {
     fs::write(&path, &bad).unwrap();
     let (done, outcome) = run(&files, &options, &data);
     let error = outcome.unwrap_err();
-    assert!(matches!(error.status(), Status::Damage | Status::Fault), "{error}");
+    assert!(matches!(error.status(), Status::Corrupt | Status::Invalid), "{error}");
     assert!(error.to_string().contains("block 70 "), "{error}");
     assert_eq!((done.rechecked, done.disconnected), (None, 0));
     End::of(&data, &options).assert_same(&end, "after damaged files");

@@ -76,7 +76,7 @@ impl Case {
 fn unknown(join: Join<'_>, text: &str) {
     let (run, outcome) = join.end();
     let error = outcome.expect_err("no proof");
-    assert_eq!(error.status(), Status::Unknown, "{error}");
+    assert_eq!(error.status(), Status::Unrecognised, "{error}");
     let told = error.to_string();
     assert!(told.starts_with("the sum proves nothing: ") && told.contains(text), "{told}");
     assert!(run.proof.is_none());
@@ -208,7 +208,7 @@ fn a_file_that_changes_between_the_steps_is_refused() {
         let outcome = case.units.bodies(1, &asked.1[1], &asked.0, &case.options);
         let error = outcome.expect_err("a refusal");
         let is_it = matches!(&error, Error::FileChanged { path: found, .. } if *found == path);
-        assert!(is_it && error.status() == Status::Damage, "{error}");
+        assert!(is_it && error.status() == Status::Corrupt, "{error}");
         // the other units are what they were
         case.bodies(0, &asked);
         drop(case.folder);
@@ -347,13 +347,13 @@ fn a_block_that_breaks_a_rule_is_at_fault_where_the_sum_proves_its_coins() {
         assert_eq!(outcome.unwrap_err().report().rule.as_deref(), Some(rule));
         let error = case.units.verify(&case.options).1.unwrap_err();
         let report = error.report();
-        assert_eq!((error.status(), report.rule.as_deref()), (Status::Fault, Some(rule)));
+        assert_eq!((error.status(), report.rule.as_deref()), (Status::Invalid, Some(rule)));
         assert_eq!(report.block, Some(height.into()));
         // one wrong coin, and what undo data tells of that block may be wrong, too
         kept.unspent[7].1.value += 1;
         let forged = Case::of(&kept, 20_000);
         let error = forged.units.verify(&forged.options).1.unwrap_err();
-        assert_eq!(error.status(), Status::Unknown, "{error}");
+        assert_eq!(error.status(), Status::Unrecognised, "{error}");
     }
 }
 

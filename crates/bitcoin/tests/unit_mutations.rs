@@ -134,6 +134,6 @@ fn a_dropped_record_is_named() {
         let Error::Inconsistent { path, field, .. } = &error else { panic!("{error}") };
         assert_eq!(path, &paths[1]);
         assert!(field.starts_with(&format!("records[{dropped}]")), "{dropped}: {error}");
-        assert_eq!(error.status(), Status::Damage);
+        assert_eq!(error.status(), Status::Corrupt);
     }
 }

@@ -175,7 +175,7 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
         return Some(error.status());
     }
     if cause.is::<unit::Changed>() {
-        return Some(Status::Damage);
+        return Some(Status::Corrupt);
     }
     if cause.is::<NotBuilt>() {
         return Some(Status::Usage);
@@ -234,12 +234,12 @@ mod tests {
     fn an_error_has_the_status_of_its_cause() {
         let of = |error: Error| Answer::failed(&error).status;
         let full = || Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull));
-        assert_eq!(of(full().context("cannot write").unwrap_err()), Status::Trouble);
+        assert_eq!(of(full().context("cannot write").unwrap_err()), Status::Environment);
         let missing = || Err::<(), _>(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!(of(missing().context("cannot open").unwrap_err()), Status::Usage);
         assert_eq!(of(anyhow!("--from: expected less")), Status::Usage);
-        assert_eq!(of(blockmill_bitcoin::Error::Damaged("coins".into()).into()), Status::Damage);
-        assert_eq!(of(blockmill_ethereum::fault::Error::Empty.into()), Status::Unknown);
+        assert_eq!(of(blockmill_bitcoin::Error::Damaged("coins".into()).into()), Status::Corrupt);
+        assert_eq!(of(blockmill_ethereum::fault::Error::Empty.into()), Status::Unrecognised);
     }
 
     #[test]

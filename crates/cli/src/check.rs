@@ -100,7 +100,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
 
 fn unknown(args: &Check) -> Answer {
     let message = format!("{}: expected a store or a snapshot, found none", args.data.display());
-    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Unknown) }
+    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Unrecognised) }
 }
 
 fn answer(checked: &Checked, repaired: bool) -> Answer {
@@ -119,7 +119,7 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
         hint: checked.repair.clone(),
         ..FaultReport::default()
     };
-    Answer { error: Some(error), ..Answer::of(Status::Damage) }
+    Answer { error: Some(error), ..Answer::of(Status::Corrupt) }
 }
 
 /// What was checked, for a message only.

@@ -205,7 +205,7 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
         status: result.status,
         error: result.fault.clone(),
         kept: result.committed.filter(|_| stopped).map(|number| {
-            let goes_on = matches!(result.status, Status::Trouble | Status::Interrupted);
+            let goes_on = matches!(result.status, Status::Environment | Status::Interrupted);
             let then = if goes_on { ", and the same command resumes after it" } else { "" };
             kept(unit, number) + then
         }),

@@ -4,7 +4,7 @@
 //! when the disk behind standard output is full. In this crate the three macros have the same
 //! names, so that nothing can be printed past them, and never panic: a reader that went away is no
 //! trouble, and the run ends with the exit code of its verdict; any other trouble of standard
-//! output is told once on standard error and turns success into [`Status::Trouble`].
+//! output is told once on standard error and turns success into [`Status::Environment`].
 
 use crate::log;
 use blockmill_report::Colour;
@@ -73,7 +73,7 @@ pub fn ended(exit: ExitCode) -> ExitCode {
         Some(error) if error.kind() != ErrorKind::BrokenPipe => {
             eprintln!("error: cannot write to standard output: {error}");
             let is_good = exit == ExitCode::SUCCESS;
-            if is_good { ExitCode::from(Status::Trouble.exit_code()) } else { exit }
+            if is_good { ExitCode::from(Status::Environment.exit_code()) } else { exit }
         }
         _ => exit,
     }

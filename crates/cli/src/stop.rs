@@ -113,7 +113,7 @@ pub fn answer(answer: Answer) -> Answer {
     match answer.status {
         Status::Interrupted => Answer { kept, error: None, ..answer },
         // what was done when it was stopped says why it failed
-        Status::Trouble | Status::Usage => Answer { kept, ..Answer::of(Status::Interrupted) },
+        Status::Environment | Status::Usage => Answer { kept, ..Answer::of(Status::Interrupted) },
         _ => answer,
     }
 }
@@ -121,7 +121,7 @@ pub fn answer(answer: Answer) -> Answer {
 /// How a command ended that the disk had no room for: with what is left of it, what is missing, and
 /// what a second run does.
 pub fn without_room(mut answer: Answer) -> Answer {
-    let Some(error) = answer.error.as_mut().filter(|_| answer.status == Status::Trouble) else {
+    let Some(error) = answer.error.as_mut().filter(|_| answer.status == Status::Environment) else {
         return answer;
     };
     let left = left();
@@ -200,7 +200,7 @@ pub fn watch_threads() {
 fn without_memory(what: &str) -> ! {
     let message = format!("this machine has no memory left: {what}");
     let kept = LEFT.try_lock().ok().map(|left| left.words.clone());
-    let (error, status) = (Some(FaultReport::new(&*message)), Status::Trouble);
+    let (error, status) = (Some(FaultReport::new(&*message)), Status::Environment);
     if let Some((command, true)) = COMMAND.get() {
         let answer = Answer { error, kept, ..Answer::of(status) };
         let document = format!("{:#}\n", answer.document(command));

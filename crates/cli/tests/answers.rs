@@ -43,7 +43,7 @@ fn each_end_has_a_document_and_an_exit_code() {
     ends("verify --threads 0", Some(&blocks), "usage");
     ends("import --chunk 0", Some(&blocks), "usage");
     let store = blocks.join("store");
-    ends(&format!("import --data {}", store.display()), Some(&blocks), "trouble");
+    ends(&format!("import --data {}", store.display()), Some(&blocks), "environment");
     assert!(!store.exists());
 }
 
@@ -58,7 +58,7 @@ fn a_fault_and_damage_are_told_in_parts() {
     let at = last + good[last..].windows(2).position(|pair| pair == [0xf9, 0x02]).unwrap();
     wrong[at + 3 + 3 + 1 + 31] ^= 1;
     fs::write(&blocks, &wrong).unwrap();
-    let document = ends("verify --seal off --level bodies", Some(&blocks), "fault");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "invalid");
     let error = &document["error"];
     assert_eq!(error["block"], 30, "{document}");
     assert_eq!(error["rule"], "parent hash", "{document}");
@@ -76,7 +76,7 @@ fn a_fault_and_damage_are_told_in_parts() {
     // the last header is no list any more
     wrong[at + 3] = 0xb9;
     fs::write(&blocks, &wrong).unwrap();
-    let document = ends("verify --seal off --level bodies", Some(&blocks), "damage");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "corrupt");
     assert!(document["error"]["offset"].is_u64(), "{document}");
     assert_eq!(document["result"]["result"]["tip_number"], 29, "{document}");
 }

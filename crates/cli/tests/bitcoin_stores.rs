@@ -89,7 +89,7 @@ fn a_store_without_coins_names_its_block_files_too() {
 
     fs::write(store.join("index"), b"BMINDEX1 and nothing that an index has").expect("a file");
     let damaged = with_store("verify", &store);
-    assert_eq!(damaged["status"], "damage", "{damaged}");
+    assert_eq!(damaged["status"], "corrupt", "{damaged}");
 }
 
 #[test]

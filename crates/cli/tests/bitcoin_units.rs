@@ -68,7 +68,7 @@ fn joined_of(
             let ended = run(blockmill(&words).args(&of).args(&documents));
             return (document(&ended), round);
         }
-        assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{ended:?}");
+        assert_eq!(ended.code, Some(Status::Unrecognised.exit_code().into()), "{ended:?}");
         let tables = keep(format!("tables-{round}.json"), &ended.stdout);
         for (i, file) in files.iter().enumerate() {
             let name = file.to_string_lossy();
@@ -264,12 +264,12 @@ fn a_datadir_is_verified_by_a_sum_of_units() {
     // a file that was changed in between
     damage(&datadir.join("blocks/rev00000.dat"), 1);
     let changed = run(blockmill("verify --unit --after").arg(&a).arg(&files[0]));
-    assert_eq!(changed.code, Some(Status::Damage.exit_code().into()), "{changed:?}");
+    assert_eq!(changed.code, Some(Status::Corrupt.exit_code().into()), "{changed:?}");
     assert!(changed.stderr.contains("was changed while"), "{changed:?}");
     // and before: nobody can tell, but for a run on one machine
     let units = [files.clone(), vec![datadir.join("chainstate")]].concat();
     let (apart, _) = joined_of(&scratch, &units, None, words);
-    assert_eq!(apart["status"], "unknown", "{apart:#}");
+    assert_eq!(apart["status"], "unrecognised", "{apart:#}");
     assert!(apart["error"]["message"].to_string().contains("rev00000.dat"), "{apart:#}");
     assert!(apart["error"]["hint"].to_string().contains("on one machine"), "{apart:#}");
 }
@@ -308,7 +308,7 @@ fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
     // the last byte of a checksum of undo data
     damage(&core.join("regtest/blocks/rev00000.dat"), 1);
     let damaged = verify("--with coins=sum", &core);
-    assert_eq!(damaged["status"], "damage", "{damaged:#}");
+    assert_eq!(damaged["status"], "corrupt", "{damaged:#}");
     let message = damaged["error"]["message"].to_string();
     assert_eq!(message.matches("rev00000.dat").count(), 1, "{damaged:#}");
     assert!(message.contains("expected undo data of checksum "), "{damaged:#}");

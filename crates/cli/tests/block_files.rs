@@ -197,7 +197,7 @@ fn a_damaged_length_is_damage_for_every_command() {
         ("core-mainnet-alt-lengthflip-at-88141.dat", 88_135, 169, 524_457),
         ("signet-0-120-lengthflip-at-21867.dat", 21_861, 329, 2_097_481),
     ] {
-        for document in verdicts(&file(name), 4, "damage") {
+        for document in verdicts(&file(name), 4, "corrupt") {
             let error = &document["error"];
             assert_eq!(error["offset"], offset, "{error}");
             assert_eq!(error["expected"], format!("a length of {expected} bytes"));

@@ -7,7 +7,7 @@ use std::io::pipe;
 use std::process::{Command, Stdio};
 
 /// Exit code for trouble of this machine.
-const TROUBLE: i32 = 5;
+const ENVIRONMENT: i32 = 5;
 
 /// Every kind of command with the exit code that it ends with when all is read.
 fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
@@ -102,7 +102,7 @@ fn a_full_standard_output_is_told_and_is_no_success() {
         "stdout-full",
         |command| command.stdout(full()),
         |words, code, ended| {
-            let expected = if code == 0 { TROUBLE } else { code };
+            let expected = if code == 0 { ENVIRONMENT } else { code };
             assert_eq!(ended.code, Some(expected), "{words}: {}", ended.stderr);
             let told = ended.stderr.matches("cannot write to standard output").count();
             assert_eq!(told, 1, "{words}: {}", ended.stderr);

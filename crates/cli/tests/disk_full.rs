@@ -21,7 +21,7 @@ use std::time::Duration;
 const SIZES: u64 = 20;
 /// Exit codes: done, and trouble of this machine.
 const GOOD: i32 = 0;
-const TROUBLE: i32 = 5;
+const ENVIRONMENT: i32 = 5;
 /// Room for everything.
 const LARGE: u64 = 1 << 30;
 
@@ -161,7 +161,7 @@ fn each_size(scratch: &Scratch, line: &str, state: impl Fn(&Disk) -> String, nam
         let text = format!("{line} at size {i}: {}{}", ended.stdout, ended.stderr);
         assert!(!text.contains("panicked"), "{text}");
         if ended.code != Some(GOOD) {
-            assert_eq!(ended.code, Some(TROUBLE), "{text}");
+            assert_eq!(ended.code, Some(ENVIRONMENT), "{text}");
             full += 1;
             for name in names {
                 assert!(ended.stderr.contains(name), "no {name:?} in {text}");
@@ -305,7 +305,7 @@ fn an_export_begins_again_with_force_as_its_advice_says() {
     // room for some of the files
     disk.resize((needed / 3 * 2).next_multiple_of(4096));
     let ended = disk.blockmill(&line);
-    assert_eq!(ended.code, Some(TROUBLE), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(ENVIRONMENT), "{}", ended.stderr);
     assert!(ended.stderr.contains("the same command again with --force"), "{}", ended.stderr);
     assert!(disk.script(&format!("ls {to}")).contains(".parquet"), "no file is complete");
     disk.resize(LARGE);
@@ -375,7 +375,7 @@ fn too_little_room_is_known_before_the_start() {
         format!("generate bitcoin --inputs 1000000 --out {out}"),
     ] {
         let ended = disk.blockmill(&line);
-        assert_eq!(ended.code, Some(TROUBLE), "{line}: {}", ended.stderr);
+        assert_eq!(ended.code, Some(ENVIRONMENT), "{line}: {}", ended.stderr);
         let told = ended.stderr.contains("bytes are missing");
         assert!(told || !is_known, "{line}: {}", ended.stderr);
         let left = disk.script(&format!("ls -A '{}'", disk.folder().display()));

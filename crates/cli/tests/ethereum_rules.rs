@@ -61,7 +61,7 @@ fn a_limit_of_code_that_is_left_out_or_changed_refuses_the_chain() {
     let scratch = tempfile::tempdir().unwrap();
     let genesis = scratch.path().join("genesis.json");
     // the contract has 24,577 bytes
-    for (limit, status) in [("24577", Status::Verified), ("24576", Status::Fault)] {
+    for (limit, status) in [("24577", Status::Verified), ("24576", Status::Invalid)] {
         fs::write(&genesis, text.replace("2147483647", limit)).unwrap();
         let answer = verify(&[folder.join("chain.rlp")], &genesis);
         assert_eq!(answer["status"], status.name(), "{limit}: {answer}");

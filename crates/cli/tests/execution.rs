@@ -139,9 +139,9 @@ fn a_damaged_log_or_checkpoint_is_told_with_what_to_do() {
             // a log that was given up, or the part that the checkpoint has
             continue;
         }
-        assert_eq!(ended.code, Some(Status::Damage.exit_code().into()), "{text}");
+        assert_eq!(ended.code, Some(Status::Corrupt.exit_code().into()), "{text}");
         assert!(text.contains("hint: ") && text.contains("blockmill check DATA"), "{text}");
-        assert_eq!(checked.code, Some(Status::Damage.exit_code().into()), "{text}");
+        assert_eq!(checked.code, Some(Status::Corrupt.exit_code().into()), "{text}");
         let said = format!("{}{}", checked.stdout, checked.stderr);
         assert!(said.contains("blockmill import DATA --data NEW"), "{said}");
         // as it says
@@ -192,10 +192,10 @@ fn single_blocks_are_executed_with_the_state_that_they_bring() {
     let block = wrong["block"].as_str().expect("a block").to_owned();
     wrong["block"] = with_another_root(&block).into();
     let fault = document(&witness(&scratch, &wrong.to_string()));
-    assert_eq!(fault["status"], "fault", "{fault}");
+    assert_eq!(fault["status"], "invalid", "{fault}");
 
     for text in ["", "{", "{}", "[]", "{\"chainId\":1}"] {
-        assert_eq!(document(&witness(&scratch, text))["status"], "unknown", "{text}");
+        assert_eq!(document(&witness(&scratch, text))["status"], "unrecognised", "{text}");
     }
     let other = good.to_string().replace("\"chainId\":1,", "\"chainId\":123456,");
     let ended = witness(&scratch, &other);
@@ -248,13 +248,13 @@ fn the_public_tests_are_run_and_counted() {
     fs::write(&path, format!("{}{digit}{}", &text[..at], &text[at + 1..])).expect("a file");
     let ended = run(blockmill("test --json").arg(&path));
     let found = document(&ended);
-    assert_eq!(found["status"], "fault", "{found}");
+    assert_eq!(found["status"], "invalid", "{found}");
     assert_eq!(found["result"]["failed"], 1, "{found}");
     assert!(found["error"]["message"].as_str().expect("a message").contains("1 of "), "{found}");
 
     fs::write(&path, "{\"a\": 1}").expect("a file");
     let ended = run(blockmill("test").arg(&path));
-    assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(Status::Unrecognised.exit_code().into()), "{}", ended.stderr);
 }
 
 #[blockmill_testkit::needs(fixtures)]

@@ -180,7 +180,12 @@ fn nothing_that_is_known_is_said_of_an_empty_folder_and_of_unknown_files() {
     ] {
         for (words, ended) in readers(path, &scratch.path("out")) {
             let document = json(&ended);
-            assert_eq!(document["status"], "unknown", "{words} {}: {document}", path.display());
+            assert_eq!(
+                document["status"],
+                "unrecognised",
+                "{words} {}: {document}",
+                path.display()
+            );
             assert_eq!(ended.code, Some(6), "{words}");
             let message = document["error"]["message"].as_str().unwrap();
             assert!(message.contains(found), "{words}: {message}");

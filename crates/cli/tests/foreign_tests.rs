@@ -87,7 +87,7 @@ fn files_without_a_test_are_not_a_success() {
     {
         fs::write(folder.join(format!("{name}.json")), text).expect("a file");
         let (found, _) = test(&folder.join(format!("{name}.json")));
-        assert_eq!((&found["status"], &found["exit_code"]), (&"unknown".into(), &6.into()));
+        assert_eq!((&found["status"], &found["exit_code"]), (&"unrecognised".into(), &6.into()));
     }
     let (found, _) = test(&folder);
     assert_eq!((&found["result"]["unread_files"], &found["exit_code"]), (&4.into(), &6.into()));

@@ -135,7 +135,7 @@ fn damage_of_each_kind_is_found_in_its_place() {
     let mut wrong = bytes.clone();
     wrong[4] ^= 1;
     with(&wrong);
-    says(&bad, "", 4, &["DAMAGE: byte 0: damaged length field of a record: expected "]);
+    says(&bad, "", 4, &["CORRUPT: byte 0: damaged length field of a record: expected "]);
 
     // a byte of a body: only --deep looks there
     let mut changed = bytes.clone();
@@ -374,7 +374,7 @@ fn a_datadir_is_verified_with_what_was_not_checked_and_inspected_with_it() {
         let mut bytes = whole.clone();
         bytes[at] ^= 4;
         fs::write(&path, bytes).unwrap();
-        let words = [format!("DAMAGE: {part}: ")];
+        let words = [format!("CORRUPT: {part}: ")];
         let ended = run(blockmill("inspect --deep").arg(&folder));
         assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains(&words[0]), "{}", ended.stdout);

@@ -229,7 +229,7 @@ fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
         fs::write(store.join(name), bytes).expect("a file");
         for flags in ["check --json", "check --repair --json"] {
             let found = document(&run(blockmill(flags).arg(&store)));
-            assert_eq!(found["status"], "damage", "{found}");
+            assert_eq!(found["status"], "corrupt", "{found}");
             assert!(found["result"]["repair"].to_string().contains("--chain genesis.json"));
         }
         let ended = run(&mut own.import(&store, ""));
@@ -240,7 +240,7 @@ fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
     }
     fs::remove_file(store.join("chain.json.sha256")).expect("the sum");
     let found = document(&run(blockmill("check --json").arg(&store)));
-    assert_eq!(found["status"], "damage", "{found}");
+    assert_eq!(found["status"], "corrupt", "{found}");
     succeed(&mut own.named(&store, "--until 30"));
     succeed(blockmill("check").arg(&store));
 }
@@ -339,7 +339,7 @@ fn every_command_takes_folders_of_names_that_are_not_utf_8() {
     bytes[2000] ^= 1;
     fs::write(&damaged, bytes).expect("headers");
     let found = document(&run(blockmill("check --json").arg(&store)));
-    assert_eq!(found["status"], "damage", "{found}");
+    assert_eq!(found["status"], "corrupt", "{found}");
     assert!(found["result"]["damage"][0]["file"].as_str().expect("a file").ends_with(".00000"));
 }
 

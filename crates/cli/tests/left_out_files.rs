@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const INCOMPLETE: i32 = 3;
-const UNKNOWN: i32 = 6;
+const UNRECOGNISED: i32 = 6;
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
@@ -129,7 +129,7 @@ fn the_sentence_fits_what_is_there() {
     let case = |name: &str| blockmill_testkit::case(format!("12-neo-zip-and-csharp-config/{name}"));
     for (name, file) in [("zip", "chain.acc.zip"), ("zip", "")] {
         let ended = verify(&case(name).join(file), "");
-        assert_eq!(ended.code, Some(UNKNOWN), "{ended:?}");
+        assert_eq!(ended.code, Some(UNRECOGNISED), "{ended:?}");
         assert!(ended.stderr.contains("a zip file: unpack it"), "{ended:?}");
     }
     let with = |name: &str, file: &str| format!("--chain {}", case(name).join(file).display());

@@ -90,7 +90,7 @@ fn units_of_a_sum_are_told_what_a_join_asks_as_text() {
     };
     let first = [unit(SUM, &files[0], None), unit("", &files[1], None)];
     let asked = join(&first);
-    assert_eq!(asked["status"], "unknown", "{asked:#}");
+    assert_eq!(asked["status"], "unrecognised", "{asked:#}");
     let asked: Vec<_> = asked["result"].as_array().unwrap().iter().map(Value::to_string).collect();
     let after = asked.join("\n");
     let parts = files.each_ref().map(|path| unit("", path, Some(&after)));

@@ -194,7 +194,7 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
         [(20, 4, "hash of the block before"), (20, 36, "block witness"), (7, 76, "block witness")]
     {
         let (status, error) = refused(&scratch, &change(height, at), &[]);
-        assert_eq!((status, error["block"].as_u64()), (Status::Fault, Some(height as u64)));
+        assert_eq!((status, error["block"].as_u64()), (Status::Invalid, Some(height as u64)));
         assert_eq!(error["rule"], rule, "{error}");
         assert!(error["expected"].is_string() && error["found"].is_string(), "{error}");
         assert!(error["offset"].is_u64(), "{error}");
@@ -211,9 +211,17 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
     assert_ne!(config, other);
     std::fs::write(folder.join("dump.yml"), other).unwrap();
     let (status, error) = refused(&scratch, &path, &[]);
-    assert_eq!((status, error["rule"].as_str()), (Status::Fault, Some("block witness")), "{error}");
+    assert_eq!(
+        (status, error["rule"].as_str()),
+        (Status::Invalid, Some("block witness")),
+        "{error}"
+    );
     let (status, error) = refused(&scratch, &path, &["--chain", "mainnet"]);
-    assert_eq!((status, error["rule"].as_str()), (Status::Fault, Some("genesis block")), "{error}");
+    assert_eq!(
+        (status, error["rule"].as_str()),
+        (Status::Invalid, Some("genesis block")),
+        "{error}"
+    );
     // whole again: it goes on from the blocks that stayed
     refused(&scratch, &change(20, 76), &[]);
     let path = write(&folder, 0, &good);
@@ -360,7 +368,7 @@ fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
         std::fs::write(&path, &bad).unwrap();
         let ended = run(blockmill("check --json").arg(&store));
         let answer = document(&ended);
-        assert_eq!(answer["status"], "damage", "{answer}");
+        assert_eq!(answer["status"], "corrupt", "{answer}");
         assert!(answer["error"]["file"].as_str().unwrap().ends_with(name), "{answer}");
         std::fs::write(&path, good).unwrap();
     }
@@ -369,7 +377,10 @@ fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
     let good = std::fs::read(&path).unwrap();
     std::fs::write(&path, &good[..good.len() / 2]).unwrap();
     let answer = document(&run(blockmill("check --json").arg(&store)));
-    assert_eq!((&answer["status"], &answer["result"]["family"]), (&"damage".into(), &"neo".into()));
+    assert_eq!(
+        (&answer["status"], &answer["result"]["family"]),
+        (&"corrupt".into(), &"neo".into())
+    );
     std::fs::write(&path, good).unwrap();
     let run_file = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
     let mut runs =
@@ -379,5 +390,5 @@ fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
     bad[100] ^= 1;
     std::fs::write(&path, bad).unwrap();
     let answer = document(&run(blockmill("check --json").arg(&store)));
-    assert_eq!(answer["status"], "damage", "{answer}");
+    assert_eq!(answer["status"], "corrupt", "{answer}");
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Exit code for trouble of this machine.
-const TROUBLE: i32 = 5;
+const ENVIRONMENT: i32 = 5;
 
 /// Runs a line in which `@` begins a name in `folder`, whatever bytes that has.
 fn command(line: &str, folder: &Path) -> Command {
@@ -127,7 +127,7 @@ fn a_limit_of_memory_is_trouble_and_no_abort() {
             let text = format!("{kib} KiB: {line}: {}{}", ended.stdout, ended.stderr);
             assert!(!text.contains("panicked"), "{text}");
             assert!(ended.code.is_some(), "ended by a signal: {text}");
-            refused += usize::from(ended.code == Some(TROUBLE));
+            refused += usize::from(ended.code == Some(ENVIRONMENT));
             let is_whole = ended.code == Some(0);
             assert!(is_whole || line.starts_with("import") || !out.exists(), "{text}");
             tried += 1;
@@ -156,7 +156,7 @@ fn a_limit_of_threads_only_takes_time() {
             let limits = format!("ulimit -v {kib}; export RUST_MIN_STACK={stack}");
             let ended = limited(&limits, &line);
             assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
-            assert!(matches!(ended.code, Some(0 | TROUBLE)), "{line}: {ended:?}");
+            assert!(matches!(ended.code, Some(0 | ENVIRONMENT)), "{line}: {ended:?}");
         }
     }
 }
@@ -180,8 +180,8 @@ fn a_limit_of_open_files_is_raised_or_trouble() {
         let ended = import("n");
         let text = format!("{most} files: {}{}", ended.stdout, ended.stderr);
         assert!(!text.contains("panicked"), "{text}");
-        assert!(matches!(ended.code, Some(0 | TROUBLE)), "{:?} {text}", ended.code);
-        refused += usize::from(ended.code == Some(TROUBLE));
+        assert!(matches!(ended.code, Some(0 | ENVIRONMENT)), "{:?} {text}", ended.code);
+        refused += usize::from(ended.code == Some(ENVIRONMENT));
     }
     assert!(refused > 0, "no run met the limit");
 }
@@ -216,8 +216,8 @@ fn a_limit_of_file_sizes_is_trouble_and_no_signal() {
             let ended = limited(&format!("ulimit -f {blocks}"), &words);
             let text = format!("{blocks} blocks: {line}: {}{}", ended.stdout, ended.stderr);
             assert!(!text.contains("panicked"), "{text}");
-            assert!(matches!(ended.code, Some(0 | TROUBLE)), "{:?} {text}", ended.code);
-            refused += usize::from(ended.code == Some(TROUBLE));
+            assert!(matches!(ended.code, Some(0 | ENVIRONMENT)), "{:?} {text}", ended.code);
+            refused += usize::from(ended.code == Some(ENVIRONMENT));
             let again = run(&mut blockmill(&words));
             assert_eq!(again.code, Some(0), "again after {text}: {}", again.stderr);
         }

@@ -164,7 +164,7 @@ fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
         drop(to);
         let ended = run(blockmill("check --json").arg(&lost));
         let found = document(&ended);
-        assert_eq!((ended.code, &found["status"]), (Some(4), &"damage".into()), "{kind}: {found}");
+        assert_eq!((ended.code, &found["status"]), (Some(4), &"corrupt".into()), "{kind}: {found}");
         let damage = &found["result"]["damage"];
         assert_eq!(damage.as_array().map(Vec::len), Some(1), "{damage}");
         let advice = damage[0]["repair"].as_str().unwrap_or_default();
@@ -196,12 +196,12 @@ fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
             bytes[at] ^= 4;
             fs::write(&path, &bytes).expect("a file");
             let ended = run(blockmill("check --json").arg(&store));
-            assert_eq!(document(&ended)["status"], "damage", "{name} at {at}");
+            assert_eq!(document(&ended)["status"], "corrupt", "{name} at {at}");
             let ended = run(&mut import(&store, "--json --with state=pages"));
             let status = document(&ended)["status"].clone();
-            assert!(status == "damage" || status == "verified", "{name} at {at}: {status}");
-            assert_ne!(ended.code, Some(Status::Fault.exit_code().into()));
-            told += usize::from(status == "damage");
+            assert!(status == "corrupt" || status == "verified", "{name} at {at}: {status}");
+            assert_ne!(ended.code, Some(Status::Invalid.exit_code().into()));
+            told += usize::from(status == "corrupt");
             fs::write(&path, &whole).expect("a file");
             succeed(blockmill("unwind --to 40").arg(&store));
         }

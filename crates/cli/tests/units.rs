@@ -60,7 +60,7 @@ fn units_are_joined_to_the_chain() {
     let ended = join(&files[1..], "");
     assert!(ended.stderr.contains("as far as block 8,192 is right"), "{ended:?}");
     let missing = join(&[files[0].clone(), files[0].clone()], "");
-    assert_eq!(missing.code, code(Status::Fault), "a unit twice: {missing:?}");
+    assert_eq!(missing.code, code(Status::Invalid), "a unit twice: {missing:?}");
 }
 
 #[blockmill_testkit::needs(fixtures)]
@@ -76,7 +76,7 @@ fn a_unit_after_a_boundary_is_tied_to_it() {
     assert!(boundary.get("anchor").is_none(), "it rests on the unit before");
     let wrong = format!("--level headers --after {}", files[1].display());
     let ended = unit(&era(1), &wrong, &files[2]);
-    assert_eq!(ended.code, code(Status::Fault), "all of it comes before: {ended:?}");
+    assert_eq!(ended.code, code(Status::Invalid), "all of it comes before: {ended:?}");
     let other = blockmill_testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
     let ended = unit(&other, &after, &files[2]);
     assert_eq!(ended.code, code(Status::Usage), "{ended:?}");
@@ -116,7 +116,7 @@ fn documents_that_were_changed_are_refused_by_their_checksum() {
     assert_eq!(join(std::slice::from_ref(&file), "").code, code(Status::Verified));
     fs::write(&file, text.replace("\"blocks\":8192", "\"blocks\":8191")).unwrap();
     let ended = join(std::slice::from_ref(&file), "");
-    assert_eq!(ended.code, code(Status::Damage), "{ended:?}");
+    assert_eq!(ended.code, code(Status::Corrupt), "{ended:?}");
     for word in ["0.json: document 1", "checksum: expected ", ", found "] {
         assert!(ended.stderr.contains(word), "{ended:?}");
     }

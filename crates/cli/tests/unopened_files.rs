@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Exit code for trouble of this machine.
-const TROUBLE: i32 = 5;
+const ENVIRONMENT: i32 = 5;
 
 /// An archive that is whole, the name of one more file of it, and flags for it.
 struct Case {
@@ -83,7 +83,7 @@ fn a_file_that_cannot_be_opened_is_trouble_for_every_command() {
             for command in &commands {
                 let ended = run(blockmill(command).arg(folder));
                 let text = format!("{command} {}: {what}: {ended:?}", path.display());
-                assert_eq!(ended.code, Some(TROUBLE), "{text}");
+                assert_eq!(ended.code, Some(ENVIRONMENT), "{text}");
                 assert!(ended.stderr.contains(more) || ended.stdout.contains(more), "{text}");
                 let _ = (fs::remove_dir_all(&data), fs::remove_dir_all(&out));
             }
@@ -106,7 +106,7 @@ fn a_folder_that_cannot_be_reached_is_trouble() {
         symlink("/nowhere/mounted", scratch.path(name).join(link)).expect("a link");
         for command in ["verify", "inspect"] {
             let ended = run(blockmill(command).arg(scratch.path(name)));
-            assert_eq!(ended.code, Some(TROUBLE), "{command} {name}: {ended:?}");
+            assert_eq!(ended.code, Some(ENVIRONMENT), "{command} {name}: {ended:?}");
             assert!(ended.stderr.contains("/nowhere/mounted"), "{command} {name}: {ended:?}");
         }
     }
@@ -140,7 +140,7 @@ fn a_link_into_a_forbidden_folder_is_trouble() {
             command.uid(NOBODY).gid(NOBODY);
         }
         let ended = run(&mut command);
-        assert_eq!(ended.code, Some(TROUBLE), "{words}: {ended:?}");
+        assert_eq!(ended.code, Some(ENVIRONMENT), "{words}: {ended:?}");
         assert!(ended.stderr.contains("blk00001.dat"), "{words}: {ended:?}");
     }
 }

@@ -177,11 +177,11 @@ impl Error {
             | Self::Execution { .. }
             | Self::Setting { .. }
             | Self::Unwind { .. } => Status::Usage,
-            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
-            Self::StateAhead { .. } => Status::Damage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Corrupt,
+            Self::StateAhead { .. } => Status::Corrupt,
             Self::Incomplete(_) => Status::Incomplete,
-            Self::Empty => Status::Unknown,
-            Self::TrustedMissing(_) => Status::Fault,
+            Self::Empty => Status::Unrecognised,
+            Self::TrustedMissing(_) => Status::Invalid,
             Self::Stopped => Status::Interrupted,
             Self::NotMade(error) => error.status,
         }

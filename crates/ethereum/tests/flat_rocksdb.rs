@@ -171,7 +171,7 @@ fn a_database_of_another_commit_is_damage() {
         copy(&states[store], &old);
         copy(&states[database].join("rocksdb"), &old.join("rocksdb"));
         let error = try_open(&old).err().unwrap();
-        assert_eq!(error.status(), Status::Damage, "{error}");
+        assert_eq!(error.status(), Status::Corrupt, "{error}");
         let told = error.to_string();
         let parts = [format!("state of commit {}", store + 1), format!("commit {}", database + 1)];
         assert!(parts.iter().all(|part| told.contains(part)), "{told}");
@@ -179,7 +179,7 @@ fn a_database_of_another_commit_is_damage() {
     copy(&states[2], &old);
     fs::remove_dir_all(old.join("rocksdb")).unwrap();
     let error = try_open(&old).err().unwrap();
-    assert_eq!(error.status(), Status::Damage, "{error}");
+    assert_eq!(error.status(), Status::Corrupt, "{error}");
     assert_holds(&open(&dir).state, &mut world);
 }
 
@@ -226,7 +226,7 @@ fn damage_of_files_is_told_or_does_no_harm() {
         match found {
             Ok(wrong) => assert_eq!(wrong, 0, "{}", file.display()),
             Err(error) => {
-                assert_eq!(error.status(), Status::Damage, "{}: {error}", file.display());
+                assert_eq!(error.status(), Status::Corrupt, "{}: {error}", file.display());
                 told += 1;
             }
         }

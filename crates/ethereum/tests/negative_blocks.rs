@@ -53,7 +53,7 @@ fn run(name: &str, test: &Value, scratch: &Path, counts: &mut Counts) {
         let error = outcome.expect_err(&format!("{name}: {exception} was accepted"));
         let status = error.status();
         assert!(!error.to_string().is_empty());
-        if status != Status::Fault {
+        if status != Status::Invalid {
             println!("{name}: {exception}: {status:?}: {error}");
         }
         *counts.entry((exception.to_owned(), status.name())).or_default() += 1;
@@ -88,7 +88,7 @@ fn refused_blocks_of_the_public_tests_are_invalid_and_not_damaged() {
     let missing: usize = of_status(Status::Incomplete).map(|(_, count)| count).sum();
     let is_missing = |((exception, _), _): (&(String, &str), &usize)| exception.contains("PARENT");
     assert!(of_status(Status::Incomplete).all(is_missing));
-    let invalid: usize = of_status(Status::Fault).map(|(_, count)| count).sum();
+    let invalid: usize = of_status(Status::Invalid).map(|(_, count)| count).sum();
     assert_eq!((all, invalid + missing), (290, 290));
 }
 
@@ -130,18 +130,18 @@ type Change = Box<dyn Fn(&mut Vec<Vec<u8>>)>;
 fn fields_that_break_a_rule_are_invalid_and_what_is_no_block_is_damage() {
     assert_eq!(status_after_genesis(&changed(|_| {})), Status::Verified);
     let cases: [(&str, Change, Status); 7] = [
-        ("items too many", Box::new(|p| p.extend([vec![0xc0], vec![0xc0]])), Status::Damage),
-        ("items too few", Box::new(|p| p.truncate(2)), Status::Damage),
-        ("a string for ommers", Box::new(|p| p[2] = vec![0x80]), Status::Damage),
-        ("a withdrawal without fields", Box::new(|p| p[3] = vec![0xc1, 0xc0]), Status::Fault),
-        ("a header without fields", Box::new(|p| p[0] = vec![0xc0]), Status::Fault),
+        ("items too many", Box::new(|p| p.extend([vec![0xc0], vec![0xc0]])), Status::Corrupt),
+        ("items too few", Box::new(|p| p.truncate(2)), Status::Corrupt),
+        ("a string for ommers", Box::new(|p| p[2] = vec![0x80]), Status::Corrupt),
+        ("a withdrawal without fields", Box::new(|p| p[3] = vec![0xc1, 0xc0]), Status::Invalid),
+        ("a header without fields", Box::new(|p| p[0] = vec![0xc0]), Status::Invalid),
         (
             // the prefix of its parent's hash, which takes a byte of the next field
             "a header with a wrong prefix",
             Box::new(|p| p[0][3] ^= 1),
-            Status::Damage,
+            Status::Corrupt,
         ),
-        ("a transaction of type 5", Box::new(|p| p[1] = vec![0xc1, 5]), Status::Fault),
+        ("a transaction of type 5", Box::new(|p| p[1] = vec![0xc1, 5]), Status::Invalid),
     ];
     for (name, change, expected) in cases {
         assert_eq!(status_after_genesis(&changed(change)), expected, "{name}");

@@ -86,5 +86,5 @@ fn another_chain(height: u64) -> NotMade {
         "the best chain changed while it was written: expected blocks after those before, found \
          another block {height}; verify says what is wrong with these files"
     );
-    NotMade { message, status: Status::Fault }
+    NotMade { message, status: Status::Invalid }
 }

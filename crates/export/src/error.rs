@@ -67,12 +67,12 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Lacks { .. } | Self::Table { .. } => Status::Usage,
-            Self::Column { .. } | Self::Arrow(_) => Status::Damage,
+            Self::Column { .. } | Self::Arrow(_) => Status::Corrupt,
             Self::Parquet(parquet::errors::ParquetError::External(error)) => {
                 let io = error.downcast_ref::<std::io::Error>();
-                io.map_or(Status::Damage, Status::of_io)
+                io.map_or(Status::Corrupt, Status::of_io)
             }
-            Self::Parquet(_) => Status::Damage,
+            Self::Parquet(_) => Status::Corrupt,
             Self::NoReader => Status::Interrupted,
             Self::Archive(error) => error.status(),
             Self::Source { error, .. } => Status::of_io(error),

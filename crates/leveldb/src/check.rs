@@ -31,7 +31,7 @@ impl Checked {
     /// Takes damage; returns what else stopped a check.
     fn add(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
-            Err(error) if error.status() == Status::Damage => {
+            Err(error) if error.status() == Status::Corrupt => {
                 self.damage_count += 1;
                 if self.damage.len() < MAX_LISTED {
                     self.damage.push(error);

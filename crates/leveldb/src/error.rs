@@ -52,7 +52,9 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
-            Self::Malformed { .. } | Self::Missing { .. } | Self::Unsorted { .. } => Status::Damage,
+            Self::Malformed { .. } | Self::Missing { .. } | Self::Unsorted { .. } => {
+                Status::Corrupt
+            }
         }
     }
 

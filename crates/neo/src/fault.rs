@@ -33,8 +33,8 @@ impl blockmill_verdict::Cause for Cause {
     fn status(&self) -> Status {
         match self {
             Self::Archive(error) => error.status(),
-            Self::Decode(_) => Status::Damage,
-            Self::Rule(_) => Status::Fault,
+            Self::Decode(_) => Status::Corrupt,
+            Self::Rule(_) => Status::Invalid,
         }
     }
 
@@ -302,10 +302,10 @@ impl Error {
             | Self::StoredFacts(_)
             | Self::StoredTransfer(_)
             | Self::StoredPlace(_)
-            | Self::StoredUndo { .. } => Status::Damage,
-            Self::Trie(_) | Self::LongLog(_) => Status::Unknown,
+            | Self::StoredUndo { .. } => Status::Corrupt,
+            Self::Trie(_) | Self::LongLog(_) => Status::Unrecognised,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
-            Self::Empty => Status::Unknown,
+            Self::Empty => Status::Unrecognised,
         }
     }
 

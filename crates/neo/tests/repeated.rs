@@ -124,7 +124,7 @@ fn another_block_of_a_known_height_is_a_fault_with_its_place_and_both_hashes() {
     over_everything(|options, sink, before| {
         let (run, outcome) = run(&[before, &[&other]].concat(), options, sink);
         let error = outcome.as_ref().unwrap_err();
-        assert_eq!(error.status(), Status::Fault, "{error}");
+        assert_eq!(error.status(), Status::Invalid, "{error}");
         assert!(error.to_string().contains(&format!("expected {hash}, found 0x")), "{error}");
         let place = (20, other.clone(), offset, Some(Rule::KnownBlock));
         assert_eq!(fault(outcome), place);

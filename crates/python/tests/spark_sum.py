@@ -51,7 +51,7 @@ class OnDatadir(OnEngine):
 
     def expect_unknown(self, datadir, text):
         answer = self.verify(datadir)
-        self.assertEqual(answer["status"], "unknown", answer)
+        self.assertEqual(answer["status"], "unrecognised", answer)
         self.assertIn("the sum proves nothing: ", answer["error"]["message"])
         self.assertIn(text, answer["error"]["message"])
 
@@ -78,7 +78,7 @@ class Verdicts(OnDatadir):
         forged = self.copy()
         blocks = files_of(forged / "blocks")[1]
         changed(blocks, blocks.stat().st_size // 2)
-        self.assertNotIn(self.expect_same(forged)["status"], ("verified", "unknown"))
+        self.assertNotIn(self.expect_same(forged)["status"], ("verified", "unrecognised"))
 
     def test_forged_undo_data_proves_nothing(self):
         forged = self.copy()
@@ -144,9 +144,9 @@ class Rows(OnDatadir):
 
         with mock.patch.object(blockmill.spark.rows.Rows, "of", changing):
             answer = self.verify(forged, to)
-        self.assertEqual(answer["status"], "damage", answer)
+        self.assertEqual(answer["status"], "corrupt", answer)
         self.assertIn("was changed while", answer["error"]["message"])
-        self.assertEqual(self.verify(forged, to)["status"], "unknown")
+        self.assertEqual(self.verify(forged, to)["status"], "unrecognised")
         undo.write_bytes(good)
         self.assertEqual(self.verify(forged, to)["status"], "verified")
 

@@ -73,7 +73,7 @@ class Verdicts(OnEngine):
             with self.subTest(i, at=at, place=place, ends=ends):
                 folder = write_units(self.new(), CHAIN, *(bad[start:end] for start, end in cuts))
                 statuses.add(self.run_both([folder])["status"])
-        self.assertEqual(statuses, {"fault"})
+        self.assertEqual(statuses, {"invalid"})
 
     def test_era1_files_are_verified(self):
         answer = self.run_both(ERAS, level="headers")
@@ -100,7 +100,7 @@ class Verdicts(OnEngine):
             for parts in (cut(bad, 2), cut(bad, 5), [bad]):
                 with self.subTest(what, units=len(parts)):
                     answer = self.run_both([write_units(self.new(), CHAIN, *parts)])
-                    self.assertEqual(answer["status"], "fault")
+                    self.assertEqual(answer["status"], "invalid")
                     blamed.add((what, answer["error"]["rule"]))
         # the rule does not depend on the cuts
         self.assertEqual(len(blamed), len(cases), blamed)
@@ -142,7 +142,7 @@ class Verdicts(OnEngine):
             paths = [str(write_units(self.new(), CHAIN, *parts))]
             asked = {"level": "bodies", "partial": False, "seal": "off"}
             answer = blockmill.spark.verify(self.spark, paths, self.new(), **asked)
-            self.assertEqual(answer["status"], "fault")
+            self.assertEqual(answer["status"], "invalid")
             # a single run has the blocks, and skips equal ones
             self.assertEqual(single_run(paths, **asked)["status"], "verified")
 
@@ -152,7 +152,7 @@ class Verdicts(OnEngine):
         genesis = json.loads((folder / "genesis.json").read_text())
         genesis["config"]["terminalTotalDifficulty"] //= 2
         (folder / "genesis.json").write_text(json.dumps(genesis))
-        self.assertEqual(self.run_both([folder])["status"], "fault")
+        self.assertEqual(self.run_both([folder])["status"], "invalid")
 
 
 class Rows(OnEngine):
@@ -202,7 +202,7 @@ class Rows(OnEngine):
         answer = self.verify(folder, to)
         rows = table(to)
         self.assertEqual(len(rows), 5)
-        self.assertIn(rows[1]["status"], ("fault", "damage"))
+        self.assertIn(rows[1]["status"], ("invalid", "corrupt"))
         self.assertIsNotNone(rows[1]["message"])
         self.assertEqual([row["boundary"] is None for row in rows], [False] * 3 + [True] * 2)
         # an archive that cannot be opened has no run: the error is that of opening

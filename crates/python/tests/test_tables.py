@@ -47,7 +47,7 @@ class Export(unittest.TestCase):
 
     def test_a_fault_leaves_no_manifest(self):
         to = self.folder / "faulty"
-        with self.assertRaises(blockmill.Fault):
+        with self.assertRaises(blockmill.Invalid):
             blockmill.export(
                 self.folder / "hive/damaged.rlp", to, tables="blocks", level="bodies", seal="off"
             )
@@ -80,7 +80,7 @@ class Export(unittest.TestCase):
         unit = blockmill.export_unit(
             self.folder / "hive/damaged.rlp", to, tables="blocks", level="bodies", seal="off"
         )
-        self.assertEqual((unit["boundary"]["status"], unit["files"]), ("fault", []))
+        self.assertEqual((unit["boundary"]["status"], unit["files"]), ("invalid", []))
         self.assertEqual(list(to.iterdir()), [])
 
 
@@ -127,10 +127,10 @@ class Read(unittest.TestCase):
 
     def test_a_fault_is_raised_behind_the_rows_before_it(self):
         damaged = self.folder / "hive/damaged.rlp"
-        with self.assertRaises(blockmill.Fault) as expected:
+        with self.assertRaises(blockmill.Invalid) as expected:
             blockmill.verify(damaged, **self.options)
         rows, seen = blockmill.read(damaged, "blocks", **self.options), 0
-        with self.assertRaises(blockmill.Fault) as caught:
+        with self.assertRaises(blockmill.Invalid) as caught:
             for batch in rows:
                 seen += len(batch)
         self.assertEqual(str(caught.exception), str(expected.exception))
@@ -138,7 +138,7 @@ class Read(unittest.TestCase):
         rows = blockmill.read(damaged, "blocks", **self.options)
         with self.assertRaisesRegex(Exception, "block 1647"):
             polars.DataFrame(rows)
-        with self.assertRaises(blockmill.Fault):
+        with self.assertRaises(blockmill.Invalid):
             rows.check()
 
     def test_what_cannot_begin_raises_at_once(self):

@@ -79,7 +79,7 @@ class Units(unittest.TestCase):
         path = self.folder / "blockmill-bitcoin/blk00000.dat"
         headers = blockmill.verify_unit(path)
         tables = blockmill.join([headers], partial=True)
-        self.assertEqual((tables["status"], len(tables["result"])), ("unknown", 1))
+        self.assertEqual((tables["status"], len(tables["result"])), ("unrecognised", 1))
         bodies = blockmill.verify_unit(path, after=tables["result"][0])
         joined = blockmill.join([headers, bodies], partial=True)
         whole = blockmill.verify(path, level="bodies", partial=True)

@@ -62,7 +62,7 @@ fn headline(record: &RunRecord, colour: Colour) -> String {
 /// How the run ended. Peers and older programs tell an error or nothing.
 pub(crate) fn status(record: &RunRecord) -> Status {
     match (record.result.status, &record.result.error) {
-        (Status::Ok, Some(_)) => Status::Fault,
+        (Status::Ok, Some(_)) => Status::Invalid,
         (Status::Ok, None) => Status::Verified,
         (status, _) => status,
     }
@@ -86,7 +86,7 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
             format!("Incomplete: {verified} verified at level {level}, not all is there."),
         ),
         Status::Interrupted => (WARN, format!("Stopped after {verified}.")),
-        Status::Damage => (BAD, format!("Damaged: failed after {verified}.")),
+        Status::Corrupt => (BAD, format!("Damaged: failed after {verified}.")),
         _ => (BAD, format!("Failed after {verified}.")),
     }
 }

@@ -135,16 +135,16 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
-                Status::Damage
+                Status::Corrupt
             }
-            Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } => Status::Trouble,
+            Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } => Status::Environment,
             Self::NoStore { .. }
             | Self::Mismatch { .. }
             | Self::Removed { .. }
             | Self::ReadOnly { .. } => Status::Usage,
-            Self::OtherFormat { .. } => Status::Unknown,
-            Self::Damaged { .. } => Status::Damage,
-            Self::Crash(_) => Status::Trouble,
+            Self::OtherFormat { .. } => Status::Unrecognised,
+            Self::Damaged { .. } => Status::Corrupt,
+            Self::Crash(_) => Status::Environment,
         }
     }
 }

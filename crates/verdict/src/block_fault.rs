@@ -171,7 +171,7 @@ mod tests {
         }
 
         fn status(&self) -> Status {
-            Status::Fault
+            Status::Invalid
         }
 
         fn broken_rule(&self) -> BrokenRule {
@@ -215,7 +215,7 @@ mod tests {
         }
         let broken = Toy(None).broken_rule();
         let details = Details { is_damage: true };
-        let fault = RemoteFault::new(Status::Fault, "bad".into(), broken.clone(), details);
+        let fault = RemoteFault::new(Status::Invalid, "bad".into(), broken.clone(), details);
         let text = "{'status':'fault','is_damage':true,'text':'bad','rule':'size',\
                     'expected':'1','found':'2'}";
         let text = text.replace('\'', "\"");

@@ -17,18 +17,18 @@ pub enum Status {
     /// Something is missing, and the user said beforehand that it may be.
     Partial,
     /// A block breaks a rule of its chain.
-    Fault,
+    Invalid,
     /// What was asked for cannot be meant so: the command line, the config file, the choice of
     /// files or of a store.
     Usage,
     /// What is there is good, but blocks are missing, unconnected or cut.
     Incomplete,
     /// Bytes of an archive or of a store are not what was written there.
-    Damage,
+    Corrupt,
     /// This machine is in the way: disk full, permission, memory, a device that fails.
-    Trouble,
+    Environment,
     /// There is nothing that this program knows how to read.
-    Unknown,
+    Unrecognised,
     /// The user asked to stop.
     Interrupted,
 }
@@ -39,12 +39,12 @@ impl Status {
         Self::Verified,
         Self::Ok,
         Self::Partial,
-        Self::Fault,
+        Self::Invalid,
         Self::Usage,
         Self::Incomplete,
-        Self::Damage,
-        Self::Trouble,
-        Self::Unknown,
+        Self::Corrupt,
+        Self::Environment,
+        Self::Unrecognised,
         Self::Interrupted,
     ];
 
@@ -55,12 +55,12 @@ impl Status {
             Self::Verified => "verified",
             Self::Ok => "ok",
             Self::Partial => "partial",
-            Self::Fault => "fault",
+            Self::Invalid => "invalid",
             Self::Usage => "usage",
             Self::Incomplete => "incomplete",
-            Self::Damage => "damage",
-            Self::Trouble => "trouble",
-            Self::Unknown => "unknown",
+            Self::Corrupt => "corrupt",
+            Self::Environment => "environment",
+            Self::Unrecognised => "unrecognised",
             Self::Interrupted => "interrupted",
         }
     }
@@ -71,12 +71,12 @@ impl Status {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Verified | Self::Ok | Self::Partial => 0,
-            Self::Fault => 1,
+            Self::Invalid => 1,
             Self::Usage => 2,
             Self::Incomplete => 3,
-            Self::Damage => 4,
-            Self::Trouble => 5,
-            Self::Unknown => 6,
+            Self::Corrupt => 4,
+            Self::Environment => 5,
+            Self::Unrecognised => 6,
             Self::Interrupted => 130,
         }
     }
@@ -87,8 +87,8 @@ impl Status {
     pub fn of_io(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Self::Usage,
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Self::Damage,
-            _ => Self::Trouble,
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Self::Corrupt,
+            _ => Self::Environment,
         }
     }
 

@@ -183,7 +183,7 @@ fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
                 let path = write(folder.path(), file, bytes);
                 assert_eq!(Family::of(std::slice::from_ref(&path)).unwrap(), Family::Neo);
                 let error = open(&[path]).unwrap_err();
-                assert_eq!(error.status(), Status::Unknown, "{error}");
+                assert_eq!(error.status(), Status::Unrecognised, "{error}");
                 assert!(error.to_string().contains(name), "{error}");
             }
         }
@@ -199,7 +199,7 @@ fn the_dump_of_neo_2_is_unsupported_by_name() {
     for path in [case, write(folder.path(), "chain", &bytes)] {
         assert!(looks_like(&path).unwrap());
         let error = open(&[path]).unwrap_err();
-        assert_eq!(error.status(), Status::Unknown, "{error}");
+        assert_eq!(error.status(), Status::Unrecognised, "{error}");
         assert!(error.to_string().contains("Neo 2"), "{error}");
     }
 }

@@ -60,7 +60,7 @@ impl CheckedDatadir {
     /// Takes damage of a part; returns what else stopped a check.
     fn add(&mut self, part: Part, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
-            Err(error) if error.status() == Status::Damage => {
+            Err(error) if error.status() == Status::Corrupt => {
                 self.damage_count += 1;
                 if self.damage.len() < MAX_LISTED {
                     self.damage.push((part, error));
@@ -201,7 +201,7 @@ fn magic(datadir: &Datadir) -> Result<Option<[u8; 4]>, Error> {
     match datadir.read_block(genesis) {
         Ok(found) => Ok(found.map(|found| found.magic)),
         // the blocks have checks of their own
-        Err(error) if error.status() == Status::Damage => Ok(None),
+        Err(error) if error.status() == Status::Corrupt => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -88,7 +88,7 @@ impl Error {
             Self::Io { source, .. } => Status::of_io(source),
             Self::Output(source) => source.status(),
             Self::Database(source) => source.status(),
-            _ => Status::Damage,
+            _ => Status::Corrupt,
         }
     }
 

@@ -67,8 +67,10 @@ impl blockmill_verdict::Cause for Cause {
     fn status(&self) -> Status {
         match self {
             Self::Archive(error) => error.status(),
-            Self::Changed { .. } | Self::Encoding(_) => Status::Damage,
-            Self::Header(_) | Self::Rule(_) | Self::Script(_) | Self::Solution(_) => Status::Fault,
+            Self::Changed { .. } | Self::Encoding(_) => Status::Corrupt,
+            Self::Header(_) | Self::Rule(_) | Self::Script(_) | Self::Solution(_) => {
+                Status::Invalid
+            }
             Self::Remote(remote) => remote.status,
         }
     }

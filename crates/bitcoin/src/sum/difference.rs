@@ -26,8 +26,8 @@ pub(crate) fn difference(
         let differs = match kept.undo(height, hash, &mut found) {
             Ok(true) => differing_undo(&expected, &found),
             Ok(false) => wrong(("undo data".into(), "none".into())),
-            Err(Error::Core(error)) if error.status() == Status::Damage => wrong(error.of_undo()),
-            Err(error) if error.status() == Status::Damage => {
+            Err(Error::Core(error)) if error.status() == Status::Corrupt => wrong(error.of_undo()),
+            Err(error) if error.status() == Status::Corrupt => {
                 wrong(("undo data".into(), error.to_string()))
             }
             Err(error) => return Err(error),

@@ -235,7 +235,7 @@ impl Batch {
                 let Some((_, found)) = row else { return Ok(()) };
                 (height, remote_fault(&fault(height, found, cause)), &mut findings.fault)
             }
-            Some((height, _, Err(error))) if error.status() == Status::Damage => {
+            Some((height, _, Err(error))) if error.status() == Status::Corrupt => {
                 // a block before it may have ended the batch, too
                 let block = error.report().block.and_then(|block| block.try_into().ok());
                 (block.unwrap_or(height), remote_error(&error), &mut findings.against)

@@ -166,7 +166,7 @@ pub fn by_sum(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<
             assert_eq!((own.blocks, own.range, own.stale), (run.blocks, run.range, run.stale));
             assert_eq!(own.shortfalls, run.shortfalls);
         }
-        (Some(unproven), Err(error)) if error.status() == Status::Unknown => {
+        (Some(unproven), Err(error)) if error.status() == Status::Unrecognised => {
             let text = error.to_string();
             assert!(text.starts_with("the sum proves nothing: "), "{text}");
             // what it is told by, but where the single run stops at a lower block

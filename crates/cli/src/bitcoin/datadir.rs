@@ -46,7 +46,7 @@ pub(super) fn with_datadir(answer: Answer, checked: Option<&CheckedDatadir>) -> 
     });
     let error = answer.error.or_else(|| damage.next());
     let notes = answer.notes.into_iter().chain(damage.map(|report| report.message)).collect();
-    Answer { status: Status::Damage, error, notes, ..answer }
+    Answer { status: Status::Corrupt, error, notes, ..answer }
 }
 
 /// Shows what the check found.
@@ -54,7 +54,7 @@ pub(super) fn print_datadir(checked: &CheckedDatadir) {
     let indexed = counted(checked.indexed, "block");
     let (undo, coins) = (grouped(checked.undo_blocks), counted(checked.coins, "coin"));
     println!("datadir: index of {indexed}, undo data of {undo}, {coins}: checksums read");
-    print_some(&checked.damage, |(part, error)| println!("DAMAGE: {}: {error}", part.name()));
+    print_some(&checked.damage, |(part, error)| println!("CORRUPT: {}: {error}", part.name()));
 }
 
 /// The same as JSON.

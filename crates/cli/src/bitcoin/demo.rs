@@ -25,7 +25,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     let exit = demo.run("verify @bitcoin-damaged")?;
     ensure!(
-        exit == Status::Fault,
+        exit == Status::Invalid,
         "expected a fault in the damaged copy, found its verdict to be: {exit}"
     );
     Ok(())

@@ -74,7 +74,7 @@ pub(super) fn behind(
     let of = |Finding { height, remote }: &Finding| format!("block {height}: {}", remote.text);
     let (status, text) = match (bad, unproven) {
         (Some(remote), _) => (remote.status, Some(remote.text.clone())),
-        (None, Some(finding)) => (Status::Unknown, Some(of(finding))),
+        (None, Some(finding)) => (Status::Unrecognised, Some(of(finding))),
         (None, None) => (Status::Verified, None),
     };
     let answer = Answer { error: text.map(FaultReport::new), ..Answer::of(status) };
@@ -281,7 +281,7 @@ fn to_verify(
     let coins = coins.map(|coins| Document::Coins(Coins { part: None, ..coins }));
     let all: Vec<_> =
         execution.map(Document::Execution).into_iter().chain(coins).chain(tables).collect();
-    let answer = Answer { notes: vec![note.clone()], ..Answer::of(Status::Unknown) };
+    let answer = Answer { notes: vec![note.clone()], ..Answer::of(Status::Unrecognised) };
     let all: Vec<_> = all.iter().map(sealed).collect::<Result<_>>()?;
     if json {
         return answer.with(all);

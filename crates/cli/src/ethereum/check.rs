@@ -193,7 +193,7 @@ fn check_state(
         return Ok(None);
     }
     let damage_of = |error: fault::Error| match error.status() {
-        Status::Damage => Ok(Some(error)),
+        Status::Corrupt => Ok(Some(error)),
         _ => Err(error),
     };
     let executed = match ExecutedStore::open_read_only(data) {

@@ -28,7 +28,7 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     damage(&args.out.join("blocks.rlp"), &args.out.join("damaged.rlp"))?;
     demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
     let exit = demo.run(&format!("verify @damaged.rlp {made}"))?;
-    let is_found = matches!(exit, Status::Fault | Status::Damage);
+    let is_found = matches!(exit, Status::Invalid | Status::Corrupt);
     ensure!(
         is_found,
         "expected the damaged copy to be found damaged, found its verdict to be: {exit}"

@@ -47,7 +47,7 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     let status = match (is_whole, lost) {
         (false, _) => Status::Interrupted,
         (true, 0) => Status::Verified,
-        (true, _) => Status::Damage,
+        (true, _) => Status::Corrupt,
     };
     let places: Vec<String> = places.iter().map(ToString::to_string).collect();
     let error = (lost > 0).then(|| {

@@ -70,7 +70,7 @@ fn print_file(file: &FileReport) {
     println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.tables.iter().for_each(print_table);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
+    file.damage.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
 }
 
 fn print_table(table: &TableReport) {

@@ -156,7 +156,7 @@ fn refused(error: SnapshotError) -> Result<Answer> {
     if let SnapshotError::Damaged { path, offset, .. } = &error {
         let (file, offset) = (Some(path.clone()), Some(*offset));
         let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
-        return Ok(Answer { error: Some(report), ..Answer::of(Status::Damage) });
+        return Ok(Answer { error: Some(report), ..Answer::of(Status::Corrupt) });
     }
     match error {
         SnapshotError::Stopped => Ok(Answer::of(Status::Interrupted)),

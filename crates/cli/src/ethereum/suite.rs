@@ -78,7 +78,7 @@ impl Report {
     /// Counts a file that is not understood, or cannot be read, as one that was not run.
     fn add_unread(&mut self, file: &Path, error: &Error) {
         let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
-        self.trouble |= io.is_some_and(|error| Status::of_io(error) == Status::Trouble);
+        self.trouble |= io.is_some_and(|error| Status::of_io(error) == Status::Environment);
         self.unread += 1;
         let reason = format!("{error:#}");
         if self.json {
@@ -106,11 +106,13 @@ impl Report {
         let cases = passed + failed + skipped;
         let (status, message) = match () {
             () if failed > 0 => {
-                (Status::Fault, Some(format!("{failed} of {} cases failed", passed + failed)))
+                (Status::Invalid, Some(format!("{failed} of {} cases failed", passed + failed)))
             }
             () if stopped => (Status::Interrupted, None),
-            () if trouble => (Status::Trouble, Some(format!("{unread} files could not be read"))),
-            () if cases == 0 => (Status::Unknown, Some("no file holds a test".to_owned())),
+            () if trouble => {
+                (Status::Environment, Some(format!("{unread} files could not be read")))
+            }
+            () if cases == 0 => (Status::Unrecognised, Some("no file holds a test".to_owned())),
             () if skipped + unread > 0 => {
                 let text = format!("{skipped} of {cases} cases and {unread} files were not run");
                 (Status::Incomplete, Some(text))

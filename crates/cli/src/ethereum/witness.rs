@@ -156,13 +156,13 @@ fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
 
 fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answer> {
     let (status, rule) = match error {
-        WitnessError::Stated { .. } => (Status::Damage, None),
+        WitnessError::Stated { .. } => (Status::Corrupt, None),
         WitnessError::MissingParent { .. } => (Status::Incomplete, None),
         WitnessError::Execution(ExecutionError::Rule(violation)) => {
-            (Status::Fault, Some(violation.rule.name().to_owned()))
+            (Status::Invalid, Some(violation.rule.name().to_owned()))
         }
         WitnessError::Execution(ExecutionError::State(_)) => (Status::Incomplete, None),
-        _ => (Status::Unknown, None),
+        _ => (Status::Unrecognised, None),
     };
     let message = format!("{}: {error}", file.display());
     let error = FaultReport { file: Some(file.into()), rule, ..FaultReport::new(message) };

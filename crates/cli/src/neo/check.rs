@@ -149,14 +149,14 @@ impl Plan {
 /// Does the undo log lead back to block `to`?
 fn goes_back_to(data: &Path, to: u64) -> Result<bool> {
     match ledger::goes_back_to(data, to) {
-        Err(error) if error.status() == Status::Damage => Ok(false),
+        Err(error) if error.status() == Status::Corrupt => Ok(false),
         goes_back => Ok(goes_back?),
     }
 }
 
 /// Is this why a store cannot be repaired in place: what is needed is damaged, or was removed?
 fn is_in_the_way(error: &NeoError) -> bool {
-    error.status() == Status::Damage || matches!(error, NeoError::Unwind { .. })
+    error.status() == Status::Corrupt || matches!(error, NeoError::Unwind { .. })
 }
 
 fn describe(store: &ChainStore, checked: &mut Checked) {

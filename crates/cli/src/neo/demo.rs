@@ -20,7 +20,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.say("\nIn a copy, one bit of the last transaction's signature is flipped:");
     let exit = demo.run("verify @neo-damaged/chain.acc")?;
     ensure!(
-        exit == Status::Fault,
+        exit == Status::Invalid,
         "expected a fault in the damaged copy, found its verdict to be: {exit}"
     );
     Ok(())

@@ -66,7 +66,7 @@ fn damage(
         text: format!("{location}: block encoding: {error}"),
         location: Some(location),
         kind: ShortfallKind::DamagedRecord,
-        status: Status::Damage,
+        status: Status::Corrupt,
     })
 }
 
@@ -99,5 +99,5 @@ fn print_file(file: &FileReport) {
     };
     println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
+    file.damage.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
 }

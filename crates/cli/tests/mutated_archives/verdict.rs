@@ -42,8 +42,14 @@ pub fn run(original: &Original, folder: &Path, trusted: bool) -> Run {
 }
 
 /// The exit code of each status that damage may end with.
-const CODES: [(&str, i32); 6] =
-    [("verified", 0), ("fault", 1), ("usage", 2), ("incomplete", 3), ("damage", 4), ("unknown", 6)];
+const CODES: [(&str, i32); 6] = [
+    ("verified", 0),
+    ("invalid", 1),
+    ("usage", 2),
+    ("incomplete", 3),
+    ("corrupt", 4),
+    ("unrecognised", 6),
+];
 
 /// Everything that is wrong with a verdict.
 pub fn check(run: &Run, truth: &Truth) -> Vec<String> {

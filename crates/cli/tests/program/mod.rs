@@ -52,7 +52,7 @@ pub fn refuse(command: &mut Command, words: &[&str]) -> String {
 pub fn fault_text(ended: &Ended, command: &str) -> String {
     let all = format!("{}{}", ended.stdout, ended.stderr);
     assert!(!all.contains("panicked"), "{command}: {all}");
-    let codes = [Status::Fault, Status::Damage, Status::Incomplete].map(Status::exit_code);
+    let codes = [Status::Invalid, Status::Corrupt, Status::Incomplete].map(Status::exit_code);
     let code = ended.code.and_then(|code| code.try_into().ok());
     assert!(code.is_some_and(|code| codes.contains(&code)), "{:?} {command}: {all}", ended.code);
     let error = ended.stderr.lines().find(|line| line.starts_with("error: "));

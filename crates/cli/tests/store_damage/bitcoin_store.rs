@@ -76,7 +76,7 @@ fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
                     assert!(!mends, "the check found nothing, and then {error}: {text}");
                     assert_eq!(
                         error.status(),
-                        blockmill_verdict::Status::Damage,
+                        blockmill_verdict::Status::Corrupt,
                         "{error}: {text}"
                     );
                     counts.detected += 1;

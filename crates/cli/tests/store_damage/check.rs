@@ -74,7 +74,7 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
     let at: usize = blocks.blocks[..1000].iter().map(|block| block.header.len()).sum();
     flip(&store.join("headers.00000"), at);
     let found = document(&run(check(&store).arg("--json")));
-    assert_eq!((&found["status"], &found["exit_code"]), (&"damage".into(), &4.into()), "{found}");
+    assert_eq!((&found["status"], &found["exit_code"]), (&"corrupt".into(), &4.into()), "{found}");
     let place = &found["result"]["damage"][0];
     let file = place["file"].as_str().expect("a file");
     assert!(file.ends_with("headers.00000"), "{found}");
@@ -118,7 +118,7 @@ fn damage_of_a_part_besides_the_blocks_is_named_and_no_repair_is_promised() {
         flip(&path, 5);
         assert_names(&run(&mut check(&store)), &path);
         let found = document(&run(check(&store).args(["--repair", "--json"])));
-        assert_eq!(found["status"], "damage", "{found}");
+        assert_eq!(found["status"], "corrupt", "{found}");
         assert_eq!(found["result"]["damage"].as_array().map(Vec::len), Some(1), "{found}");
         let repair = found["result"]["repair"].as_str().expect("what repairs it");
         assert!(repair.contains("new folder") && !repair.contains("goes back"), "{found}");
@@ -135,7 +135,7 @@ fn a_check_of_no_store_says_that_it_knows_none() {
     fs::write(folder.join("notes.txt"), "no store").expect("a file");
     for path in [folder, scratch.path("absent")] {
         let found = document(&run(check(&path).arg("--json")));
-        assert_eq!((&found["status"], &found["exit_code"]), (&"unknown".into(), &6.into()));
+        assert_eq!((&found["status"], &found["exit_code"]), (&"unrecognised".into(), &6.into()));
     }
 }
 

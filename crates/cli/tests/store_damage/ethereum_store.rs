@@ -128,12 +128,12 @@ fn damage_stores_of(level: Level, name: &str) {
             (_, Ok(_)) => panic!("{deed:?}: {outcome:?}, but nothing is damaged"),
             (_, Err(error)) => {
                 assert!(found > 0, "{deed:?}: the check found nothing, and then {error}");
-                assert_eq!(error.status(), Status::Damage, "{deed:?}: {error}");
+                assert_eq!(error.status(), Status::Corrupt, "{deed:?}: {error}");
                 counts.detected += 1;
             }
         }
         if let Err(error) = &outcome {
-            assert_eq!(error.status(), Status::Damage, "{deed:?}: {error}");
+            assert_eq!(error.status(), Status::Corrupt, "{deed:?}: {error}");
         }
         if deed.is_none() {
             assert!(outcome.is_ok() && found == 0, "nothing was changed");

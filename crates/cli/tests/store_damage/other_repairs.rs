@@ -27,7 +27,7 @@ fn repair(store: &Path) -> (Value, String) {
 /// What would repair a store.
 fn advice(store: &Path) -> String {
     let found = check(store, "");
-    assert_eq!(found["status"], "damage", "{found:#}");
+    assert_eq!(found["status"], "corrupt", "{found:#}");
     found["error"]["hint"].as_str().expect("advice").to_owned()
 }
 
@@ -126,7 +126,7 @@ fn a_neo_store_that_nothing_in_place_repairs_says_so_and_stays_as_it_is() {
     for flags in ["", "--repair"] {
         let found = check(&store, flags);
         let hint = found["error"]["hint"].as_str().expect("advice");
-        assert_eq!(found["status"], "damage", "{found:#}");
+        assert_eq!(found["status"], "corrupt", "{found:#}");
         assert_eq!(hint, "import the dumps again into a new folder");
     }
     flip(&bodies, body_of(&store, 5));
@@ -134,7 +134,7 @@ fn a_neo_store_that_nothing_in_place_repairs_says_so_and_stays_as_it_is() {
     let table = fs::read_dir(&store).expect("a store").map(|entry| entry.expect("a file").path());
     let table = table.into_iter().find(|path| path.to_string_lossy().contains("storage."));
     flip(&table.expect("a table"), 100);
-    assert_eq!(check(&store, "--repair")["status"], "damage");
+    assert_eq!(check(&store, "--repair")["status"], "corrupt");
     succeed(&mut import(&scratch.path("new"), &dump));
 }
 

@@ -192,7 +192,7 @@ impl<'a> BitcoinWalk<'a> {
         if found.status == Status::Ok {
             return;
         }
-        assert_eq!(found.status, Status::Damage, "{}", found.told());
+        assert_eq!(found.status, Status::Corrupt, "{}", found.told());
         let repaired = Command::new("check --repair").path(&self.data).run();
         self.ended(format!("{:?}", repaired.document["notes"]));
         self.follow(before, &repaired);

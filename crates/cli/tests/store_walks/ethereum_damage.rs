@@ -32,7 +32,7 @@ impl Walk<'_> {
             if found.status == Status::Ok {
                 break;
             }
-            assert_eq!(found.status, Status::Damage, "{}", found.told());
+            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
             let found = Command::new("check --repair").path(&self.data).run();
             let told = found.message() + &found.document["notes"].to_string();
             self.ended(format!("{:?}: {told}", found.status));
@@ -43,7 +43,7 @@ impl Walk<'_> {
                 }
                 break;
             }
-            assert_eq!(found.status, Status::Damage, "{}", found.told());
+            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
             if told.contains(CHAIN) {
                 self.name_chain(before, &found, &told);
             } else if told.contains(HEAL) {

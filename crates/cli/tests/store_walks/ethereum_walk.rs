@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
             return;
         };
         let mut checked = Command::new("check").path(&self.data).run();
-        if self.killed && checked.status == Status::Damage {
+        if self.killed && checked.status == Status::Corrupt {
             // half of a commit is what a kill may leave
             let parts = checked.document["result"]["damage"].as_array().expect("a list").clone();
             assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());

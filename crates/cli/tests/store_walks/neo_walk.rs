@@ -284,14 +284,14 @@ impl<'a> NeoWalk<'a> {
         let found = Command::new("check").path(&self.data).run();
         let mut went_back = tip;
         if found.status != Status::Ok {
-            assert_eq!(found.status, Status::Damage, "{}", found.told());
+            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
             let ended = Command::new("check --repair").path(&self.data).run();
             let advice = ended.message() + &ended.document["notes"].to_string();
             self.ended(format!("{:?}: {advice}", ended.status));
             match ended.status {
                 Status::Ok => went_back = self.repaired(tip, &ended, &advice),
                 _ => {
-                    assert_eq!(ended.status, Status::Damage, "{}", ended.told());
+                    assert_eq!(ended.status, Status::Corrupt, "{}", ended.told());
                     let is_anew = ANEW.iter().any(|anew| advice.contains(anew));
                     assert!(is_anew, "{}", ended.told());
                     self.stores += 1;
@@ -339,7 +339,7 @@ impl<'a> NeoWalk<'a> {
         let killed = std::mem::take(&mut self.killed);
         let Some((level, tip)) = self.model else { return };
         let mut checked = Command::new("check").path(&self.data).run();
-        if killed && checked.status == Status::Damage {
+        if killed && checked.status == Status::Corrupt {
             // half of a commit is what a kill may leave
             let parts = checked.document["result"]["damage"].as_array().expect("a list").clone();
             assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());

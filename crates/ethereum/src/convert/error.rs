@@ -50,7 +50,7 @@ impl ConvertError {
             Self::Archive(error) => error.status(),
             Self::Fault(fault) => fault.status(),
             Self::Lacking { .. } => Status::Usage,
-            Self::Empty => Status::Unknown,
+            Self::Empty => Status::Unrecognised,
             Self::Stopped => Status::Interrupted,
         }
     }

@@ -52,7 +52,7 @@ pub fn repair(
         ChainStore::repair(dir, Some(tip), None, |_| false, &[])?;
         match follow(dir, tip.number, cancel) {
             Err(Error::Unwind { .. }) => {}
-            Err(error) if error.status() == Status::Damage => {}
+            Err(error) if error.status() == Status::Corrupt => {}
             done => return done.map(|()| StateAfter::Kept),
         }
     }

@@ -73,12 +73,12 @@ impl blockmill_verdict::Cause for Cause {
     fn status(&self) -> Status {
         match self {
             Self::Archive(error) => error.status(),
-            Self::Header(_) | Self::Body(_) => Status::Damage,
+            Self::Header(_) | Self::Body(_) => Status::Corrupt,
             Self::Rule(violation) => match violation.rule {
                 Rule::BodyMissing => Status::Incomplete,
                 // what this program cannot judge is not invalid
-                Rule::ExecutionRules | Rule::SealEpoch => Status::Unknown,
-                _ => Status::Fault,
+                Rule::ExecutionRules | Rule::SealEpoch => Status::Unrecognised,
+                _ => Status::Invalid,
             },
             Self::State(error) => error.store().status(),
             Self::Remote(remote) => remote.status,

@@ -69,7 +69,7 @@ impl KeptError {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { error, .. } => Status::of_io(error),
-            Self::Damaged { .. } => Status::Damage,
+            Self::Damaged { .. } => Status::Corrupt,
             Self::Spec { .. } | Self::Other { .. } => Status::Usage,
         }
     }

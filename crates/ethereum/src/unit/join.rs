@@ -70,7 +70,7 @@ impl JoinError {
     pub fn status(&self) -> Status {
         match self {
             Self::None | Self::Asked { .. } => Status::Usage,
-            Self::Inconsistent { .. } => Status::Damage,
+            Self::Inconsistent { .. } => Status::Corrupt,
         }
     }
 

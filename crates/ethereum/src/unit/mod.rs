@@ -80,7 +80,7 @@ pub fn verify_unit_into(
 
 /// Is it nothing that another machine would find, too?
 fn tells_nothing(error: &Error) -> bool {
-    matches!(error.status(), Status::Trouble | Status::Usage | Status::Interrupted)
+    matches!(error.status(), Status::Environment | Status::Usage | Status::Interrupted)
 }
 
 fn boundary(
@@ -143,7 +143,7 @@ impl Boundary {
         self.status = match &self.fault {
             Some(fault) => fault.remote.status,
             None if !self.shortfalls.is_empty() => Status::Incomplete,
-            None if self.blocks == 0 => Status::Unknown,
+            None if self.blocks == 0 => Status::Unrecognised,
             None => Status::Verified,
         };
         self

@@ -368,7 +368,7 @@ fn damage(place: Place) {
                 }
             };
             if let Some(error) = error {
-                assert_eq!(error.status(), Status::Damage, "{name} at {at}: {error}");
+                assert_eq!(error.status(), Status::Corrupt, "{name} at {at}: {error}");
                 told += 1;
             }
             std::fs::write(&file, &whole).unwrap();

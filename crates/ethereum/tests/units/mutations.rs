@@ -111,5 +111,5 @@ fn a_boundary_that_disagrees_with_itself_is_named_by_field() {
     assert_eq!(with(&|it| it.blocks = 5), "last.number");
     assert_eq!(with(&|it| it.last.as_mut().unwrap().hash.0[3] ^= 1), "last.hash");
     assert_eq!(with(&|it| it.head.blocks[2].header.0[40] ^= 1), "head.blocks[2].hash");
-    assert_eq!(with(&|it| it.status = blockmill_verdict::Status::Damage), "status");
+    assert_eq!(with(&|it| it.status = blockmill_verdict::Status::Corrupt), "status");
 }

@@ -7,12 +7,12 @@ They work on all cores without the lock of the interpreter, and Ctrl-C ends them
 from ._arguments import Options
 from ._commands import inspect, join, verify, verify_unit
 from ._errors import (
-    Damage,
+    Corrupt,
     Error,
-    Fault,
+    Invalid,
     Incomplete,
     MachineError,
-    Unknown,
+    Unrecognised,
     UsageError,
     VerifyError,
 )
@@ -20,14 +20,14 @@ from ._native import VERSION as __version__
 from ._tables import Rows, export, export_unit, read
 
 __all__ = [
-    "Damage",
+    "Corrupt",
     "Error",
-    "Fault",
+    "Invalid",
     "Incomplete",
     "MachineError",
     "Options",
     "Rows",
-    "Unknown",
+    "Unrecognised",
     "UsageError",
     "VerifyError",
     "export",

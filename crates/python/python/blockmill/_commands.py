@@ -33,14 +33,14 @@ def verify(
     >>> answer["status"], answer["result"]["data"]["blocks"]
     ('verified', 8192)
 
-    An archive that is not whole and genuine raises :class:`Fault`, :class:`Damage`,
-    :class:`Incomplete` or :class:`Unknown`, which say where and why:
+    An archive that is not whole and genuine raises :class:`Invalid`, :class:`Corrupt`,
+    :class:`Incomplete` or :class:`Unrecognised`, which say where and why:
 
     >>> try:
     ...     blockmill.verify("hive/damaged.rlp", level="bodies", seal="off")
     ... except blockmill.VerifyError as error:
     ...     print(error.status, error.block, error.rule)
-    fault 1647 logs bloom
+    invalid 1647 logs bloom
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
     return finished(_native.answer(["verify", *known(given), *flags(options), *there(paths)]))

@@ -57,11 +57,11 @@ class VerifyError(Error):
         self.shortfalls: list[dict[str, Any]] = answer.get("shortfalls") or []
 
 
-class Fault(VerifyError):
+class Invalid(VerifyError):
     """A block breaks a rule of its chain."""
 
 
-class Damage(VerifyError):
+class Corrupt(VerifyError):
     """Bytes are not what was written there."""
 
 
@@ -69,17 +69,17 @@ class Incomplete(VerifyError):
     """What is there is good, but blocks are missing, unconnected or cut."""
 
 
-class Unknown(VerifyError):
+class Unrecognised(VerifyError):
     """Nothing is there that can be read, so nothing can be told."""
 
 
 _BY_STATUS: dict[str, type[Error]] = {
-    "fault": Fault,
-    "damage": Damage,
+    "invalid": Invalid,
+    "corrupt": Corrupt,
     "incomplete": Incomplete,
-    "unknown": Unknown,
+    "unrecognised": Unrecognised,
     "usage": UsageError,
-    "trouble": MachineError,
+    "environment": MachineError,
 }
 
 

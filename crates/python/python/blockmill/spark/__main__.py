@@ -6,8 +6,8 @@ import sys
 
 import blockmill.spark
 
-EXIT_CODES = {"verified": 0, "partial": 0, "fault": 1, "usage": 2, "incomplete": 3, "damage": 4}
-OTHER = {"trouble": 5, "unknown": 6, "interrupted": 130}
+EXIT_CODES = {"verified": 0, "partial": 0, "invalid": 1, "usage": 2, "incomplete": 3, "corrupt": 4}
+OTHER = {"environment": 5, "unrecognised": 6, "interrupted": 130}
 
 
 def arguments(words=None):

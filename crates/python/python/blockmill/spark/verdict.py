@@ -202,7 +202,7 @@ def lacks(boundary):
     nothing = {"first": None, "last": None, "anchor": None, "total_before": None, "fault": None}
     nothing |= {"blocks": 0, "difficulty_sum": "0", "tail": [], "sides": {}, "trusted": []}
     nothing["counts"] = dict.fromkeys(document["counts"], 0)
-    nothing["status"] = "incomplete" if document["shortfalls"] else "unknown"
+    nothing["status"] = "incomplete" if document["shortfalls"] else "unrecognised"
     return sealed({**document, **nothing, "head": head})
 
 
@@ -228,7 +228,7 @@ def write_manifest(job, units, answer):
         # a branch that another one took the place of
         message = f"the best chain changed while it was written: expected {boundary['blocks']} " \
             f"blocks in tables, found {sum(bodies)}; verify says what is wrong with these files"
-        answer.update(status="fault", error={"message": message})
+        answer.update(status="invalid", error={"message": message})
         return
     first, last, tip = ends(boundary)
     tables, files = Folder(job.to), []
