@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::chart::{Chart, Key, palette};
 pub use of_runs::{inside, machine, runs, title};
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/page.js");
 
 /// One self-contained page about runs: one of them, or several.
 #[must_use]
