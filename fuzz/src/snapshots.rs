@@ -22,7 +22,7 @@ pub fn snapshot(data: &[u8]) -> bool {
             assert!([counts.codes, counts.accounts, counts.slots].iter().all(|n| *n < most));
             true
         }
-        Err(SnapshotError::Damaged { offset, .. }) => {
+        Err(SnapshotError::Corrupt { offset, .. }) => {
             assert!(offset <= bytes.len() as u64, "{offset}");
             false
         }

@@ -22,7 +22,7 @@ mod write;
 mod xor;
 
 pub use body::{BlockLocation, BodyReader};
-pub use damage::{Damage, DamageKind, FileReport};
+pub use damage::{Corruption, CorruptionKind, FileReport};
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
 pub(crate) use open::is_named;

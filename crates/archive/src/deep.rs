@@ -9,7 +9,7 @@ use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part,
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 const ONE_BLOCK: ChunkLimit = ChunkLimit { blocks: 1, bytes: 0 };
 
-/// Damages that are listed for one file. More of them tell nothing new.
+/// Corruptions that are listed for one file. More of them tell nothing new.
 const MOST: usize = 100;
 
 /// Reads `blocks` of the archive at `path`, records what is damaged, and calls `each` for every

@@ -268,7 +268,7 @@ impl Error {
             Self::Truncated { .. } | Self::Compressed { fault: CompressionFault::Cut, .. } => {
                 ShortfallKind::Cut
             }
-            _ => ShortfallKind::DamagedRecord,
+            _ => ShortfallKind::CorruptRecord,
         }
     }
 

@@ -70,7 +70,7 @@ pub struct FileReport {
     /// The tables of an ancient folder.
     pub tables: Vec<TableReport>,
     /// Everything that is wrong.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<Corruption>,
     /// What a user should know.
     pub notes: Vec<String>,
 }
@@ -78,17 +78,17 @@ pub struct FileReport {
 impl FileReport {
     /// Records an error as damage; beyond [`MAX_DAMAGE`] only that there was more.
     pub(crate) fn damaged(&mut self, error: &Error) {
-        self.add(Damage::from(error));
+        self.add(Corruption::from(error));
     }
 
     /// The same of something that is wrong.
-    pub(crate) fn add(&mut self, damage: Damage) {
+    pub(crate) fn add(&mut self, damage: Corruption) {
         if self.damage.len() < MAX_DAMAGE {
             self.damage.push(damage);
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
-            let kind = ShortfallKind::DamagedRecord;
-            self.damage.push(Damage { location: None, kind, status: Status::Corrupt, text });
+            let kind = ShortfallKind::CorruptRecord;
+            self.damage.push(Corruption { location: None, kind, status: Status::Corrupt, text });
         }
     }
 }
@@ -116,19 +116,19 @@ pub struct TableReport {
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Damage {
+pub struct Corruption {
     /// Where, when it has an offset.
     pub location: Option<Location>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,
-    /// Damage, or trouble of this machine.
+    /// Corruption, or trouble of this machine.
     #[serde(skip)]
     pub status: Status,
     /// The location, what was expected and what was found, in one line.
     pub text: String,
 }
 
-impl From<&Error> for Damage {
+impl From<&Error> for Corruption {
     fn from(error: &Error) -> Self {
         let (location, kind) = (error.location().cloned(), error.shortfall_kind());
         Self { location, kind, status: error.status(), text: error.to_string() }

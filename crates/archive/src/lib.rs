@@ -46,7 +46,7 @@ pub use error::Error;
 pub use family::Family;
 pub use format::Format;
 pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
-pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
+pub use inspect::{Corruption, FileReport, Gap, Inspection, TableReport, inspect};
 pub use left_out::{LeftOut, Unread};
 pub use location::Part;
 pub use open::{Archive, Reader, expect_next};

@@ -2,7 +2,7 @@
 
 use blockmill_verdict::{Location, Shortfall, ShortfallKind};
 
-use crate::inspect::Damage;
+use crate::inspect::Corruption;
 use crate::{Archive, Error, Want};
 
 /// What is known of an archive before its blocks are read.
@@ -32,8 +32,8 @@ impl Archive {
     }
 }
 
-impl From<&Damage> for Shortfall {
-    fn from(damage: &Damage) -> Self {
+impl From<&Corruption> for Shortfall {
+    fn from(damage: &Corruption) -> Self {
         at(damage.kind, &damage.text, damage.location.as_ref())
     }
 }

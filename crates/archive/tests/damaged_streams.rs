@@ -1,4 +1,4 @@
-//! Damaged RLP exports and header streams: an error with a location, never a panic, a hang or
+//! Corrupt RLP exports and header streams: an error with a location, never a panic, a hang or
 //! memory out of proportion.
 
 mod chain;

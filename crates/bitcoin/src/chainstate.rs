@@ -266,7 +266,7 @@ impl State {
     pub fn read(state: &[u8]) -> Result<Self, Error> {
         let damaged = || {
             let expected = "a state of 76 bytes that begins with bmcoins2";
-            Error::Damaged(format!("expected {expected}, found {} bytes", state.len()))
+            Error::Corrupt(format!("expected {expected}, found {} bytes", state.len()))
         };
         let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
         let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;

@@ -28,7 +28,7 @@ pub enum Part {
 
 /// Something that is not as it was written.
 #[derive(Debug)]
-pub struct Damage {
+pub struct Corruption {
     /// Where it belongs.
     pub part: Part,
     /// The file and the byte, where they are known.
@@ -53,7 +53,7 @@ pub struct Checked {
     /// Records of the block index.
     pub indexed: u64,
     /// What is damaged.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<Corruption>,
     /// The check was ended early.
     pub stopped: bool,
 }
@@ -73,7 +73,7 @@ pub fn bytes_to_check(folder: &Path) -> u64 {
 /// then; when it says no, the check ends.
 ///
 /// # Errors
-/// When the store is open elsewhere or the system refuses to read. Damage is no error.
+/// When the store is open elsewhere or the system refuses to read. Corruption is no error.
 pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
     let mut checked = Checked::default();
     checked.index(folder)?;
@@ -114,7 +114,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
 ///
 /// # Errors
 /// [`Error::Store`] when the store is open elsewhere; a file cannot be removed.
-pub fn repair(folder: &Path, damage: &[Damage]) -> Result<(), Error> {
+pub fn repair(folder: &Path, damage: &[Corruption]) -> Result<(), Error> {
     if damage.iter().any(|damage| matches!(damage.part, Part::Coins | Part::Undo)) {
         let chainstate = folder.join(CHAINSTATE);
         files::expect_no_link(&chainstate).map_err(Error::system("open", &chainstate))?;
@@ -131,17 +131,17 @@ impl Checked {
     /// Takes an error as damage, unless it is trouble of another kind.
     fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
         let (location, what) = match error {
-            Error::Store(blockmill_store::Error::Damaged {
+            Error::Store(blockmill_store::Error::Corrupt {
                 path,
                 offset,
                 what,
                 expected,
                 found,
             }) => (Some((path, offset)), format!("{what}: expected {expected}, found {found}")),
-            Error::Damaged(what) => (None, what),
+            Error::Corrupt(what) => (None, what),
             other => return Err(other),
         };
-        self.damage.push(Damage { part, location, what, height: None });
+        self.damage.push(Corruption { part, location, what, height: None });
         Ok(())
     }
 
@@ -157,11 +157,11 @@ impl Checked {
         }
         match loaded {
             Loaded::Index(saved) => self.indexed = saved.found.len() as u64,
-            Loaded::Damaged(damage) => {
-                let index::Damage { path, what, expected, found } = damage;
+            Loaded::Corrupt(damage) => {
+                let index::Corruption { path, what, expected, found } = damage;
                 let what = format!("{what}: expected {expected}, found {found}");
                 let location = Some((path, 0));
-                self.damage.push(Damage { part: Part::Index, location, what, height: None });
+                self.damage.push(Corruption { part: Part::Index, location, what, height: None });
             }
             Loaded::Nothing | Loaded::Foreign(_) => {}
         }
@@ -180,14 +180,14 @@ impl Checked {
         for height in (1..=state.tip.height).rev() {
             let start = match log.read(end, &mut record) {
                 Ok(start) => start,
-                Err(error @ blockmill_store::Error::Damaged { .. }) => {
+                Err(error @ blockmill_store::Error::Corrupt { .. }) => {
                     self.add(Part::Undo, error.into())?;
                     self.at(height);
                     return Ok(());
                 }
                 Err(blockmill_store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
-                    self.damage.push(Damage {
+                    self.damage.push(Corruption {
                         part: Part::Undo,
                         location: None,
                         what,
@@ -200,7 +200,7 @@ impl Checked {
             };
             if let Err(malformed) = undo::read_through(&record) {
                 let what = format!("undo data of block {height}: {malformed}");
-                self.damage.push(Damage {
+                self.damage.push(Corruption {
                     part: Part::Undo,
                     location: None,
                     what,
@@ -217,7 +217,7 @@ impl Checked {
         if end > 0 {
             let what =
                 format!("undo data: expected none before that of block 1, found {end} bytes");
-            self.damage.push(Damage { part: Part::Undo, location: None, what, height: None });
+            self.damage.push(Corruption { part: Part::Undo, location: None, what, height: None });
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ pub fn holds_bitcoin(folder: &Path) -> Result<bool, Error> {
 /// its own.
 ///
 /// # Errors
-/// [`Error::OtherChain`] names both chains; [`Error::Damaged`] says what stands in the way.
+/// [`Error::OtherChain`] names both chains; [`Error::Corrupt`] says what stands in the way.
 pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
     let other = |expected: String| {
         let found = format!("Bitcoin {}", params.name);
@@ -61,7 +61,7 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
             let what = format!("expected a file that begins with {expected}, found {found}");
             let advice = "`blockmill check DATA --repair` removes it, and the next import scans \
                           the block files again";
-            return Err(Error::Damaged(format!("{}: {what}; {advice}", index.display())));
+            return Err(Error::Corrupt(format!("{}: {what}; {advice}", index.display())));
         }
         let magic = head.get(8..12).filter(|magic| *magic != params.magic);
         if let Some(magic) = magic.filter(|_| head.starts_with(&INDEX_MAGIC)) {
@@ -122,7 +122,7 @@ pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
 /// The signet that a store keeps the challenge of; none of a network that is built in.
 ///
 /// # Errors
-/// [`Error::Damaged`] where the file is no challenge, or that of another signet than the blocks;
+/// [`Error::Corrupt`] where the file is no challenge, or that of another signet than the blocks;
 /// the file cannot be read.
 pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     let path = folder.join(CHALLENGE);
@@ -136,7 +136,7 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
         pairs.iter().map(byte).collect::<Option<Vec<u8>>>()
     });
     let advice = "import again with --chain signet:CHALLENGE: that writes it";
-    let damaged = |what: &str| Error::Damaged(format!("{}: {what}; {advice}", path.display()));
+    let damaged = |what: &str| Error::Corrupt(format!("{}: {what}; {advice}", path.display()));
     let challenge = challenge.ok_or_else(|| damaged("expected signet: and digits"))?;
     let params = Params::signet_with(challenge);
     let head = first_bytes(&folder.join(INDEX))?.unwrap_or_default();

@@ -93,7 +93,7 @@ pub fn to_core(
     while let Some((key, value)) = unspent.next()? {
         let (outpoint, coin) =
             coins::outpoint(key).zip(PackedCoin::unpack(value)).ok_or_else(|| {
-                Error::Damaged(format!("expected a coin, found {} other bytes", value.len()))
+                Error::Corrupt(format!("expected a coin, found {} other bytes", value.len()))
             })?;
         writer.coin(&outpoint, &coin.coin(&mut script))?;
         if cancel.is_cancelled() {
@@ -266,7 +266,7 @@ fn each_block<'a>(
     let (mut block, mut spare) = (Block::default(), vec![]);
     for (height, node) in chain {
         let Some(found) = tree.record(*node) else {
-            return Err(Error::Damaged(format!("no file has the block at height {height}")));
+            return Err(Error::Corrupt(format!("no file has the block at height {height}")));
         };
         let (file, offset, size) = (found.file, found.offset, found.size);
         reader.read(BlockLocation { file, offset, size }, &mut block.raw)?;

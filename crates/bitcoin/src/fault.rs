@@ -48,7 +48,7 @@ pub enum Error {
     /// A datadir of Bitcoin Core cannot be written or read.
     Core(datadir::Error),
     /// What the store holds contradicts itself.
-    Damaged(String),
+    Corrupt(String),
     /// Undo data or unspent coins are not those of the chain.
     Unproven(Box<Unproven>),
     /// What should be made of verified blocks cannot be, or cannot be kept.
@@ -138,7 +138,7 @@ impl Error {
             | Self::NoCoins(_)
             | Self::OtherDocuments(_)
             | Self::UnitsHaveNoCoins => Status::Usage,
-            Self::Damaged(_)
+            Self::Corrupt(_)
             | Self::Unproven(_)
             | Self::FileChanged { .. }
             | Self::Inconsistent { .. } => Status::Corrupt,

@@ -343,7 +343,7 @@ impl Pass<'_> {
                 batch.disconnect(&mut coins)?;
             }
             drop(coins);
-            if !matches!(ended.outcome, Err(Error::Store(_) | Error::Damaged(_))) {
+            if !matches!(ended.outcome, Err(Error::Store(_) | Error::Corrupt(_))) {
                 store.commit(run)?;
             }
         }

@@ -20,7 +20,7 @@ mod work;
 
 pub(crate) use file::MAGIC as INDEX_MAGIC;
 pub use file::{
-    DAMAGED_LENGTH, Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
+    Corruption, DAMAGED_LENGTH, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
 };
 pub use lengths::WrongLength;
 pub use summary::{Branch, Gap, Summary};

@@ -49,8 +49,8 @@ impl Inspection {
         self.status() == Status::Ok
     }
 
-    /// Damage counts before blocks that break a rule, and these before missing blocks. Blocks that
-    /// follow none of the genesis blocks may begin elsewhere, but only in one place.
+    /// Corruption counts before blocks that break a rule, and these before missing blocks. Blocks
+    /// that follow none of the genesis blocks may begin elsewhere, but only in one place.
     #[must_use]
     pub fn status(&self) -> Status {
         let bad_bodies = self.bodies.as_ref().is_some_and(|bodies| bodies.fault_count > 0);

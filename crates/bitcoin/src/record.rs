@@ -11,7 +11,7 @@ use blockmill_pipeline::record::{
 };
 use blockmill_verdict::{Status, counted};
 
-/// Damaged places that are listed.
+/// Corrupt places that are listed.
 const MAX_LISTED: usize = 20;
 
 /// The record of `run`, called `label` in tables; `program` is this one.
@@ -164,7 +164,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     notes
 }
 
-/// Damaged places that are no error by themselves: every damaged length field but the first, which
+/// Corrupt places that are no error by themselves: every damaged length field but the first, which
 /// is the error, and what loses nothing.
 pub fn places(run: &Run) -> Vec<String> {
     let more = run.wrong_lengths.iter().skip(1).map(ToString::to_string);

@@ -52,7 +52,7 @@ impl Sources {
         loop {
             match index::load(&path, magic).map_err(Error::Index)? {
                 Loaded::Nothing => return Ok(None),
-                Loaded::Damaged(damage) => return Err(Error::Damaged(damage.to_string())),
+                Loaded::Corrupt(damage) => return Err(Error::Corrupt(damage.to_string())),
                 Loaded::Foreign(network) => magic = network,
                 Loaded::Index(saved) => {
                     let params = Params::by_magic(magic);

@@ -24,7 +24,7 @@ use crate::index::scan::{FindBlocks, HeaderScan, files::stretch};
 use crate::inspect::datadir_of;
 use crate::options::Options;
 use crate::{BlockHash, Error, Level};
-use blockmill_archive::blkdat::{BlockFiles, Damage};
+use blockmill_archive::blkdat::{BlockFiles, Corruption};
 pub use bodies::{bodies, execute};
 pub use coins::{add_coins, coins};
 use documents::{Headers, Hex, Record, SCHEMA, Source};
@@ -110,7 +110,7 @@ fn hidden(
     files: &BlockFiles,
     found: &Found,
     bytes: u32,
-) -> Result<(Vec<Record>, Vec<Damage>), Error> {
+) -> Result<(Vec<Record>, Vec<Corruption>), Error> {
     let mut more = vec![];
     let damage = stretch(files, found, bytes, &mut more)?;
     Ok((more.iter().map(|found| record(found, None)).collect(), damage))

@@ -68,7 +68,7 @@ fn finds_damage_at_every_byte_and_leaves_the_file() {
     let whole = std::fs::read(&path).unwrap();
     let is_damage = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        let Loaded::Damaged(damage) = load(&path, MAGIC).unwrap() else {
+        let Loaded::Corrupt(damage) = load(&path, MAGIC).unwrap() else {
             return false;
         };
         assert_eq!(damage.path, path);

@@ -280,7 +280,7 @@ fn a_piece_of_the_last_block_shows_that_it_is_missing() {
             let (run, status) = outcome_of(&bytes, level);
             let what = format!("{} bytes: {run:?}", piece.len());
             assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS - 1), "{what}");
-            let [found] = of_kind(&run, ShortfallKind::DamagedRecord)[..] else { panic!("{what}") };
+            let [found] = of_kind(&run, ShortfallKind::CorruptRecord)[..] else { panic!("{what}") };
             assert_eq!(found.offset, Some(before.len() as u64), "{what}");
         }
     }
@@ -367,7 +367,7 @@ fn holes_of_a_sparse_file_are_not_read() {
     let start = Instant::now();
     let (run, status) = outcome(&path, &options(Params::regtest()));
     assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS), "{run:?}");
-    assert!(of_kind(&run, ShortfallKind::DamagedRecord)[0].text.contains("zeros"), "{run:?}");
+    assert!(of_kind(&run, ShortfallKind::CorruptRecord)[0].text.contains("zeros"), "{run:?}");
     #[cfg(target_os = "linux")]
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert!(run.counts.bytes_read < 1 << 30, "{}", run.counts.bytes_read);

@@ -238,7 +238,7 @@ mod tests {
         let missing = || Err::<(), _>(io::Error::from(io::ErrorKind::NotFound));
         assert_eq!(of(missing().context("cannot open").unwrap_err()), Status::Usage);
         assert_eq!(of(anyhow!("--from: expected less")), Status::Usage);
-        assert_eq!(of(blockmill_bitcoin::Error::Damaged("coins".into()).into()), Status::Corrupt);
+        assert_eq!(of(blockmill_bitcoin::Error::Corrupt("coins".into()).into()), Status::Corrupt);
         assert_eq!(of(blockmill_ethereum::fault::Error::Empty.into()), Status::Unrecognised);
     }
 

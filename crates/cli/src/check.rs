@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// Damaged places that are printed; all are in the document of `--json`.
+/// Corrupt places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
 /// What a repair did where only parts were damaged that repair themselves. A newer commit of an
@@ -26,7 +26,7 @@ pub const REBUILT: &str = "done: the damaged parts were rebuilt; blocks that onl
 
 /// A damaged part.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct DamagedPart {
+pub struct CorruptPart {
     /// The file.
     #[serde(serialize_with = "blockmill_verdict::path::serialize_option")]
     pub file: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Checked {
     /// What belongs to the store and was not read, in a sentence.
     pub unread: Option<String>,
     /// What is damaged.
-    pub damage: Vec<DamagedPart>,
+    pub damage: Vec<CorruptPart>,
     /// What repairs the store, in a sentence; none when it is whole.
     pub repair: Option<String>,
     /// Set after `--repair`: the block that is the last one now.
@@ -128,7 +128,7 @@ fn noun(checked: &Checked) -> &'static str {
 }
 
 /// A damaged part in one line.
-fn sentence(part: &DamagedPart) -> String {
+fn sentence(part: &CorruptPart) -> String {
     let mut text = String::new();
     if let Some(file) = &part.file {
         text += &format!("{}", file.display());

@@ -24,7 +24,7 @@ const STRETCH: u64 = 128;
 /// and then; when it says no, the check ends.
 ///
 /// # Errors
-/// When the system refuses to read. Damage is no error.
+/// When the system refuses to read. Corruption is no error.
 pub fn check(
     store: &ChainStore,
     threads: usize,
@@ -55,7 +55,7 @@ pub fn check(
                             stop.fetch_or(!watch(done.bytes), Relaxed);
                         }
                         // the other check has told it
-                        Err(blockmill_store::Error::Damaged { .. }) => {}
+                        Err(blockmill_store::Error::Corrupt { .. }) => {}
                         Err(error) => {
                             shared.1 = Err(error);
                             stop.store(true, Relaxed);

@@ -149,7 +149,7 @@ fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> R
     let damaged = |what, expected: &Hash, found: &Hash| {
         let (path, offset) = store.header_place(tip.number);
         let (expected, found) = (Hex(expected).to_string(), Hex(found).to_string());
-        Err(blockmill_store::Error::Damaged { path, offset, what, expected, found }.into())
+        Err(blockmill_store::Error::Corrupt { path, offset, what, expected, found }.into())
     };
     let hash = blockmill_hashes::keccak256(header);
     if hash != tip.hash {

@@ -47,7 +47,7 @@ fn damaged(path: &Path, dir: &Path, number: u64) -> PathBuf {
     to
 }
 
-/// Damage of each of two chunks' blocks; `open` gives the store in a folder.
+/// Corruptions of the blocks of each of two chunks; `open` gives the store in a folder.
 fn neither_is_kept(case: &str, path: &Path, options: &Options, open: &dyn Fn(&Path) -> Sink) {
     let dir = tempfile::tempdir().unwrap();
     for number in 6..=16 {

@@ -338,6 +338,6 @@ fn a_state_in_rocksdb_is_refused_by_a_program_without_it() {
             assert!(error.to_string().contains("`--features rocksdb`"), "{error}");
         }
         // there is none
-        true => assert!(matches!(error, blockmill_store::Error::Damaged { .. }), "{error}"),
+        true => assert!(matches!(error, blockmill_store::Error::Corrupt { .. }), "{error}"),
     }
 }

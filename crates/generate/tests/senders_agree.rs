@@ -30,10 +30,10 @@ const BLOCKS: u64 = 40;
 const TRANSFERS: u64 = 10;
 
 /// A way to spoil the signature of a transaction.
-type Damage = fn(&mut Transaction<'_>);
+type Corruption = fn(&mut Transaction<'_>);
 
-/// Damages, and the rule that each breaks.
-const DAMAGES: [(Rule, Damage); 7] = [
+/// Corruptions, and the rule that each breaks.
+const CORRUPTIONS: [(Rule, Corruption); 7] = [
     (Rule::SignatureR, |tx| tx.r = U256::ZERO),
     (Rule::SignatureR, |tx| tx.r = GROUP_ORDER),
     // the same signature of the mirrored point, but for its high s
@@ -83,14 +83,14 @@ impl Chain {
 
     /// A copy of the archive with these transactions spoiled: block, place, how. Roots and parent
     /// hashes are those of what is in the file.
-    fn spoiled(&self, damages: &[(u64, usize, Damage)]) -> PathBuf {
+    fn spoiled(&self, damages: &[(u64, usize, Corruption)]) -> PathBuf {
         self.spoiled_with(damages, |_| {})
     }
 
     /// The same, with headers changed, too.
     fn spoiled_with(
         &self,
-        damages: &[(u64, usize, Damage)],
+        damages: &[(u64, usize, Corruption)],
         change: impl Fn(&mut Header),
     ) -> PathBuf {
         let mut chunk = Chunk::new();
@@ -195,7 +195,7 @@ fn a_spoiled_signature_is_found_wherever_it_stands_in_its_batch() {
     let last = TRANSFERS as usize - 1;
     // in chunks of 16, block 16 is the first of the second and block 31 the last
     let places = [(16, 0), (16, last), (31, 0), (31, last)];
-    for (rule, damage) in DAMAGES {
+    for (rule, damage) in CORRUPTIONS {
         for (block, place) in places {
             let path = chain.spoiled(&[(block, place, damage)]);
             assert_refused(&chain, &path, rule, block, place);
@@ -207,8 +207,8 @@ fn a_spoiled_signature_is_found_wherever_it_stands_in_its_batch() {
 fn of_two_faults_the_first_in_the_chain_wins() {
     let chain = Chain::new();
     // the one that only the batch finds, with each that is found before it is full
-    let nobody = DAMAGES[5];
-    let pairs = DAMAGES.into_iter().flat_map(|other| [(nobody, other), (other, nobody)]);
+    let nobody = CORRUPTIONS[5];
+    let pairs = CORRUPTIONS.into_iter().flat_map(|other| [(nobody, other), (other, nobody)]);
     for ((rule, damage), (_, other)) in pairs {
         // in one block, and in two blocks of one batch
         let path = chain.spoiled(&[(20, 3, damage), (20, 4, other)]);
@@ -221,7 +221,7 @@ fn of_two_faults_the_first_in_the_chain_wins() {
 #[test]
 fn of_two_faults_of_a_transaction_the_one_of_the_signature_wins() {
     let chain = Chain::new();
-    let (signature, gas) = (DAMAGES[5], DAMAGES[6]);
+    let (signature, gas) = (CORRUPTIONS[5], CORRUPTIONS[6]);
     for place in [0, 9] {
         let path = chain.spoiled(&[(20, place, gas.1), (20, place, signature.1)]);
         assert_refused(&chain, &path, signature.0, 20, place);
@@ -231,7 +231,7 @@ fn of_two_faults_of_a_transaction_the_one_of_the_signature_wins() {
 #[test]
 fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
     let chain = Chain::new();
-    let (rule, damage) = DAMAGES[5];
+    let (rule, damage) = CORRUPTIONS[5];
     let path = chain.spoiled(&[(20, 9, damage)]);
     let mut bytes = std::fs::read(&path).unwrap();
     // the last byte before the empty list of ommers is of the last signature
@@ -245,7 +245,7 @@ fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
 fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
     let chain = Chain::new();
     // also where the block before it stands in another chunk
-    for (_, damage) in DAMAGES {
+    for (_, damage) in CORRUPTIONS {
         let path = chain.spoiled_with(&[(16, 0, damage)], |header| {
             if header.number == 16 {
                 header.gas_used = header.gas_limit + 1;
@@ -263,7 +263,7 @@ fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
 #[test]
 fn the_chain_itself_is_good() {
     let chain = Chain::new();
-    let (rule, damage) = DAMAGES[0];
+    let (rule, damage) = CORRUPTIONS[0];
     let path = chain.spoiled(&[(BLOCKS, 9, damage)]);
     assert_refused(&chain, &path, rule, BLOCKS, 9);
 }

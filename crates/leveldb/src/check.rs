@@ -11,7 +11,7 @@ use super::{Error, Handle, KEY_TAIL, TableFile, read_file, table_path};
 use blockmill_verdict::Status;
 use std::path::Path;
 
-/// Damaged places that are listed.
+/// Corrupt places that are listed.
 const MAX_LISTED: usize = 100;
 
 /// What a database holds.
@@ -21,7 +21,7 @@ pub struct Checked {
     pub entries: u64,
     /// Files that are in use.
     pub files: u64,
-    /// Damaged places; at most 100.
+    /// Corrupt places; at most 100.
     pub damage: Vec<Error>,
     /// All damaged places.
     pub damage_count: u64,
@@ -48,7 +48,7 @@ impl Checked {
 /// order of their keys. The database must not be in use.
 ///
 /// # Errors
-/// A file cannot be read. Damage is no error.
+/// A file cannot be read. Corruption is no error.
 pub fn check(folder: &Path) -> Result<Checked, Error> {
     let mut checked = Checked::default();
     let mut version = None;

@@ -27,7 +27,7 @@ const READABLE: &str = "one that can be read";
 /// no, the check ends.
 ///
 /// # Errors
-/// When the system refuses to read. Damage is no error.
+/// When the system refuses to read. Corruption is no error.
 pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<CheckReport, Error> {
     let mut checked = CheckReport::default();
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(checked) };
@@ -38,7 +38,7 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
             return Ok(checked);
         }
         // the other check has told it
-        Err(Error::Store(blockmill_store::Error::Damaged { .. })) => return Ok(checked),
+        Err(Error::Store(blockmill_store::Error::Corrupt { .. })) => return Ok(checked),
         Err(error) => return Err(error),
     };
     let (hasher, level) = (ManySha256::detect(), Level::stored(tip.level));
@@ -50,7 +50,7 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
         let level = if number < whole { Level::Headers } else { level };
         match one(store, number, (level, state_root), &hasher, before, &mut checked) {
             Ok((hash, read)) => (before, bytes) = (hash, bytes + read),
-            Err(blockmill_store::Error::Damaged { .. }) => before = None,
+            Err(blockmill_store::Error::Corrupt { .. }) => before = None,
             Err(error) => return Err(error.into()),
         }
         if number % STRETCH == 0 && !watch(std::mem::take(&mut bytes)) {

@@ -65,7 +65,7 @@ impl PageStore {
     /// Opens the store in `dir`, or creates an empty one there, as of the last commit.
     ///
     /// # Errors
-    /// Those of [`Store::open`]; [`Error::Damaged`] when a batch of the log does not give the root
+    /// Those of [`Store::open`]; [`Error::Corrupt`] when a batch of the log does not give the root
     /// that it gave.
     pub fn open(dir: &Path, options: &PageStoreOptions) -> Result<PageStore> {
         let mut opening = Store::open(dir, &options.store)?;
@@ -92,7 +92,7 @@ impl PageStore {
         while at < self.log.len() {
             let damaged = |log: &Segment, expected: String, found: String| {
                 let (path, offset) = log.location(at);
-                Error::Damaged { path, offset, what: "batch of a log", expected, found }
+                Error::Corrupt { path, offset, what: "batch of a log", expected, found }
             };
             let left = self.log.len() - at;
             let mut header = [0; HEADER];

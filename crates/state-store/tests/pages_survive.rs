@@ -216,7 +216,7 @@ fn a_bit_that_turned_over_is_found() {
                 assert_eq!(values, expected);
                 unread += 1;
             }
-            Err(Error::Damaged { path, offset, .. }) => {
+            Err(Error::Corrupt { path, offset, .. }) => {
                 assert_eq!(path.file_name(), Some(&*name));
                 assert!(offset <= at, "{offset} {at}");
                 found += 1;

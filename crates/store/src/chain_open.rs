@@ -63,7 +63,7 @@ impl ChainStore {
     /// writers, and brings it to its last commit.
     ///
     /// # Errors
-    /// [`Error::Locked`] when it is open elsewhere; [`Error::Damaged`] when bytes that were durable
+    /// [`Error::Locked`] when it is open elsewhere; [`Error::Corrupt`] when bytes that were durable
     /// are gone or wrong, in which case nothing that counts is changed.
     pub fn open(dir: &Path, options: &Options) -> Result<(ChainStore, Recovery)> {
         Ok(open(dir, options, Purpose::Write, |_| Ok(()))?.0)
@@ -89,7 +89,7 @@ impl ChainStore {
     /// some meanwhile.
     ///
     /// # Errors
-    /// [`Error::NoStore`] when there is none, [`Error::Damaged`] as for [`ChainStore::open`].
+    /// [`Error::NoStore`] when there is none, [`Error::Corrupt`] as for [`ChainStore::open`].
     pub fn open_read_only(dir: &Path) -> Result<(ChainStore, Recovery)> {
         Ok(ChainStore::open_read_only_with(dir, |_| Ok(()))?.0)
     }
@@ -111,7 +111,7 @@ impl ChainStore {
         let Some(Tip { number, hash, .. }) = self.tip() else { return Ok(()) };
         let (last, found) = (self.count() - 1, self.hash_of(number)?.unwrap_or_default());
         let damaged = |(path, offset), what, expected, found| {
-            Err(Error::Damaged { path, offset, what, expected, found })
+            Err(Error::Corrupt { path, offset, what, expected, found })
         };
         if hash != found {
             let place = self.hashes.file.location(last * 32);
@@ -164,7 +164,7 @@ pub(crate) fn open<T>(
         let mut opening = Opening::new(dir, &store, purpose)?;
         match parts(&mut opening) {
             // a writer may have removed what a newer commit does not name
-            Err(Error::Damaged { .. }) if opening.is_outdated() => {}
+            Err(Error::Corrupt { .. }) if opening.is_outdated() => {}
             parts => break (opening, parts?),
         }
     };
@@ -207,7 +207,7 @@ pub(crate) fn open<T>(
     let restored = store.index.restore(committed, 0, &store.hashes.file, writes && !takes_damage);
     let index_runs_built = match restored {
         // without hashes the newest blocks cannot be found by hash
-        Err(Error::Damaged { .. }) if takes_damage => 0,
+        Err(Error::Corrupt { .. }) if takes_damage => 0,
         restored => restored?,
     };
     let (cut_bytes, passed_over) = (opening.excess, std::mem::take(&mut opening.passed_over));

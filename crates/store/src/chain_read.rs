@@ -60,7 +60,7 @@ impl ChainStore {
     /// From any thread: nobody waits for another reader.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] names the file; [`crate::Error::Mismatch`] when the store has not
+    /// [`crate::Error::Corrupt`] names the file; [`crate::Error::Mismatch`] when the store has not
     /// all of these blocks, or they have 4 GiB or more; [`crate::Error::Removed`].
     pub fn items(&self, part: Part, first: u64, count: u64) -> Result<Option<OwnedItems>> {
         let column = &self.columns[part as usize];

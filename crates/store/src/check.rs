@@ -33,10 +33,10 @@ const TASK: u64 = 16 << 20;
 
 /// Something in a store that is not what was written there.
 #[derive(Debug)]
-pub struct Damage {
+pub struct Corruption {
     /// The file and the byte, what was expected and what was found.
     pub error: Error,
-    /// Damaged bytes, where they are counted.
+    /// Corrupt bytes, where they are counted.
     pub bytes: u64,
     /// The blocks that stand in them, as far as that can be told.
     pub blocks: Option<RangeInclusive<u64>>,
@@ -50,15 +50,23 @@ pub struct Damage {
     place: Option<(usize, u64)>,
 }
 
-impl Damage {
-    /// Damage of what opening the store for writing puts right.
-    fn that_mends(error: Error) -> Damage {
-        Damage { mends_itself: true, is_besides: false, ..Damage::of(error, 0, None) }
+impl Corruption {
+    /// Corruption of what opening the store for writing puts right.
+    fn that_mends(error: Error) -> Corruption {
+        Corruption { mends_itself: true, is_besides: false, ..Corruption::of(error, 0, None) }
     }
 
-    fn of(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Damage {
+    fn of(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Corruption {
         let is_besides = place.is_none_or(|(file, _)| file >= SEGMENTS.len());
-        Damage { error, bytes, blocks: None, mends_itself: false, is_besides, part: None, place }
+        Corruption {
+            error,
+            bytes,
+            blocks: None,
+            mends_itself: false,
+            is_besides,
+            part: None,
+            place,
+        }
     }
 }
 
@@ -78,9 +86,9 @@ impl ChainStore {
     ///
     /// # Errors
     /// When there is no store, or no manifest says how long it is.
-    pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Damage>)> {
+    pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Corruption>)> {
         let (store, recovery) = open(dir, Purpose::Survey)?;
-        Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
+        Ok((store, recovery.passed_over.into_iter().map(Corruption::that_mends).collect()))
     }
 
     /// The same with parts besides the blocks, which `parts` opens for reading.
@@ -133,14 +141,14 @@ impl ChainStore {
     ///
     /// # Errors
     /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or
-    /// log files; [`Error::Mismatch`] when there is a part of another crate and no `format`. Damage
-    /// is no error.
+    /// log files; [`Error::Mismatch`] when there is a part of another crate and no `format`.
+    /// Corruption is no error.
     pub fn check(
         &self,
         format: Option<&dyn ForeignFormat>,
         threads: usize,
         watch: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Result<Vec<Damage>> {
+    ) -> Result<Vec<Corruption>> {
         let of_kind = |kind: PartKind| self.besides().filter(move |part| part.kind == kind);
         let segments = of_kind(PartKind::Segment).map(|part| self.segment(part));
         let segments = segments.collect::<Result<Vec<_>>>()?;
@@ -213,40 +221,42 @@ impl ChainStore {
         format: Option<&dyn ForeignFormat>,
         files: &[&SummedFile],
         watch: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Result<(u64, Vec<Damage>)> {
+    ) -> Result<(u64, Vec<Corruption>)> {
         match task {
             Task::Pieces(file, range) => {
                 let mut found = vec![];
                 files[*file].survey(range.clone(), |pieces, error| {
                     let bytes = pieces.end - pieces.start;
-                    found.push(Damage::of(error, bytes, Some((*file, pieces.start))));
+                    found.push(Corruption::of(error, bytes, Some((*file, pieces.start))));
                 })?;
                 Ok((range.end - range.start, join(found.into_iter())))
             }
             Task::Run(level, run) => {
                 let (bytes, error) = self.index.check(*level, *run, &self.hashes.file)?;
-                Ok((bytes, error.map(Damage::that_mends).into_iter().collect()))
+                Ok((bytes, error.map(Corruption::that_mends).into_iter().collect()))
             }
             Task::Part(PartFacts { kind: PartKind::Log, name, facts }) => {
                 match LogFile::survey(&self.hashes.folder, name, facts, watch) {
-                    Err(error @ Error::Damaged { .. }) => Ok((0, vec![Damage::of(error, 0, None)])),
+                    Err(error @ Error::Corrupt { .. }) => {
+                        Ok((0, vec![Corruption::of(error, 0, None)]))
+                    }
                     done => done.map(|()| (0, vec![])),
                 }
             }
             Task::Part(PartFacts { kind: PartKind::Foreign, name, facts }) => {
                 let format = format.ok_or_else(|| unknown(name))?;
                 let found = format.survey(&self.hashes.folder, name, facts, watch)?;
-                Ok((0, found.into_iter().map(|error| Damage::of(error, 0, None)).collect()))
+                Ok((0, found.into_iter().map(|error| Corruption::of(error, 0, None)).collect()))
             }
             Task::Part(PartFacts { name, facts, .. }) => {
                 let found = Table::survey(&self.hashes.folder, name, facts, watch)?;
-                Ok((0, found.into_iter().map(|error| Damage::of(error, 0, None)).collect()))
+                Ok((0, found.into_iter().map(|error| Corruption::of(error, 0, None)).collect()))
             }
         }
     }
 
     /// Adds the blocks that stand in the damaged bytes.
-    fn with_blocks(&self, damage: Damage) -> Damage {
+    fn with_blocks(&self, damage: Corruption) -> Corruption {
         let Some((file, start)) = damage.place.filter(|_| !damage.is_besides) else {
             return damage;
         };
@@ -263,13 +273,13 @@ impl ChainStore {
         };
         let (first, last_item) = (self.state.first, self.count().saturating_sub(1));
         let blocks = items.map(|(from, to)| first + from..=first + to.min(last_item));
-        Damage { blocks, ..damage }
+        Corruption { blocks, ..damage }
     }
 
     /// The last block before all damage: it and all blocks before it are whole; `None` when there
     /// is none. `damage` is all that [`ChainStore::check`] found, `wrong` the first block that is
     /// not what its hash says, where there is one.
-    pub fn last_whole(&self, damage: &[Damage], wrong: Option<u64>) -> Option<u64> {
+    pub fn last_whole(&self, damage: &[Corruption], wrong: Option<u64>) -> Option<u64> {
         let whole = self.last_whole_by_bytes(damage)?;
         match wrong {
             Some(block) if block <= self.state.first => None,
@@ -278,7 +288,7 @@ impl ChainStore {
         }
     }
 
-    fn last_whole_by_bytes(&self, damage: &[Damage]) -> Option<u64> {
+    fn last_whole_by_bytes(&self, damage: &[Corruption]) -> Option<u64> {
         let of_blocks = || damage.iter().filter(|damage| !damage.is_besides);
         let places = || of_blocks().filter_map(|damage| damage.place);
         let mut count = self.count();
@@ -308,8 +318,8 @@ fn open(dir: &Path, purpose: Purpose) -> Result<(ChainStore, Recovery)> {
 }
 
 /// Makes one of neighbouring damage in the same file, as where a file is missing.
-fn join(damage: impl Iterator<Item = Damage>) -> Vec<Damage> {
-    let mut out: Vec<Damage> = vec![];
+fn join(damage: impl Iterator<Item = Corruption>) -> Vec<Corruption> {
+    let mut out: Vec<Corruption> = vec![];
     for damage in damage {
         match (out.last_mut(), damage.place) {
             (Some(last), Some((file, start)))

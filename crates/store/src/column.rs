@@ -145,7 +145,7 @@ impl Column {
         }
         let (path, offset) = self.ends.file.location(position * 8);
         let (expected, found) = (format!("{start} to {most}"), end.to_string());
-        Err(Error::Damaged { path, offset, what: "end of an item", expected, found })
+        Err(Error::Corrupt { path, offset, what: "end of an item", expected, found })
     }
 
     /// How many of the first `limit` items end at byte `position` or before; `None` when their ends

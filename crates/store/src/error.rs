@@ -55,7 +55,7 @@ pub enum Error {
         "{} at offset {offset}: damaged {what}: expected {expected}, found {found}",
         path.display()
     )]
-    Damaged {
+    Corrupt {
         /// The file.
         path: PathBuf,
         /// Byte position in that file.
@@ -108,7 +108,7 @@ pub enum Error {
 }
 
 /// What somebody whose store is damaged may not know.
-pub const DAMAGE_HINT: &str = "the store is damaged, not what is imported: \
+pub const CORRUPTION_HINT: &str = "the store is damaged, not what is imported: \
      `blockmill check DATA` reads all of it and says what is left and what repairs it";
 
 /// What somebody who asks for a removed block may not know.
@@ -119,10 +119,10 @@ impl Error {
     #[must_use]
     pub fn report(&self) -> FaultReport {
         let mut report = FaultReport::new(self.to_string());
-        if let Self::Damaged { path, offset, expected, found, .. } = self {
+        if let Self::Corrupt { path, offset, expected, found, .. } = self {
             (report.file, report.offset) = (Some(path.clone()), Some(*offset));
             (report.expected, report.found) = (Some(expected.clone()), Some(found.clone()));
-            report.hint = Some(DAMAGE_HINT.into());
+            report.hint = Some(CORRUPTION_HINT.into());
         }
         if let Self::Removed { block, .. } = self {
             (report.block, report.hint) = (Some(*block), Some(REMOVED_HINT.into()));
@@ -143,7 +143,7 @@ impl Error {
             | Self::Removed { .. }
             | Self::ReadOnly { .. } => Status::Usage,
             Self::OtherFormat { .. } => Status::Unrecognised,
-            Self::Damaged { .. } => Status::Corrupt,
+            Self::Corrupt { .. } => Status::Corrupt,
             Self::Crash(_) => Status::Environment,
         }
     }
@@ -161,7 +161,7 @@ pub fn missing_or(source: io::Error, path: &Path) -> Error {
     if source.kind() != io::ErrorKind::NotFound {
         return Error::Io { action: "open", path: path.to_path_buf(), source };
     }
-    Error::Damaged {
+    Error::Corrupt {
         path: path.to_path_buf(),
         offset: 0,
         what: "file",

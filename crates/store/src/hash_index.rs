@@ -124,13 +124,13 @@ impl HashIndex {
         let level = &self.levels[level];
         for block in 0..level.run_blocks() {
             match level.read_block(run, block) {
-                Err(error @ Error::Damaged { .. }) => return Ok((level.run_bytes(), Some(error))),
+                Err(error @ Error::Corrupt { .. }) => return Ok((level.run_bytes(), Some(error))),
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }
         }
         let expected = match level.build(run, all) {
-            Err(Error::Damaged { .. }) => return Ok((level.run_bytes(), None)),
+            Err(Error::Corrupt { .. }) => return Ok((level.run_bytes(), None)),
             other => other?,
         };
         let (mut found, start) = (vec![0; expected.len()], run * level.run_bytes());
@@ -140,7 +140,7 @@ impl HashIndex {
         };
         let (path, offset) = level.file.location(start + at as u64);
         let (expected, found) = (hex(&expected[at..=at]), hex(&found[at..=at]));
-        let error = Error::Damaged { path, offset, what: "run of the index", expected, found };
+        let error = Error::Corrupt { path, offset, what: "run of the index", expected, found };
         Ok((level.run_bytes(), Some(error)))
     }
 

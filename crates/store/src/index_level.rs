@@ -133,7 +133,7 @@ impl Level {
         let len = (self.run_items - before).min(BLOCK_ITEMS as u64) as usize;
         if expected != sum || body[BLOCK_ITEMS * 8..] != (len as u32).to_le_bytes() {
             let (path, offset) = self.file.location(position);
-            return Err(Error::Damaged {
+            return Err(Error::Corrupt {
                 path,
                 offset,
                 what: "index block",
@@ -170,7 +170,7 @@ impl Level {
     ) -> Result<Option<u64>> {
         match self.find(run, prefix, is_hit) {
             // damaged hashes, which `is_hit` reads, stop this too
-            Err(Error::Damaged { .. }) => {
+            Err(Error::Corrupt { .. }) => {
                 self.mend(run, all)?;
                 self.find(run, prefix, is_hit)
             }

@@ -57,7 +57,7 @@ impl LogFile {
         if found < len {
             let (path, offset) = file.location(found);
             let (expected, found) = (format!("{len} bytes in all"), format!("{found} bytes"));
-            return Err(Error::Damaged { path, offset, what: "log file", expected, found });
+            return Err(Error::Corrupt { path, offset, what: "log file", expected, found });
         }
         if found > len {
             file.cut(len)?;
@@ -71,7 +71,7 @@ impl LogFile {
     /// created or cut. Bytes that are missing show when they are read.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the manifest is not as written; [`Error::Mismatch`] when the files
+    /// [`Error::Corrupt`] when the manifest is not as written; [`Error::Mismatch`] when the files
     /// of the log have another size.
     pub fn open_read_only(dir: &Path, name: &str, file_bytes: u64) -> Result<LogFile> {
         let manifest = Manifest::read(&RealDisk, dir)?;
@@ -81,8 +81,8 @@ impl LogFile {
     }
 
     /// Reads all records of which a manifest says `facts`, from the last to the first, and says how
-    /// many bytes each takes, as long as `watch` says yes. Damage ends it: where the record before
-    /// ends is known from a whole one only.
+    /// many bytes each takes, as long as `watch` says yes. Corruption ends it: where the record
+    /// before ends is known from a whole one only.
     pub(crate) fn survey(
         folder: &Arc<Folder>,
         name: &str,
@@ -166,7 +166,7 @@ impl LogFile {
     /// the record before it ends. From any thread.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when `end` lies outside; [`Error::Damaged`] when no whole record ends
+    /// [`Error::Mismatch`] when `end` lies outside; [`Error::Corrupt`] when no whole record ends
     /// there.
     pub fn read(&self, end: u64, out: &mut Vec<u8>) -> Result<u64> {
         let Some(trailer) = end.checked_sub(TRAILER as u64).filter(|_| end <= self.len()) else {
@@ -178,7 +178,7 @@ impl LogFile {
         let expected = bytes.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let damaged = |expected: String, found: String| {
             let (path, offset) = self.file.location(trailer);
-            Error::Damaged { path, offset, what: "record of a log file", expected, found }
+            Error::Corrupt { path, offset, what: "record of a log file", expected, found }
         };
         let Some(start) = trailer.checked_sub(u64::from(len)) else {
             return Err(damaged(format!("at most {trailer} bytes"), format!("{len}")));

@@ -198,7 +198,7 @@ impl Manifest {
         // a longer one may have stood there before
         let len = bytes.get(8..).and_then(|bytes| Fields(bytes).short()).unwrap_or(0);
         let whole = bytes.get(..len as usize).and_then(Manifest::decode);
-        whole.map(Some).ok_or_else(|| Error::Damaged {
+        whole.map(Some).ok_or_else(|| Error::Corrupt {
             path,
             offset: 0,
             what: "light commit",
@@ -262,7 +262,7 @@ fn read_file(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>> {
 /// The error for a manifest that is not as written.
 pub fn damaged(dir: &Path, expected: impl Into<String>, found: impl Into<String>) -> Error {
     let (path, expected, found) = (dir.join(NAME), expected.into(), found.into());
-    Error::Damaged { path, offset: 0, what: "manifest", expected, found }
+    Error::Corrupt { path, offset: 0, what: "manifest", expected, found }
 }
 
 /// Is the caller's state short enough?

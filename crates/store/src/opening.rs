@@ -114,7 +114,7 @@ impl Opening {
         match Manifest::read(disk, dir) {
             Ok(None) => return Ok(None),
             Ok(Some(manifest)) => commits.push(manifest),
-            Err(error @ Error::Damaged { .. }) => {
+            Err(error @ Error::Corrupt { .. }) => {
                 self.passed_over.push(error);
                 self.fell_back = true;
             }
@@ -125,7 +125,7 @@ impl Opening {
         for number in 0..LIGHT.len() {
             match Manifest::read_light(disk, dir, number) {
                 Ok(manifest) => commits.extend(manifest),
-                Err(error @ Error::Damaged { .. }) => {
+                Err(error @ Error::Corrupt { .. }) => {
                     self.passed_over.push(error);
                     torn.push(number as u64);
                 }
@@ -152,7 +152,7 @@ impl Opening {
             self.fell_back = true;
         }
         match self.passed_over.pop() {
-            Some(Error::Damaged { .. }) if purpose.takes_damage() => {
+            Some(Error::Corrupt { .. }) if purpose.takes_damage() => {
                 // what is wrong will be found piece by piece
                 self.passed_over.truncate(unread);
                 self.take(&commits[0], purpose.writes(), false)?;
@@ -207,7 +207,7 @@ impl Opening {
     /// Opens the table `name`, or creates an empty one.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the length or the index of a run is not as written, or when there
+    /// [`Error::Corrupt`] when the length or the index of a run is not as written, or when there
     /// are runs and no manifest; pages are checked when they are read. [`Error::Mismatch`] when the
     /// table was created with other [`TableOptions`].
     pub fn table(&mut self, name: &'static str, options: &TableOptions) -> Result<Table> {
@@ -220,7 +220,7 @@ impl Opening {
     /// the same number.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when it is shorter than it should be, or when it is there and no manifest
+    /// [`Error::Corrupt`] when it is shorter than it should be, or when it is there and no manifest
     /// is.
     pub fn log(&mut self, name: &'static str, file_bytes: u64) -> Result<LogFile> {
         self.add(PartKind::Log, name, |file| LogFile::is_own_file(file, name))?;
@@ -231,7 +231,7 @@ impl Opening {
     /// Takes in the part `name`, which another crate defines and opens next.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when there is a file of it and no manifest is.
+    /// [`Error::Corrupt`] when there is a file of it and no manifest is.
     pub fn foreign(
         &mut self,
         name: &'static str,
@@ -248,7 +248,7 @@ impl Opening {
     /// files of a new one get `file_bytes` each, at least 4096; an existing one keeps its own.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when it is there and no manifest is.
+    /// [`Error::Corrupt`] when it is there and no manifest is.
     pub fn segment(&mut self, name: &'static str, file_bytes: u64) -> Result<Segment> {
         self.add(PartKind::Segment, name, |file| Segment::is_own_file(file, name))?;
         let writes = self.lock.is_some();

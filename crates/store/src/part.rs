@@ -54,7 +54,7 @@ pub trait ForeignFormat: Sync {
     /// of each read, returns true. Returns what is damaged.
     ///
     /// # Errors
-    /// Returns [`Error::Io`] where a file cannot be read. Damage is no error.
+    /// Returns [`Error::Io`] where a file cannot be read. Corruption is no error.
     fn survey(
         &self,
         folder: &Arc<Folder>,

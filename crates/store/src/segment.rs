@@ -119,7 +119,7 @@ impl Segment {
     /// Fills `out` from `position`. From any thread.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] names the piece that is not what was written;
+    /// [`crate::Error::Corrupt`] names the piece that is not what was written;
     /// [`crate::Error::Mismatch`] when the range is not within the segment, or was given up.
     pub fn read(&self, position: u64, out: &mut [u8]) -> Result<()> {
         self.check_start(position)?;

@@ -188,7 +188,7 @@ impl SegmentedFile {
             return Error::Io { action: "read", path, source };
         }
         let size = self.file_size(number);
-        Error::Damaged {
+        Error::Corrupt {
             path,
             offset,
             what: "file length",
@@ -234,7 +234,7 @@ impl SegmentedFile {
             let wanted = (len - number * self.file_bytes).min(self.file_bytes);
             let found = self.file_size(number);
             if found < wanted {
-                return Err(Error::Damaged {
+                return Err(Error::Corrupt {
                     path: self.path(number),
                     offset: found,
                     what: "file length",

@@ -214,7 +214,7 @@ impl Store {
     /// next, each once, and then [`Opening::finish`].
     ///
     /// # Errors
-    /// [`Error::Locked`] when it is open elsewhere; [`Error::Damaged`] when the manifest is not as
+    /// [`Error::Locked`] when it is open elsewhere; [`Error::Corrupt`] when the manifest is not as
     /// written, or bytes of segments are gone that were durable; [`Error::OtherFormat`].
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Opening> {
         Opening::new(dir, options, Purpose::Write)
@@ -224,7 +224,7 @@ impl Store {
     /// Nothing is created, locked or removed.
     ///
     /// # Errors
-    /// Those of [`Store::open`], and [`Error::Damaged`] when there is no manifest, but a file of
+    /// Those of [`Store::open`], and [`Error::Corrupt`] when there is no manifest, but a file of
     /// one of `parts`, tables and log files.
     pub fn read_state(dir: &Path, parts: &[&str]) -> Result<Option<Vec<u8>>> {
         if let Some(manifest) = Manifest::read(&RealDisk, dir)? {

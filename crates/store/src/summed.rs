@@ -271,7 +271,7 @@ impl SummedFile {
             let found = crc32fast::hash(piece);
             if found != expected {
                 let (path, offset) = self.data.location(number * PIECE);
-                return Err(Error::Damaged {
+                return Err(Error::Corrupt {
                     path,
                     offset,
                     what: "piece of 4096 bytes",
@@ -298,7 +298,7 @@ impl SummedFile {
         while start < range.end {
             let stretch = &mut bytes[..STRETCH.min(range.end - start) as usize];
             match self.read_pieces(start, stretch) {
-                Err(Error::Damaged { .. }) => self.survey_stretch(start, stretch, &mut damaged)?,
+                Err(Error::Corrupt { .. }) => self.survey_stretch(start, stretch, &mut damaged)?,
                 other => other?,
             }
             start += stretch.len() as u64;
@@ -316,7 +316,7 @@ impl SummedFile {
         for piece in stretch.chunks_mut(PIECE as usize) {
             let end = start + piece.len() as u64;
             match self.read_pieces(start, piece) {
-                Err(error @ Error::Damaged { .. }) => damaged(start..end, error),
+                Err(error @ Error::Corrupt { .. }) => damaged(start..end, error),
                 other => other?,
             }
             start = end;
@@ -337,7 +337,7 @@ impl SummedFile {
         let found = found.finalize();
         if found != since {
             let (path, offset) = self.sums.location(from * SUM);
-            return Err(Error::Damaged {
+            return Err(Error::Corrupt {
                 path,
                 offset,
                 what: "sums since the last durable point",

@@ -54,7 +54,7 @@ fn names_the_file_when_durable_bytes_are_missing() {
         for len in 0..bytes.len() as u64 {
             shorten(&path, len);
             let error = ChainStore::open(dir.path(), &small()).err().unwrap();
-            let Error::Damaged { path: found, offset, .. } = &error else { panic!("{error}") };
+            let Error::Corrupt { path: found, offset, .. } = &error else { panic!("{error}") };
             assert_eq!((found, *offset), (&path, len), "{error}");
             assert!(ChainStore::open_read_only(dir.path()).is_err());
             fs::write(&path, &bytes).unwrap();
@@ -119,9 +119,9 @@ fn survives_a_torn_manifest_of_any_length() {
         shorten(&work.path().join(name), 100);
     }
     let lost = ChainStore::open(work.path(), &small());
-    assert!(matches!(lost, Err(Error::Damaged { .. })), "a store is never emptied");
+    assert!(matches!(lost, Err(Error::Corrupt { .. })), "a store is never emptied");
     fs::remove_file(work.path().join("manifest")).unwrap();
-    assert!(matches!(ChainStore::open(work.path(), &small()), Err(Error::Damaged { .. })));
+    assert!(matches!(ChainStore::open(work.path(), &small()), Err(Error::Corrupt { .. })));
 }
 
 /// A copy of the manifest stands in for one that is damaged.
@@ -219,7 +219,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
                 assert!(may, "{name}: a flip that nobody noticed");
             }
             Ok(_) => noticed += 1,
-            Err(Error::Damaged { path, .. }) => {
+            Err(Error::Corrupt { path, .. }) => {
                 // the segmented file, or the one that its sums are about
                 let segments = name.split('.').next().unwrap().replace("-sums", "");
                 let found = path.file_name().unwrap().to_str().unwrap();

@@ -77,17 +77,17 @@ fn damage_is_named_and_never_believed() {
         let (_store, log) = open(dir.path()).unwrap();
         let hurt = ends.iter().position(|end| *end > FILE_BYTES + at as u64).unwrap();
         let error = log.read(ends[hurt], &mut Vec::new()).unwrap_err();
-        assert!(matches!(error, Error::Damaged { .. }), "{error}");
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
         let read_only = LogFile::open_read_only(dir.path(), "undo", FILE_BYTES).unwrap();
         assert!(read_only.read(ends[hurt], &mut Vec::new()).is_err());
     }
     fs::write(&path, &bytes[..500]).unwrap();
     let Err(error) = open(dir.path()) else { panic!("a short file") };
-    let Error::Damaged { path: found, offset: 500, .. } = &error else { panic!("{error}") };
+    let Error::Corrupt { path: found, offset: 500, .. } = &error else { panic!("{error}") };
     assert_eq!(*found, path);
     fs::write(&path, &bytes).unwrap();
     fs::remove_file(dir.path().join("manifest")).unwrap();
-    assert!(matches!(open(dir.path()), Err(Error::Damaged { .. })), "a log without a manifest");
+    assert!(matches!(open(dir.path()), Err(Error::Corrupt { .. })), "a log without a manifest");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn read_all(dir: &Path, options: &TableOptions, state: &State) -> Result<()> {
 
 fn assert_names(error: Error, path: &Path, len: u64, at: u64) {
     match &error {
-        Error::Damaged { path: found, offset, .. } => {
+        Error::Corrupt { path: found, offset, .. } => {
             assert!(found == path && *offset <= len.max(at), "{error}");
         }
         other => panic!("{other}"),
@@ -136,7 +136,7 @@ fn pages_in_each_others_place_are_found() {
     let (first, second) = bytes[..8192].split_at_mut(4096);
     first.swap_with_slice(second);
     fs::write(&path, bytes).unwrap();
-    assert!(matches!(read_all(dir.path(), &options, &state), Err(Error::Damaged { .. })));
+    assert!(matches!(read_all(dir.path(), &options, &state), Err(Error::Corrupt { .. })));
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn no_damage_to_a_witness_makes_more_than_an_error() {
         let mut partial = Forest::new(Ethereum::new());
         match partial.plant(root, &mut witness) {
             Ok(planted) => drop(partial.get(planted, &keys[0])),
-            Err(Error::Damaged { hash, .. }) => {
+            Err(Error::Corrupt { hash, .. }) => {
                 assert_eq!(hash, root);
                 damaged += 1;
             }

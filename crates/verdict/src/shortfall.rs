@@ -35,7 +35,7 @@ pub enum ShortfallKind {
     /// A record or a file ends before its end.
     Cut,
     /// A record, or what should be one, cannot be used.
-    DamagedRecord,
+    CorruptRecord,
     /// A file was not read that may hold blocks.
     Unread,
 }

@@ -1,19 +1,19 @@
 //! What is in a dump.
 
 use super::{Batch, Dump, Dumps, Reader};
-use crate::inspect::{Damage, Inspection};
+use crate::inspect::{Corruption, Inspection};
 use crate::open::disk_bytes;
 use crate::{ChunkLimit, FileReport};
 
 /// Looks at each dump by itself: every length, and the height of every block. What the blocks hold
 /// is for who knows their chain: `each` gets every batch, and returns what it finds wrong there.
-pub fn inspect(dumps: &Dumps, mut each: impl FnMut(&Batch) -> Vec<Damage>) -> Inspection {
+pub fn inspect(dumps: &Dumps, mut each: impl FnMut(&Batch) -> Vec<Corruption>) -> Inspection {
     let files: Vec<FileReport> = dumps.files().iter().map(|dump| one(dump, &mut each)).collect();
     let gaps = crate::inspect::gaps(&files);
     Inspection { files, gaps, left_out: dumps.left_out().clone() }
 }
 
-fn one(dump: &Dump, each: &mut impl FnMut(&Batch) -> Vec<Damage>) -> FileReport {
+fn one(dump: &Dump, each: &mut impl FnMut(&Batch) -> Vec<Corruption>) -> FileReport {
     let mut report = FileReport {
         path: dump.path.clone(),
         bytes: disk_bytes(&dump.path),

@@ -11,18 +11,18 @@ const MAX_LISTED: usize = 1000;
 
 /// A stretch of a block file that is not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damage {
+pub struct Corruption {
     /// Where it begins: of a record, its magic.
     pub offset: u64,
     /// Its bytes.
     pub length: u64,
     /// What it is.
-    pub kind: DamageKind,
+    pub kind: CorruptionKind,
 }
 
 /// What is wrong with a stretch of a block file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DamageKind {
+pub enum CorruptionKind {
     /// Bytes that are no record, and the first four of them (fewer there are zeros).
     Junk([u8; 4]),
     /// Zeros between records.
@@ -48,32 +48,32 @@ pub enum DamageKind {
     BadLine,
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for Corruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let length = self.length;
         match self.kind {
-            DamageKind::Junk(first) => {
+            CorruptionKind::Junk(first) => {
                 write!(f, "expected a record, found {length} bytes of something else")?;
                 match Network::from_magic(first) {
                     Some(network) => write!(f, ", which begin with the magic of {network}"),
                     None => Ok(()),
                 }
             }
-            DamageKind::Zeros => write!(f, "expected a record, found {length} zeros"),
-            DamageKind::Broken { stated } => {
+            CorruptionKind::Zeros => write!(f, "expected a record, found {length} zeros"),
+            CorruptionKind::Broken { stated } => {
                 write!(f, "expected a block of {stated} bytes, found {length} bytes that are none")
             }
-            DamageKind::Truncated { stated: Some(stated) } => {
+            CorruptionKind::Truncated { stated: Some(stated) } => {
                 let found = length.saturating_sub(super::FRAME);
                 write!(f, "expected a block of {stated} bytes, found {found} before the file ends")
             }
-            DamageKind::Truncated { stated: None } => {
+            CorruptionKind::Truncated { stated: None } => {
                 write!(f, "expected a record, found {length} bytes of one before the file ends")
             }
-            DamageKind::WrongSize { stated, found } => {
+            CorruptionKind::WrongSize { stated, found } => {
                 write!(f, "expected a block of {stated} bytes, found one of {found} bytes")
             }
-            DamageKind::BadLine => {
+            CorruptionKind::BadLine => {
                 write!(f, "expected a block in hex digits, found {length} bytes of something else")
             }
         }
@@ -92,17 +92,17 @@ pub struct FileReport {
     /// Zeros behind the last record: space that was allocated ahead.
     pub zero_tail: u64,
     /// What is wrong, in the order of the file; at most 1,000 of it.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<Corruption>,
     /// How much is wrong.
     pub damage_count: u64,
 }
 
 impl FileReport {
     /// Notes a fault; beyond the limit only its existence.
-    pub(super) fn damaged(&mut self, offset: u64, length: u64, kind: DamageKind) {
+    pub(super) fn damaged(&mut self, offset: u64, length: u64, kind: CorruptionKind) {
         self.damage_count += 1;
         if self.damage.len() < MAX_LISTED {
-            self.damage.push(Damage { offset, length, kind });
+            self.damage.push(Corruption { offset, length, kind });
         }
     }
 }

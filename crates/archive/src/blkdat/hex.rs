@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::damage::{DamageKind, FileReport};
+use super::damage::{CorruptionKind, FileReport};
 use super::scan::Record;
 use super::source::{CHUNK, Source};
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
@@ -43,7 +43,7 @@ impl<S: Source> HexLines<S> {
                 self.report.block_bytes += u64::from(size);
                 return Ok(Some(Record { offset: start, size, header }));
             }
-            self.report.damaged(start, digits, DamageKind::BadLine);
+            self.report.damaged(start, digits, CorruptionKind::BadLine);
         }
         Ok(None)
     }

@@ -10,7 +10,7 @@ use std::io;
 
 use memchr::memmem;
 
-use super::damage::{DamageKind, FileReport};
+use super::damage::{CorruptionKind, FileReport};
 use super::extent::{Tiny, block_length};
 use super::source::{CHUNK, Source};
 use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, XorKey};
@@ -44,7 +44,7 @@ pub struct Scanner<'a, S> {
     /// The first bytes since the last record, when they are no magic.
     first: [u8; 4],
     /// The first frame since the last record that was not believed, and what it was held for.
-    doubted: Option<(u64, DamageKind)>,
+    doubted: Option<(u64, CorruptionKind)>,
     /// Numbers of blocks that may still be looked at for measuring; so a file that is made to
     /// look like many long blocks takes no longer than its length allows.
     steps: u64,
@@ -161,7 +161,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         let stated = head.size();
         self.close_gap(self.at);
         if size != stated {
-            let kind = DamageKind::WrongSize { stated, found: size };
+            let kind = CorruptionKind::WrongSize { stated, found: size };
             self.report.damaged(self.at, FRAME + u64::from(size), kind);
         }
         self.source.note_stride(FRAME + u64::from(size));
@@ -195,7 +195,7 @@ impl<'a, S: Source> Scanner<'a, S> {
     /// The size of the block behind a frame; `None` when there is no block.
     fn size_of(&mut self, head: &Head) -> io::Result<Option<u32>> {
         if !head.is_whole() {
-            self.doubt(DamageKind::Truncated { stated: None });
+            self.doubt(CorruptionKind::Truncated { stated: None });
             return Ok(None);
         }
         let stated = head.size();
@@ -211,8 +211,10 @@ impl<'a, S: Source> Scanner<'a, S> {
             Some(found) if self.is_end(self.at + FRAME + u64::from(found), true)? => {
                 return Ok(Some(found));
             }
-            _ if possible && !fits => self.doubt(DamageKind::Truncated { stated: Some(stated) }),
-            _ => self.doubt(DamageKind::Broken { stated }),
+            _ if possible && !fits => {
+                self.doubt(CorruptionKind::Truncated { stated: Some(stated) })
+            }
+            _ => self.doubt(CorruptionKind::Broken { stated }),
         }
         Ok(None)
     }
@@ -223,7 +225,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(next.length == 0 || self.begins_record(&next) || (or_zeros && next.zeros))
     }
 
-    fn doubt(&mut self, kind: DamageKind) {
+    fn doubt(&mut self, kind: CorruptionKind) {
         self.doubted.get_or_insert((self.at, kind));
     }
 
@@ -304,8 +306,8 @@ impl<'a, S: Source> Scanner<'a, S> {
         if damaged > self.gap {
             let kind = match doubted {
                 Some((at, kind)) if at == self.gap => kind,
-                _ if content == self.gap => DamageKind::Zeros,
-                _ => DamageKind::Junk(self.first),
+                _ if content == self.gap => CorruptionKind::Zeros,
+                _ => CorruptionKind::Junk(self.first),
             };
             self.report.damaged(self.gap, damaged - self.gap, kind);
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::damage::{DamageKind, FileReport};
+use super::damage::{CorruptionKind, FileReport};
 use super::hex::HexLines;
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
@@ -76,7 +76,7 @@ impl<'a, S: Source> Walk<'a, S> {
                         Ok(Some(Record { offset: 0, size, header: *header }))
                     }
                     None => {
-                        report.damaged(0, *length, DamageKind::Truncated { stated: None });
+                        report.damaged(0, *length, CorruptionKind::Truncated { stated: None });
                         Ok(None)
                     }
                 }

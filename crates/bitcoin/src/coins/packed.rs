@@ -131,7 +131,7 @@ impl<'a> PackedCoin<'a> {
     /// [`PackedCoin::unpack`], where other bytes mean that the store is damaged.
     pub(crate) fn stored(bytes: &'a [u8]) -> Result<PackedCoin<'a>, Error> {
         let found = bytes.len();
-        let damage = || Error::Damaged(format!("expected a coin, found {found} other bytes"));
+        let damage = || Error::Corrupt(format!("expected a coin, found {found} other bytes"));
         Self::unpack(bytes).ok_or_else(damage)
     }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Damaged places that are listed.
+/// Corrupt places that are listed.
 const MAX_LISTED: usize = 100;
 /// Blocks that a thread takes at once.
 const BATCH: usize = 256;
@@ -29,7 +29,7 @@ pub struct CheckedDatadir {
     pub coins: u64,
     /// What is damaged, by part; at most 100 of it.
     pub damage: Vec<(Part, Error)>,
-    /// Damaged places.
+    /// Corrupt places.
     pub damage_count: u64,
 }
 
@@ -87,7 +87,7 @@ impl CheckedDatadir {
 /// nothing. Bitcoin Core must not be running on it.
 ///
 /// # Errors
-/// A file cannot be read. Damage is no error.
+/// A file cannot be read. Corruption is no error.
 pub fn check(folder: &Path, threads: usize) -> Result<CheckedDatadir, Error> {
     let mut checked = CheckedDatadir::default();
     let mut datadir = None;

@@ -85,7 +85,7 @@ pub enum Loaded {
     /// A whole one.
     Index(Saved),
     /// One that cannot be used.
-    Damaged(Damage),
+    Corrupt(Corruption),
     /// A whole one, of the network with this magic.
     Foreign([u8; 4]),
 }
@@ -96,7 +96,7 @@ pub enum Loaded {
     "{} is damaged, the blocks are scanned again: \
      {what}: expected {expected}, found {found}", path.display()
 )]
-pub struct Damage {
+pub struct Corruption {
     /// The index file.
     pub path: PathBuf,
     /// Which of its properties.
@@ -197,7 +197,7 @@ pub fn load(path: &Path, magic: [u8; 4]) -> Result<Loaded, FileError> {
         Err(Bad::Network(network)) => Ok(Loaded::Foreign(network)),
         Err(Bad::Content { what, expected, found }) => {
             let path = path.to_path_buf();
-            Ok(Loaded::Damaged(Damage { path, what, expected, found }))
+            Ok(Loaded::Corrupt(Corruption { path, what, expected, found }))
         }
     }
 }

@@ -19,7 +19,7 @@
 use super::pass1::Index;
 use super::{GENESIS, Tree};
 use crate::BlockHash;
-use blockmill_archive::blkdat::{BlockFiles, DamageKind, FRAME, HEADER, MAX_BLOCK, Shape};
+use blockmill_archive::blkdat::{BlockFiles, CorruptionKind, FRAME, HEADER, MAX_BLOCK, Shape};
 use blockmill_verdict::{FaultReport, counted};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -135,7 +135,7 @@ pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), Wro
 fn wrong_lengths(files: &BlockFiles, index: &Index) -> HashMap<u32, u32> {
     let found = index.tree.found();
     let wrong = index.all_damage().filter_map(|(file, damage)| {
-        let DamageKind::WrongSize { stated, .. } = damage.kind else { return None };
+        let CorruptionKind::WrongSize { stated, .. } = damage.kind else { return None };
         // blocks in hex digits have no length field
         let shape = files.files().get(*file as usize)?.shape();
         let at = (*file, damage.offset + FRAME);

@@ -10,7 +10,7 @@ use crate::params::Params;
 use crate::run::{Run, Spare, Tip};
 use crate::types::Block;
 use crate::{Level, body};
-use blockmill_archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
+use blockmill_archive::blkdat::{BlockFiles, BodyReader, Corruption, CorruptionKind, FRAME};
 use blockmill_verdict::Location;
 use std::path::Path;
 use std::time::Instant;
@@ -20,11 +20,11 @@ pub(crate) struct Index {
     /// The headers, linked.
     pub tree: Tree,
     /// What the scan found wrong with files, by their indexes; complete but for `unlisted`.
-    pub damage: Vec<(u32, Damage)>,
-    /// Damaged places that are not listed.
+    pub damage: Vec<(u32, Corruption)>,
+    /// Corrupt places that are not listed.
     pub unlisted: u64,
     /// What bodies showed to be wrong: records that are longer than their blocks.
-    pub too_long: Vec<(u32, Damage)>,
+    pub too_long: Vec<(u32, Corruption)>,
     /// Records that are longer than their blocks: place, length of the record, of the block.
     stepping: Vec<((u32, u64), u32, u32)>,
 }
@@ -42,17 +42,17 @@ impl Index {
     }
 
     /// All that is wrong with files and listed.
-    pub fn all_damage(&self) -> impl Iterator<Item = &(u32, Damage)> {
+    pub fn all_damage(&self) -> impl Iterator<Item = &(u32, Corruption)> {
         self.damage.iter().chain(&self.too_long)
     }
 
     /// Notes that the record of a block has `bytes` to spare, and what is damaged in them; the
     /// block's true size.
-    pub fn note_spare(&mut self, found: &Found, bytes: u32, damage: &[Damage]) -> u32 {
+    pub fn note_spare(&mut self, found: &Found, bytes: u32, damage: &[Corruption]) -> u32 {
         let (stated, size) = (found.size, found.size.saturating_sub(bytes));
-        let kind = DamageKind::WrongSize { stated, found: size };
+        let kind = CorruptionKind::WrongSize { stated, found: size };
         let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
-        self.too_long.push((found.file, Damage { offset, length, kind }));
+        self.too_long.push((found.file, Corruption { offset, length, kind }));
         self.too_long.extend(damage.iter().map(|damage| (found.file, *damage)));
         size
     }
@@ -205,7 +205,7 @@ fn known_or_found(
     let mut kept = index::Kept { found: vec![], to_scan: all(files) };
     match index::load(&path, options.params.magic).map_err(Error::Index)? {
         Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
-        Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
+        Loaded::Corrupt(damage) => run.damage.push(damage.to_string()),
         Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
         Loaded::Nothing => {}
     }
@@ -217,7 +217,7 @@ fn known_or_found(
     Ok(found)
 }
 
-/// Keeps what was found for the next run. Damaged files are scanned again by each run, so that each
+/// Keeps what was found for the next run. Corrupt files are scanned again by each run, so that each
 /// tells the damage.
 fn save(
     path: &Path,

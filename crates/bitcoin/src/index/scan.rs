@@ -16,7 +16,7 @@ use blockmill_pipeline::Cancel;
 /// [`HeaderScan`] is what the program uses. The crate `blockmill-bench` implements the designs that
 /// it is compared with.
 pub trait FindBlocks {
-    /// Finds all blocks of `files`. Damage is no error: see [`Scan::reports`].
+    /// Finds all blocks of `files`. Corruption is no error: see [`Scan::reports`].
     ///
     /// # Errors
     /// Returns [`Error::Io`] if a file cannot be read, and with

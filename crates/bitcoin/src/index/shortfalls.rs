@@ -12,7 +12,7 @@ use crate::index::{Gap, Tree, Why, WrongLength, lengths};
 use crate::options::Options;
 use crate::run::Run;
 use blockmill_archive::blkdat::{
-    BlockFiles, BlockLocation, BodyReader, Damage, DamageKind, FRAME, MIN_BLOCK,
+    BlockFiles, BlockLocation, BodyReader, Corruption, CorruptionKind, FRAME, MIN_BLOCK,
     otherwise_obfuscated,
 };
 use blockmill_verdict::{Shortfall, ShortfallKind};
@@ -173,7 +173,7 @@ pub struct Place {
     /// The file, as an index of the list of files.
     pub file: u32,
     /// What is there.
-    pub damage: Damage,
+    pub damage: Corruption,
     /// What it means.
     pub meaning: Meaning,
 }
@@ -212,7 +212,7 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<Place> {
     all
 }
 
-/// Damaged bytes that may have been blocks. Length fields by which Bitcoin Core loses blocks up to
+/// Corrupt bytes that may have been blocks. Length fields by which Bitcoin Core loses blocks up to
 /// height `until` are in `run`, and what loses nothing is in its notes.
 fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
     let (mut all, mut more) = (vec![], index.unlisted);
@@ -240,13 +240,13 @@ fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run)
     }
     if more > 0 {
         let text = format!("and {more} more damaged places");
-        all.push(Shortfall::new(ShortfallKind::DamagedRecord, text));
+        all.push(Shortfall::new(ShortfallKind::CorruptRecord, text));
     }
     all
 }
 
 /// Says so when bytes are blocks that are not obfuscated as the others.
-fn otherwise(files: &BlockFiles, file: u32, damage: &Damage) -> String {
+fn otherwise(files: &BlockFiles, file: u32, damage: &Corruption) -> String {
     let file = files.files().get(file as usize).filter(|_| damage.length >= LEAST_RECORD);
     // who reads the blocks reports a file that cannot be read
     let found = file.and_then(|file| otherwise_obfuscated(file, damage.offset).ok().flatten());
@@ -254,23 +254,23 @@ fn otherwise(files: &BlockFiles, file: u32, damage: &Damage) -> String {
 }
 
 /// What may be lost with the bytes; none where no block can be.
-fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
+fn kind_of(damage: &Corruption) -> Option<ShortfallKind> {
     match damage.kind {
-        DamageKind::WrongSize { .. } => None,
-        DamageKind::Truncated { .. } => Some(ShortfallKind::Cut),
-        DamageKind::BadLine => Some(ShortfallKind::DamagedRecord),
+        CorruptionKind::WrongSize { .. } => None,
+        CorruptionKind::Truncated { .. } => Some(ShortfallKind::Cut),
+        CorruptionKind::BadLine => Some(ShortfallKind::CorruptRecord),
         // as many bytes as the smallest record may be what is left of a block
-        DamageKind::Broken { .. } | DamageKind::Junk(_) | DamageKind::Zeros => {
-            (damage.length >= LEAST_RECORD).then_some(ShortfallKind::DamagedRecord)
+        CorruptionKind::Broken { .. } | CorruptionKind::Junk(_) | CorruptionKind::Zeros => {
+            (damage.length >= LEAST_RECORD).then_some(ShortfallKind::CorruptRecord)
         }
     }
 }
 
-/// Damaged records whose header is that of a block which is linked, by their indexes in the list.
+/// Corrupt records whose header is that of a block which is linked, by their indexes in the list.
 fn copies(
     files: &BlockFiles,
     index: &Index,
-    places: &[(u32, Damage)],
+    places: &[(u32, Corruption)],
 ) -> HashMap<usize, BlockHash> {
     let mut reader = BodyReader::new(files, 4);
     let mut headers = HashMap::new();
@@ -291,15 +291,15 @@ fn copies(
 }
 
 /// Is the stretch no longer than the record at its beginning? More could hide another block.
-fn is_one_record(damage: &Damage) -> bool {
+fn is_one_record(damage: &Corruption) -> bool {
     match damage.kind {
-        DamageKind::Truncated { .. } => true,
-        DamageKind::Broken { stated } => damage.length <= FRAME + u64::from(stated),
+        CorruptionKind::Truncated { .. } => true,
+        CorruptionKind::Broken { stated } => damage.length <= FRAME + u64::from(stated),
         _ => false,
     }
 }
 
-fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<BlockHash> {
+fn header_of(reader: &mut BodyReader, file: u32, damage: &Corruption) -> Option<BlockHash> {
     let location = BlockLocation { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
     let mut header = vec![];
     let whole = damage.length >= FRAME + HEADER_BYTES as u64;

@@ -47,7 +47,7 @@ pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
     let Some(state) = state else { return Ok(None) };
     let statistics = coins::statistics(&coins).map_err(|error| match error {
         CoinsError::Store(error) => Error::Store(error),
-        malformed @ CoinsError::Malformed { .. } => Error::Damaged(malformed.to_string()),
+        malformed @ CoinsError::Malformed { .. } => Error::Corrupt(malformed.to_string()),
     })?;
     let params = Params::by_genesis(&state.genesis);
     Ok(Some(Stored { params, tip: state.tip, undo_bytes: undo.len(), statistics }))

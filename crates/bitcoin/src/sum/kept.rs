@@ -34,7 +34,7 @@ impl Kept {
         if !is_store(folder)? {
             let found = folder.display();
             let what = format!("{found}: expected a datadir or a store with coins, found neither");
-            return Err(Error::Damaged(what));
+            return Err(Error::Corrupt(what));
         }
         let options = Options { memory: MEMORY, ..options.clone() };
         let chainstate = Box::new(Chainstate::open(folder, &options)?);
@@ -88,7 +88,7 @@ impl Kept {
                 while let Some((key, coin)) = pairs.next()? {
                     let found = key.len();
                     let key = key.first_chunk::<36>().filter(|_| found == 36).ok_or_else(|| {
-                        Error::Damaged(format!("a coin: expected a key of 36 bytes, found {found}"))
+                        Error::Corrupt(format!("a coin: expected a key of 36 bytes, found {found}"))
                     })?;
                     take(key, coin)?;
                 }

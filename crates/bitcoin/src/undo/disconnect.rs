@@ -120,7 +120,7 @@ fn disconnect_block(
 ) -> Result<(), Error> {
     let damaged = |found: &dyn std::fmt::Display| {
         let (height, id) = (tip.height, tip.hash);
-        Error::Damaged(format!("undo data of block {height} ({id}): {found}"))
+        Error::Corrupt(format!("undo data of block {height} ({id}): {found}"))
     };
     let (mut encoded, mut ends) = (vec![], vec![]);
     let mut reader = undo::Reader::new(data).map_err(|error| damaged(&error))?;

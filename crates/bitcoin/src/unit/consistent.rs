@@ -8,14 +8,14 @@ use crate::index::pass1::announced_height;
 use crate::index::scan::files::{io_error, open};
 use crate::options::Options;
 use blockmill_archive::blkdat::{
-    BlockFile, BlockFiles, Damage, DamageKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Positioned,
-    Shape, Source, Walk,
+    BlockFile, BlockFiles, Corruption, CorruptionKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK,
+    Positioned, Shape, Source, Walk,
 };
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Damaged places of a file that a document lists at most.
+/// Corrupt places of a file that a document lists at most.
 const MAX_LISTED: usize = 1000;
 /// A transaction has at least as many bytes, an input too.
 const LEAST_TRANSACTION: u64 = 60;
@@ -99,14 +99,14 @@ pub(super) fn headers(
 fn layout(file: &BlockFile, number: u32, unit: &Headers) -> Result<(), Error> {
     let own = (0..).zip(&unit.records).filter(|(_, record)| record.file == number);
     let own: Vec<(usize, &Record)> = own.collect();
-    let damage: Vec<&Damage> =
+    let damage: Vec<&Corruption> =
         unit.damage.iter().filter(|(file, _)| *file == number).map(|(_, damage)| damage).collect();
     if unit.unlisted > 0 && damage.len() < MAX_LISTED && unit.sources.len() == 1 {
         return Err(inconsistent(file, "unlisted", 0, unit.unlisted));
     }
     sizes(file, &own)?;
     let Shape::Records { .. } = file.shape() else { return whole(file, &own) };
-    let is_gap = |damage: &&&Damage| !matches!(damage.kind, DamageKind::WrongSize { .. });
+    let is_gap = |damage: &&&Corruption| !matches!(damage.kind, CorruptionKind::WrongSize { .. });
     let gaps: HashMap<u64, u64> =
         damage.iter().filter(is_gap).map(|damage| (damage.offset, damage.length)).collect();
     let listed_to = match unit.unlisted {
@@ -170,9 +170,13 @@ fn sizes(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
 }
 
 /// Length fields that are not those of their blocks.
-fn lengths(file: &BlockFile, own: &[(usize, &Record)], damage: &[&Damage]) -> Result<(), Error> {
+fn lengths(
+    file: &BlockFile,
+    own: &[(usize, &Record)],
+    damage: &[&Corruption],
+) -> Result<(), Error> {
     for damage in damage {
-        if let DamageKind::Junk(told) = damage.kind {
+        if let CorruptionKind::Junk(told) = damage.kind {
             let mut first = bytes_at(file, damage.offset, 4)?;
             first.resize(4, 0);
             let (expected, told) =
@@ -180,7 +184,7 @@ fn lengths(file: &BlockFile, own: &[(usize, &Record)], damage: &[&Damage]) -> Re
             let field = format!("damage at byte {}", damage.offset);
             expect(file, field, expected.to_string(), told.to_string())?;
         }
-        let DamageKind::WrongSize { stated, found } = damage.kind else { continue };
+        let CorruptionKind::WrongSize { stated, found } = damage.kind else { continue };
         let record = own.iter().find(|(_, record)| record.offset == damage.offset + FRAME);
         let size = record.map(|(_, record)| record.size);
         if size != Some(found) {
@@ -198,11 +202,11 @@ fn lengths(file: &BlockFile, own: &[(usize, &Record)], damage: &[&Damage]) -> Re
 fn last_length(
     file: &BlockFile,
     own: &[(usize, &Record)],
-    damage: &[&Damage],
+    damage: &[&Corruption],
 ) -> Result<(), Error> {
     let Some((i, record)) = own.last() else { return Ok(()) };
     let start = record.offset.saturating_sub(FRAME);
-    let is_wrong = |it: &&&Damage| matches!(it.kind, DamageKind::WrongSize { .. });
+    let is_wrong = |it: &&&Corruption| matches!(it.kind, CorruptionKind::WrongSize { .. });
     if damage.iter().filter(is_wrong).any(|damage| damage.offset == start) {
         return Ok(());
     }

@@ -5,7 +5,7 @@ pub use super::hex::{Hex, NoHex};
 use crate::fault::{Cause, Error, Fault};
 use crate::header::HEADER_BYTES;
 use crate::sum::Proof;
-use blockmill_archive::blkdat::Damage;
+use blockmill_archive::blkdat::Corruption;
 use blockmill_verdict::{BrokenRule, Cause as _, FaultReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -96,8 +96,8 @@ pub struct Headers {
     /// What was found in them, in their order.
     pub records: Vec<Record>,
     /// What is damaged, by the index of the file.
-    pub damage: Vec<(u32, Damage)>,
-    /// Damaged places that are not listed.
+    pub damage: Vec<(u32, Corruption)>,
+    /// Corrupt places that are not listed.
     pub unlisted: u64,
 }
 
@@ -284,7 +284,7 @@ pub struct Looked {
     pub hidden: Vec<Record>,
     /// What is damaged in these bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub damage: Vec<Damage>,
+    pub damage: Vec<Corruption>,
 }
 
 /// Are there no bytes?

@@ -1,8 +1,8 @@
 //! A store of Bitcoin: coins, undo data, block index.
 
-use crate::check::{Checked, DamagedPart, Watch};
+use crate::check::{Checked, CorruptPart, Watch};
 use anyhow::{Context, Result};
-use blockmill_bitcoin::check::{self, Damage, Part};
+use blockmill_bitcoin::check::{self, Corruption, Part};
 use blockmill_verdict::grouped;
 use std::path::Path;
 
@@ -66,7 +66,7 @@ pub fn check<'a>(
 /// What repairs the challenge of a signet.
 const CHALLENGE: &str = "import again with --chain signet:CHALLENGE: that writes it";
 
-fn part(damage: &Damage) -> DamagedPart {
+fn part(damage: &Corruption) -> CorruptPart {
     let repair = match damage.part {
         Part::Coins => {
             "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
@@ -85,7 +85,7 @@ fn part(damage: &Damage) -> DamagedPart {
     };
     let (file, offset) = damage.location.clone().unzip();
     let height = damage.height.map(u64::from);
-    DamagedPart {
+    CorruptPart {
         file,
         offset,
         what: damage.what.clone(),

@@ -222,8 +222,8 @@ pub fn hint(error: &Error) -> Option<&'static str> {
             Some("`blockmill verify DATADIR --with coins=sum` on one machine names what is wrong")
         }
         Error::OtherChain { .. } => Some("use another --data folder for it"),
-        Error::Damaged(_) | Error::Store(blockmill_store::Error::Damaged { .. }) => {
-            Some(blockmill_store::DAMAGE_HINT)
+        Error::Corrupt(_) | Error::Store(blockmill_store::Error::Corrupt { .. }) => {
+            Some(blockmill_store::CORRUPTION_HINT)
         }
         _ => None,
     }

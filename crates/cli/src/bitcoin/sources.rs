@@ -63,7 +63,7 @@ fn block_files(store: &Path) -> Result<Vec<PathBuf>> {
     let Some(sources) = Sources::of(store)? else {
         let what = "expected an index that names its block files, found no file";
         let what = format!("{}: {what}; give the block files themselves", store.display());
-        return Err(Error::Damaged(what).into());
+        return Err(Error::Corrupt(what).into());
     };
     Ok(sources.paths(store)?)
 }

@@ -1,15 +1,15 @@
-//! Damaged parts of a store of blocks, whatever the chain.
+//! Corrupt parts of a store of blocks, whatever the chain.
 
-use super::{Checked, DamagedPart};
-use blockmill_store::{Damage, Error};
+use super::{Checked, CorruptPart};
+use blockmill_store::{Corruption, Error};
 use blockmill_verdict::Finding;
 
-impl DamagedPart {
+impl CorruptPart {
     /// A part that cannot be read.
     pub fn of(error: &Error, repair: &str) -> Self {
         let (what, repair) = (error.to_string(), repair.into());
         let mut part = Self { what, repair, ..Self::default() };
-        if let Error::Damaged { path, offset, what, expected, found } = error {
+        if let Error::Corrupt { path, offset, what, expected, found } = error {
             (part.file, part.offset) = (Some(path.clone()), Some(*offset));
             part.what = format!("{what}: expected {expected}, found {found}");
         }
@@ -22,14 +22,14 @@ impl Checked {
     /// repairs parts that the next import rebuilds, `others` what repairs all others.
     pub fn add_damage(
         &mut self,
-        damage: &[Damage],
+        damage: &[Corruption],
         findings: &[Finding],
         itself: &str,
         others: &str,
     ) {
         for damage in damage {
             let repair = if damage.mends_itself { itself } else { others };
-            let mut part = DamagedPart::of(&damage.error, repair);
+            let mut part = CorruptPart::of(&damage.error, repair);
             if damage.bytes > 4096 {
                 part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
             }
@@ -39,12 +39,12 @@ impl Checked {
             self.damage.push(part);
         }
         for Finding { block, what, expected, found } in findings {
-            self.damage.push(DamagedPart {
+            self.damage.push(CorruptPart {
                 what: format!("{what}: expected {expected}, found {found}"),
                 first_block: Some(*block),
                 last_block: Some(*block),
                 repair: others.into(),
-                ..DamagedPart::default()
+                ..CorruptPart::default()
             });
         }
     }

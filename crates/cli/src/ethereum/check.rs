@@ -1,6 +1,6 @@
 //! A store of Ethereum blocks: its bytes, then what they mean.
 
-use crate::check::{Checked, DamagedPart, REBUILT, Watch};
+use crate::check::{Checked, CorruptPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_ethereum::check;
 use blockmill_ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
@@ -9,7 +9,7 @@ use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum
 use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use blockmill_pipeline::Cancel;
 use blockmill_state_store::PAGE_FORMAT;
-use blockmill_store::{ChainStore, Damage, Error};
+use blockmill_store::{ChainStore, Corruption, Error};
 use blockmill_verdict::{Finding, Level, Status};
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn check<'a>(
             None => return Ok((checked, repaired)),
         },
         Ok(_) => return Ok((checked, repaired)),
-        Err(KeptError::Damaged { path, expected, found }) => {
+        Err(KeptError::Corrupt { path, expected, found }) => {
             (path, format!("SHA-256 {expected}"), found)
         }
         Err(error) => return Err(error.into()),
@@ -39,11 +39,11 @@ pub fn check<'a>(
     if repaired {
         checked.damage.clear();
     }
-    checked.damage.push(DamagedPart {
+    checked.damage.push(CorruptPart {
         file: Some(file),
         what: format!("the chain's genesis.json: expected {expected}, found {found}"),
         repair: CHAIN.into(),
-        ..DamagedPart::default()
+        ..CorruptPart::default()
     });
     let advice = checked.damage.first().map(|part| part.repair.clone());
     checked.repair = match (done, advice) {
@@ -63,8 +63,8 @@ fn check_blocks<'a>(
     let mut checked = Checked { family: "ethereum", data: data.into(), ..Checked::default() };
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
-        Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(DamagedPart::of(&error, ANEW));
+        Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
+            checked.damage.push(CorruptPart::of(&error, ANEW));
             checked.repair = Some(ANEW.into());
             return Ok((checked, false));
         }
@@ -118,12 +118,12 @@ impl Plan {
     /// None where nothing in place repairs the store.
     fn of(
         store: &ChainStore,
-        damage: &[Damage],
+        damage: &[Corruption],
         findings: &[Finding],
         is_other_state: bool,
     ) -> Option<Self> {
         let (first, tip) = (store.first()?, store.tip()?);
-        let is_of_blocks = |damage: &Damage| !damage.is_besides && !damage.mends_itself;
+        let is_of_blocks = |damage: &Corruption| !damage.is_besides && !damage.mends_itself;
         let goes_back = !findings.is_empty() || damage.iter().any(is_of_blocks);
         let last = if goes_back {
             store.last_whole(damage, findings.first().map(|it| it.block))?
@@ -133,7 +133,7 @@ impl Plan {
         let mut parts = damage.iter().filter(|damage| damage.is_besides && !damage.mends_itself);
         let is_whole = parts.clone().next().is_none() && !is_other_state;
         let keeps_state = is_whole && Facts::of(store).is_none_or(|facts| facts.reaches(last));
-        let is_of_state = |damage: &Damage| damage.part.as_deref().is_some_and(is_state_part);
+        let is_of_state = |damage: &Corruption| damage.part.as_deref().is_some_and(is_state_part);
         let is_made_again =
             first == 0 && tip.level >= Level::Bodies as u8 && parts.all(is_of_state);
         let goes_back = last < tip.number;
@@ -247,7 +247,7 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
 /// Tells what is damaged, and what to do.
 fn tell(
     checked: &mut Checked,
-    damage: &[Damage],
+    damage: &[Corruption],
     findings: &[Finding],
     state: Option<&fault::Error>,
     plan: Option<&Plan>,
@@ -259,13 +259,13 @@ fn tell(
 }
 
 /// A state that is not the one after its block.
-fn state_part(error: &fault::Error, repair: &str) -> DamagedPart {
+fn state_part(error: &fault::Error, repair: &str) -> CorruptPart {
     match error {
-        fault::Error::Store(error) => DamagedPart::of(error, repair),
-        fault::Error::State(error) => DamagedPart::of(error.store(), repair),
+        fault::Error::Store(error) => CorruptPart::of(error, repair),
+        fault::Error::State(error) => CorruptPart::of(error.store(), repair),
         error => {
             let (what, repair) = (error.to_string(), repair.to_owned());
-            DamagedPart { what, repair, ..DamagedPart::default() }
+            CorruptPart { what, repair, ..CorruptPart::default() }
         }
     }
 }

@@ -12,7 +12,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status, grouped};
 use serde_json::json;
 
-/// Damaged places that are printed; all are in the document of `--json`.
+/// Corrupt places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
 /// `blockmill heal`.

@@ -228,8 +228,8 @@ pub(super) fn hint(error: &Error) -> Option<&'static str> {
         Error::State(error) => Some(error.store()),
         _ => None,
     };
-    if matches!(of_store, Some(blockmill_store::Error::Damaged { .. })) {
-        return Some(blockmill_store::DAMAGE_HINT);
+    if matches!(of_store, Some(blockmill_store::Error::Corrupt { .. })) {
+        return Some(blockmill_store::CORRUPTION_HINT);
     }
     let Error::Fault(fault) = error else { return None };
     let Cause::Rule(violation) = &fault.cause else { return None };

@@ -107,7 +107,7 @@ pub fn expect_rules_of(store: &ChainStore, chain: Option<&str>, found: &Found) -
     let kept = match kept_in(store.dir()) {
         Ok(Some(kept)) => kept,
         // the import writes it again
-        Ok(None) | Err(KeptError::Damaged { .. }) => return Ok(()),
+        Ok(None) | Err(KeptError::Corrupt { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     let header = store.header(tip.number)?.unwrap_or_default();

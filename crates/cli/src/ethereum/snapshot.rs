@@ -5,7 +5,7 @@ use super::network;
 use super::state::Source;
 use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
-use crate::check::{Checked, DamagedPart, Watch};
+use crate::check::{Checked, CorruptPart, Watch};
 use crate::convert::expect_room;
 use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
@@ -153,7 +153,7 @@ fn expect_chain(store: &ChainStore, head: &Head) -> Result<()> {
 
 /// The answer where a snapshot is not read to its end.
 fn refused(error: SnapshotError) -> Result<Answer> {
-    if let SnapshotError::Damaged { path, offset, .. } = &error {
+    if let SnapshotError::Corrupt { path, offset, .. } = &error {
         let (file, offset) = (Some(path.clone()), Some(*offset));
         let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
         return Ok(Answer { error: Some(report), ..Answer::of(Status::Corrupt) });
@@ -233,15 +233,15 @@ pub fn check<'a>(
             checked.stopped = true;
             return Ok(checked);
         }
-        Err(SnapshotError::Damaged { offset, account, expected, found, .. }) => {
+        Err(SnapshotError::Corrupt { offset, account, expected, found, .. }) => {
             let repair = "make it again: `blockmill convert DATA --to snapshot`";
             let of = account.map(|address| format!("account {}: ", Hex(&address)));
-            checked.damage.push(DamagedPart {
+            checked.damage.push(CorruptPart {
                 file: Some(path.clone()),
                 offset: Some(offset),
                 what: format!("{}expected {expected}, found {found}", of.unwrap_or_default()),
                 repair: repair.into(),
-                ..DamagedPart::default()
+                ..CorruptPart::default()
             });
             checked.repair = Some(repair.into());
             return Ok(checked);

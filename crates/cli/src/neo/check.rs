@@ -1,11 +1,11 @@
 //! A store of Neo blocks: its bytes, then what they mean.
 
 use super::network;
-use crate::check::{Checked, DamagedPart, REBUILT, Watch};
+use crate::check::{Checked, CorruptPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_neo::types::UInt256;
 use blockmill_neo::{Error as NeoError, check, ledger};
-use blockmill_store::{ChainStore, Damage, Error};
+use blockmill_store::{ChainStore, Corruption, Error};
 use blockmill_verdict::{Finding, Level, Status, grouped};
 use std::path::Path;
 
@@ -25,8 +25,8 @@ pub fn check<'a>(
     let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
-        Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(DamagedPart::of(&error, ANEW));
+        Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
+            checked.damage.push(CorruptPart::of(&error, ANEW));
             checked.set_repair();
             return Ok((checked, false));
         }
@@ -51,10 +51,10 @@ pub fn check<'a>(
     if let Some((expected, found)) = state {
         match found {
             None => checked.holds.push(format!("contract storage with state root {expected}")),
-            Some(found) => checked.damage.push(DamagedPart {
+            Some(found) => checked.damage.push(CorruptPart {
                 what: format!("state root: expected {expected}, found {found}"),
                 repair: ANEW.into(),
-                ..DamagedPart::default()
+                ..CorruptPart::default()
             }),
         }
     }
@@ -81,13 +81,13 @@ impl Plan {
     fn of(
         data: &Path,
         store: &ChainStore,
-        damage: &[Damage],
+        damage: &[Corruption],
         (findings, is_other_state): (&[Finding], bool),
     ) -> Result<Option<Self>> {
         let parts = || damage.iter().filter(|damage| !damage.mends_itself);
         let goes_back = !findings.is_empty() || parts().any(|damage| !damage.is_besides);
         let gives_up_log = parts().any(|damage| damage.is_besides);
-        let is_of_log = |damage: &Damage| damage.part.as_deref().is_some_and(ledger::is_of_log);
+        let is_of_log = |damage: &Corruption| damage.part.as_deref().is_some_and(ledger::is_of_log);
         let is_in_tables = parts().any(|damage| damage.is_besides && !is_of_log(damage));
         let last = match goes_back {
             true => store.last_whole(damage, findings.first().map(|it| it.block)),

@@ -193,7 +193,9 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("use another --data folder for it, or the configuration of the store")
         }
         Error::Blocks { .. } => Some("ask for that with --with, or use another --data folder"),
-        Error::Store(blockmill_store::Error::Damaged { .. }) => Some(blockmill_store::DAMAGE_HINT),
+        Error::Store(blockmill_store::Error::Corrupt { .. }) => {
+            Some(blockmill_store::CORRUPTION_HINT)
+        }
         Error::Fault(fault) => match &fault.cause {
             Cause::Rule(violation) if violation.rule == Rule::Genesis => {
                 Some("these are dumps of another network: see --chain")

@@ -6,7 +6,7 @@ use crate::args::Inspect;
 use crate::inspect::print_left_out;
 use anyhow::Result;
 use blockmill_archive::acc::{self, Batch, Dumps};
-use blockmill_archive::{Damage, FileReport, Inspection};
+use blockmill_archive::{Corruption, FileReport, Inspection};
 use blockmill_neo::types::Block;
 use blockmill_verdict::{ShortfallKind, Status, grouped};
 use serde_json::Value;
@@ -56,16 +56,16 @@ fn damage(
     at: usize,
     state_root: bool,
     transactions: &mut u64,
-) -> Option<Damage> {
+) -> Option<Corruption> {
     block.raw.clear();
     block.raw.extend_from_slice(batch.block(at));
     let error = block.parse(state_root).err();
     *transactions += block.transactions.len() as u64;
     let location = batch.location(at);
-    error.map(|error| Damage {
+    error.map(|error| Corruption {
         text: format!("{location}: block encoding: {error}"),
         location: Some(location),
-        kind: ShortfallKind::DamagedRecord,
+        kind: ShortfallKind::CorruptRecord,
         status: Status::Corrupt,
     })
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// enough.
 const LAST: u64 = 2_000;
 
-/// Damaged copies of each format, for cuts and for flips.
+/// Corrupt copies of each format, for cuts and for flips.
 const COPIES: u32 = 20;
 
 /// The files of an archive.

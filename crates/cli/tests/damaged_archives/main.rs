@@ -1,4 +1,4 @@
-//! Damaged archives: each is refused with exit code 1 and an error that names file, place or
+//! Corrupt archives: each is refused with exit code 1 and an error that names file, place or
 //! block, rule, what was expected and what was found. What was verified before the damage is
 //! committed and stays readable, and the good archive goes on from there.
 

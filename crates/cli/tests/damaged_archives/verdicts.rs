@@ -188,7 +188,7 @@ fn block_access_lists_that_a_conversion_leaves_out_are_told() {
 }
 
 /// A change of the files of an ancient folder.
-type Damage = (&'static str, fn(&Path));
+type Corruption = (&'static str, fn(&Path));
 
 fn shorten(path: &Path, bytes: u64) {
     let file = fs::File::options().write(true).open(path).unwrap();
@@ -207,7 +207,7 @@ fn append(path: &Path, more: &[u8]) {
 }
 
 /// What can befall a folder as geth 1.9 makes it: nothing in it says how long a table should be.
-const OLD: [Damage; 12] = [
+const OLD: [Corruption; 12] = [
     ("headers.cidx cut", |f| shorten(&f.join("headers.cidx"), 6)),
     ("hashes.ridx cut", |f| shorten(&f.join("hashes.ridx"), 12)),
     ("bodies.cidx cut", |f| shorten(&f.join("bodies.cidx"), 6)),
@@ -226,7 +226,7 @@ const OLD: [Damage; 12] = [
 ];
 
 /// And as geth 1.17 makes it.
-const NEW: [Damage; 6] = [
+const NEW: [Corruption; 6] = [
     ("bals cut", |f| shorten(&f.join("chain/bals.0000.cdat"), 1)),
     ("bals flipped", |f| flip(&f.join("chain/bals.0000.cdat"), 77)),
     ("bals.cidx flipped", |f| flip(&f.join("chain/bals.cidx"), 40)),
@@ -241,8 +241,9 @@ const NEW: [Damage; 6] = [
     ("an index beyond the flush offset", |f| append(&f.join("chain/hashes.ridx"), &[0; 6])),
 ];
 
-/// Damages copies of `folder`; `verify` and `inspect` must both find it sound before and not after.
-fn both_refuse(scratch: &Scratch, folder: &Path, name: &str, damages: &[Damage]) {
+/// Corrupts copies of `folder`; `verify` and `inspect` must both find it sound before and not
+/// after.
+fn both_refuse(scratch: &Scratch, folder: &Path, name: &str, damages: &[Corruption]) {
     let verdicts = |folder: &Path| {
         let verified = verify(folder, "--chain mainnet");
         let inspected = document(&run(blockmill("inspect --deep --json").arg(folder)));

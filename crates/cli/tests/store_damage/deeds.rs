@@ -48,7 +48,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    /// Damages `store`, whose files are `whole`; `kinds` gets what was hit. `None` when the bytes
+    /// Corrupts `store`, whose files are `whole`; `kinds` gets what was hit. `None` when the bytes
     /// are what they were.
     pub fn random(
         random: &mut Random,

@@ -77,7 +77,7 @@ fn check(dir: &Path) -> (usize, bool) {
     let watch = |_| true;
     let (store, mut damage) = match ChainStore::open_damaged(dir) {
         Ok(opened) => opened,
-        Err(blockmill_store::Error::Damaged { .. } | blockmill_store::Error::NoStore { .. }) => {
+        Err(blockmill_store::Error::Corrupt { .. } | blockmill_store::Error::NoStore { .. }) => {
             return (1, false);
         }
         Err(error) => panic!("{error}"),

@@ -1,6 +1,6 @@
-//! Damage of a store at rest: flipped bits, zeroed pages, cut files, lost and exchanged files. Each
-//! is found, or repaired by going on, or changes nothing; nobody ever gets a wrong answer, and the
-//! archive is never blamed.
+//! Corruption of a store at rest: flipped bits, zeroed pages, cut files, lost and exchanged files.
+//! Each is found, or repaired by going on, or changes nothing; nobody ever gets a wrong answer, and
+//! the archive is never blamed.
 
 #[path = "../program/mod.rs"]
 mod program;

@@ -182,7 +182,7 @@ impl<'a> BitcoinWalk<'a> {
         self.model = Some(reached);
     }
 
-    /// Damages a file of the store, and does what `check` advises until it finds nothing.
+    /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
     fn damage(&mut self, before: At) {
         let mut whole = deeds::files(&self.data);
         whole.retain(|name, _| !name.starts_with("records") && !name.ends_with("lock"));

@@ -1,4 +1,4 @@
-//! Damage of a store on a walk, and what `check` advises.
+//! Corruption of a store on a walk, and what `check` advises.
 
 use crate::command::{Command, Ended};
 use crate::deeds::{Deed, files};
@@ -17,7 +17,7 @@ const CHAIN: &str = "import again with --chain genesis.json";
 const HEAL: &str = "`blockmill heal DATA`";
 
 impl Walk<'_> {
-    /// Damages a file of the store, and does what `check` advises until it finds nothing.
+    /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
     pub fn damage(&mut self) {
         let Some(before) = self.model else { return };
         let mut whole = files(&self.data);

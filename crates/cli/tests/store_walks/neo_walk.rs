@@ -272,7 +272,7 @@ impl<'a> NeoWalk<'a> {
         stored::Stored::open(&self.data).expect("a store")
     }
 
-    /// Damages a file of the store, and does what `check` advises until it finds nothing.
+    /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
     fn damage(&mut self, level: Level, tip: u64) {
         let mut whole = deeds::files(&self.data);
         whole.retain(|name, _| {

@@ -80,7 +80,7 @@ pub(super) fn put_all_in_table(table: &mut Table, state: &State) -> Result<(), E
 /// Puts what the log says since the last checkpoint into the table.
 ///
 /// # Errors
-/// Damage of the log; those of the table.
+/// Corruption of the log; those of the table.
 pub(super) fn checkpoint(table: &mut Table, log: &Segment, facts: &Facts) -> Result<(), Error> {
     let mut at = facts.start;
     while at < log.len() {
@@ -128,7 +128,7 @@ impl Key {
 /// Puts all that the table has into an empty state; false when asked to stop.
 ///
 /// # Errors
-/// Damage of the table; entries that stand for nothing.
+/// Corruption of the table; entries that stand for nothing.
 pub(super) fn load(
     table: &Table,
     dir: &Path,
@@ -184,7 +184,7 @@ fn whole<'a, T>(
 
 /// An entry of the table that stands for nothing, although its page is what was written.
 fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
-    Error::Store(blockmill_store::Error::Damaged {
+    Error::Store(blockmill_store::Error::Corrupt {
         path: dir.join(MANIFEST),
         offset: 0,
         what: "table of the state",

@@ -17,7 +17,7 @@ pub const HEALED_APART: u64 = 256;
 pub struct Healing {
     /// What was put right.
     pub healed: Healed,
-    /// Damaged places of files. They were replaced, unless something is lost or the run was
+    /// Corrupt places of files. They were replaced, unless something is lost or the run was
     /// stopped: then these files are as they were.
     pub damaged: Vec<String>,
     /// The first nodes that cannot be made again.

@@ -87,7 +87,7 @@ fn read(log: &Segment, start: u64, len: u64, other: u64) -> Result<BlockChanges,
 /// Bytes at `position` that are not what was written.
 pub(super) fn damaged(log: &Segment, position: u64, expected: &str, found: impl ToString) -> Error {
     let (path, offset) = log.location(position);
-    Error::Store(blockmill_store::Error::Damaged {
+    Error::Store(blockmill_store::Error::Corrupt {
         path,
         offset,
         what: "state log",

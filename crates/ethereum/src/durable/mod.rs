@@ -96,7 +96,7 @@ impl ExecutedStore {
     /// stays so until there is a state; its commits say from now on where that will be.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Damaged`] where what it says of the
+    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Corrupt`] where what it says of the
     /// state makes no sense.
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
@@ -270,9 +270,9 @@ impl ExecutedStore {
     }
 }
 
-/// Damage of what a manifest says.
+/// Corruption of what a manifest says.
 fn damaged_facts(dir: &Path, expected: &str, found: String) -> Error {
-    Error::Store(blockmill_store::Error::Damaged {
+    Error::Store(blockmill_store::Error::Corrupt {
         path: dir.join(blockmill_store::MANIFEST),
         offset: 0,
         what: "manifest",

@@ -188,7 +188,7 @@ impl ExecutedStore {
     }
 }
 
-/// Damage of the state on disk, or what the system says.
+/// Corruption of the state on disk, or what the system says.
 pub(crate) fn of_state(error: StateError) -> Error {
     match error {
         StateError::Disk(error) => Error::State(error),

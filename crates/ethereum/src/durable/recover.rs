@@ -28,7 +28,7 @@ impl ExecutedStore {
     /// executed: every later commit and recovery starts from it.
     ///
     /// # Errors
-    /// Damage; a state root that is not that of the stored block; stored blocks that do not
+    /// Corruption; a state root that is not that of the stored block; stored blocks that do not
     /// execute.
     pub(crate) fn recover<'c>(
         &mut self,

@@ -34,7 +34,7 @@ pub enum KeptError {
     },
     /// It is not what was written.
     #[error("{}: expected a file with SHA-256 {expected}, found {found}", path.display())]
-    Damaged {
+    Corrupt {
         /// The file.
         path: PathBuf,
         /// The sum beside it.
@@ -69,7 +69,7 @@ impl KeptError {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { error, .. } => Status::of_io(error),
-            Self::Damaged { .. } => Status::Corrupt,
+            Self::Corrupt { .. } => Status::Corrupt,
             Self::Spec { .. } | Self::Other { .. } => Status::Usage,
         }
     }
@@ -79,7 +79,7 @@ impl KeptError {
 /// network.
 ///
 /// # Errors
-/// [`KeptError::Damaged`] where its sum is another one; [`KeptError::Io`].
+/// [`KeptError::Corrupt`] where its sum is another one; [`KeptError::Io`].
 pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
     let (path, sum) = (folder.join(FILE), folder.join(SUM));
     let expected = files::if_there(&sum, fs::read(&sum));
@@ -96,7 +96,7 @@ pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
     }
     let expected = String::from_utf8_lossy(&expected);
     let expected = expected.split_whitespace().next().unwrap_or_default().to_owned();
-    Err(KeptError::Damaged { path, expected, found })
+    Err(KeptError::Corrupt { path, expected, found })
 }
 
 /// The kept genesis.json whose sum is gone, which [`kept_in`] takes for one that was not written to
@@ -281,9 +281,9 @@ mod tests {
             assert_eq!(fs::read_dir(&store).unwrap().count(), 2);
         }
         fs::write(store.join(FILE), "{\"a\": 2}").unwrap();
-        assert!(matches!(kept_in(&store), Err(KeptError::Damaged { .. })));
+        assert!(matches!(kept_in(&store), Err(KeptError::Corrupt { .. })));
         fs::remove_file(store.join(FILE)).unwrap();
-        assert!(matches!(kept_in(&store), Err(KeptError::Damaged { .. })));
+        assert!(matches!(kept_in(&store), Err(KeptError::Corrupt { .. })));
         // an import that names the chain writes it again
         keep_in(&store, &from).unwrap();
         assert!(kept_in(&store).unwrap().is_some());

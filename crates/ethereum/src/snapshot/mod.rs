@@ -189,7 +189,7 @@ pub enum SnapshotError {
     },
     /// It is not what was written there, or not the state of its block.
     #[error("{}: expected {expected}, found {found}", Place(path, *offset, account.as_ref()))]
-    Damaged {
+    Corrupt {
         /// The file.
         path: PathBuf,
         /// Byte in it.

@@ -38,7 +38,7 @@ pub fn head_of(path: &Path) -> Result<Head, SnapshotError> {
 /// bytes of each frame. That its state root is that of the block it names is for who has the block.
 ///
 /// # Errors
-/// [`SnapshotError::Damaged`] with the first thing in the file that is wrong; those of the system.
+/// [`SnapshotError::Corrupt`] with the first thing in the file that is wrong; those of the system.
 pub fn verify(
     path: &Path,
     threads: usize,
@@ -148,7 +148,7 @@ impl<'p, R: Read> Source<'p, R> {
 
     fn damaged(&self, offset: u64, expected: impl ToString, found: impl ToString) -> SnapshotError {
         let (expected, found) = (expected.to_string(), found.to_string());
-        SnapshotError::Damaged { path: self.path.into(), offset, account: None, expected, found }
+        SnapshotError::Corrupt { path: self.path.into(), offset, account: None, expected, found }
     }
 
     /// Fills `bytes`, or says what should be there.
@@ -265,7 +265,7 @@ impl<'p> Joined<'p> {
     ) -> SnapshotError {
         let (expected, found) = (expected.to_string(), found.to_string());
         let (path, offset) = (self.path.into(), frame.offset);
-        SnapshotError::Damaged { path, offset, account, expected, found }
+        SnapshotError::Corrupt { path, offset, account, expected, found }
     }
 
     fn join(&mut self, frame: &mut Frame) -> Result<(), SnapshotError> {
@@ -273,7 +273,7 @@ impl<'p> Joined<'p> {
         let looked = looked.map_err(|wrong: Wrong| {
             let Wrong { offset, account, expected, found } = wrong;
             let offset = frame.offset + (FRAME_HEAD + offset) as u64;
-            SnapshotError::Damaged { path: self.path.into(), offset, account, expected, found }
+            SnapshotError::Corrupt { path: self.path.into(), offset, account, expected, found }
         })?;
         self.counts.add(&looked.counts);
         self.codes.extend(&looked.codes);

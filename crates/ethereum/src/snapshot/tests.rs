@@ -71,7 +71,7 @@ fn verified(bytes: &[u8], threads: usize) -> Result<Verified, SnapshotError> {
 /// What is wrong with a file: the account and the words.
 fn fault(bytes: &[u8]) -> (Option<Address>, String) {
     match verified(bytes, 1) {
-        Err(SnapshotError::Damaged { account, offset, expected, found, .. }) => {
+        Err(SnapshotError::Corrupt { account, offset, expected, found, .. }) => {
             assert!(offset <= bytes.len() as u64, "{offset}");
             (account, format!("expected {expected}, found {found}"))
         }

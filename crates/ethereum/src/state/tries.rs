@@ -127,7 +127,7 @@ impl Tries {
     /// is in memory was listed slot by slot.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn lost_by<'c>(
         &self,
         steps: impl IntoIterator<Item = &'c Changes>,

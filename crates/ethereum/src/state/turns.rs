@@ -78,7 +78,7 @@ impl State {
     /// the second turn after it, what was newer may have been let go of, and nothing is taken in.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn learn<'a>(
         &mut self,
         slots: impl IntoIterator<Item = (&'a Address, U256, U256)>,
@@ -141,7 +141,7 @@ impl State {
     /// state. Its index does not last where the state is on disk, and is not told then.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn peek_account<T>(
         &self,
         address: &Address,
@@ -168,7 +168,7 @@ impl State {
     /// state on disk has said at this turn, whose number it gets; otherwise it is asked.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn peek_slot(
         &self,
         address: &Address,

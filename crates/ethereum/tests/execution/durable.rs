@@ -336,7 +336,7 @@ fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
     Place::all().into_iter().for_each(damage);
 }
 
-/// Damages what keeps the state, file by file.
+/// Corrupts what keeps the state, file by file.
 fn damage(place: Place) {
     let folder = tempfile::tempdir().unwrap();
     let (options, path) = chain_in(place, &[]);

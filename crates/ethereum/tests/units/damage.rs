@@ -1,4 +1,4 @@
-//! Damage at cuts, across them and elsewhere.
+//! Corruption at cuts, across them and elsewhere.
 
 use super::*;
 use blockmill_ethereum::body::BodyView;

@@ -1,7 +1,7 @@
 //! Repairs a store in place: takes back damaged blocks with all that they left, or gives up a
 //! damaged undo log.
 //!
-//! Damaged blocks cannot be read, so that what they left is found in the tables.
+//! Corrupt blocks cannot be read, so that what they left is found in the tables.
 
 use super::undo::{LOGS, UndoLog};
 use super::unwind::{Accounts, Trace, target};

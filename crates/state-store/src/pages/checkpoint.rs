@@ -314,7 +314,7 @@ impl Pages {
             options.page_bytes = facts.page_bytes as usize;
         }
         let pages = match Pages::open_in(folder, name, Some(facts), &options, false) {
-            Err(error @ Error::Damaged { .. }) => return Ok(vec![error]),
+            Err(error @ Error::Corrupt { .. }) => return Ok(vec![error]),
             pages => pages?,
         };
         let mut damage = vec![];
@@ -323,7 +323,7 @@ impl Pages {
             while index < file.pages {
                 let units = match pages.files.scan(file.slot * pages.files.file_pages + index) {
                     Ok((_, units)) => units,
-                    Err(error @ Error::Damaged { .. }) => {
+                    Err(error @ Error::Corrupt { .. }) => {
                         damage.push(error);
                         1
                     }

@@ -118,7 +118,7 @@ impl PageFiles {
         let found = handle.bytes().map_err(io_error("read", &path))?;
         let expected = u64::from(facts.pages) * self.page_bytes as u64;
         if found < expected {
-            return Err(Error::Damaged {
+            return Err(Error::Corrupt {
                 path,
                 offset: found,
                 what: "file of pages",
@@ -257,7 +257,7 @@ impl PageFiles {
         let expected = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
         let found = sum(file.number, index, bytes.get(4..).unwrap_or_default());
         let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
-        records.filter(|_| expected == found).ok_or_else(|| Error::Damaged {
+        records.filter(|_| expected == found).ok_or_else(|| Error::Corrupt {
             path: self.path(file.number),
             offset: u64::from(index) * self.page_bytes as u64,
             what: "page",
@@ -305,7 +305,7 @@ impl PageFiles {
             return Ok(start..start + len);
         }
         let (file, index) = self.file(page)?;
-        Err(Error::Damaged {
+        Err(Error::Corrupt {
             path: self.path(file.number),
             offset: u64::from(index) * self.page_bytes as u64 + start as u64,
             what: "page",

@@ -55,7 +55,7 @@ impl Pages {
     /// Opens the pages `name` of a store, or creates empty ones.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the file of references is not as written, a file of pages is shorter
+    /// [`Error::Corrupt`] when the file of references is not as written, a file of pages is shorter
     /// than it should be, or when they are there and no manifest is; pages are checked when they
     /// are read. [`Error::Mismatch`] when they were created with pages of another size.
     pub fn open(

@@ -21,7 +21,7 @@ impl Pages {
     /// Appends the value of a key to `out`; whether there is one.
     ///
     /// # Errors
-    /// [`blockmill_store::Error::Damaged`] names the page that is not what was written; those of
+    /// [`blockmill_store::Error::Corrupt`] names the page that is not what was written; those of
     /// the system.
     pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool> {
         self.check_whole()?;

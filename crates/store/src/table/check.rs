@@ -48,7 +48,8 @@ impl Table {
     /// now and then; when it says no, the check ends.
     ///
     /// # Errors
-    /// [`Error::Locked`] when the store is open elsewhere; those of the system. Damage is no error.
+    /// [`Error::Locked`] when the store is open elsewhere; those of the system. Corruption is no
+    /// error.
     pub fn check(
         dir: &Path,
         name: &str,
@@ -60,7 +61,7 @@ impl Table {
         let manifest = match manifest_of(dir, name) {
             Ok(Some(manifest)) => manifest,
             Ok(None) => return Ok(survey),
-            Err(error @ Error::Damaged { .. }) => {
+            Err(error @ Error::Corrupt { .. }) => {
                 survey.damage.push(error);
                 return Ok(survey);
             }
@@ -122,7 +123,7 @@ impl TableSurvey {
                     survey.stopped |= !pages.check(watch, &mut survey.damage)?;
                     runs.push(Arc::new(run));
                 }
-                Err(error @ Error::Damaged { .. }) => survey.damage.push(error),
+                Err(error @ Error::Corrupt { .. }) => survey.damage.push(error),
                 Err(error) => return Err(error),
             }
             if survey.stopped {
@@ -198,7 +199,7 @@ impl<'a> Pages<'a> {
         let mut unwatched = 0;
         for number in 0..self.run.pages() {
             match self.check_page(number) {
-                Err(error @ Error::Damaged { .. }) => damage.push(error),
+                Err(error @ Error::Corrupt { .. }) => damage.push(error),
                 other => other?,
             }
             unwatched += self.run.bytes_of(number..number + 1) as u64;
@@ -211,7 +212,7 @@ impl<'a> Pages<'a> {
         let counted = (found.entries, found.live, found.below);
         if damage.len() == before && expected != counted {
             let text = |(all, live, below)| format!("{all} entries, {live} live, {below} below");
-            damage.push(Error::Damaged {
+            damage.push(Error::Corrupt {
                 path: self.run.path.clone(),
                 offset: 0,
                 what: "entries of a run",
@@ -261,7 +262,7 @@ fn count_live(
     each: &mut impl FnMut(&[u8], &[u8]) -> bool,
     survey: &mut TableSurvey,
 ) -> Result<()> {
-    let damaged = |what, expected: String, found: String| Error::Damaged {
+    let damaged = |what, expected: String, found: String| Error::Corrupt {
         path: dir.join(manifest::NAME),
         offset: 0,
         what,

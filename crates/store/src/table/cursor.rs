@@ -46,7 +46,7 @@ pub(crate) struct RunCursor {
     page: PageAt,
     at: usize,
     key: KeyBytes,
-    /// Damaged pages count as if they were not there.
+    /// Corrupt pages count as if they were not there.
     skips: bool,
 }
 
@@ -122,7 +122,7 @@ impl RunCursor {
     fn next_page(&mut self) -> Result<bool> {
         loop {
             match self.load_page() {
-                Err(Error::Damaged { .. }) if self.skips => {
+                Err(Error::Corrupt { .. }) if self.skips => {
                     (self.next, self.page) = (self.next + 1, PageAt::Nowhere);
                 }
                 done => return done,

@@ -98,7 +98,7 @@ impl Runs {
     /// Looks keys up and leaves the answers in `out`, in the order of `keys`.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] names the file and the offset of a page that is not as written.
+    /// [`crate::Error::Corrupt`] names the file and the offset of a page that is not as written.
     pub fn fetch<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut Fetched) -> Result<()> {
         self.fetch_over(keys, out, |_| Known::Nothing)
     }

@@ -113,7 +113,7 @@ impl Run {
         let file = disk.open(&path, Open::Read).map_err(|source| missing_or(source, &path))?;
         let found = file.bytes().map_err(io_error("read", &path))?;
         let damaged = |offset: u64, what: &'static str, expected: String, found: String| {
-            Error::Damaged { path: path.clone(), offset, what, expected, found }
+            Error::Corrupt { path: path.clone(), offset, what, expected, found }
         };
         if facts.file_bytes() != Some(found) {
             let expected = format!("{} bytes", facts.file_bytes().unwrap_or(u64::MAX));
@@ -181,7 +181,7 @@ impl Run {
         let offset = self.offset_of(pages.start);
         out.resize(self.bytes_of(pages), 0);
         self.file.read_exact_at(out, offset).map_err(|source| match source.kind() {
-            std::io::ErrorKind::UnexpectedEof => Error::Damaged {
+            std::io::ErrorKind::UnexpectedEof => Error::Corrupt {
                 path: self.path.clone(),
                 offset,
                 what: "page of a run",
@@ -201,7 +201,7 @@ impl Run {
     ) -> Result<&'a [u8]> {
         let unit = self.index.starts[number];
         page::unpack(stored, self.facts.number, unit, room).map_err(|(expected, found)| {
-            Error::Damaged {
+            Error::Corrupt {
                 path: self.path.clone(),
                 offset: self.offset_of(number),
                 what: "page of a run",
@@ -213,7 +213,7 @@ impl Run {
 
     /// The error for a page that holds no entry at `at`.
     pub fn malformed(&self, number: usize, at: usize) -> Error {
-        Error::Damaged {
+        Error::Corrupt {
             path: self.path.clone(),
             offset: self.offset_of(number) + at as u64,
             what: "entry of a run",

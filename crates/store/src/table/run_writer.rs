@@ -177,7 +177,7 @@ impl RunWriter {
 
 /// The error for a file that stands in the way of a run.
 fn in_the_way(path: PathBuf) -> Error {
-    Error::Damaged {
+    Error::Corrupt {
         path,
         offset: 0,
         what: "name of a run to write",

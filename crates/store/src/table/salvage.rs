@@ -63,7 +63,7 @@ impl Table {
         let mut table = Table::with_facts(folder, name, &facts, options, |facts| {
             match Run::open(&*folder.disk, &folder.dir, name, *facts) {
                 // of a run without an index nothing is found
-                Err(Error::Damaged { .. }) => Ok(None),
+                Err(Error::Corrupt { .. }) => Ok(None),
                 opened => opened.map(Some),
             }
         })?;

@@ -12,7 +12,7 @@ impl Scan<'_> {
     /// The next pair; `None` after the last.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] names the file and the offset of a page that is not as written.
+    /// [`crate::Error::Corrupt`] names the file and the offset of a page that is not as written.
     #[allow(clippy::should_implement_trait)] // what it returns lives until the next call
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         // the oldest run takes part, so there are no tombstones

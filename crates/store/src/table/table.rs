@@ -158,7 +158,7 @@ impl Table {
     /// is if not. With a `hint` of the newest generation the runs are not asked.
     ///
     /// # Errors
-    /// [`Error::Damaged`] names the file and the offset of a page that is not as written;
+    /// [`Error::Corrupt`] names the file and the offset of a page that is not as written;
     /// [`Error::Mismatch`] when the key has not 1 to 255 bytes or there are 16 GiB of changes.
     /// Nothing has changed then.
     pub fn take(&mut self, key: &[u8], hint: Option<Hint>, out: &mut Vec<u8>) -> Result<bool> {

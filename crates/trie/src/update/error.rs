@@ -42,7 +42,7 @@ pub enum Error {
     NoTrie(u32),
     /// A node of a witness that is none.
     #[error("the node 0x{} of a witness is damaged: {reason}", hex(.hash))]
-    Damaged {
+    Corrupt {
         /// Hash of the node.
         hash: [u8; 32],
         /// What is wrong with it.

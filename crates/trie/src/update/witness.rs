@@ -65,7 +65,7 @@ impl<C: Codec> Forest<C> {
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`] for a node that no trie of this codec has in its place. What is missing
+    /// [`Error::Corrupt`] for a node that no trie of this codec has in its place. What is missing
     /// is no error here.
     pub fn plant(&mut self, root: [u8; 32], witness: &mut Witness) -> Result<TrieId, Error> {
         let trie = self.create()?;
@@ -90,7 +90,7 @@ struct Planting<'a, C> {
 
 impl<C: Codec> Planting<'_, C> {
     fn damaged<T>(&self, reason: impl Into<String>) -> Result<T, Error> {
-        Err(Error::Damaged { hash: self.hash, reason: reason.into() })
+        Err(Error::Corrupt { hash: self.hash, reason: reason.into() })
     }
 
     /// Makes a child; the depth is bounded by the length of keys.

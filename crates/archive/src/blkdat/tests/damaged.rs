@@ -2,7 +2,7 @@
 
 use super::generated::{Random, blocks, records};
 use super::{MAGIC, scan, scan_both_ways};
-use crate::blkdat::{DamageKind, FRAME, FileReport, Record, XorKey};
+use crate::blkdat::{CorruptionKind, FRAME, FileReport, Record, XorKey};
 
 const KEY: XorKey = XorKey([0x46, 0xc3, 0x20, 0x4f, 0x98, 0xc0, 0x17, 0xa3]);
 
@@ -16,7 +16,8 @@ fn offsets(found: &[Record]) -> Vec<usize> {
 
 /// Everything in the file is a record, named as damage, or zeros at the end.
 fn assert_accounted(found: &[Record], report: &FileReport) {
-    let wrong = report.damage.iter().filter(|d| !matches!(d.kind, DamageKind::WrongSize { .. }));
+    let wrong =
+        report.damage.iter().filter(|d| !matches!(d.kind, CorruptionKind::WrongSize { .. }));
     let named: u64 = wrong.map(|damage| damage.length).sum();
     let blocks: u64 = found.iter().map(|record| FRAME + u64::from(record.size)).sum();
     assert_eq!(named + blocks + report.zero_tail, report.bytes, "{report:?}");
@@ -64,7 +65,7 @@ fn a_cut_anywhere_loses_only_the_block_that_is_cut() {
         let expected = (rest > 0).then_some((length - rest) as u64);
         assert_eq!(report.damage.first().map(|damage| damage.offset), expected, "at {length}");
         let kinds = report.damage.iter().map(|damage| damage.kind);
-        assert!(kinds.clone().all(|kind| matches!(kind, DamageKind::Truncated { .. })));
+        assert!(kinds.clone().all(|kind| matches!(kind, CorruptionKind::Truncated { .. })));
         assert_accounted(&found, &report);
     }
 }

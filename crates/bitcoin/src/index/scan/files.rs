@@ -6,7 +6,8 @@ use crate::header::Header;
 use crate::index::Found;
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{
-    BlockFile, BlockFiles, Damage, DamageKind, FileReport, Positioned, Record, Shape, Stop, Walk,
+    BlockFile, BlockFiles, Corruption, CorruptionKind, FileReport, Positioned, Record, Shape, Stop,
+    Walk,
 };
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
@@ -33,7 +34,7 @@ pub(crate) fn stretch(
     record: &Found,
     bytes: u32,
     more: &mut Vec<Found>,
-) -> Result<Vec<Damage>, Error> {
+) -> Result<Vec<Corruption>, Error> {
     let Some(file) = files.files().get(record.file as usize) else { return Ok(vec![]) };
     // two digits stand for a byte
     let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
@@ -50,18 +51,22 @@ pub(crate) fn stretch(
     }
     if more.len() == before {
         let (offset, length) = (start, end - start);
-        return Ok(vec![Damage { offset, length, kind: DamageKind::Broken { stated: bytes } }]);
+        return Ok(vec![Corruption {
+            offset,
+            length,
+            kind: CorruptionKind::Broken { stated: bytes },
+        }]);
     }
     let FileReport { mut damage, zero_tail, .. } = walk.into_report();
     for one in &mut damage {
-        if let DamageKind::Truncated { stated } = one.kind {
+        if let CorruptionKind::Truncated { stated } = one.kind {
             // the file does not end there
-            one.kind = DamageKind::Broken { stated: stated.unwrap_or(0) };
+            one.kind = CorruptionKind::Broken { stated: stated.unwrap_or(0) };
         }
     }
     if zero_tail > 0 {
         let offset = end - zero_tail;
-        damage.push(Damage { offset, length: zero_tail, kind: DamageKind::Zeros });
+        damage.push(Corruption { offset, length: zero_tail, kind: CorruptionKind::Zeros });
     }
     Ok(damage)
 }

@@ -9,7 +9,7 @@ impl DiskState {
     /// pages, which have each value once.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn heal(&mut self, piece: u8) -> Result<Healed, StateError> {
         let Self { design, dir, .. } = self;
         match design {

@@ -148,7 +148,7 @@ impl DiskState {
     /// An account and the root of its storage, by its hashed address.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn account(&self, account: &Hash) -> Result<Option<(Account, Hash)>, StateError> {
         let mut value = vec![];
         if !self.get(&StateKey::account(*account), &mut value)? {
@@ -162,7 +162,7 @@ impl DiskState {
     /// The value of a slot, by hashed address and hashed slot; 0 where there is none.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn slot(&self, account: &Hash, slot: &Hash) -> Result<U256, StateError> {
         let mut value = vec![];
         match self.get(&StateKey::slot(*account, *slot), &mut value)? {
@@ -182,7 +182,7 @@ impl DiskState {
     /// none.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
         let mut found = vec![Ok(U256::ZERO); keys.len()];
         self.get_many(keys, |at, value| {
@@ -198,7 +198,7 @@ impl DiskState {
     /// Reads what will be asked for together, so that it is in a cache then.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn touch(&self, keys: &[StateKey]) -> Result<(), StateError> {
         self.get_many(keys, |_, _| {})
     }
@@ -219,7 +219,7 @@ impl DiskState {
     /// All slots of an account by their hashes, in their order.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn storage(&self, account: &Hash) -> Result<Vec<(Hash, U256)>, StateError> {
         let mut found = vec![];
         let mut each = |slot: &Hash, value: &[u8]| found.push((*slot, U256::decode(value)));
@@ -240,7 +240,7 @@ impl DiskState {
     /// where the state has it.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub(super) fn nodes_at(
         &self,
         account: Option<&Hash>,
@@ -281,7 +281,7 @@ impl DiskState {
     /// The code with this hash; none where it is not there.
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         let mut code = vec![];
         let is_there = self.codes.get(hash, &mut code).map_err(DiskError::from)?;
@@ -303,7 +303,7 @@ impl DiskState {
     /// Applies changes; the state root behind them.
     ///
     /// # Errors
-    /// Damage; those of the system. The store must be opened again then.
+    /// Corruption; those of the system. The store must be opened again then.
     pub fn update(&mut self, changes: &HashedChanges) -> Result<Hash, StateError> {
         let cleared = changes.cleared();
         if !cleared.is_empty() {
@@ -350,7 +350,7 @@ impl DiskState {
     fn bad(&self, what: &'static str, found: impl ToString) -> StateError {
         let (path, found) = (self.dir.join(blockmill_store::MANIFEST), found.to_string());
         let expected = format!("the encoding of one {what}");
-        DiskError::from(blockmill_store::Error::Damaged { path, offset: 0, what, expected, found })
+        DiskError::from(blockmill_store::Error::Corrupt { path, offset: 0, what, expected, found })
             .into()
     }
 }
@@ -359,7 +359,7 @@ impl DiskState {
 fn of_tables(dir: &Path, error: FlatTrieError) -> blockmill_store::Error {
     let damaged = |what, expected, found| {
         let path = dir.join(blockmill_store::MANIFEST);
-        blockmill_store::Error::Damaged { path, offset: 0, what, expected, found }
+        blockmill_store::Error::Corrupt { path, offset: 0, what, expected, found }
     };
     match error {
         FlatTrieError::Store(error) => error,

@@ -110,7 +110,7 @@ impl SharedState {
     /// Applies the next list of changes; the state root behind it.
     ///
     /// # Errors
-    /// Damage; those of the system. The store must be opened again then.
+    /// Corruption; those of the system. The store must be opened again then.
     pub fn apply<'c>(
         &self,
         changes: &HashedChanges,
@@ -185,7 +185,7 @@ impl SharedState {
     /// [`DiskState::account`].
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn account(&self, account: &Hash) -> Result<Option<(Account, Hash)>, StateError> {
         self.read().account(account)
     }
@@ -193,7 +193,7 @@ impl SharedState {
     /// [`DiskState::slot`].
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn slot(&self, account: &Hash, slot: &Hash) -> Result<U256, StateError> {
         self.read().slot(account, slot)
     }
@@ -201,7 +201,7 @@ impl SharedState {
     /// [`DiskState::slots`].
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
@@ -214,7 +214,7 @@ impl SharedState {
     /// [`DiskState::code`].
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         self.read().code(hash)
     }
@@ -222,7 +222,7 @@ impl SharedState {
     /// [`DiskState::touch`].
     ///
     /// # Errors
-    /// Damage; those of the system.
+    /// Corruption; those of the system.
     pub fn touch(&self, keys: &[StateKey]) -> Result<(), StateError> {
         self.read().touch(keys)
     }

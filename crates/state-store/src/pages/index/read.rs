@@ -16,7 +16,7 @@ pub(in crate::pages) fn read(pages: &mut Pages, files: &IndexFiles) -> Result<()
     let path = pages.index_path(files.current.number);
     let damaged = |expected: &str, found: String| {
         let (what, expected) = ("references of pages", expected.into());
-        Error::Damaged { path: path.clone(), offset: files.current.bytes, what, expected, found }
+        Error::Corrupt { path: path.clone(), offset: files.current.bytes, what, expected, found }
     };
     let Pages { tries, arena, storage, free_tries, .. } = pages;
     for (number, trie) in (0u32..).zip(tries) {
@@ -41,7 +41,7 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
     let disk = &pages.folder.disk;
     let file = disk.open(&path, Open::Read).map_err(|source| missing_or(source, &path))?;
     let found = file.bytes().map_err(io_error("read", &path))?;
-    let damaged = |offset: u64, expected: &str, found: String| Error::Damaged {
+    let damaged = |offset: u64, expected: &str, found: String| Error::Corrupt {
         path: path.clone(),
         offset,
         what: "references of pages",

@@ -228,7 +228,7 @@ fn other(folder: &Path, expected: &str, found: &str) -> Error {
 /// What is in the database is not what was written.
 pub(super) fn damaged(folder: &Path, expected: &str, found: String) -> Error {
     let (path, expected) = (folder.to_path_buf(), expected.to_owned());
-    Error::Damaged { path, offset: 0, what: "RocksDB", expected, found }
+    Error::Corrupt { path, offset: 0, what: "RocksDB", expected, found }
 }
 
 #[cfg(test)]
