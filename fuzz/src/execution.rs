@@ -1,10 +1,10 @@
 //! JSON that is executed: stateless witnesses and state tests.
 
-use blockmill_ethereum::durable::BlockChanges;
-use blockmill_ethereum::execute::witness::Witness;
+use blockmill_ethereum::commit::executed_store::BlockChanges;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::suite::{self, Verdict};
 use blockmill_ethereum::transaction_rules::{TransactionRules, verify_transaction};
+use blockmill_ethereum::witness::Witness;
 use blockmill_ethereum::{Address, U256};
 use blockmill_rlp::ethereum::{Transaction, TransactionType};
 use std::sync::OnceLock;

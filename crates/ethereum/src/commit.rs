@@ -1,5 +1,6 @@
 //! Where verified blocks go.
 
+pub mod executed_store;
 mod making;
 mod store;
 mod verified;
@@ -8,7 +9,7 @@ pub use making::{MadeTask, Make, Making};
 pub use store::{Sink, append, commit};
 pub(crate) use store::{committed, read_back, take_back};
 
-use crate::durable::ExecutedStore;
+use crate::commit::executed_store::ExecutedStore;
 use crate::fault::Error;
 pub use crate::link::Verified;
 use crate::{Hash, Level};

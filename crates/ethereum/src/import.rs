@@ -4,7 +4,7 @@ use crate::Level;
 use crate::batch::{Batch, Checks};
 pub use crate::batch::{ChainRules, HeaderChecks};
 use crate::commit::{self, BlockSink, Commit, Making, Verified};
-use crate::execution::{self, Execution};
+use crate::execute::stages::{self, Execution};
 use crate::fault::Error;
 use crate::link::{Link, Tip};
 pub use crate::options::Options;
@@ -131,7 +131,7 @@ fn stages(
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
-    let mut reader = archive.reader(want, execution::chunk(options), range)?;
+    let mut reader = archive.reader(want, stages::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let making = sink.making();
     let checks = Checks { headers, keep_signers: making.is_some(), ..checks(options, want) };

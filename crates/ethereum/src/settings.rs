@@ -2,10 +2,10 @@
 
 pub use crate::batch::Hashes;
 pub use crate::body::senders::{SenderBatches, SignatureLanes};
-pub use crate::durable::LogValues;
+pub use crate::commit::executed_store::LogValues;
 pub use crate::execute::evm::{Journal, MachineKeccak};
 pub use crate::execute::speculation::Speculate;
-pub use crate::execution::{
+pub use crate::execute::stages::{
     Prefetch, ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder,
 };
 pub use crate::state::{

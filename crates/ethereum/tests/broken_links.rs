@@ -8,7 +8,7 @@ use blockmill_archive::{
 };
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::settings::Settings;

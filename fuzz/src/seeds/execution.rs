@@ -2,14 +2,14 @@
 //! and found, and the text is changed until nothing is left to say.
 
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, GAS_PRICE, call, chain};
-use blockmill_ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
+use blockmill_ethereum::commit::executed_store::{AccountRecord, BlockChanges, SlotRecord};
 use blockmill_ethereum::error::Rule;
-use blockmill_ethereum::execute::witness::{Witness, WitnessError};
 use blockmill_ethereum::execute::{Code, ExecutionError};
 use blockmill_ethereum::header::Header;
 use blockmill_ethereum::snapshot::{self, Head};
 use blockmill_ethereum::state::{EMPTY_CODE, State};
 use blockmill_ethereum::suite::{self, Verdict};
+use blockmill_ethereum::witness::{Witness, WitnessError};
 use blockmill_ethereum::{Hash, U256};
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::{Account, Withdrawal};

@@ -3,7 +3,9 @@
 use crate::check::{Checked, CorruptPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_ethereum::check;
-use blockmill_ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
+use blockmill_ethereum::commit::executed_store::{
+    self, ExecutedStore, Facts, StateAfter, is_state_part,
+};
 use blockmill_ethereum::fault;
 use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
 use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
@@ -98,7 +100,7 @@ fn check_blocks<'a>(
     let Some(tip) = check::tip_at(&store, plan.last)? else { return Ok((checked, false)) };
     drop(store);
     let after =
-        durable::repair(data, &tip, plan.keeps_state, watch.cancel()).context("--repair")?;
+        executed_store::repair(data, &tip, plan.keeps_state, watch.cancel()).context("--repair")?;
     checked.went_back_to = plan.goes_back.then_some(plan.last);
     checked.repair = Some(plan.done(after));
     Ok((checked, true))

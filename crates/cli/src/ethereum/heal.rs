@@ -6,7 +6,7 @@ use crate::check::Watch;
 use crate::{data_folder, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
-use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Healing};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEALED_APART, Healing};
 use blockmill_ethereum::state::Healed;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status, grouped};

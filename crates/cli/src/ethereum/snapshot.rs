@@ -11,7 +11,7 @@ use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::OutputFile;
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;

@@ -2,7 +2,7 @@
 
 use super::network;
 use anyhow::{Context, Result, ensure};
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::{NodeSet, State, StateKind};
 use blockmill_pipeline::Cancel;

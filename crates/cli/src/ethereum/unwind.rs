@@ -2,7 +2,7 @@
 
 use crate::unwind::Unwound;
 use anyhow::{Context, Result};
-use blockmill_ethereum::durable::{self, ExecutedStore, Limits};
+use blockmill_ethereum::commit::executed_store::{self, ExecutedStore, Limits};
 use blockmill_pipeline::Cancel;
 use std::path::Path;
 
@@ -12,6 +12,6 @@ pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> 
     let (mut store, _) = ExecutedStore::open(data, &options, Limits::default())
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let done = store.unwind(to, cancel)?;
-    let told = |durable::Unwound { from, to, with_state }| Unwound { from, to, with_state };
+    let told = |executed_store::Unwound { from, to, with_state }| Unwound { from, to, with_state };
     Ok(done.map(told))
 }

@@ -5,7 +5,7 @@ use super::program::{
     Ended, Random, Scratch, blockmill, document, fixtures, read_store, run, succeed, tip_of,
 };
 use super::{Deed, Work, files, renew};
-use blockmill_ethereum::durable::kept_options;
+use blockmill_ethereum::commit::executed_store::kept_options;
 use blockmill_store::ChainStore;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::command::{Command, Ended};
 use crate::ethereum_walk::{Kind, Model, Walk};
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};

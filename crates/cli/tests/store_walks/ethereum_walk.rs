@@ -4,7 +4,7 @@ use crate::chain_model::Chain;
 use crate::command::Command;
 use crate::program::Random;
 use crate::walks::Seen;
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::state::StateKind;
 use blockmill_store::{ChainStore, Tip};
 use blockmill_verdict::{Level, Status};

@@ -5,7 +5,7 @@ use super::bodies::BodyMemory;
 use crate::execute::PreparedBlock;
 use crate::execute::evm::{Ahead, Foresight};
 use crate::execute::history::Foreseen;
-use crate::execution::ExecutedBlock;
+use crate::execute::stages::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::HeaderView;
 use crate::{Address, Hash, U256};

@@ -1,7 +1,7 @@
 //! The stores of `blockmill import`.
 
 use super::{BlockSink, Commit, Verified};
-use crate::durable::ExecutedStore;
+use crate::commit::executed_store::ExecutedStore;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};

@@ -1,7 +1,7 @@
 //! What a sink reads of verified blocks.
 
 use crate::batch::Batch;
-use crate::durable::BlockChanges;
+use crate::commit::executed_store::BlockChanges;
 use crate::execute::receipts::Receipts;
 use crate::fault::Error;
 use crate::header::HeaderView;

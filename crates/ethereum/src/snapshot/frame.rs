@@ -2,7 +2,7 @@
 //! and of the tries all but what it shares with its neighbours.
 
 use super::{Counts, Entry, FRAME_HEAD, FrameHead, Kind, Position, Take, Wrong, sum};
-use crate::durable::{Input, Malformed};
+use crate::commit::executed_store::{Input, Malformed};
 use crate::fault::Error;
 use crate::state::{Account, EMPTY_CODE};
 use crate::{Address, Hash, U256};

@@ -229,7 +229,7 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
     let mut payload = vec![];
     for address in addresses {
         payload.extend(address);
-        crate::durable::put_account(
+        crate::commit::executed_store::put_account(
             &crate::state::Account { nonce: 1, balance: U256::ZERO, code_hash: EMPTY_CODE },
             &mut payload,
         );

@@ -1,7 +1,7 @@
 //! Writes a snapshot of a state that is in memory.
 
 use super::{Counts, FRAME, FrameHead, Head, Kind, MOST, Position};
-use crate::durable::{put_account, put_number, put_word};
+use crate::commit::executed_store::{put_account, put_number, put_word};
 use crate::execute::Code;
 use crate::state::{Account, AccountId, State};
 use crate::{Address, Hash, U256};

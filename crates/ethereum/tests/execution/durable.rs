@@ -3,7 +3,7 @@
 use super::imports::{Place, options, published, run, settings};
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::settings::{LogValues, Settings};

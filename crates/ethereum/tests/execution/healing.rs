@@ -3,7 +3,7 @@
 use super::imports::{options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::settings::Settings;

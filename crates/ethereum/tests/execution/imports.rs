@@ -4,7 +4,7 @@ use crate::source;
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::Limits;
+use blockmill_ethereum::commit::executed_store::Limits;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, Run, import};

@@ -7,7 +7,7 @@ use super::refused::export;
 use crate::source;
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::state::{AccountProof, StateKind};

@@ -7,7 +7,7 @@ use crate::source::{self, RealBlock};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::ExecutedStore;
+use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::execute::{ExecutionError, PreparedBlock, Replay};
 use blockmill_ethereum::header::{EMPTY_ROOT, Header, HeaderView};

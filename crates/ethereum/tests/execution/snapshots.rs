@@ -4,7 +4,7 @@ use super::durable::{SMALL, small};
 use super::imports::{Place, options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::snapshot::{Head, write};

@@ -1,9 +1,9 @@
 //! Single real blocks with the state that they need.
 
 use blockmill_ethereum::execute::ExecutionError;
-use blockmill_ethereum::execute::witness::{Witness, WitnessError};
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::StateError;
+use blockmill_ethereum::witness::{Witness, WitnessError};
 use serde_json::Value;
 
 /// Every file: its name, and its text as JSON.

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::rows::Rows;
 use crate::schema::Table;
 use blockmill_ethereum::Hash;
-use blockmill_ethereum::durable::{AccountRecord, BlockChanges};
+use blockmill_ethereum::commit::executed_store::{AccountRecord, BlockChanges};
 use blockmill_ethereum::state::Account;
 use std::collections::HashMap;
 

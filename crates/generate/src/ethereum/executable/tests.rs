@@ -5,7 +5,7 @@ use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::execute::{PreparedBlock, Replay};
 use blockmill_ethereum::header::HeaderView;

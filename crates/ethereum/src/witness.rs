@@ -10,10 +10,10 @@ mod header;
 
 pub use document::{Document, Parts};
 
-use super::{ExecutionError, PreparedBlock, Replay};
 use crate::Hash;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
+use crate::execute::{ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
 use crate::header::rules::verify_header;
 use crate::params::ChainSpec;

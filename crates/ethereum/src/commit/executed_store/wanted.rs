@@ -36,7 +36,7 @@ mod tests {
         let read = |kind, flat| decode(&encode(kind, flat)).unwrap().join(" ");
         assert_eq!(read(StateKind::Pages, tables), "state=pages");
         assert_eq!(read(StateKind::FlatTrie, rocksdb), "state=flat+trie flat-store=rocksdb");
-        let facts = crate::durable::Facts::of_genesis(StateKind::Pages, [7; 32]);
+        let facts = crate::commit::executed_store::Facts::of_genesis(StateKind::Pages, [7; 32]);
         assert_eq!(decode(&facts.encode()), None);
     }
 }

@@ -7,7 +7,7 @@ mod commits;
 #[cfg(feature = "rocksdb")]
 mod database;
 #[cfg(not(feature = "rocksdb"))]
-#[path = "no_database.rs"]
+#[path = "kept/no_database.rs"]
 mod database;
 mod family;
 mod settings;

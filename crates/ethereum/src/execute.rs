@@ -17,10 +17,10 @@ mod replay;
 mod requests;
 mod rewards;
 pub mod speculation;
+pub(crate) mod stages;
 mod system;
 mod transaction;
 mod verify;
-pub mod witness;
 
 pub(crate) use addresses::DAO_ACCOUNTS;
 pub use ancestors::Ancestors;

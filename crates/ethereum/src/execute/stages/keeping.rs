@@ -1,7 +1,7 @@
 //! When a state on disk is written, and where it is when nothing is kept.
 
 use crate::batch::Batch;
-use crate::durable::{ExecutedStore, LogValues};
+use crate::commit::executed_store::{ExecutedStore, LogValues};
 use crate::fault::Error;
 use crate::settings::Settings;
 use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};

@@ -13,7 +13,7 @@ mod roots;
 use crate::batch::Batch;
 use crate::block_times::BlockTime;
 use crate::commit::BlockSink;
-use crate::durable::{BlockChanges, LogValues, execute_stored, unready, unusable};
+use crate::commit::executed_store::{BlockChanges, LogValues, execute_stored, unready, unusable};
 use crate::error::{Rule, Violation};
 use crate::execute::evm::{MachineOptions, Tally};
 use crate::execute::history::History;

@@ -10,7 +10,7 @@
 //!
 //! A state that stays on disk (`state=pages`, `flat+trie`) is its own checkpoint, in the place of
 //! the table: it is committed when it has enough changes, by the commit of the last block whose
-//! changes it has, which nobody may pass meanwhile (`crate::execution`).
+//! changes it has, which nobody may pass meanwhile (`crate::execute::stages`).
 //!
 //! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be
 //! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
