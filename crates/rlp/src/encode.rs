@@ -56,6 +56,30 @@ pub trait Encode {
         self.write(&mut out);
         out.into_bytes()
     }
+
+    /// [`LISTS`](Self::LISTS) of a slice of such values.
+    #[doc(hidden)]
+    const SLICE_LISTS: usize = usize::MAX;
+
+    /// Writes a slice of such values: a list of them, or, of `u8`, one byte string.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn write_slice<W: Write>(values: &[Self], out: &mut W)
+    where
+        Self: Sized,
+    {
+        out.list(|out| values.iter().for_each(|value| value.write(out)));
+    }
+
+    /// [`write_slice`](Self::write_slice) of an array.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn write_array<W: Write, const N: usize>(values: &[Self; N], out: &mut W)
+    where
+        Self: Sized,
+    {
+        Self::write_slice(values, out);
+    }
 }
 
 impl<T: Encode + ?Sized> Encode for &T {
@@ -67,30 +91,54 @@ impl<T: Encode + ?Sized> Encode for &T {
     }
 }
 
-impl Encode for [u8] {
+/// A number; slices of it are byte strings.
+impl Encode for u8 {
     const LISTS: usize = 0;
+    const SLICE_LISTS: usize = 0;
 
     #[inline(always)]
     fn write<W: Write>(&self, out: &mut W) {
-        out.bytes(self);
+        out.u64((*self).into());
+    }
+
+    #[inline(always)]
+    fn write_slice<W: Write>(values: &[Self], out: &mut W) {
+        out.bytes(values);
+    }
+
+    #[inline(always)]
+    fn write_array<W: Write, const N: usize>(values: &[Self; N], out: &mut W) {
+        out.fixed(values);
     }
 }
 
-impl Encode for Vec<u8> {
-    const LISTS: usize = 0;
+/// A list of values of one type; a byte string if they are `u8`.
+impl<T: Encode> Encode for [T] {
+    const LISTS: usize = T::SLICE_LISTS;
 
     #[inline(always)]
     fn write<W: Write>(&self, out: &mut W) {
-        out.bytes(self);
+        T::write_slice(self, out);
     }
 }
 
-impl<const N: usize> Encode for [u8; N] {
-    const LISTS: usize = 0;
+/// A list of values of one type; a byte string if they are `u8`.
+impl<T: Encode> Encode for Vec<T> {
+    const LISTS: usize = T::SLICE_LISTS;
 
     #[inline(always)]
     fn write<W: Write>(&self, out: &mut W) {
-        out.fixed(self);
+        T::write_slice(self, out);
+    }
+}
+
+/// A list of `N` values of one type; a byte string of `N` bytes if they are `u8`.
+impl<T: Encode, const N: usize> Encode for [T; N] {
+    const LISTS: usize = T::SLICE_LISTS;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        T::write_array(self, out);
     }
 }
 
@@ -109,22 +157,6 @@ impl Encode for U256 {
     #[inline(always)]
     fn write<W: Write>(&self, out: &mut W) {
         out.u256(self);
-    }
-}
-
-/// A list of values of one type.
-impl<T: Encode> Encode for [T] {
-    #[inline(always)]
-    fn write<W: Write>(&self, out: &mut W) {
-        out.list(|out| self.iter().for_each(|item| item.write(out)));
-    }
-}
-
-/// A list of values of one type.
-impl<T: Encode> Encode for Vec<T> {
-    #[inline(always)]
-    fn write<W: Write>(&self, out: &mut W) {
-        self[..].write(out);
     }
 }
 

@@ -13,6 +13,7 @@ pub struct Error {
 
 /// The ways in which RLP can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The prefix announces more bytes than there are.
     Truncated {
@@ -45,6 +46,20 @@ pub enum ErrorKind {
         /// Bytes that were found.
         found: usize,
     },
+    /// An array with another number of values.
+    WrongCount {
+        /// Values that the type has.
+        expected: usize,
+        /// Values that were found.
+        found: usize,
+    },
+    /// A truth value that is neither 0 nor 1.
+    NotBool {
+        /// The number.
+        found: u8,
+    },
+    /// Text that is not UTF-8.
+    NotUtf8,
     /// Bytes follow the last expected item.
     TrailingBytes {
         /// How many.
@@ -96,6 +111,11 @@ impl fmt::Display for Error {
             ErrorKind::TooLarge { max, found } => {
                 write!(f, "expected an integer of at most {max} bytes, found {found}")
             }
+            ErrorKind::WrongCount { expected, found } => {
+                write!(f, "expected {expected} values, found {found}")
+            }
+            ErrorKind::NotBool { found } => write!(f, "expected 0 or 1, found {found}"),
+            ErrorKind::NotUtf8 => f.write_str("expected text in UTF-8, found other bytes"),
             ErrorKind::TrailingBytes { count } => {
                 write!(f, "expected no more items, found {count} bytes")
             }

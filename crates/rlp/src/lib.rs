@@ -16,6 +16,10 @@
 //! assert_eq!(Point::decode(&point.encode()), Ok(point));
 //! ```
 //!
+//! With the feature `derive`, `#[derive(Encode, Decode)]` does the same for structs with generic
+//! parameters and for tuple structs; `#[rlp(transparent)]` encodes a struct of one field as that
+//! field. An `Option` is a trailing field that may be absent, in both.
+//!
 //! * [`Encode`] writes in two passes: the first computes the length of every list, the second
 //!   writes into one buffer of exactly the right size, and never moves a byte. Its
 //!   [`hash`](Encode::hash) does the second pass straight into Keccak-256 and uses no heap memory.
@@ -28,6 +32,9 @@
 #![no_std]
 
 extern crate alloc;
+// the derive macros name the crate, in its own tests as well
+#[cfg(test)]
+extern crate self as blockmill_rlp;
 #[cfg(test)]
 extern crate std;
 
@@ -43,12 +50,15 @@ mod measure;
 mod one_pass;
 mod prefix;
 mod raw_list;
+mod std_types;
 mod two_pass;
 mod typed;
 mod window;
 mod write;
 
 pub use blockmill_hashes::ManyKeccak;
+#[cfg(feature = "derive")]
+pub use blockmill_rlp_derive::{Decode, Encode};
 pub use decode::{Item, Reader, validate};
 pub use encode::Encode;
 pub use encoder::Encoder;

@@ -1,6 +1,7 @@
 //! The trait of everything that can be read from an encoding.
 
-use crate::{Error, Reader};
+use crate::{Error, ErrorKind, Reader};
+use alloc::vec::Vec;
 use ruint::aliases::U256;
 
 /// A value that is read from its RLP encoding. What it borrows, it borrows from there.
@@ -17,6 +18,28 @@ pub trait Decode<'a>: Sized {
         let value = Self::read(&mut reader)?;
         reader.finish()?;
         Ok(value)
+    }
+
+    /// Reads a list of such values, or, of `u8`, one byte string.
+    #[doc(hidden)]
+    fn read_vec(reader: &mut Reader<'a>) -> Result<Vec<Self>, Error> {
+        let mut list = reader.list()?;
+        let mut values = Vec::new();
+        while !list.is_empty() {
+            values.push(Self::read(&mut list)?);
+        }
+        Ok(values)
+    }
+
+    /// Reads `N` such values, or, of `u8`, one byte string of `N` bytes.
+    #[doc(hidden)]
+    fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], Error> {
+        let offset = reader.offset();
+        let values = Self::read_vec(reader)?;
+        values.try_into().map_err(|values: Vec<Self>| Error {
+            offset,
+            kind: ErrorKind::WrongCount { expected: N, found: values.len() },
+        })
     }
 }
 
@@ -48,10 +71,19 @@ impl<'a, const N: usize> Decode<'a> for &'a [u8; N] {
     }
 }
 
-impl<'a, const N: usize> Decode<'a> for [u8; N] {
+/// A list of values of one type; a byte string if they are `u8`.
+impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
-        reader.fixed().copied()
+        T::read_vec(reader)
+    }
+}
+
+/// A list of `N` values of one type; a byte string of `N` bytes if they are `u8`.
+impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+        T::read_array(reader)
     }
 }
 
