@@ -1,8 +1,8 @@
-//! The unspent coins: what they mean, over the table that holds them.
+//! Unspent coins: their keys and encoding in the table that holds them.
 //!
-//! A coin is kept in the encoding of [`PackedCoin`] from when it is created until it is spent, and
-//! from there it goes into the undo data as it is. The thread that connects blocks only moves these
-//! bytes; who checks scripts decodes them, on other threads.
+//! A coin keeps the encoding of [`PackedCoin`] from its creation until it is spent, and the same
+//! bytes go into the undo data. The thread that connects blocks only moves these bytes. The threads
+//! that check scripts decode them.
 
 pub mod compress;
 mod packed;
@@ -18,15 +18,16 @@ use crate::types::{OutPoint, Txid};
 blockmill_pipeline::named_option! {
     /// Where the coins that transactions spend come from.
     ///
-    /// `sum` is no default, because block files alone have nothing to sum: it is for `verify` of a
-    /// datadir or of a store.
+    /// `multiset` is not the default, because it needs undo data and unspent coins: it is for
+    /// `verify` of a datadir or of a store.
     pub enum SpentCoins: "coins", level Execution {
         /// Coins on disk are looked up when they are spent.
         WhenSpent = "when-spent",
-        /// No set of coins is kept: spent coins are taken from undo data, and [a sum over all
-        /// coins](../distributed.md#bitcoin-execution-without-a-set-of-coins) proves them.
-        Sum = "sum",
-        /// Coins on disk are looked up before their turn and in parallel.
+        /// No set of coins is kept: spent coins are read from undo data, and [a hash of the
+        /// multiset of all coins](../distributed.md#bitcoin-execution-without-a-set-of-coins)
+        /// proves them.
+        Multiset = "multiset",
+        /// Coins on disk are looked up in parallel, before they are spent.
         Fetched = "fetched",
     }
 }

@@ -6,7 +6,7 @@ mod text;
 use crate::BlockHash;
 use crate::datadir;
 use crate::index::FileError;
-use crate::sum::Unproven;
+use crate::multiset::Unproven;
 use blockmill_pipeline::NotMade;
 use blockmill_verdict::{FaultReport, Status};
 use std::io;
@@ -69,12 +69,12 @@ pub enum Error {
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(BlockHash),
     /// Coins are asked for where files are verified apart, but not by a sum.
-    UnitsHaveNoCoins,
+    ShardsHaveNoCoins,
     /// These block files stand in no datadir, which has undo data.
     NoUndo(PathBuf),
     /// This is no folder of unspent coins.
     NoCoins(PathBuf),
-    /// A file is not what it was when its unit's first step told its bytes.
+    /// A file is not what it was when its shard's first step told its bytes.
     FileChanged {
         /// Which one.
         path: PathBuf,
@@ -83,11 +83,11 @@ pub enum Error {
         /// What it is.
         found: String,
     },
-    /// Documents of another join, or of other files.
+    /// Documents of another merge, or of other files.
     OtherDocuments(&'static str),
-    /// A document of a unit disagrees with itself, or with its file.
+    /// A document of a shard disagrees with itself, or with its file.
     Inconsistent {
-        /// The block file of the unit.
+        /// The block file of the shard.
         path: PathBuf,
         /// The field.
         field: String,
@@ -98,7 +98,7 @@ pub enum Error {
     },
     /// The parts of the sum prove nothing of the chain, for this reason.
     NothingProven(Box<FaultReport>),
-    /// A unit is of a file that is not among those that are joined.
+    /// A shard is of a file that is not among those that are merged.
     OtherFiles {
         /// The file.
         found: PathBuf,
@@ -137,7 +137,7 @@ impl Error {
             | Self::NoUndo(_)
             | Self::NoCoins(_)
             | Self::OtherDocuments(_)
-            | Self::UnitsHaveNoCoins => Status::Usage,
+            | Self::ShardsHaveNoCoins => Status::Usage,
             Self::Corrupt(_)
             | Self::Unproven(_)
             | Self::FileChanged { .. }

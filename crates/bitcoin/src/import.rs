@@ -2,7 +2,7 @@
 //! the best chain, in order and on one screen.
 
 mod assumed;
-mod by_sum;
+mod by_multiset;
 mod commit;
 
 use crate::body::reader::BlockReader;
@@ -15,10 +15,10 @@ use crate::index::pass1::Index;
 use crate::index::path::Path;
 use crate::index::scan::{FindBlocks, HeaderScan};
 use crate::index::{GENESIS, Tree, pass1, shortfalls};
+use crate::multiset::MultisetHash;
 pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
-use crate::sum::Sum;
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
 pub(crate) use assumed::{assumed_height, assumed_valid};
@@ -147,7 +147,8 @@ impl Job<'_> {
             }
             let first = next as u32;
             let (path, clock) = (&path, &clock);
-            let pass = Pass { files, tree, options, path, clock, assumed, first, start, sum: None };
+            let pass =
+                Pass { files, tree, options, path, clock, assumed, first, start, multiset: None };
             match pass.run(chainstate.as_mut(), progress, run) {
                 Ok(()) if run.is_nothing_new() && options.recheck => {
                     self.recheck(pass, progress, run)
@@ -240,7 +241,7 @@ struct Pass<'a> {
     first: u32,
     start: Instant,
     /// What proves the chain in the place of a set of coins.
-    sum: Option<&'a Sum<'a>>,
+    multiset: Option<&'a MultisetHash<'a>>,
 }
 
 impl Pass<'_> {
@@ -273,7 +274,7 @@ impl Pass<'_> {
             hasher: ManySha256::detect(),
             signatures: settings.signatures.verifier(),
             scripts: settings.scripts,
-            sum: self.sum,
+            multiset: self.multiset,
         };
         Context {
             tree: self.tree,

@@ -48,7 +48,7 @@ pub struct Options {
     /// The present, in seconds since 1970: blocks from the future are refused.
     pub now: Option<u64>,
     /// A datadir of Bitcoin Core or a store of ours that has undo data and unspent coins of the
-    /// chain: with `coins=sum` they take the place of a set of coins.
+    /// chain: with `coins=multiset` they take the place of a set of coins.
     pub unspent: Option<PathBuf>,
     /// What is made of verified blocks beside that.
     pub making: Option<Making>,

@@ -3,7 +3,7 @@
 use crate::BlockHash;
 use crate::execute::Batch;
 use crate::index::{Anchor, WrongLength};
-use crate::sum::Proof;
+use crate::multiset::Proof;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::ChunkTimes;
 use blockmill_verdict::{FaultReport, Shortfall, Status};

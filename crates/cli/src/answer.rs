@@ -4,7 +4,7 @@
 //! else, so exit code, JSON and words cannot disagree. `docs/formats/answer.md` has the fields.
 
 use crate::absent::NotBuilt;
-use crate::{bitcoin, ethereum, neo, unit};
+use crate::{bitcoin, ethereum, neo, shard};
 use anyhow::{Error, Result};
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::Serialize;
@@ -174,7 +174,7 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
         return Some(error.status());
     }
-    if cause.is::<unit::Changed>() {
+    if cause.is::<shard::Changed>() {
         return Some(Status::Corrupt);
     }
     if cause.is::<NotBuilt>() {
@@ -204,7 +204,7 @@ fn parts(error: &Error) -> FaultReport {
         if let Some(error) = cause.downcast_ref::<blockmill_store::Error>() {
             return Some(error.report());
         }
-        if let Some(error) = cause.downcast_ref::<unit::Changed>() {
+        if let Some(error) = cause.downcast_ref::<shard::Changed>() {
             return Some(error.report());
         }
         let location = cause.downcast_ref::<blockmill_archive::Error>()?.location()?;

@@ -227,21 +227,20 @@ pub struct Import {
 pub struct Verify {
     #[command(flatten)]
     pub verification: Verification,
-    /// Verify the archive as a unit of a longer chain, and print its boundary; of Bitcoin block
-    /// files, what their headers say; of unspent coins (DATADIR/chainstate), which files they are
+    /// Verify the archive as a shard of a longer chain, and print its summary. Bitcoin block
+    /// files: print their headers; unspent coins (DATADIR/chainstate): print the list of files
     #[arg(long)]
-    pub unit: bool,
-    /// --unit: take this boundary for that of all blocks before; Bitcoin: verify the bodies by
-    /// their table in this file
-    #[arg(long, value_name = "FILE", requires = "unit")]
+    pub shard: bool,
+    /// --shard: the summary of all earlier blocks; Bitcoin: the table of the bodies to verify
+    #[arg(long, value_name = "FILE", requires = "shard")]
     pub after: Option<PathBuf>,
-    /// Paths are boundaries of units: join them, and print the boundary of all; Bitcoin: print
+    /// Merge the summaries of shards (the paths), and print the summary of all; Bitcoin: print
     /// tables of the bodies to verify, or the verdict
-    #[arg(long, conflicts_with = "unit")]
-    pub join: bool,
-    /// --join of Bitcoin units: they are those of this archive, a folder or a file, and what it
-    /// lacks is told as verify PATH tells it (may be repeated) [default: the files of the units]
-    #[arg(long, value_name = "PATH", requires = "join")]
+    #[arg(long, conflicts_with = "shard")]
+    pub merge: bool,
+    /// --merge of Bitcoin shards: the archive that they are parts of, a folder or a file; reports
+    /// what it lacks, as verify PATH does (may be repeated) [default: the files of the shards]
+    #[arg(long, value_name = "PATH", requires = "merge")]
     pub of: Vec<PathBuf>,
 }
 

@@ -11,8 +11,8 @@ pub mod generate;
 pub mod import;
 pub mod inspect;
 pub mod network;
+pub mod shard;
 pub mod sources;
-pub mod unit;
 
 use anyhow::Result;
 use blockmill_bitcoin::{Error, datadir as core_datadir};

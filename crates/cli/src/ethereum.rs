@@ -12,10 +12,10 @@ pub mod inspect;
 pub mod network;
 pub mod prove;
 mod raise;
+pub mod shard;
 pub mod snapshot;
 mod state;
 pub mod suite;
-pub mod unit;
 pub mod unwind;
 pub mod witness;
 
@@ -23,7 +23,7 @@ use anyhow::Result;
 use blockmill_ethereum::convert::ConvertError;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::params::KeptError;
-use blockmill_ethereum::unit::JoinError;
+use blockmill_ethereum::shard::MergeError;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 
 pub use blockmill_ethereum::stored::register;
@@ -36,7 +36,7 @@ pub fn status_of(cause: &Cause) -> Option<Status> {
     error
         .or_else(|| cause.downcast_ref::<ConvertError>().map(ConvertError::status))
         .or_else(|| cause.downcast_ref::<KeptError>().map(KeptError::status))
-        .or_else(|| cause.downcast_ref::<JoinError>().map(JoinError::status))
+        .or_else(|| cause.downcast_ref::<MergeError>().map(MergeError::status))
 }
 
 /// What an archive of this chain lacks, if that is the cause.
@@ -49,7 +49,7 @@ pub fn report_of(cause: &Cause) -> Option<FaultReport> {
     let error = cause.downcast_ref::<Error>().map(Error::report);
     error
         .or_else(|| cause.downcast_ref::<ConvertError>().map(ConvertError::report))
-        .or_else(|| cause.downcast_ref::<JoinError>().map(JoinError::report))
+        .or_else(|| cause.downcast_ref::<MergeError>().map(MergeError::report))
 }
 
 /// Fails because the store in a folder belongs to another chain.

@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Read, Rows, Verification};
 use crate::import::{Run, family};
-use crate::unit::{self, Documents};
+use crate::shard::{self, Documents};
 use crate::{bitcoin, ethereum, neo, outputs, paths, stop};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
@@ -87,30 +87,30 @@ fn create(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
-/// What a run leaves that did not come to its end.
+/// Describes the files of a run that did not complete.
 fn kept(folder: &Path) -> String {
     let folder = folder.display();
     format!(
-        "the files in {folder} are complete, each for its unit; no {MANIFEST} says that they are \
-         a verified chain"
+        "the files in {folder} have complete partitions; no {MANIFEST} says that they are a verified \
+         chain"
     )
 }
 
-/// Writes tables of one unit of a chain, verified behind what `after` says; the answer has its
-/// boundary, and the files where it came to its end.
-pub fn of_unit(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
+/// Writes the tables of one shard, verified after the blocks of `after`. The answer has its summary,
+/// and the files if the run completed.
+pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
-    unit::expect_no_record(asked, "--unit")?;
-    // other units may be written into the same folder at the same time
+    shard::expect_no_record(asked, "--shard")?;
+    // other shards may be written into the same folder at the same time
     keep_apart(&args.to, &[&asked.paths[..], &asked.stores].concat(), Shape::FilesIn)?;
     create(&args.to)?;
     let asked = Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) };
     match family(asked.verification)? {
         Family::Ethereum => {
             let after = after.map(Documents::one).transpose()?;
-            ethereum::export::of_unit(&asked, after.as_ref(), cancel)
+            ethereum::export::of_shard(&asked, after.as_ref(), cancel)
         }
-        Family::Bitcoin => bitcoin::export::of_unit(&asked, after, cancel),
+        Family::Bitcoin => bitcoin::export::of_shard(&asked, after, cancel),
         Family::Neo => bail!("expected an archive that can be verified in parts, found a Neo dump"),
     }
 }
@@ -187,7 +187,7 @@ pub fn answer(
         let verified = match (complete, answer.status) {
             (true, Status::Partial) => "partial",
             (true, _) => "chain",
-            (false, _) => "unit",
+            (false, _) => "partition",
         };
         return answer.with(json!({ "to": to, "verified": verified, "files": files }));
     }

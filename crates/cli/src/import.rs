@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
 use crate::serve::{About, Server};
-use crate::{bitcoin, ethereum, host, neo, outputs, stop, unit};
+use crate::{bitcoin, ethereum, host, neo, outputs, shard, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
@@ -61,8 +61,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
 /// `blockmill verify`.
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
-    if args.unit || args.join {
-        return unit::run(args, json, cancel);
+    if args.shard || args.merge {
+        return shard::run(args, json, cancel);
     }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");

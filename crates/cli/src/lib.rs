@@ -55,8 +55,8 @@ mod serve;
 #[cfg(not(feature = "monitor"))]
 #[path = "absent/serve.rs"]
 mod serve;
+mod shard;
 pub mod stop;
-mod unit;
 mod unwind;
 
 use answer::Answer;

@@ -7,12 +7,12 @@
 mod tables;
 
 #[cfg(feature = "export")]
-pub use tables::{export_unit, read};
+pub use tables::{export_shard, read};
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Verify};
 use crate::front::usage;
-use crate::unit::{self, Documents};
+use crate::shard::{self, Documents};
 use crate::{ethereum, run};
 use anyhow::{Result, bail, ensure};
 use blockmill_pipeline::Cancel;
@@ -20,7 +20,7 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::ops::Deref;
 
-/// What the boundary before a unit is called.
+/// What the summary before a shard is called.
 const AFTER: &str = "after";
 
 /// In the place of the paths of a command that is given documents instead.
@@ -41,26 +41,26 @@ pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
     })
 }
 
-/// What `blockmill verify --unit ARGS --json` prints: an archive as a unit, behind the blocks of
-/// the boundary `after`.
-pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
-    let args = verify(&["--unit"], args, &[]);
+/// What `blockmill verify --shard ARGS --json` prints: an archive as a shard, behind the blocks of
+/// the summary `after`.
+pub fn verify_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
+    let args = verify(&["--shard"], args, &[]);
     document(&args, |cli| {
         let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
-        unit::verify(verification(cli)?, after.as_ref(), true, cancel.clone())
+        shard::verify(verification(cli)?, after.as_ref(), true, cancel.clone())
     })
 }
 
-/// What `blockmill verify --join ARGS --json` prints for these boundaries.
-pub fn join<T: Deref<Target = str>>(
-    boundaries: &[T],
+/// What `blockmill verify --merge ARGS --json` prints for these summaries.
+pub fn merge<T: Deref<Target = str>>(
+    summaries: &[T],
     args: &[OsString],
     cancel: &Cancel,
 ) -> String {
-    let args = verify(&["--join"], args, &[IN_MEMORY]);
+    let args = verify(&["--merge"], args, &[IN_MEMORY]);
     document(&args, |cli| {
-        let units = boundaries.iter().map(|unit| Documents::new("boundaries", unit));
-        unit::join(verification(cli)?, &units.collect::<Result<Vec<_>>>()?, true, cancel.clone())
+        let shards = summaries.iter().map(|shard| Documents::new("summaries", shard));
+        shard::merge(verification(cli)?, &shards.collect::<Result<Vec<_>>>()?, true, cancel.clone())
     })
 }
 

@@ -356,7 +356,7 @@ fn a_datadir_is_verified_with_what_was_not_checked_and_inspected_with_it() {
     let unchecked = document["result"]["unchecked"][0].as_str().unwrap_or_default();
     assert!(unchecked.contains(parts), "{document}");
     // the sum of all coins proves undo data and coins
-    let mut by_sum = blockmill("verify --with coins=sum --json");
+    let mut by_sum = blockmill("verify --with coins=multiset --json");
     let document = succeed_json(by_sum.arg(&folder));
     let unchecked = document["result"]["unchecked"][0].as_str().unwrap_or_default();
     assert!(unchecked.starts_with("the block index") && !unchecked.contains("rev"), "{document}");

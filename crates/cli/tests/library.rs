@@ -69,41 +69,41 @@ fn a_run_that_was_asked_to_stop_is_interrupted() {
     assert_eq!(parsed(library::answer(&asked, &cancel))["status"], "interrupted");
 }
 
-/// A unit may be told several documents: what is asked of all units, and its table.
+/// A shard may be told several documents: what is asked of all shards, and its table.
 #[test]
-fn units_of_a_sum_are_told_what_a_join_asks_as_text() {
-    const SUM: &str = "--level execution --with coins=sum";
+fn shards_of_a_sum_are_told_what_a_merge_asks_as_text() {
+    const SUM: &str = "--level execution --with coins=multiset";
     let scratch = Scratch::new("library_sum");
     let [blocks, store, core] = ["blocks", "store", "core"].map(|name| scratch.path(name));
     succeed(blockmill("generate bitcoin --inputs 50 --blocks 120 --out").arg(&blocks));
     succeed(blockmill("import --data").arg(&store).arg(&blocks));
     succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
     let files = ["blocks/blk00000.dat", "chainstate"].map(|it| core.join("regtest").join(it));
-    let unit = |asked: &str, path: &Path, after: Option<&str>| {
-        let answer = parsed(library::verify_unit(&words(asked, path), after, &Cancel::new()));
+    let shard = |asked: &str, path: &Path, after: Option<&str>| {
+        let answer = parsed(library::verify_shard(&words(asked, path), after, &Cancel::new()));
         assert_eq!(answer["status"], "verified", "{answer:#}");
         answer["result"].to_string()
     };
-    let join = |documents: &[String]| {
+    let merge = |documents: &[String]| {
         let asked: Vec<_> = SUM.split_whitespace().map(OsString::from).collect();
-        parsed(library::join(documents, &asked, &Cancel::new()))
+        parsed(library::merge(documents, &asked, &Cancel::new()))
     };
-    let first = [unit(SUM, &files[0], None), unit("", &files[1], None)];
-    let asked = join(&first);
+    let first = [shard(SUM, &files[0], None), shard("", &files[1], None)];
+    let asked = merge(&first);
     assert_eq!(asked["status"], "unrecognised", "{asked:#}");
     let asked: Vec<_> = asked["result"].as_array().unwrap().iter().map(Value::to_string).collect();
     let after = asked.join("\n");
-    let parts = files.each_ref().map(|path| unit("", path, Some(&after)));
-    let verdict = join(&[first, parts].concat());
+    let parts = files.each_ref().map(|path| shard("", path, Some(&after)));
+    let verdict = merge(&[first, parts].concat());
     assert_eq!(verdict["status"], "verified", "{verdict:#}");
     assert_eq!(verdict["result"]["last"], 120);
 }
 
-/// Of block files a unit is told its table, and has rows of its blocks in the chain.
+/// Of block files a shard is told its table, and has rows of its blocks in the chain.
 #[test]
-fn tables_of_block_files_are_written_unit_by_unit() {
+fn tables_of_block_files_are_written_shard_by_shard() {
     let scratch = Scratch::new("library_block_files");
-    let [blocks, units, alone] = ["blocks", "units", "alone"].map(|name| scratch.path(name));
+    let [blocks, shards, alone] = ["blocks", "shards", "alone"].map(|name| scratch.path(name));
     let recipe = "generate bitcoin --inputs 100 --blocks 130 --file-size 20000 --order shuffled";
     succeed(blockmill(recipe).arg("--out").arg(&blocks));
     let tables = "--tables blocks,inputs --level bodies";
@@ -113,17 +113,17 @@ fn tables_of_block_files_are_written_unit_by_unit() {
     assert!(files.len() > 2, "{files:?}");
     let headers: Vec<_> = files
         .iter()
-        .map(|file| parsed(library::verify_unit(&words("", file), None, &Cancel::new())))
+        .map(|file| parsed(library::verify_shard(&words("", file), None, &Cancel::new())))
         .map(|answer| answer["result"].to_string())
         .collect();
     let export = |file: &Path, after: Option<&str>| {
-        let to = [OsString::from("--to"), units.clone().into()];
+        let to = [OsString::from("--to"), shards.clone().into()];
         let asked = [words(tables, file), to.to_vec()].concat();
-        parsed(library::export_unit(&asked, after, &Cancel::new()))
+        parsed(library::export_shard(&asked, after, &Cancel::new()))
     };
     let refused = export(&files[0], None);
     assert_eq!(refused["status"], "usage", "{refused:#}");
-    let asked = parsed(library::join(&headers, &[], &Cancel::new()));
+    let asked = parsed(library::merge(&headers, &[], &Cancel::new()));
     let mut documents = headers.clone();
     let mut rows = [0, 0];
     for table in asked["result"].as_array().unwrap() {
@@ -133,9 +133,9 @@ fn tables_of_block_files_are_written_unit_by_unit() {
         for (rows, file) in rows.iter_mut().zip(answer["result"]["files"].as_array().unwrap()) {
             *rows += file["rows"].as_u64().unwrap();
         }
-        documents.push(answer["result"]["boundary"].to_string());
+        documents.push(answer["result"]["summary"].to_string());
     }
-    assert_eq!(parsed(library::join(&documents, &[], &Cancel::new()))["status"], "verified");
+    assert_eq!(parsed(library::merge(&documents, &[], &Cancel::new()))["status"], "verified");
     let manifest = fs::read(alone.join("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let expected = manifest["files"].as_array().unwrap().iter();

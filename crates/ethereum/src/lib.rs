@@ -4,7 +4,7 @@
 //! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
 //! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`;
 //! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
-//! again, `unit` verifies parts of a chain and joins them, `suite` runs the public tests.
+//! again, `shard` verifies parts of a chain and merges them, `suite` runs the public tests.
 
 pub mod body;
 pub mod check;
@@ -19,11 +19,11 @@ mod pace;
 pub mod params;
 pub mod record;
 pub mod settings;
+pub mod shard;
 pub mod snapshot;
 pub mod state;
 pub mod stored;
 pub mod suite;
-pub mod unit;
 pub mod witness;
 
 mod batch;

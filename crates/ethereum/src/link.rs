@@ -5,7 +5,7 @@
 //! the hashes that the user trusts.
 
 pub(crate) mod gaps;
-pub(crate) mod join;
+pub(crate) mod merge;
 pub(crate) mod passed;
 #[cfg(test)]
 mod tests;
@@ -63,7 +63,7 @@ pub(crate) struct Link {
     pub accumulators: u64,
     /// Ommers whose parents stand before the anchor.
     pub unchecked_ommers: u64,
-    /// What a join with the blocks before and after these needs of them.
+    /// What a merge with the blocks before and after these needs of them.
     pub passed: Passed,
     window: AncestorWindow,
     era: Accumulator,

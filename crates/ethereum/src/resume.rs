@@ -7,7 +7,7 @@ use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
 use crate::options::Options;
-use crate::unit::boundary::Boundary;
+use crate::shard::summary::ShardSummary;
 use crate::{Hash, Level, U256};
 use blockmill_archive::Archive;
 use blockmill_store::{Blocks, ChainStore, Items};
@@ -46,7 +46,7 @@ impl Beginning {
     }
 
     /// Behind the last block of `before`.
-    pub(crate) fn behind(before: &Boundary, options: &Options) -> Self {
+    pub(crate) fn behind(before: &ShardSummary, options: &Options) -> Self {
         let total = before.last.as_ref().and_then(|last| last.total_difficulty);
         let tip = before.last.as_ref().map(|last| last.tip(total.map(|total| total.0)));
         Self { from: options.from.unwrap_or(0), tip, window: before.window(), ..Self::default() }

@@ -75,7 +75,7 @@ pub struct Run {
     pub(crate) surveyed: usize,
     /// What its files say of themselves.
     pub notes: Vec<String>,
-    /// What a join with other runs needs of this one.
+    /// What a merge with other runs needs of this one.
     pub(crate) passed: Passed,
     /// The last block that the store holds, as it was read back after the run.
     pub committed: Option<u64>,

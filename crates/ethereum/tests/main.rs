@@ -23,5 +23,5 @@ mod pow_tests;
 mod public_suite;
 mod real_blocks;
 mod real_header_chains;
+mod shards;
 mod transaction_tests;
-mod units;

@@ -7,8 +7,8 @@ pub mod tables;
 use crate::encode::Piece;
 use crate::error::{Error, not_made};
 use crate::export::Export;
+use crate::partition::Partition;
 use crate::schema::Table;
-use crate::unit::Unit;
 use blockmill_bitcoin::verified::{Make, Making, VerifiedBlock};
 use blockmill_pipeline::{Made, NotMade};
 use blockmill_verdict::Status;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What writes these tables of verified blocks; the caller ends `export`.
 #[must_use]
 pub fn making(export: Export, tables: &[&'static Table]) -> Making {
-    let make = make(&export, tables, |block| Unit::span_of(block.height.into()));
+    let make = make(&export, tables, |block| Partition::span_of(block.height.into()));
     let next = Mutex::new(None);
     let keep = move |made: &Made| {
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,11 +35,11 @@ pub fn making(export: Export, tables: &[&'static Table]) -> Making {
     Making { make, keep: Arc::new(keep) }
 }
 
-/// The same of the blocks of a unit, which is this file: some of the chain's, in its order.
+/// Builds the tables of a shard, which is this block file: some blocks of the chain, in its order.
 #[must_use]
-pub fn making_of_unit(export: Export, tables: &[&'static Table], file: &Path) -> Making {
-    let unit = Unit::File(file.into());
-    let make = make(&export, tables, move |_| unit.clone());
+pub fn making_of_shard(export: Export, tables: &[&'static Table], file: &Path) -> Making {
+    let partition = Partition::File(file.into());
+    let make = make(&export, tables, move |_| partition.clone());
     let keep = move |made: &Made| {
         of(made).iter().try_for_each(|piece| export.take(piece)).map_err(not_made)
     };
@@ -49,11 +49,11 @@ pub fn making_of_unit(export: Export, tables: &[&'static Table], file: &Path) ->
 fn make(
     export: &Export,
     tables: &[&'static Table],
-    unit: impl Fn(&VerifiedBlock<'_>) -> Unit + Send + Sync + 'static,
+    partition: impl Fn(&VerifiedBlock<'_>) -> Partition + Send + Sync + 'static,
 ) -> Make {
     let (tables, form) = (tables.to_vec(), export.facts().form);
     Arc::new(move |blocks| {
-        let pieces = pieces(blocks, &unit, || Tables::new(&tables, form)).map_err(not_made)?;
+        let pieces = pieces(blocks, &partition, || Tables::new(&tables, form)).map_err(not_made)?;
         Ok(Box::new(pieces))
     })
 }
@@ -63,19 +63,19 @@ fn of(made: &Made) -> &[Piece] {
     made.downcast_ref::<Vec<Piece>>().map_or(&[], Vec::as_slice)
 }
 
-/// The blocks, cut where units end.
+/// The blocks, cut where partitions end.
 fn pieces(
     blocks: &[VerifiedBlock<'_>],
-    unit: impl Fn(&VerifiedBlock<'_>) -> Unit,
+    partition: impl Fn(&VerifiedBlock<'_>) -> Partition,
     rows: impl Fn() -> Tables,
 ) -> Result<Vec<Piece>, Error> {
     let mut pieces = vec![];
-    for blocks in blocks.chunk_by(|a, b| unit(a) == unit(b)) {
+    for blocks in blocks.chunk_by(|a, b| partition(a) == partition(b)) {
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
         let mut tables = rows();
         blocks.iter().for_each(|block| tables.add(block));
         let range = (first.height.into(), last.height.into());
-        pieces.push(Piece { unit: unit(first), range, tables: tables.finish()? });
+        pieces.push(Piece { partition: partition(first), range, tables: tables.finish()? });
     }
     Ok(pieces)
 }

@@ -5,9 +5,9 @@
 //! tasks, and the writer only strings them together. All of them go by the same [`Cuts`].
 
 use crate::error::Error;
+use crate::partition::Partition;
 use crate::rows::Batches;
 use crate::schema::{Form, Table};
-use crate::unit::Unit;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{
@@ -24,39 +24,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes of values that a row group has, about.
 pub const ROW_GROUP: usize = 128 << 20;
 
-/// Blocks of one unit, as columns.
+/// Blocks of one partition, as columns.
 #[derive(Debug)]
 pub struct Piece {
-    /// The unit.
-    pub unit: Unit,
+    /// The partition.
+    pub partition: Partition,
     /// First and last block.
     pub range: (u64, u64),
     /// The rows of each table that is written.
     pub tables: Vec<Batches>,
 }
 
-/// Where units and row groups end, by what came before.
+/// Where partitions and row groups end, by what came before.
 #[derive(Clone, Debug)]
 pub(crate) struct Cuts {
-    unit: Option<Unit>,
+    partition: Option<Partition>,
     bytes: Vec<usize>,
     row_group: usize,
 }
 
 impl Cuts {
     pub fn new(tables: usize, row_group: usize) -> Self {
-        Self { unit: None, bytes: vec![0; tables], row_group }
+        Self { partition: None, bytes: vec![0; tables], row_group }
     }
 
-    /// Does another unit end before this piece?
+    /// Does another partition end before this piece?
     pub fn ends_before(&self, piece: &Piece) -> bool {
-        self.unit.as_ref().is_some_and(|unit| *unit != piece.unit)
+        self.partition.as_ref().is_some_and(|partition| *partition != piece.partition)
     }
 
     /// Takes the piece; the tables whose row groups end behind it.
     pub fn take(&mut self, piece: &Piece) -> Vec<usize> {
-        if self.unit.as_ref() != Some(&piece.unit) {
-            self.unit = Some(piece.unit.clone());
+        if self.partition.as_ref() != Some(&piece.partition) {
+            self.partition = Some(piece.partition.clone());
             self.bytes.fill(0);
         }
         let mut full = vec![];

@@ -10,8 +10,8 @@ pub mod tables;
 use crate::encode::Piece;
 use crate::error::{Error, not_made};
 use crate::export::Export;
+use crate::partition::Partition;
 use crate::schema::{Form, Table};
-use crate::unit::Unit;
 use blockmill_archive::{Format, Part};
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::commit::{BlockSink, Commit, MadeTask, Making, Verified};
@@ -34,7 +34,7 @@ pub struct Sink {
 struct RowMaker {
     tables: Vec<&'static Table>,
     form: Form,
-    /// Is each file of the source a unit?
+    /// Is each file of the source a partition?
     by_file: bool,
     hasher: ManyKeccak,
 }
@@ -85,33 +85,33 @@ fn pieces(made: &Made) -> &[Piece] {
 }
 
 impl RowMaker {
-    /// The new blocks, cut where units end.
+    /// The new blocks, cut where partitions end.
     fn pieces(&self, blocks: &Verified<'_>) -> Result<Vec<Piece>, Error> {
         let Range { start, end } = blocks.range();
         let mut skip = (0..start).map(|at| transactions(blocks, at)).sum();
         let mut pieces = vec![];
         let mut from = start;
         while from < end {
-            let unit = self.unit(blocks, from);
-            // a unit's blocks stand together
-            let is_in = |at: usize| self.unit(blocks, at) == unit;
+            let partition = self.partition(blocks, from);
+            // a partition's blocks stand together
+            let is_in = |at: usize| self.partition(blocks, at) == partition;
             let to = if is_in(end - 1) { end } else { first_not(from..end, is_in) };
             let mut tables = Tables::new(&self.tables, self.form, self.hasher);
             skip = tables.add(blocks, from..to, skip)?;
             let range = (blocks.number(from), blocks.number(to - 1));
-            pieces.push(Piece { unit, range, tables: tables.finish()? });
+            pieces.push(Piece { partition, range, tables: tables.finish()? });
             from = to;
         }
         Ok(pieces)
     }
 
-    fn unit(&self, blocks: &Verified<'_>, at: usize) -> Unit {
+    fn partition(&self, blocks: &Verified<'_>, at: usize) -> Partition {
         let location = self.by_file.then(|| blocks.location(Part::Header, at)).flatten();
         match location {
             Some(location) if !blockmill_archive::is_pipe(&location.file) => {
-                Unit::File(Path::new(&location.file).into())
+                Partition::File(Path::new(&location.file).into())
             }
-            _ => Unit::span_of(blocks.number(at)),
+            _ => Partition::span_of(blocks.number(at)),
         }
     }
 }

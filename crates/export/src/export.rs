@@ -36,15 +36,15 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What the footer of a file says of its unit.
-    pub(crate) fn of_unit(
+    /// What the footer of a file says of its partition.
+    pub(crate) fn of_partition(
         &self,
         (first, last): (u64, u64),
         source: Option<&str>,
         sum: Option<&str>,
     ) -> Vec<(String, String)> {
         let mut facts = vec![
-            ("verified", "unit".to_owned()),
+            ("verified", "partition".to_owned()),
             ("chain", self.chain.clone()),
             ("genesis", self.genesis.clone()),
             ("level", self.level.to_owned()),
@@ -153,7 +153,7 @@ impl Export {
         self.write(piece)
     }
 
-    /// There are no more pieces: the last unit is complete, too. Every file, in order.
+    /// There are no more pieces: the last partition is complete, too. Every file, in order.
     ///
     /// # Errors
     /// Those of the files.

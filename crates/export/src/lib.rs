@@ -18,10 +18,10 @@ mod manifest;
 #[cfg(feature = "neo")]
 pub mod neo;
 mod outlet;
+mod partition;
 mod read;
 mod rows;
 pub mod schema;
-mod unit;
 mod write;
 
 pub use arrow_array::RecordBatch;
@@ -29,6 +29,6 @@ pub use encode::{Piece, ROW_GROUP};
 pub use error::Error;
 pub use export::{Encoder, Export, Facts, Verdict, tables_named};
 pub use manifest::{FileEntry, Manifest, NAME as MANIFEST, remove as remove_manifest};
+pub use partition::{Partition, is_ours};
 pub use read::{Cells, TableReader};
 pub use rows::{Batches, Rows};
-pub use unit::{Unit, is_ours};

@@ -29,7 +29,7 @@ pub struct FileEntry {
     pub rows: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// The file that its blocks come from, where one file is the unit.
+    /// The file that its blocks come from, where one file is the partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// SHA-256 of that file.

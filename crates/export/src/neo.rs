@@ -7,8 +7,8 @@ pub mod tables;
 use crate::encode::Piece;
 use crate::error::{Error, not_made};
 use crate::export::Export;
+use crate::partition::Partition;
 use crate::schema::Table;
-use crate::unit::Unit;
 use blockmill_neo::import::{Take, Verified};
 use rows::Tables;
 use std::sync::Arc;
@@ -23,14 +23,15 @@ pub fn take(export: Export, tables: &[&'static Table]) -> Take {
 fn write(export: &Export, tables: &[&'static Table], blocks: &Verified<'_>) -> Result<(), Error> {
     let form = export.facts().form;
     let all = blocks.blocks();
-    let unit = |at: usize| Unit::span_of(all[at].header.index.into());
+    let partition = |at: usize| Partition::span_of(all[at].header.index.into());
     let mut from = 0;
     while from < all.len() {
-        let to = (from..all.len()).find(|at| unit(*at) != unit(from)).unwrap_or(all.len());
+        let to =
+            (from..all.len()).find(|at| partition(*at) != partition(from)).unwrap_or(all.len());
         let mut rows = Tables::new(tables, form);
         rows.add(blocks, from..to)?;
         let range = (all[from].header.index.into(), all[to - 1].header.index.into());
-        export.take(&Piece { unit: unit(from), range, tables: rows.finish()? })?;
+        export.take(&Piece { partition: partition(from), range, tables: rows.finish()? })?;
         from = to;
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! The files of a run: one for each unit and table, aside until it is complete.
+//! The files of a run: one for each partition and table, aside until it is complete.
 
 use crate::encode::{Cuts, Piece, Written};
 use crate::error::Error;
 use crate::export::Facts;
 use crate::manifest::FileEntry;
-use crate::unit::{Source, Unit, file_name, plain};
+use crate::partition::{Partition, Source, file_name, plain};
 use blockmill_archive::output::OutputFile;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
@@ -18,14 +18,14 @@ pub(crate) struct FileWriter {
     tables: Arc<[Written]>,
     facts: Facts,
     cuts: Cuts,
-    open: Option<OpenUnit>,
+    open: Option<OpenPartition>,
     /// What is complete.
     pub files: Vec<FileEntry>,
 }
 
-/// The unit at hand.
-struct OpenUnit {
-    unit: Unit,
+/// The partition at hand.
+struct OpenPartition {
+    partition: Partition,
     range: (u64, u64),
     source: Option<Source>,
     files: Vec<SerializedFileWriter<OutputFile>>,
@@ -51,10 +51,10 @@ impl FileWriter {
         Ok(())
     }
 
-    fn begin(&self, piece: &Piece) -> Result<OpenUnit, Error> {
-        let source = match &piece.unit {
-            Unit::File(path) => Some(Source::begin(path)?),
-            Unit::Span(_) => None,
+    fn begin(&self, piece: &Piece) -> Result<OpenPartition, Error> {
+        let source = match &piece.partition {
+            Partition::File(path) => Some(Source::begin(path)?),
+            Partition::Span(_) => None,
         };
         let mut files = vec![];
         for written in &*self.tables {
@@ -64,7 +64,7 @@ impl FileWriter {
             let (root, properties) = (written.root.clone(), written.properties.clone());
             files.push(SerializedFileWriter::new(file, root, properties)?);
         }
-        Ok(OpenUnit { unit: piece.unit.clone(), range: piece.range, source, files })
+        Ok(OpenPartition { partition: piece.partition.clone(), range: piece.range, source, files })
     }
 
     fn write_row_group(&mut self, table: usize) -> Result<(), Error> {
@@ -78,21 +78,22 @@ impl FileWriter {
         Ok(())
     }
 
-    /// The unit is complete: its last row groups are written, and its files get their names.
+    /// The partition is complete: its last row groups are written, and its files get their names.
     pub fn end(&mut self) -> Result<(), Error> {
         (0..self.tables.len()).try_for_each(|table| self.write_row_group(table))?;
-        let Some(OpenUnit { unit, range, source, files }) = self.open.take() else {
+        let Some(OpenPartition { partition, range, source, files }) = self.open.take() else {
             return Ok(());
         };
         let sum = source.map(Source::finish).transpose()?;
-        let path = match &unit {
-            Unit::File(path) => Some(path.display().to_string()),
-            Unit::Span(_) => None,
+        let path = match &partition {
+            Partition::File(path) => Some(path.display().to_string()),
+            Partition::Span(_) => None,
         };
-        let of_unit = self.facts.of_unit(range, path.as_deref(), sum.as_deref());
+        let of_partition = self.facts.of_partition(range, path.as_deref(), sum.as_deref());
         for (written, file) in self.tables.iter().zip(files) {
             let name = file_name(&self.facts.chain, written.table, range, self.facts.form.names);
-            let entry = close(file, &of_unit, self.facts.folder.join(&name), self.facts.replace)?;
+            let entry =
+                close(file, &of_partition, self.facts.folder.join(&name), self.facts.replace)?;
             self.files.push(FileEntry {
                 file: name,
                 table: written.table.name.into(),

@@ -67,10 +67,10 @@ fn assert_comes_back(path: &Path, params: &Params) -> u64 {
         let (folder, files) = export(path, params.clone(), level, form);
         let file = |table| file_of(folder.path(), &files, table);
         let [all, transactions, inputs, outputs] = tables::ALL.map(file);
-        let unit =
+        let partition =
             Files { blocks: &all, transactions: &transactions, inputs: &inputs, outputs: &outputs };
         seen = 0;
-        blocks(unit, |height, hash, bytes| {
+        blocks(partition, |height, hash, bytes| {
             assert_eq!(height, seen);
             seen += 1;
             assert!(expected[&hash] == bytes, "block {height}");

@@ -124,7 +124,7 @@ fn chains_of_hive_come_back() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn era1_files_are_units_with_the_sum_of_their_file() {
+fn era1_files_are_partitions_with_the_sum_of_their_file() {
     let names = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
     let paths = names.map(|name| blockmill_testkit::fixture(format!("ethereum/era1/{name}")));
     let all = ["blocks", "ommers", "transactions", "receipts", "logs", "withdrawals"];
@@ -146,7 +146,7 @@ fn era1_files_are_units_with_the_sum_of_their_file() {
         let table = tables::ALL.into_iter().find(|table| table.name == entry.table).unwrap();
         let reader = TableReader::open(&folder.path().join(&entry.file), table).unwrap();
         let facts = reader.facts().clone();
-        assert_eq!(facts["verified"], "unit");
+        assert_eq!(facts["verified"], "partition");
         assert_eq!(facts["source_sha256"], sum);
         assert_eq!(facts["chain"], "mainnet");
         assert_eq!(facts["genesis"], manifest.genesis);

@@ -21,22 +21,22 @@ fn answer(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
     work::run(py, move |cancel| library::answer(&args, cancel))
 }
 
-/// What `blockmill verify --unit ARGS --json` prints, behind the boundary `after`.
+/// What `blockmill verify --shard ARGS --json` prints, behind the summary `after`.
 #[pyfunction]
-fn verify_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    work::run(py, move |cancel| library::verify_unit(&args, after.as_deref(), cancel))
+fn verify_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
+    work::run(py, move |cancel| library::verify_shard(&args, after.as_deref(), cancel))
 }
 
-/// What `blockmill verify --join ARGS --json` prints for these boundaries.
+/// What `blockmill verify --merge ARGS --json` prints for these summaries.
 #[pyfunction]
-fn join(py: Python<'_>, boundaries: Vec<PyBackedStr>, args: Vec<OsString>) -> PyResult<String> {
-    work::run(py, move |cancel| library::join(&boundaries, &args, cancel))
+fn merge(py: Python<'_>, summaries: Vec<PyBackedStr>, args: Vec<OsString>) -> PyResult<String> {
+    work::run(py, move |cancel| library::merge(&summaries, &args, cancel))
 }
 
-/// Tables of a unit, `args` being those of `blockmill export`; behind the boundary `after`.
+/// Tables of a shard, `args` being those of `blockmill export`; behind the summary `after`.
 #[pyfunction]
-fn export_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    work::run(py, move |cancel| library::export_unit(&args, after.as_deref(), cancel))
+fn export_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
+    work::run(py, move |cancel| library::export_shard(&args, after.as_deref(), cancel))
 }
 
 /// The native part of `blockmill`.
@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use super::stream::{Batch, Rows, read};
     #[pymodule_export]
-    use super::{answer, export_unit, join, verify_unit};
+    use super::{answer, export_shard, merge, verify_shard};
 
     /// The version of the package.
     #[pymodule_export]

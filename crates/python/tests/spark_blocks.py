@@ -1,4 +1,4 @@
-"""Bitcoin block files in units on an engine get the verdict of a single run: headers, then bodies,
+"""Bitcoin block files in shards on an engine get the verdict of a single run: headers, then bodies,
 then what is left, whatever is wrong with them."""
 
 import json
@@ -92,21 +92,21 @@ class OnBlocks(OnEngine):
 
 
 class Verdicts(OnBlocks):
-    def test_good_chains_are_verified_in_1_2_and_5_units_in_any_order(self):
+    def test_good_chains_are_verified_in_1_2_and_5_shards_in_any_order(self):
         dice = random.Random(17)
         for count in (1, 2, 5):
             own = list(self.records)
             dice.shuffle(own)
             parts = cut(own, count)
             answer = self.run_both([write_files(self.new(), parts)])
-            self.assertEqual((answer["status"], answer["units"]), ("verified", count))
-            self.assertEqual(answer["boundary"]["last"], 160)
+            self.assertEqual((answer["status"], answer["shards"]), ("verified", count))
+            self.assertEqual(answer["summary"]["last"], 160)
             # two steps for each
             self.assertEqual(answer["verified_now"], 2 * count)
 
     def test_levels_orders_obfuscation_and_files_by_name(self):
         answer = self.run_both([self.chain], level="headers")
-        self.assertEqual((answer["status"], answer["verified_now"]), ("verified", answer["units"]))
+        self.assertEqual((answer["status"], answer["verified_now"]), ("verified", answer["shards"]))
         for words in (["--xor"], ["--order=shuffled"], ["--order=reversed", "--xor"]):
             answer = self.run_both([generate(self.new(), *words)])
             self.assertEqual(answer["status"], "verified")
@@ -121,9 +121,9 @@ class Verdicts(OnBlocks):
     def test_real_blocks(self):
         for path, height in [("testnet3-0-400.dat", 400), ("mainnet-0-4521.dat", 4_521)]:
             answer = self.run_both([BITCOIN / path], partial=True)
-            self.assertEqual((answer["status"], answer["boundary"]["last"]), ("partial", height))
+            self.assertEqual((answer["status"], answer["summary"]["last"]), ("partial", height))
         answer = self.run_both([core_datadir(self.new()) / "blocks"])
-        self.assertEqual((answer["status"], answer["boundary"]["last"]), ("verified", 4_521))
+        self.assertEqual((answer["status"], answer["summary"]["last"]), ("verified", 4_521))
 
     def test_damage_in_one_file(self):
         statuses = set()
@@ -171,7 +171,7 @@ class Verdicts(OnBlocks):
         answer = self.run_both([blocks])
         self.assertEqual(answer["status"], "verified")
         # headers of all, bodies of all but the copy, and then of one block in it
-        self.assertEqual(answer["verified_now"], 2 * answer["units"])
+        self.assertEqual(answer["verified_now"], 2 * answer["shards"])
 
     def test_urls_are_refused(self):
         with self.assertRaisesRegex(ValueError, "block files at paths of this machine"):
@@ -185,23 +185,23 @@ class Rows(OnBlocks):
     def test_finished_tasks_are_not_done_again(self):
         to = self.new()
         first = self.verify(to)
-        units = first["units"]
+        shards = first["shards"]
         rows = table(to)
         steps = [row["document"] for row in rows]
-        self.assertEqual((steps.count("headers"), steps.count("bodies")), (units, units))
-        self.assertEqual(first["verified_now"], 2 * units)
-        # each task gets the table of its unit alone
+        self.assertEqual((steps.count("headers"), steps.count("bodies")), (shards, shards))
+        self.assertEqual(first["verified_now"], 2 * shards)
+        # each task gets the table of its shard alone
         for row in rows:
             if row["after"]:
                 document = json.loads((to / "after" / f"{row['after']}.json").read_text())
-                self.assertEqual([it["path"] for it in document["sources"]], [row["unit"]])
+                self.assertEqual([it["path"] for it in document["sources"]], [row["shard"]])
                 self.assertEqual(len(document["rows"]), row["blocks"])
         again = self.verify(to)
-        self.assertEqual((again["verified_now"], again["finished_before"]), (0, 2 * units))
-        self.assertEqual((again["boundary"], table(to)), (first["boundary"], rows))
+        self.assertEqual((again["verified_now"], again["finished_before"]), (0, 2 * shards))
+        self.assertEqual((again["summary"], table(to)), (first["summary"], rows))
         # another level needs headers alone
         answer = blockmill.spark.verify(self.spark, self.chain, to, level="headers")
-        self.assertEqual(answer["verified_now"], units)
+        self.assertEqual(answer["verified_now"], shards)
 
     def test_a_driver_that_ends_in_the_second_step_goes_on(self):
         to, undisturbed = self.new(), self.new()
@@ -211,9 +211,9 @@ class Rows(OnBlocks):
             blockmill.spark.verify(self.spark, self.chain, to, **fixed)
         self.assertFalse((to / "verdict.json").exists())
         answer = self.verify(to)
-        units = answer["units"]
+        shards = answer["shards"]
         counts = answer["verified_now"], answer["finished_before"]
-        self.assertEqual(counts, (units - 2, units + 2))
+        self.assertEqual(counts, (shards - 2, shards + 2))
         self.assertEqual(table(to), table(undisturbed))
 
     def test_a_row_tells_what_is_bad(self):
@@ -223,7 +223,7 @@ class Rows(OnBlocks):
         answer = blockmill.spark.verify(self.spark, blocks, to)
         [row] = [row for row in table(to) if row["status"] != "verified"]
         error = answer["error"]
-        self.assertEqual(row["unit"], str(path))
+        self.assertEqual(row["shard"], str(path))
         for name in ("block", "hash", "file", "offset", "rule", "expected", "found"):
             self.assertEqual(row[name], error[name], name)
 
@@ -248,7 +248,7 @@ class Tables(OnBlocks):
         self.assertEqual(json.loads((to / "manifest.json").read_text()), own)
         return own["files"]
 
-    def test_tables_are_those_of_a_single_run_in_1_2_and_5_units_in_any_order(self):
+    def test_tables_are_those_of_a_single_run_in_1_2_and_5_shards_in_any_order(self):
         dice = random.Random(19)
         for count in (1, 2, 5):
             own = list(self.records)

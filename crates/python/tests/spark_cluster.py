@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 from spark_blocks import generate
-from spark_support import chain, cut, table, write_units
+from spark_support import chain, cut, table, write_shards
 
 CHAIN = "hive-sync"
 UNITS = 24
@@ -44,7 +44,7 @@ class Cluster(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         parts = cut(chain(CHAIN), UNITS)
-        cls.chain = write_units(cls.folder / "chain", CHAIN, *parts)
+        cls.chain = write_shards(cls.folder / "chain", CHAIN, *parts)
         cls.blocks = generate(cls.folder / "blocks", "--order=download", "--file-size=14000")
         # what undisturbed runs find
         cls.undisturbed = cls.folder / "undisturbed"
@@ -86,14 +86,14 @@ class Cluster(unittest.TestCase):
         code, said = driver.wait(1800), driver.log.read_text()
         if code != 0:
             raise AssertionError(said)
-        found = re.search(r"verified: \d+ units, .*; (\d+) of \d+ tasks were finished before", said)
+        found = re.search(r"verified: \d+ shards, .*; (\d+) of \d+ tasks were finished before", said)
         if not found:
             raise AssertionError(said)
         return int(found[1])
 
     def rows(self, to):
         """How many tasks are finished."""
-        return len(list(to.glob("units/*.parquet")))
+        return len(list(to.glob("shards/*.parquet")))
 
     def standalone(self):
         """A master and two workers on ports that the system chooses: the master's URL, the workers'
@@ -140,7 +140,7 @@ class Cluster(unittest.TestCase):
         wait_for("row", 600, lambda: self.rows(to) > enough)
         driver.kill()
         driver.wait()
-        written = {path: path.stat().st_mtime_ns for path in to.glob("units/*.parquet")}
+        written = {path: path.stat().st_mtime_ns for path in to.glob("shards/*.parquet")}
         self.assertLess(len(written), tasks)
         # tasks that were under way may end, too
         self.assertGreaterEqual(self.finish(self.begin(to, url, archive)), len(written))
@@ -154,9 +154,9 @@ class Cluster(unittest.TestCase):
 
     def test_a_driver_that_is_killed_in_the_second_step_of_block_files_goes_on(self):
         to, undisturbed = self.folder / "second-step", table(self.undisturbed_blocks)
-        units = len(list(self.blocks.glob("blk*.dat")))
-        self.assertGreaterEqual(len(undisturbed), 2 * units)
-        self.kill_driver(to, self.blocks, len(undisturbed), units + 1)
+        shards = len(list(self.blocks.glob("blk*.dat")))
+        self.assertGreaterEqual(len(undisturbed), 2 * shards)
+        self.kill_driver(to, self.blocks, len(undisturbed), shards + 1)
         self.assertEqual(table(to), undisturbed)
 
     def test_a_cluster_within_one_process_finds_the_same(self):

@@ -1,9 +1,9 @@
-"""What the driver needs for many units, all of whose rows are real.
+"""What the driver needs for many shards, all of whose rows are real.
 
     blockmill generate ethereum --headers 699999 --out headers.rlp
     python spark_scale.py FOLDER headers.rlp 7
 
-cuts the headers into units of 7, whose boundaries are as large as those of long ones;
+cuts the headers into shards of 7, whose summaries are as large as those of long ones;
 
     blockmill generate bitcoin --inputs 0 --blocks 100000 --file-size 32000 --out blocks
     python spark_scale.py FOLDER blocks
@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from blockmill.spark import verdict, worker
-from blockmill.spark.folder import COINS, Unit, archives
+from blockmill.spark.folder import COINS, Shard, archives
 from blockmill.spark.rows import SLIM, Rows
 from blockmill.spark.worker import Job
 
@@ -40,9 +40,9 @@ class Kept(dict):
     __getattr__ = dict.__getitem__
 
 
-def slim(what, job, unit):
-    """What the driver keeps of the row of a unit."""
-    row = what(job, unit)
+def slim(what, job, shard):
+    """What the driver keeps of the row of a shard."""
+    row = what(job, shard)
     return {name: row[name] for name in SLIM}
 
 
@@ -51,10 +51,10 @@ class Here(Rows):
 
     busy, seconds = 0.0, 0.0
 
-    def collected(self, what, units):
+    def collected(self, what, shards):
         start, busy = time.monotonic(), time.process_time()
-        rows = self.spark.map(partial(slim, what, self.job), units, chunksize=64)
-        found = {Unit(row["unit"], row["size"], row["after"]): Kept(row) for row in rows}
+        rows = self.spark.map(partial(slim, what, self.job), shards, chunksize=64)
+        found = {Shard(row["shard"], row["size"], row["after"]): Kept(row) for row in rows}
         self.seconds += time.monotonic() - start
         self.busy += time.process_time() - busy
         return found
@@ -70,14 +70,14 @@ def items(path):
 
 
 def cut(path, size, folder):
-    """Writes the headers in a file into units of so many."""
+    """Writes the headers in a file into shards of so many."""
     folder.mkdir(parents=True)
-    some, units = [], 0
+    some, shards = [], 0
     for header in items(path):
         some.append(header)
         if len(some) == size:
-            (folder / f"unit-{units:06}.rlp").write_bytes(b"".join(some))
-            some, units = [], units + 1
+            (folder / f"shard-{shards:06}.rlp").write_bytes(b"".join(some))
+            some, shards = [], shards + 1
 
 
 def main():
@@ -89,19 +89,19 @@ def main():
         archive = str(Path(folder, "archive"))
     if by_sum := Path(archive, COINS).is_dir():
         level = "execution"
-    paths, units = [archive], archives([archive], by_sum)
+    paths, shards = [archive], archives([archive], by_sum)
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
         rows = Here(workers, Job(str(to), level, {"chain": chain, **ASKED}))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
         start, busy = time.monotonic(), time.process_time()
-        answer = verdict.joined(rows, paths, units, partial=False)
+        answer = verdict.merged(rows, paths, shards, partial=False)
         seconds = time.monotonic() - start - rows.seconds
         busy = time.process_time() - busy - rows.busy
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
-    size = len(json.dumps(answer["boundary"]))
-    print(f"{answer['status']}: {len(units)} units, {answer['boundary']['blocks']} blocks")
+    size = len(json.dumps(answer["summary"]))
+    print(f"{answer['status']}: {len(shards)} shards, {answer['summary']['blocks']} blocks")
     print(f"{rows.seconds:.0f} s of waiting for {rows.verified_now} tasks")
-    print(f"{seconds:.1f} s, {busy:.1f} s of CPU time; the boundary of all has {size} bytes")
+    print(f"{seconds:.1f} s, {busy:.1f} s of CPU time; the summary of all has {size} bytes")
     print(f"{before} MB of memory before, {most} MB at most")
 
 

@@ -47,13 +47,13 @@ class OnEngine(unittest.TestCase):
         alone = single_run(paths, **asked)
         self.compare(answer, alone)
         self.assertEqual(json.loads((to / "verdict.json").read_text())["status"], answer["status"])
-        if answer["units"] > 2:
+        if answer["shards"] > 2:
             # the same from the rows, whatever is held in memory at once
             with mock.patch.object(blockmill.spark.verdict, "HELD", 2):
                 again = blockmill.spark.verify(self.spark, paths, to, **asked)
             (again["error"] or {}).pop("hint", None)
             self.assertEqual(again["verified_now"], 0)
-            for part in ("status", "error", "shortfalls", "notes", "boundary"):
+            for part in ("status", "error", "shortfalls", "notes", "summary"):
                 self.assertEqual(again[part], answer[part], part)
         for row in table(to):
             self.expect_document_of_its_own(row, to, level)
@@ -71,36 +71,36 @@ class OnEngine(unittest.TestCase):
 
     @contextlib.contextmanager
     def ends_in_the_second_step(self):
-        """The driver ends when two units have done their second step."""
+        """The driver ends when two shards have done their second step."""
         of = blockmill.spark.rows.Rows.of
 
-        def some(rows, units):
-            if units[0].after:
-                of(rows, units[:2])
+        def some(rows, shards):
+            if shards[0].after:
+                of(rows, shards[:2])
                 raise KeyboardInterrupt
-            return of(rows, units)
+            return of(rows, shards)
 
         with mock.patch.object(blockmill.spark.rows.Rows, "of", some):
             with self.assertRaises(KeyboardInterrupt):
                 yield
 
     def expect_document_of_its_own(self, row, to, level):
-        """What a row has of its unit is what a process by itself finds."""
-        document, after = json.loads(row["boundary"]), None
+        """What a row has of its shard is what a process by itself finds."""
+        document, after = json.loads(row["summary"]), None
         if row["after"]:
             after = (to / "after" / f"{row['after']}.json").read_text()
         options = json.loads(row["options"])
-        # a genesis.json lies beside its units
+        # a genesis.json lies beside its shards
         fixed = {name: options[name] for name in ("chain", "seal", "seal_seed", "now")}
-        one = blockmill.verify_unit(row["unit"], after=after, level=level, **fixed)
+        one = blockmill.verify_shard(row["shard"], after=after, level=level, **fixed)
         self.assertEqual(document, one)
 
 
 def table(to):
     """The table of results."""
-    files = sorted(Path(to, "units").iterdir())
+    files = sorted(Path(to, "shards").iterdir())
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
-    return sorted(rows, key=lambda row: (row["unit"], row["after"] or ""))
+    return sorted(rows, key=lambda row: (row["shard"], row["after"] or ""))
 
 
 def single_run(paths, **asked):
@@ -113,13 +113,13 @@ def single_run(paths, **asked):
 
 def reached(answer):
     """How far the engine came."""
-    boundary = answer["boundary"]
-    if "document" in boundary:
+    summary = answer["summary"]
+    if "document" in summary:
         names = ("blocks", "first", "last", "tip")
-        return {**{name: boundary[name] for name in names}, "total_difficulty": None}
-    first, last = boundary["first"], boundary["last"]
+        return {**{name: summary[name] for name in names}, "total_difficulty": None}
+    first, last = summary["first"], summary["last"]
     return {
-        "blocks": boundary["blocks"],
+        "blocks": summary["blocks"],
         "first": first["number"],
         "last": last["number"],
         "tip": last["hash"],
@@ -238,7 +238,7 @@ def relinked(blocks, start):
     return blocks
 
 
-def write_units(folder, name, *parts):
+def write_shards(folder, name, *parts):
     """A folder with each part in a file of its own, beside the chain's genesis.json."""
     folder.mkdir()
     genesis = FIXTURES / "chains" / name / "genesis.json"
@@ -248,9 +248,9 @@ def write_units(folder, name, *parts):
     return folder
 
 
-def cut(blocks, units):
+def cut(blocks, shards):
     """The blocks in so many parts."""
-    size = -(-len(blocks) // units)
+    size = -(-len(blocks) // shards)
     return [blocks[at : at + size] for at in range(0, len(blocks), size)]
 
 

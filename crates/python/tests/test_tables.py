@@ -53,34 +53,34 @@ class Export(unittest.TestCase):
             )
         self.assertFalse((to / "manifest.json").exists())
 
-    def test_units_have_the_rows_of_the_whole(self):
-        to, whole = self.folder / "units", self.folder / "whole"
+    def test_shards_have_the_rows_of_the_whole(self):
+        to, whole = self.folder / "shards", self.folder / "whole"
         paths = [self.folder / "mainnet-0.era1", self.folder / "mainnet-1.era1"]
         options = {"tables": "blocks", "level": "bodies", "seal": "off", "seal_seed": 1}
-        units = [blockmill.export_unit(path, to, **options) for path in paths]
+        shards = [blockmill.export_shard(path, to, **options) for path in paths]
         manifest = blockmill.export(paths, whole, **options)
-        files = [file for unit in units for file in unit["files"]]
+        files = [file for shard in shards for file in shard["files"]]
         names = [file["file"] for file in manifest["files"]]
         self.assertEqual([file["file"] for file in files], names)
         for name in names:
             rows = [polars.read_parquet(folder / name) for folder in [to, whole]]
             self.assertTrue(rows[0].equals(rows[1]), name)
             metadata = polars.read_parquet_metadata(to / name)
-            self.assertEqual(metadata["blockmill.verified"], "unit")
+            self.assertEqual(metadata["blockmill.verified"], "partition")
         self.assertFalse((to / "manifest.json").exists())
-        alone = blockmill.verify_unit(paths[1], level="bodies", seal="off", seal_seed=1)
-        boundary = units[1]["boundary"]
+        alone = blockmill.verify_shard(paths[1], level="bodies", seal="off", seal_seed=1)
+        summary = shards[1]["summary"]
         no_names = {"asked": None, "checksum": None}
-        self.assertEqual({**boundary, **no_names}, {**alone, **no_names})
-        joined = blockmill.join(unit["boundary"] for unit in units)
-        self.assertEqual(joined["status"], "verified")
+        self.assertEqual({**summary, **no_names}, {**alone, **no_names})
+        merged = blockmill.merge(shard["summary"] for shard in shards)
+        self.assertEqual(merged["status"], "verified")
 
-    def test_a_unit_at_fault_gives_a_boundary_and_no_files(self):
-        to = self.folder / "bad-unit"
-        unit = blockmill.export_unit(
+    def test_a_shard_at_fault_gives_a_summary_and_no_files(self):
+        to = self.folder / "bad-shard"
+        shard = blockmill.export_shard(
             self.folder / "hive/damaged.rlp", to, tables="blocks", level="bodies", seal="off"
         )
-        self.assertEqual((unit["boundary"]["status"], unit["files"]), ("invalid", []))
+        self.assertEqual((shard["summary"]["status"], shard["files"]), ("invalid", []))
         self.assertEqual(list(to.iterdir()), [])
 
 

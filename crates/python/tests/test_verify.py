@@ -79,7 +79,7 @@ class Verify(unittest.TestCase):
         self.assertIsInstance(caught.exception, ValueError)
 
     def test_what_is_not_there_raises_what_the_system_says(self):
-        for call in [blockmill.verify, blockmill.verify_unit, blockmill.inspect]:
+        for call in [blockmill.verify, blockmill.verify_shard, blockmill.inspect]:
             with self.assertRaises(FileNotFoundError):
                 call(self.folder / "nothing.era1")
             with self.assertRaises(ValueError):

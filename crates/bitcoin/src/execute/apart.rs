@@ -108,8 +108,8 @@ impl Apart {
     pub fn execute(&mut self, terms: &Terms) {
         let Self { blocks, prepared, connected, checked, verdict, .. } = self;
         verdict.begin(blocks.len());
-        if let Some(sum) = terms.sum {
-            prove(blocks, prepared, connected, terms, sum, verdict);
+        if let Some(multiset) = terms.multiset {
+            prove(blocks, prepared, connected, terms, multiset, verdict);
             checked.check(blocks, prepared, connected, terms, verdict);
         }
     }

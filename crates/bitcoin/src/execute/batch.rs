@@ -175,8 +175,8 @@ impl Batch {
         let start = Instant::now();
         let Self { blocks, prepared, connected, checked, verdict, .. } = self;
         let terms = &context.terms;
-        if let Some(sum) = terms.sum {
-            prove(blocks, prepared, connected, terms, sum, verdict);
+        if let Some(multiset) = terms.multiset {
+            prove(blocks, prepared, connected, terms, multiset, verdict);
         }
         checked.check(blocks, prepared, connected, terms, verdict);
         self.times.check = start.elapsed();

@@ -72,7 +72,7 @@ impl Checked {
         }
         self.run_scripts(blocks, terms, verdict);
         // what comes from undo data needs no other
-        if terms.sum.is_none() {
+        if terms.multiset.is_none() {
             self.encode_undo(&blocks.all()[..verdict.good()]);
         }
     }

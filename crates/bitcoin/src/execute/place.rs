@@ -6,9 +6,9 @@ use crate::fault::Cause;
 use crate::header::rules::MEDIAN_BLOCKS;
 use crate::index::Tree;
 use crate::index::path::Path;
+use crate::multiset::MultisetHash;
 use crate::params::{Params, Rules};
 use crate::script::{self, Scripts};
-use crate::sum::Sum;
 use crate::types::Block;
 use blockmill_hashes::ManySha256;
 use blockmill_signatures::Signatures;
@@ -27,7 +27,7 @@ pub(crate) struct Terms<'a> {
     pub signatures: Signatures,
     pub scripts: Scripts,
     /// What proves the chain in the place of a set of coins.
-    pub sum: Option<&'a Sum<'a>>,
+    pub multiset: Option<&'a MultisetHash<'a>>,
 }
 
 /// What the header, and the blocks before, ask of a body.

@@ -1,5 +1,5 @@
 //! Where no set of coins is kept: what blocks spend is taken from undo data, and goes into the sum
-//! that proves it in the end (`crate::sum`). What the sum cannot know is said here: that a coin is
+//! that proves it in the end (`crate::multiset`). What the sum cannot know is said here: that a coin is
 //! spent behind its creation, and that no id stands twice in a block.
 
 use super::batch::Verdict;
@@ -11,7 +11,7 @@ use crate::Hash;
 use crate::coins::compress::Malformed;
 use crate::coins::{Key, PackedCoin, key};
 use crate::fault::Error;
-use crate::sum::{Part, Sum, Unproven};
+use crate::multiset::{MultisetHash, Part, Unproven};
 use crate::types::{Amount, Block, Coin, OutPoint, Txid};
 use crate::undo::Reader;
 
@@ -36,15 +36,15 @@ pub(super) fn prove(
     prepared: &Prepared,
     connected: &mut Connected,
     terms: &Terms,
-    sum: &Sum,
+    multiset: &MultisetHash,
     verdict: &mut Verdict,
 ) {
-    let mut part = sum.part(terms.hasher);
+    let mut part = multiset.part(terms.hasher);
     let (mut coinbases, mut undo, mut output) = (vec![], vec![], 0);
     for i in 0..verdict.good() {
         let (block, height) = (blocks.get(i), blocks.place(i).rules.height);
         let first = connected.spent_len();
-        if let Err(error) = take_spent(connected, block, height, sum, &mut undo) {
+        if let Err(error) = take_spent(connected, block, height, multiset, &mut undo) {
             verdict.fail(i, error);
             break;
         }
@@ -63,7 +63,7 @@ pub(super) fn prove(
         }
         coinbases.extend(block.txids.first().map(|txid| (*txid, height)));
     }
-    sum.add(part, coinbases);
+    multiset.add(part, coinbases);
 }
 
 /// The keys of what a block creates.
@@ -94,17 +94,17 @@ fn take_spent(
     connected: &mut Connected,
     block: &Block,
     height: u32,
-    sum: &Sum,
+    multiset: &MultisetHash,
     undo: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let hash = block.hash;
     let order =
         in_order(block).map_err(|txid| Unproven::Repeated { height, hash, txid: Txid(txid) })?;
     let wrong = |wrong: Wrong| {
-        let ((file, offset), Wrong { part, expected, found }) = (sum.undo.place(&hash), wrong);
+        let ((file, offset), Wrong { part, expected, found }) = (multiset.undo.place(&hash), wrong);
         Unproven::Undo { height, hash, file, offset, part, expected, found }
     };
-    if !sum.undo.read(height, &hash, undo)? {
+    if !multiset.undo.read(height, &hash, undo)? {
         let (part, expected, found) = (String::new(), "undo data".into(), "none".into());
         return Err(wrong(Wrong { part, expected, found }).into());
     }

@@ -4,7 +4,7 @@ use super::Fault;
 use crate::header::rules;
 use crate::index::Tree;
 use crate::script::ScriptFault;
-use crate::unit::documents::RemoteFault;
+use crate::shard::documents::RemoteFault;
 use crate::{BlockHash, Rule, Violation, script, types};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_verdict::{BrokenRule, Location, Status};

@@ -38,9 +38,9 @@ impl fmt::Display for Error {
             Self::AssumedMissing(hash) => {
                 write!(f, "--assume-valid: block {hash} is not in these files")
             }
-            Self::UnitsHaveNoCoins => {
-                f.write_str("level: expected headers or bodies for units, or execution with ")?;
-                write!(f, "{} and a unit of unspent coins, found execution", SpentCoins::Sum)
+            Self::ShardsHaveNoCoins => {
+                f.write_str("level: expected headers or bodies for shards, or execution with ")?;
+                write!(f, "{} and a shard of unspent coins, found execution", SpentCoins::Multiset)
             }
             Self::NoUndo(path) => {
                 let path = path.display();
@@ -53,7 +53,7 @@ impl fmt::Display for Error {
             }
             Self::FileChanged { path, expected, found } => {
                 let path = path.display();
-                write!(f, "{path} was changed while it was verified in units: expected ")?;
+                write!(f, "{path} was changed while it was verified in shards: expected ")?;
                 write!(f, "{expected}, found {found}")
             }
             Self::OtherDocuments(expected) => write!(f, "expected {expected}, found another"),
@@ -64,7 +64,7 @@ impl fmt::Display for Error {
             Self::NothingProven(why) => write!(f, "the sum proves nothing: {}", why.message),
             Self::OtherFiles { found } => {
                 let found = found.display();
-                write!(f, "expected units of the files that are joined, found one of {found}")
+                write!(f, "expected shards of the files that are merged, found one of {found}")
             }
             Self::SourcesGone { store, gone, of, first } => {
                 let (store, first) = (store.display(), first.display());

@@ -127,7 +127,8 @@ pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Err
         (before, Some(last)) => format!("{before} and {last}"),
     };
     let of = blocks.display();
-    let proves = if proven { "" } else { "; `verify --with coins=sum` proves coins and undo data" };
+    let proves =
+        if proven { "" } else { "; `verify --with coins=multiset` proves coins and undo data" };
     Ok(Some(format!(
         "{listed} of the datadir of {of}; `inspect --deep` reads them and their checksums{proves}"
     )))

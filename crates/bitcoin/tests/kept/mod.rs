@@ -1,5 +1,5 @@
 //! What a datadir says of its chain, to be written as it is or forged, and verified by a sum: in
-//! one run and in units.
+//! one run and in shards.
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
@@ -10,10 +10,10 @@ use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::datadir::{BlocksWriter, Options as Keys, Stands, XorKey};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::shard::documents::{Bodies, Coins, Execution, Headers, Salt, Table};
+use blockmill_bitcoin::shard::{self, Merger};
 use blockmill_bitcoin::types::OutPoint;
 use blockmill_bitcoin::undo::{self, Reader};
-use blockmill_bitcoin::unit::documents::{Bodies, Coins, Execution, Headers, Salt, Table};
-use blockmill_bitcoin::unit::{self, Join};
 use blockmill_bitcoin::{Error, Level};
 use blockmill_testkit::Random;
 use blockmill_verdict::Status;
@@ -120,11 +120,11 @@ impl Kept {
         folder.join(self.params.name)
     }
 
-    /// Writes it and verifies it by the sum; in units, too.
+    /// Writes it and verifies it by the sum; in shards, too.
     pub fn verify(&self) -> (Run, Result<(), Error>) {
         let folder = tempfile::tempdir().unwrap();
         let datadir = self.write(folder.path());
-        by_sum(&datadir, &datadir, &options(self.params.clone()))
+        by_multiset(&datadir, &datadir, &options(self.params.clone()))
     }
 
     /// A block in the middle that spends something: its index in `spent`, a transaction of it.
@@ -146,18 +146,18 @@ impl Kept {
     }
 }
 
-/// Verifies blocks by the sum with the coins of `unspent`; in units, too, whose verdict must be
+/// Verifies blocks by the sum with the coins of `unspent`; in shards, too, whose verdict must be
 /// that of the run, but where the sum proves nothing: then they cannot tell.
-pub fn by_sum(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<(), Error>) {
+pub fn by_multiset(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<(), Error>) {
     let options = Options {
         unspent: Some(unspent.to_path_buf()),
         level: Level::Execution,
-        ..with(options, &["coins=sum"])
+        ..with(options, &["coins=multiset"])
     };
     let files = open(&[blocks.to_path_buf()], Network::from_magic(options.params.magic)).unwrap();
     let data = tempfile::tempdir().unwrap();
     let (run, outcome) = import(&files, &options, data.path(), |_| {});
-    let (own, verdict) = Units::of(&files, unspent, &options).verify(&options);
+    let (own, verdict) = Shards::of(&files, unspent, &options).verify(&options);
     match (&run.unproven, verdict) {
         (None, verdict) => {
             assert_eq!(verdict.is_ok(), outcome.is_ok());
@@ -181,7 +181,7 @@ pub fn by_sum(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<
             let single = outcome.as_ref().expect_err(unproven);
             assert_eq!((error.status(), error.report()), (single.status(), single.report()));
         }
-        (Some(unproven), Ok(())) => panic!("{unproven}, and units verify it"),
+        (Some(unproven), Ok(())) => panic!("{unproven}, and shards verify it"),
     }
     (run, outcome)
 }
@@ -194,8 +194,8 @@ pub fn sent<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(docum
     back
 }
 
-/// A datadir in units, behind their first step.
-pub struct Units {
+/// A datadir in shards, behind their first step.
+pub struct Shards {
     pub all: BlockFiles,
     pub files: Vec<BlockFiles>,
     pub folder: PathBuf,
@@ -203,70 +203,70 @@ pub struct Units {
     pub coins: Coins,
 }
 
-impl Units {
-    /// Each block file is a unit, and the coins of a datadir or a store are.
+impl Shards {
+    /// Each block file is a shard, and the coins of a datadir or a store are.
     pub fn of(all: &BlockFiles, unspent: &Path, options: &Options) -> Self {
         Self::in_groups(all, 1, unspent, options)
     }
 
-    /// So many block files are a unit.
+    /// So many block files are a shard.
     pub fn in_groups(all: &BlockFiles, size: usize, unspent: &Path, options: &Options) -> Self {
         let numbers: Vec<_> = (0..all.files().len() as u32).collect();
         let files: Vec<_> = numbers.chunks(size).map(|some| all.only(some)).collect();
-        let of = |files: &BlockFiles| sent(&unit::headers(files, options).unwrap());
+        let of = |files: &BlockFiles| sent(&shard::headers(files, options).unwrap());
         let folder = ["chainstate", "coins"].map(|name| unspent.join(name));
         let folder = folder.into_iter().find(|folder| folder.is_dir()).unwrap();
-        let coins = sent(&unit::coins(&folder, options).unwrap());
+        let coins = sent(&shard::coins(&folder, options).unwrap());
         let all = all.only(&numbers);
         Self { headers: files.iter().map(of).collect(), all, files, folder, coins }
     }
 
-    /// The join of them, whose salt is new or was drawn before.
-    pub fn join<'a>(
+    /// The merge of them, whose salt is new or was drawn before.
+    pub fn merge<'a>(
         &'a self,
         options: &'a Options,
         drawn: Option<Salt>,
-    ) -> Result<Join<'a>, Error> {
-        Join::by_sum(&self.all, options, &self.headers, &self.coins, drawn)
+    ) -> Result<Merger<'a>, Error> {
+        Merger::with_multiset(&self.all, options, &self.headers, &self.coins, drawn)
     }
 
-    /// The second step of a unit of blocks.
+    /// The second step of a shard of blocks.
     pub fn bodies(
         &self,
-        unit: usize,
+        shard: usize,
         table: &Table,
         execution: &Execution,
         options: &Options,
     ) -> Result<Bodies, Error> {
-        let sources = &self.headers[unit].sources;
+        let sources = &self.headers[shard].sources;
         let table = sent(table);
-        let bodies = unit::execute(&self.files[unit], sources, &table, execution, options)?;
+        let bodies = shard::execute(&self.files[shard], sources, &table, execution, options)?;
         Ok(sent(&bodies))
     }
 
     /// That of the coins.
     pub fn coins(&self, execution: &Execution, options: &Options) -> Result<Coins, Error> {
-        unit::add_coins(self.coins.clone(), &self.folder, execution, options)
+        shard::add_coins(self.coins.clone(), &self.folder, execution, options)
     }
 
     /// All steps.
     pub fn verify(&self, options: &Options) -> (Run, Result<(), Error>) {
-        let mut join = match self.join(options, None) {
-            Ok(join) => join,
+        let mut merge = match self.merge(options, None) {
+            Ok(merge) => merge,
             Err(error) => return (Run::default(), Err(error)),
         };
         loop {
-            let tables = join.tables().unwrap();
+            let tables = merge.tables().unwrap();
             let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
-            if rows == 0 && !join.lacks_coins() {
-                return join.end();
+            if rows == 0 && !merge.lacks_coins() {
+                return merge.end();
             }
-            let execution = sent(&join.execution().unwrap().unwrap());
-            for (unit, table) in tables.iter().enumerate().filter(|(_, it)| !it.rows.is_empty()) {
-                join.take(unit, self.bodies(unit, table, &execution, options).unwrap()).unwrap();
+            let execution = sent(&merge.execution().unwrap().unwrap());
+            for (shard, table) in tables.iter().enumerate().filter(|(_, it)| !it.rows.is_empty()) {
+                merge.take(shard, self.bodies(shard, table, &execution, options).unwrap()).unwrap();
             }
-            if join.lacks_coins() {
-                join.take_coins(&sent(&self.coins(&execution, options).unwrap())).unwrap();
+            if merge.lacks_coins() {
+                merge.take_coins(&sent(&self.coins(&execution, options).unwrap())).unwrap();
             }
         }
     }

@@ -74,14 +74,14 @@ pub mod export {
     use super::*;
     use crate::export::Asked;
     use crate::import::Run;
-    use crate::unit::Documents;
+    use crate::shard::Documents;
     use blockmill_pipeline::Cancel;
 
     pub fn run(_: &Asked<'_>, _: Run) -> Result<Answer> {
         absent(FEATURE)
     }
 
-    pub fn of_unit(_: &Asked<'_>, _: Option<&Documents<'_>>, _: Cancel) -> Result<Answer> {
+    pub fn of_shard(_: &Asked<'_>, _: Option<&Documents<'_>>, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }
 }
@@ -143,10 +143,10 @@ pub mod sources {
     }
 }
 
-pub mod unit {
+pub mod shard {
     use super::*;
     use crate::args::Verification;
-    use crate::unit::Documents;
+    use crate::shard::Documents;
     use blockmill_pipeline::Cancel;
     use std::path::PathBuf;
 
@@ -164,7 +164,7 @@ pub mod unit {
         absent(FEATURE)
     }
 
-    pub fn join(
+    pub fn merge(
         _: &Verification,
         _: &[PathBuf],
         _: &[Documents<'_>],

@@ -80,7 +80,7 @@ pub mod export {
         absent(FEATURE)
     }
 
-    pub fn of_unit(_: &Asked<'_>, _: Option<&IgnoredAny>, _: Cancel) -> Result<Answer> {
+    pub fn of_shard(_: &Asked<'_>, _: Option<&IgnoredAny>, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }
 }
@@ -188,7 +188,7 @@ pub mod suite {
     }
 }
 
-pub mod unit {
+pub mod shard {
     use super::*;
     use crate::args::Verification;
     use blockmill_pipeline::Cancel;
@@ -198,7 +198,7 @@ pub mod unit {
         absent(FEATURE)
     }
 
-    pub fn join(_: &Verification, _: &[IgnoredAny], _: bool, _: Cancel) -> Result<Answer> {
+    pub fn merge(_: &Verification, _: &[IgnoredAny], _: bool, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Export {
     #[command(flatten)]
     pub verification: Verification,
-    /// Folder to write; one file for each unit and table, and a manifest at the end
+    /// Folder to write; one file for each partition and table, and a manifest at the end
     #[arg(long, value_name = "DIR")]
     pub to: PathBuf,
     #[command(flatten)]

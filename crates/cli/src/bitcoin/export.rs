@@ -1,15 +1,15 @@
 //! `export` of Bitcoin block files: verified as by `verify`, and written as tables.
 
 use super::import::Job;
-use super::unit;
+use super::shard;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
-use crate::unit::{Documents, sealed};
+use crate::shard::{Documents, sealed};
 use anyhow::{Context, Result, bail};
 use blockmill_bitcoin::import::{Options, Run as Ended};
 use blockmill_bitcoin::{Error, Level};
-use blockmill_export::bitcoin::{making, making_of_unit, tables};
+use blockmill_export::bitcoin::{making, making_of_shard, tables};
 use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::{Cancel, NotMade};
 use serde_json::json;
@@ -45,20 +45,24 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     export::answer(asked, answer, &files, json)
 }
 
-/// Tables of one block file: of its blocks in the table that a join of all headers made for it, one
-/// of the documents `after`. They are verified as by `verify --unit --after`.
-pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
+/// Writes the tables of one block file, verified as by `verify --shard --after`. The rows are those of
+/// its blocks in the table that a merge of all headers built for it, one of the documents `after`.
+pub fn of_shard(
+    asked: &Asked<'_>,
+    after: Option<&Documents<'_>>,
+    cancel: Cancel,
+) -> Result<Answer> {
     let after =
-        after.context("expected the table of this unit, as a join of all headers makes it")?;
+        after.context("expected the table of this shard, as a merge of all headers builds it")?;
     let Job { files, mut options, .. } = Job::prepare(asked.verification, None, cancel)?;
-    let [file] = files.files() else { bail!("expected one block file as a unit") };
-    options.level = unit::level(asked.verification, &options)?;
+    let [file] = files.files() else { bail!("expected one block file as a shard") };
+    options.level = shard::level(asked.verification, &options)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
     let path = file.path();
-    options.making = Some(making_of_unit(writing.export.clone(), &writing.tables, path));
-    let (answer, boundary) = unit::behind(&files, after, &options)?;
+    options.making = Some(making_of_shard(writing.export.clone(), &writing.tables, path));
+    let (answer, summary) = shard::behind(&files, after, &options)?;
     let files = writing.export.finish()?;
-    answer.with(json!({ "boundary": sealed(&boundary)?, "files": files }))
+    answer.with(json!({ "summary": sealed(&summary)?, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

@@ -39,7 +39,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(args, None, run.cancel.clone())?;
-    if job.options.settings.coins == SpentCoins::Sum {
+    if job.options.settings.coins == SpentCoins::Multiset {
         job.options.unspent = Some(unspent(&job.files, &args.stores)?);
     }
     // of a name that is free: what a killed process left may have the number of this one
@@ -91,8 +91,8 @@ impl Job {
 
     /// Refuses what can take the place of a set of coins only where nothing is kept of the run.
     pub fn expect_set_of_coins(&self) -> Result<()> {
-        let told = "--with coins=sum is for verify: this command makes a set of coins";
-        ensure!(self.options.settings.coins != SpentCoins::Sum, told);
+        let told = "--with coins=multiset is for verify: this command makes a set of coins";
+        ensure!(self.options.settings.coins != SpentCoins::Multiset, told);
         Ok(())
     }
 
@@ -160,8 +160,8 @@ fn unspent(files: &BlockFiles, stores: &[PathBuf]) -> Result<PathBuf> {
         Some(store) => Some(store.clone()),
         None => inspect::datadir_of(files)?,
     };
-    let what = "--with coins=sum: expected a datadir of Bitcoin Core or a store, with undo data \
-                and unspent coins, found block files alone";
+    let what = "--with coins=multiset: expected a datadir of Bitcoin Core or a store, with undo \
+                data and unspent coins, found block files alone";
     found.context(what)
 }
 
@@ -218,9 +218,9 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
 /// What the reader of an error may not know.
 pub fn hint(error: &Error) -> Option<&'static str> {
     match error {
-        Error::NothingProven(_) => {
-            Some("`blockmill verify DATADIR --with coins=sum` on one machine names what is wrong")
-        }
+        Error::NothingProven(_) => Some(
+            "`blockmill verify DATADIR --with coins=multiset` on one machine names what is wrong",
+        ),
         Error::OtherChain { .. } => Some("use another --data folder for it"),
         Error::Corrupt(_) | Error::Store(blockmill_store::Error::Corrupt { .. }) => {
             Some(blockmill_store::CORRUPTION_HINT)

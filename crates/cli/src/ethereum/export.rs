@@ -1,16 +1,16 @@
 //! `export` of Ethereum archives: verified as by `verify`, and written as tables.
 
 use super::import::{Job, VERIFY_SEAL, settings};
-use super::unit;
+use super::shard;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
-use crate::unit::sealed;
+use crate::shard::sealed;
 use anyhow::Result;
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, Run as Done};
-use blockmill_ethereum::unit::boundary::Boundary;
-use blockmill_ethereum::unit::verify_unit_into;
+use blockmill_ethereum::shard::summary::ShardSummary;
+use blockmill_ethereum::shard::verify_shard_into;
 use blockmill_export::ethereum::{Sink as Columns, tables};
 use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::{Cancel, NotMade};
@@ -43,17 +43,17 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     export::answer(asked, answer, &files, json)
 }
 
-/// Tables of one unit, which is verified as by `verify --unit`.
-pub fn of_unit(asked: &Asked<'_>, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
-    let Job { archive, options, .. } = unit::job(asked.verification, after, cancel)?;
+/// Tables of one shard, which is verified as by `verify --shard`.
+pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel) -> Result<Answer> {
+    let Job { archive, options, .. } = shard::job(asked.verification, after, cancel)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
     let mut columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
     let live = options.cancel.live();
     let progress = |progress: &Progress| live.progress(progress);
-    let boundary = verify_unit_into(&archive, &options, after, &mut columns, progress)?;
-    let is_whole = boundary.status == Status::Verified;
+    let summary = verify_shard_into(&archive, &options, after, &mut columns, progress)?;
+    let is_whole = summary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
-    unit::answer_of(&boundary).with(json!({ "boundary": sealed(&boundary)?, "files": files }))
+    shard::answer_of(&summary).with(json!({ "summary": sealed(&summary)?, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

@@ -4,7 +4,7 @@ use super::{AFTER, document};
 use crate::answer::Answer;
 use crate::args::{Command, Read};
 use crate::front::usage;
-use crate::unit::Documents;
+use crate::shard::Documents;
 use crate::{bitcoin, ethereum, export};
 use anyhow::{Result, bail, ensure};
 use blockmill_export::RecordBatch;
@@ -13,24 +13,24 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::sync::mpsc::SyncSender;
 
-/// Tables of one unit: `args` are those of `blockmill export`. The `result` of the document has its
-/// `boundary`, as [`verify_unit`](super::verify_unit) gives it, and `files` as the manifest of an
-/// export has them.
-pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
+/// Writes the tables of one shard, with the arguments of `blockmill export`. The `result` of the
+/// document has its `summary`, as [`verify_shard`](super::verify_shard) gives it, and `files`, as in
+/// the manifest of an export.
+pub fn export_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();
     document(&args, |cli| {
         let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
         match &cli.command {
-            Command::Export(args) => export::of_unit(args, after.as_ref(), cancel.clone()),
+            Command::Export(args) => export::of_shard(args, after.as_ref(), cancel.clone()),
             _ => bail!("expected the arguments of export"),
         }
     })
 }
 
-/// Gives the rows of one table to a reader as they are verified: `args` are those of
-/// `blockmill export` without `--to`. Returns the document of a `verify` when the last row was
-/// given, or when the reader is gone; only with its status are the rows those of a verified chain.
+/// Sends the rows of one table to a reader while they are verified, with the arguments of
+/// `blockmill export` without `--to`. Returns the document of a `verify` after the last row, or when
+/// the reader is dropped. The rows are those of a verified chain only if its status says so.
 pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> String {
     ethereum::register();
     let program = OsString::from("blockmill read");

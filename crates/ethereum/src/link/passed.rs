@@ -1,4 +1,4 @@
-//! What a link keeps of the blocks that pass through it, for a join with those before and after
+//! What a link keeps of the blocks that pass through it, for a merge with those before and after
 //! them: little, and only of the first few blocks more than sums.
 
 use crate::U256;
@@ -7,12 +7,12 @@ use crate::body::BodyView;
 use crate::body::ommers::GENERATIONS;
 use crate::header::{EMPTY_OMMERS, HeaderView};
 use crate::link::BlockId;
-use crate::unit::boundary::{FirstStake, Head, HeadBlock, LastWork, Sides, TailBlock};
-use crate::unit::text::{Bytes, HashText, Number};
+use crate::shard::summary::{FirstStake, Head, HeadBlock, LastWork, Sides, TailBlock};
+use crate::shard::text::{Bytes, HashText, Number};
 use blockmill_archive::Part;
 use std::ops::Range;
 
-/// The blocks of one run, or of units that were joined.
+/// The blocks of one run, or of shards that were merged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Passed {
     /// The first blocks.

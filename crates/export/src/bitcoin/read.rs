@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::read::{Cells, Cursor};
 use std::path::Path;
 
-/// The files of one unit.
+/// The files of one partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
     /// That of blocks.
@@ -19,8 +19,8 @@ pub struct Files<'a> {
     pub outputs: &'a Path,
 }
 
-/// Each block of a unit: its height, its hash in the order of its bytes, which is that of the row,
-/// and its bytes, whose transactions have the ids of their rows.
+/// Passes each block of a partition to `each`: height, hash in byte order, and bytes. The hash and
+/// the transaction ids are checked against the rows.
 ///
 /// # Errors
 /// When a file cannot be read, or a row is not of what it has the hash of.

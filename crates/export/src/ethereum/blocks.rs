@@ -15,7 +15,7 @@ use blockmill_trie::RootBuilder;
 use std::fmt::Display;
 use std::path::Path;
 
-/// The files of one unit.
+/// The files of one partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
     /// That of blocks.
@@ -28,8 +28,8 @@ pub struct Files<'a> {
     pub withdrawals: &'a Path,
 }
 
-/// Each block of a unit: its number, its hash, which is that of the row, and its RLP, whose body is
-/// the one that its header names.
+/// Passes each block of a partition to `each`: number, hash and RLP. The hash is checked against the
+/// row, the body against its header.
 ///
 /// # Errors
 /// When a file cannot be read, a header has not the hash of its row, or the rows of other tables
@@ -152,9 +152,11 @@ impl Parts {
     fn end(self) -> Result<(), Error> {
         let (cells, row) = self.rows.row();
         match self.waits {
-            true => {
-                Err(cells.wrong(row, "rows of the blocks of this unit", "one of another block"))
-            }
+            true => Err(cells.wrong(
+                row,
+                "rows of the blocks of this partition",
+                "one of another block",
+            )),
             false => Ok(()),
         }
     }

@@ -7,8 +7,8 @@ use crate::read::{Cells, Cursor};
 use blockmill_neo::types::{Header, UInt160, UInt256, Witness, write};
 use std::path::Path;
 
-/// Each block of a unit: its height, its hash in the order of its bytes, which is that of the row,
-/// and its bytes.
+/// Passes each block of a partition to `each`: height, hash in byte order, and bytes. The hash is
+/// checked against the row.
 ///
 /// # Errors
 /// When a file cannot be read, or a row is not of the block whose hash it has.

@@ -1,11 +1,11 @@
 """Verifies raw blockchain archives, and reads them as Arrow tables.
 
-The functions are commands of the program ``blockmill``: the same options, verdicts and messages.
-They work on all cores without the lock of the interpreter, and Ctrl-C ends them.
+Each function is a command of the program ``blockmill``, with the same options, verdicts and
+messages. It runs on all cores, releases the global interpreter lock, and stops on Ctrl-C.
 """
 
 from ._arguments import Options
-from ._commands import inspect, join, verify, verify_unit
+from ._commands import inspect, merge, verify, verify_shard
 from ._errors import (
     Corrupt,
     Error,
@@ -17,7 +17,7 @@ from ._errors import (
     VerifyError,
 )
 from ._native import VERSION as __version__
-from ._tables import Rows, export, export_unit, read
+from ._tables import Rows, export, export_shard, read
 
 __all__ = [
     "Corrupt",
@@ -31,10 +31,10 @@ __all__ = [
     "UsageError",
     "VerifyError",
     "export",
-    "export_unit",
+    "export_shard",
     "inspect",
-    "join",
+    "merge",
     "read",
     "verify",
-    "verify_unit",
+    "verify_shard",
 ]

@@ -33,14 +33,14 @@ class Options(TypedDict, total=False):
 
 
 def flags(options: Mapping[str, Any], allowed: Iterable[str] = Options.__annotations__) -> list[str]:
-    """The flags of these options; those that are None or False are left out."""
+    """The flags of these options, without the options that are None or False."""
     allowed = set(allowed)
-    made: list[str] = []
+    found: list[str] = []
     for name, value in options.items():
         if name not in allowed:
             raise TypeError(f"unexpected option {name!r}; expected one of {sorted(allowed)}")
-        made += _flag("--" + name.rstrip("_").replace("_", "-"), value)
-    return made
+        found += _flag("--" + name.rstrip("_").replace("_", "-"), value)
+    return found
 
 
 def _flag(flag: str, value: Any) -> list[str]:
@@ -61,9 +61,10 @@ def text(value: Any) -> str:
 
 
 def there(paths: Paths) -> list[str]:
-    """These paths as arguments, behind the flags; each must be there.
+    """These paths as arguments, after the flags.
 
-    Raises FileNotFoundError, PermissionError or what else the system says.
+    Raises FileNotFoundError if a path does not exist, and other subclasses of OSError if it cannot
+    be opened.
     """
     each = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not each:

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from . import _errors, _native
 from ._arguments import Options, Path, Paths, flags, there
 
-Boundary = Mapping[str, Any] | str | bytes
+Summary = Mapping[str, Any] | str | bytes
 
 
 def verify(
@@ -24,17 +24,17 @@ def verify(
 ) -> dict[str, Any]:
     """Verifies an archive: files or folders of one chain.
 
-    Returns the answer of ``blockmill verify --json``; its ``result`` is the record of the run.
-    ``level`` is how deep: ``headers``, ``bodies`` or ``execution``, the default where it can be
-    done. ``chain`` names the network or its genesis.json where it is not detected. Blocks may be
-    missing where ``partial`` is true.
+    Returns the answer of ``blockmill verify --json``; its ``result`` is the run record. ``level``
+    is ``headers``, ``bodies`` or ``execution``; the default is the deepest level that the archive
+    supports. ``chain`` names the network or its genesis.json if it is not detected. With
+    ``partial``, blocks may be missing.
 
     >>> answer = blockmill.verify("sepolia.era1", level="headers", seal="1/1000", seal_seed=1)
     >>> answer["status"], answer["result"]["data"]["blocks"]
     ('verified', 8192)
 
-    An archive that is not whole and genuine raises :class:`Invalid`, :class:`Corrupt`,
-    :class:`Incomplete` or :class:`Unrecognised`, which say where and why:
+    An archive that is not complete and valid raises :class:`Invalid`, :class:`Corrupt`,
+    :class:`Incomplete` or :class:`Unrecognised`, with the place and the reason:
 
     >>> try:
     ...     blockmill.verify("hive/damaged.rlp", level="bodies", seal="off")
@@ -46,40 +46,42 @@ def verify(
     return finished(_native.answer(["verify", *known(given), *flags(options), *there(paths)]))
 
 
-def verify_unit(
+def verify_shard(
     paths: Paths,
     *,
-    after: Boundary | None = None,
+    after: Summary | None = None,
     level: str | None = None,
     chain: Path | None = None,
     threads: int | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Verifies an Ethereum archive, or Bitcoin block files, as a part of a longer chain.
+    """Verifies a shard: an Ethereum archive, or Bitcoin block files, as a part of a longer chain.
 
-    Returns its boundary, the document of ``blockmill verify --unit``; :func:`join` makes one
-    verdict of the boundaries of all parts. ``after`` is the boundary of all blocks before, where
-    it is known. What is wrong with blocks stands in ``status``, ``fault`` and ``shortfalls`` and
-    raises nothing; what cannot be opened as an archive does raise. Block files take two steps: at
-    first their headers are returned; ``after`` is then their table among those that a join of all
-    headers returns, and their bodies are verified. At level ``execution`` with
-    ``with_="coins=sum"`` the ``chainstate`` of their datadir is a unit, too, and ``after`` is the
-    text of all documents that the join returns, or of ``execution`` and the unit's own, one a line.
+    Returns the shard summary, the document of ``blockmill verify --shard``. :func:`merge` computes
+    the verdict from the summaries of all shards. ``after`` is the summary of all earlier blocks, if
+    it is known. Invalid blocks do not raise: see ``status``, ``fault`` and ``shortfalls``. Files
+    that cannot be opened as an archive do raise.
 
-    >>> boundary = blockmill.verify_unit("mainnet-1.era1", level="headers", seal="off")
-    >>> boundary["status"], boundary["first"]["number"], boundary["blocks"]
+    Bitcoin block files take two steps. The first call returns their headers. :func:`merge` of all
+    headers returns a table for each shard; with that table as ``after``, the second call verifies
+    the bodies. At level ``execution`` with ``with_="coins=multiset"``, the ``chainstate`` of the
+    datadir is a shard, too, and ``after`` is the text of all documents that the merge returned (or
+    of ``execution`` and the shard's own document), one a line.
+
+    >>> summary = blockmill.verify_shard("mainnet-1.era1", level="headers", seal="off")
+    >>> summary["status"], summary["first"]["number"], summary["blocks"]
     ('verified', 8192, 8192)
     """
     given = known({"level": level, "chain": chain, "threads": threads})
     before = None if after is None else document_of(after)
     answer = json.loads(
-        _native.verify_unit([*given, *flags(options), *there(paths)], before)
+        _native.verify_shard([*given, *flags(options), *there(paths)], before)
     )
     return result_of(answer)
 
 
-def join(
-    boundaries: Iterable[Boundary],
+def merge(
+    summaries: Iterable[Summary],
     *,
     level: str | None = None,
     chain: Path | None = None,
@@ -87,40 +89,42 @@ def join(
     of: Paths | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Joins the boundaries of all parts of a chain: the verdict of a single run over all of them.
+    """Merges the summaries of all shards of a chain into the verdict of a single run over them.
 
-    Returns the answer of ``blockmill verify --join --json``: ``status``, ``error`` (the first
-    fault, or None), ``shortfalls``, ``notes``, and in ``result`` the boundary of all, which can be
-    joined again. A verdict of any kind is returned; only boundaries that do not belong together
-    raise. Of block files ``level`` is that of the verdict, and ``of`` the archive that they are
-    units of, where that is a folder: what is missing in it is told, too. While bodies are yet to be
-    verified, ``result`` is the list of their tables.
+    Returns the answer of ``blockmill verify --merge --json``: ``status``, ``error`` (the first
+    fault, or None), ``shortfalls``, ``notes``, and in ``result`` the summary of all shards, which
+    can be merged again. A verdict of any status is returned. Only summaries that do not belong
+    together raise.
+
+    For Bitcoin block files, ``level`` is the level of the verdict, and ``of`` the archive that the
+    shards are parts of; missing files of that folder are reported as shortfalls. While bodies
+    remain to be verified, ``result`` is the list of their tables.
 
     >>> parts = ["mainnet-0.era1", "mainnet-1.era1"]
     >>> options = {"level": "headers", "seal": "off"}
-    >>> answer = blockmill.join(blockmill.verify_unit(part, **options) for part in parts)
+    >>> answer = blockmill.merge(blockmill.verify_shard(part, **options) for part in parts)
     >>> answer["status"], answer["result"]["blocks"]
     ('verified', 16384)
     """
     archive = [of] if isinstance(of, (str, os.PathLike)) else list(of or [])
     given = {"level": level, "chain": chain, "partial": partial, "of": archive}
-    answer = json.loads(text_of_join(boundaries, given, options))
+    answer = json.loads(text_of_merge(summaries, given, options))
     result_of(answer)
     return answer
 
 
-def text_of_join(
-    boundaries: Iterable[Boundary], given: Mapping[str, Any], options: Mapping[str, Any]
+def text_of_merge(
+    summaries: Iterable[Summary], given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> str:
-    """The answer of a join as text: of a million blocks it takes many times that as values."""
-    documents = [document_of(boundary) for boundary in boundaries]
-    return _native.join(documents, [*known(given), *flags(options)])
+    """The answer of a merge as text. As Python objects it would take many times the memory."""
+    documents = [document_of(summary) for summary in summaries]
+    return _native.merge(documents, [*known(given), *flags(options)])
 
 
 def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:
-    """Says what is in an archive: format, chain, range, gaps, damage.
+    """Describes an archive: format, chain, range, gaps, corruption.
 
-    Returns the answer of ``blockmill inspect --json``, for damaged archives, too. With ``deep``
+    Returns the answer of ``blockmill inspect --json``, also for corrupt archives. With ``deep``
     every record is read and decoded.
 
     >>> answer = blockmill.inspect("sepolia.era1")
@@ -134,7 +138,7 @@ def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:
 
 
 def finished(document: str) -> dict[str, Any]:
-    """An answer; raises unless it is a success."""
+    """The parsed answer. Raises if it is not a success."""
     answer = json.loads(document)
     if answer["exit_code"] != 0:
         raise _errors.of(answer)
@@ -142,18 +146,18 @@ def finished(document: str) -> dict[str, Any]:
 
 
 def result_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """The command's own part of an answer; raises where there is none."""
+    """The ``result`` of an answer. Raises if there is none."""
     if answer["result"] is None:
         raise _errors.of(answer)
     return answer["result"]
 
 
 def known(given: Mapping[str, Any]) -> list[str]:
-    """The flags of arguments that have names of their own."""
+    """The flags of arguments with the same names."""
     return flags(given, given)
 
 
-def document_of(boundary: Boundary) -> str:
-    if isinstance(boundary, bytes):
-        return boundary.decode()
-    return boundary if isinstance(boundary, str) else json.dumps(boundary)
+def document_of(summary: Summary) -> str:
+    if isinstance(summary, bytes):
+        return summary.decode()
+    return summary if isinstance(summary, str) else json.dumps(summary)

@@ -1,4 +1,4 @@
-"""What can be raised."""
+"""The exceptions of the package."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class Error(Exception):
-    """A command that did not do what it was asked for.
+    """A command failed.
 
-    ``answer`` is the whole answer, ``status`` its status in one word, ``message`` the sentence
-    that a person reads. ``hint`` is what the reader may not know, or None.
+    ``answer`` is the complete answer, ``status`` its status in one word, and ``message`` the
+    sentence for people. ``hint`` is advice, or None.
     """
 
     def __init__(self, answer: dict[str, Any]) -> None:
@@ -29,19 +29,19 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """What was asked for cannot be meant so."""
+    """The arguments are invalid or contradict each other."""
 
 
 class MachineError(Error, OSError):
-    """This machine is in the way: disk full, permission, memory, a device that fails."""
+    """This machine prevents the command: disk full, permissions, memory, a failing device."""
 
 
 class VerifyError(Error):
-    """An archive that is not whole and genuine.
+    """An archive is not complete and valid.
 
-    ``block`` and ``hash`` name the block, ``file`` and ``offset`` say where it stands, ``rule`` is
-    the rule that is broken, ``expected`` what it asks for and ``found`` what is there; each is None
-    where that is not known. ``shortfalls`` is what the archive lacks.
+    ``block`` and ``hash`` name the block, ``file`` and ``offset`` its position, ``rule`` the broken
+    rule, ``expected`` the value that the rule requires and ``found`` the value in the archive. Each
+    is None if it is unknown. ``shortfalls`` lists what the archive lacks.
     """
 
     def __init__(self, answer: dict[str, Any]) -> None:
@@ -62,15 +62,15 @@ class Invalid(VerifyError):
 
 
 class Corrupt(VerifyError):
-    """Bytes are not what was written there."""
+    """Stored bytes differ from the bytes that were written."""
 
 
 class Incomplete(VerifyError):
-    """What is there is good, but blocks are missing, unconnected or cut."""
+    """The blocks found are valid, but blocks are missing, not connected or truncated."""
 
 
 class Unrecognised(VerifyError):
-    """Nothing is there that can be read, so nothing can be told."""
+    """No readable archive was found, so there is no verdict."""
 
 
 _BY_STATUS: dict[str, type[Error]] = {
@@ -84,11 +84,11 @@ _BY_STATUS: dict[str, type[Error]] = {
 
 
 def of(answer: dict[str, Any]) -> Error:
-    """The exception of an answer that is no success."""
+    """The exception for an answer that is not a success."""
     return _BY_STATUS.get(answer["status"], Error)(answer)
 
 
 def _without_report(answer: dict[str, Any]) -> str:
-    """The sentence of an answer that names no error."""
+    """The message for an answer without an error."""
     texts = [shortfall["text"] for shortfall in answer.get("shortfalls") or []]
     return "; ".join(texts) or answer["status"]

@@ -1,4 +1,4 @@
-"""Verified blocks as tables: in files, or as a stream of Arrow."""
+"""Verified blocks as tables: Parquet files, or an Arrow stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from . import _errors, _native
 from ._arguments import Options, Path, Paths, flags, there
-from ._commands import Boundary, document_of, finished, known, result_of
+from ._commands import Summary, document_of, finished, known, result_of
 
 
 def export(
@@ -27,10 +27,10 @@ def export(
 ) -> dict[str, Any]:
     """Verifies an archive and writes it as tables: Parquet files in the folder ``to``.
 
-    Returns the manifest, which stands in ``to`` as well: which files there are, and what was
-    verified. ``tables`` are names such as ``blocks`` and ``transactions``. With ``hex``, bytes are
-    texts; ``names`` is whose names columns have, ``etl`` or ``cryo``. What is wrong with the
-    archive raises as in :func:`verify`, and then there is no manifest.
+    Returns the manifest, which is also written to ``to``: the files and what was verified.
+    ``tables`` are names such as ``blocks`` and ``transactions``. With ``hex``, bytes are text.
+    ``names`` is the naming scheme of columns, ``etl`` or ``cryo``. An archive that is not complete
+    and valid raises as in :func:`verify`, and no manifest is written.
 
     >>> manifest = blockmill.export(
     ...     "hive/chain.rlp", "tables", tables=["blocks", "transactions"], seal="off"
@@ -48,12 +48,12 @@ def export(
         return json.load(manifest)
 
 
-def export_unit(
+def export_shard(
     paths: Paths,
     to: Path,
     *,
     tables: str | Iterable[str],
-    after: Boundary | None = None,
+    after: Summary | None = None,
     level: str | None = None,
     chain: Path | None = None,
     threads: int | None = None,
@@ -61,23 +61,24 @@ def export_unit(
     names: str = "etl",
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Verifies a unit by itself, as :func:`verify_unit` does, and writes its tables.
+    """Verifies a shard, as :func:`verify_shard` does, and writes its tables.
 
-    Returns ``boundary`` and ``files``: those of an Ethereum archive where it is good, and those of
-    a block file of its good blocks in the chain, where ``after`` has its table. Their footers say
-    ``verified=unit``: only :func:`join` of all boundaries says that they are a chain.
+    Returns ``summary`` and ``files``. The tables of an Ethereum archive are written if it is valid;
+    those of a block file have its valid blocks in the chain, if ``after`` has its table. Their
+    footers say ``verified=partition``: only :func:`merge` of all summaries verifies that the shards
+    are one chain.
 
-    >>> unit = blockmill.export_unit(
-    ...     "mainnet-1.era1", "units", tables="blocks", level="headers", seal="off"
+    >>> shard = blockmill.export_shard(
+    ...     "mainnet-1.era1", "shards", tables="blocks", level="headers", seal="off"
     ... )
-    >>> unit["boundary"]["status"], [file["file"] for file in unit["files"]]
+    >>> shard["summary"]["status"], [file["file"] for file in shard["files"]]
     ('verified', ['mainnet-blocks-000008192-000016383.parquet'])
     """
     given = {"level": level, "chain": chain, "threads": threads}
     rows = {"to": to, "tables": _names(tables), "hex": hex, "names": names}
     args = [*known({**given, **rows}), *flags(options), *there(paths)]
     before = None if after is None else document_of(after)
-    return result_of(json.loads(_native.export_unit(args, before)))
+    return result_of(json.loads(_native.export_shard(args, before)))
 
 
 def read(
@@ -92,10 +93,10 @@ def read(
     names: str = "etl",
     **options: Unpack[Options],
 ) -> Rows:
-    """Reads a table of an archive while it is verified.
+    """Reads a table of an archive while the archive is verified.
 
-    Returns a stream of Arrow, which DuckDB, Polars, PyArrow and others take as it is. Only rows of
-    blocks that were verified are in it, and as many wait to be read as fit in a few batches.
+    Returns an Arrow stream, which DuckDB, Polars, PyArrow and others accept as it is. It has only
+    rows of verified blocks. A few batches are buffered; verification waits for the reader.
 
     >>> rows = blockmill.read("hive/chain.rlp", "transactions", seal="off")
     >>> sum(len(batch) for batch in rows)
@@ -113,14 +114,14 @@ def read(
 
 
 class Rows:
-    """The rows of one table, to be read once, by one reader.
+    """The rows of one table. They can be read once, by one reader.
 
-    An iterator gives batches, which have Arrow's ``__arrow_c_array__``, and raises at the end what
-    :func:`verify` raises. As a whole it has ``__arrow_c_stream__``; whoever reads that has errors
-    of its own, with the same message, and :meth:`check` raises ours. Blocks before a fault are
-    rows all the same: only the end tells whether the archive is good.
+    Iteration yields batches with Arrow's ``__arrow_c_array__``, and raises at the end what
+    :func:`verify` raises. The object also has ``__arrow_c_stream__``; a consumer of that stream
+    raises its own error with the same message, and :meth:`check` raises ours. Rows of blocks before
+    a fault are delivered: the archive is verified only if the stream ends without an error.
 
-    Closing it, or dropping it, ends the run.
+    Closing or dropping the object stops the run.
     """
 
     def __init__(self, rows: _native.Rows) -> None:
@@ -139,18 +140,18 @@ class Rows:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The answer of the run when the last rows were read; None before."""
+        """The answer of the run after the last rows were read, or None before that."""
         document = self._rows.end()
         return None if document is None else json.loads(document)
 
     def check(self) -> None:
-        """Raises what the end of the rows says; nothing where all is good, or not read yet."""
+        """Raises the error of the run, if the run has ended with one."""
         document = self._rows.end()
         if document is not None:
             finished(document)
 
     def close(self) -> None:
-        """Ends the run. Rows that were not read are lost."""
+        """Stops the run. Unread rows are lost."""
         self._rows.close()
 
     def __enter__(self) -> Rows:

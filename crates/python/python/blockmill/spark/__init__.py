@@ -1,9 +1,9 @@
-"""Whole archives on Apache Spark, or on what speaks its protocol: a file of an archive is a unit,
-and a unit is a task.
+"""Whole archives on Apache Spark, or on what speaks its protocol: a file of an archive is a shard,
+and a shard is a task.
 
-Workers need this package, and to reach the files. A row in `units/` of the folder of results tells
-of each unit, whatever is wrong with it; only what is wrong with machines raises, so that the engine
-tries again. The verdict is that of the boundaries joined, which is that of a single run.
+Workers need this package, and to reach the files. A row in `shards/` of the folder of results tells
+of each shard, whatever is wrong with it; only what is wrong with machines raises, so that the engine
+tries again. The verdict is that of the summaries merged, which is that of a single run.
 """
 
 import json
@@ -26,48 +26,48 @@ def verify(spark, paths, to, **asked):
 
     `paths` are files, or folders of archives; `to` is the folder of results. `level` (bodies),
     `partial`, `chain`, `seal`, `seal_seed`, `now`, `trust` and `assume_valid` are as on the command
-    line. Of the last six, what the caller does not say is fixed by the first run in `to`. Units
+    line. Of the last six, what the caller does not say is fixed by the first run in `to`. Shards
     that have a row there for the same files, level, options and revision are not verified again.
 
     At level `execution`, `paths` is a datadir of Bitcoin Core, whose undo data and unspent coins a
-    sum proves, as `coins=sum` does on one machine. Its salt is then in `to`: who can read that must
+    sum proves, as `coins=multiset` does on one machine. Its salt is then in `to`: who can read that must
     not be able to write the datadir meanwhile.
     """
     return run(spark, paths, str(to), **asked)
 
 
 def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """The same, and the blocks as tables in Parquet in `to`: when all units are one verified chain,
+    """The same, and the blocks as tables in Parquet in `to`: when all shards are one verified chain,
     `manifest.json` says so. Results are in `_blockmill` of it."""
     tables = {"tables": list(tables), "hex": hex, "names": names}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
 
 def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False, **asked):
-    """Verifies the units that have no row yet, and joins the rows of all."""
+    """Verifies the shards that have no row yet, and merges the rows of all."""
     folder = Folder(state)
     paths = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
-    units = archives(paths, by_sum=level == "execution")
-    if level == "execution" and not any(is_of_coins(unit.url) for unit in units):
+    shards = archives(paths, by_sum=level == "execution")
+    if level == "execution" and not any(is_of_coins(shard.url) for shard in shards):
         raise ValueError(f"{paths[0]}: level execution: expected a datadir of Bitcoin Core")
-    job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
+    job = Job(state, level, *fixed(folder, shards, **asked), to=to, tables=tables or {})
     if to:
         # it speaks of tables that may be replaced
         Folder(to).remove("manifest.json")
     rows = Rows(spark, job)
-    answer = verdict.joined(rows, paths, units, partial)
-    answer |= {"units": len(units), "verified_now": rows.verified_now}
+    answer = verdict.merged(rows, paths, shards, partial)
+    answer |= {"shards": len(shards), "verified_now": rows.verified_now}
     answer |= {"finished_before": rows.finished_before}
     if tables and answer["status"] in ("verified", "partial"):
-        verdict.write_manifest(job, rows.units, answer)
+        verdict.write_manifest(job, rows.shards, answer)
     folder.put("verdict.json", json.dumps(answer, indent=1).encode())
     for written in filter(None, (state, to)):
         Folder(written).clear()
     return answer
 
 
-def fixed(folder, units, chain=None, **said):
-    """What all units are asked for, and the genesis.json of a chain that is not built in: as the
+def fixed(folder, shards, chain=None, **said):
+    """What all shards are asked for, and the genesis.json of a chain that is not built in: as the
     caller says, else as the run before did, else as a single run chooses it."""
     known = folder.json("job.json")
     chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time())}
@@ -82,19 +82,19 @@ def fixed(folder, units, chain=None, **said):
     elif chain is None and known:
         chain, genesis = before["chain"], known["genesis"]
     elif chain is None:
-        genesis = text_beside(units[0].url, "genesis.json")
-        chain = detected(units) if genesis is None else None
+        genesis = text_beside(shards[0].url, "genesis.json")
+        chain = detected(shards) if genesis is None else None
     asked["chain"] = None if genesis else str(chain)
     folder.put("job.json", json.dumps({"asked": asked, "genesis": genesis}, indent=1).encode())
     return asked, genesis
 
 
-def detected(units):
-    """The chain of the first unit that tells it."""
-    for unit in units:
-        with local(unit.url) as path:
+def detected(shards):
+    """The chain of the first shard that tells it."""
+    for shard in shards:
+        with local(shard.url) as path:
             try:
-                first = blockmill.verify_unit(path, level="headers", until=0, seal="off")
+                first = blockmill.verify_shard(path, level="headers", until=0, seal="off")
             except blockmill.VerifyError as error:
                 told = error
                 continue

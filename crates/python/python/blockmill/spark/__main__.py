@@ -63,15 +63,15 @@ def session(master, conf):
 
 def tell(answer):
     """Says what was found."""
-    boundary, blocks = answer["boundary"] or {}, ""
-    if boundary.get("last"):
-        ends = [boundary[end] for end in ("first", "last")]
+    summary, blocks = answer["summary"] or {}, ""
+    if summary.get("last"):
+        ends = [summary[end] for end in ("first", "last")]
         # of block files they are heights
         first, last = [end if isinstance(end, int) else end["number"] for end in ends]
         blocks = f", blocks {first:,} to {last:,}"
     before, now = answer["finished_before"], answer["verified_now"]
     finished = f"{before} of {before + now} tasks were finished before"
-    print(f"{answer['status']}: {answer['units']} units{blocks}; {finished}")
+    print(f"{answer['status']}: {answer['shards']} shards{blocks}; {finished}")
     if answer["error"]:
         print(answer["error"]["message"], file=sys.stderr)
         if hint := answer["error"].get("hint"):

@@ -24,7 +24,7 @@ RLP = re.compile(rf"\.rlp{PACKED}")
 
 
 def sealed(document):
-    """The text of a document of `verify --unit` that was changed, with the checksum that a join
+    """The text of a document of `verify --shard` that was changed, with the checksum that a merge
     asks for: the SHA-256 of all other members, sorted, without spaces."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -32,7 +32,7 @@ def sealed(document):
     return json.dumps({**rest, "checksum": checksum}, separators=(",", ":"))
 
 
-class Unit(NamedTuple):
+class Shard(NamedTuple):
     """A file; or the same behind a document that is kept with the results."""
 
     url: str
@@ -51,13 +51,13 @@ def is_of_coins(name):
 
 
 def states_totals(name):
-    """Does a unit of this name need no other one to tell total difficulties? Of Bitcoin there are
+    """Does a shard of this name need no other one to tell total difficulties? Of Bitcoin there are
     none to tell."""
     return RLP.search(name) is None
 
 
 def is_archive(name):
-    """Is it the name of a unit?"""
+    """Is it the name of a shard?"""
     return ARCHIVE.search(name) is not None or is_block_file(name)
 
 
@@ -72,7 +72,7 @@ def plain(path):
 
 
 def archives(paths, by_sum=False):
-    """The units that paths stand for, in natural order, with their sizes: a file for itself, a
+    """The shards that paths stand for, in natural order, with their sizes: a file for itself, a
     folder for the archives in it, which their endings tell. Of a datadir they are its block files,
     and `by_sum` its unspent coins, too."""
     found = []
@@ -80,20 +80,20 @@ def archives(paths, by_sum=False):
         fs, plain = fsspec.core.url_to_fs(path)
         url = fs.unstrip_protocol if "://" in path else str
         if not fs.isdir(plain):
-            found.append(Unit(url(plain), fs.size(plain)))
+            found.append(Shard(url(plain), fs.size(plain)))
             continue
         blocks = f"{plain}/{BLOCKS}"
         is_datadir = fs.isdir(blocks)
         entries = files_in(fs, blocks if is_datadir else plain)
-        own = [Unit(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
+        own = [Shard(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
         if is_datadir and by_sum:
             coins = f"{plain}/{COINS}"
-            own.append(Unit(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
+            own.append(Shard(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
         if not own:
             what = "archives (*.era1, *.rlp, blk*.dat, also compressed)"
             raise ValueError(f"{path}: expected {what}")
         found += own
-    return sorted(found, key=lambda unit: natural(unit.url))
+    return sorted(found, key=lambda shard: natural(shard.url))
 
 
 def files_in(fs, folder):

@@ -1,4 +1,4 @@
-"""The verdict on all units, from their rows."""
+"""The verdict on all shards, from their rows."""
 
 import hashlib
 import json
@@ -12,55 +12,55 @@ from blockmill import _commands
 from .folder import Folder, is_of_coins, plain, sealed, states_totals
 from .rows import Rows
 
-# boundaries in memory at once: of the units before them there is one for all
+# summaries in memory at once: of the shards before them there is one for all
 HELD = 2_000
 READERS = 8
 DECODER = json.JSONDecoder()
 
 
-def joined(rows, paths, units, partial):
-    """The verdict of `verify --join` on all units, those of the archives at `paths`."""
-    units = with_totals(rows, units)
-    found = rows.of(units)
-    answer = refused(found, units)
+def merged(rows, paths, shards, partial):
+    """The verdict of `verify --merge` on all shards, those of the archives at `paths`."""
+    shards = with_totals(rows, shards)
+    found = rows.of(shards)
+    answer = refused(found, shards)
     if answer is None and any(row.document == "headers" for row in found.values()):
-        answer = of_block_files(rows, paths, units, partial)
+        answer = of_block_files(rows, paths, shards, partial)
     elif answer is None:
-        answer = of_stretches(rows, units, found, partial)
+        answer = of_stretches(rows, shards, found, partial)
     parts = ("status", "error", "shortfalls", "notes")
-    return {**{name: answer[name] for name in parts}, "boundary": answer["result"]}
+    return {**{name: answer[name] for name in parts}, "summary": answer["result"]}
 
 
-def with_totals(rows, units):
-    """The units; where tables need total difficulties that the archives do not state, each behind
-    the boundary of those before it, for which all headers are read once more. Where these are no
-    chain, the units as they are: then there are no tables."""
+def with_totals(rows, shards):
+    """The shards; where tables need total difficulties that the archives do not state, each behind
+    the summary of those before it, for which all headers are read once more. Where these are no
+    chain, the shards as they are: then there are no tables."""
     job = rows.job
     needed = "blocks" in job.tables.get("tables", [])
-    if not needed or len(units) < 2 or all(states_totals(unit.url) for unit in units):
-        return units
+    if not needed or len(shards) < 2 or all(states_totals(shard.url) for shard in shards):
+        return shards
     job = replace(job, level="headers", asked={**job.asked, "seal": "off"}, tables={})
     headers = Rows(rows.spark, job)
-    found = headers.of(units)
+    found = headers.of(shards)
     rows.verified_now += headers.verified_now
     rows.finished_before += headers.finished_before
     if any(row.starts_at is None for row in found.values()):
-        return units
-    order = sorted(units, key=lambda unit: found[unit].starts_at)
+        return shards
+    order = sorted(shards, key=lambda shard: found[shard].starts_at)
     placed, before = [], None
-    for unit, boundary in zip(order, texts(job, order)):
-        placed.append(behind(unit, [Folder(job.state).put_document(before)]) if before else unit)
-        answer = join(job, [*filter(None, [before]), boundary], partial=True)
+    for shard, summary in zip(order, texts(job, order)):
+        placed.append(behind(shard, [Folder(job.state).put_document(before)]) if before else shard)
+        answer = merge(job, [*filter(None, [before]), summary], partial=True)
         if answer["status"] not in ("verified", "partial"):
-            return units
+            return shards
         before = sealed({**answer["result"], "sources": []})
     return placed
 
 
-def refused(found, units):
-    """The answer where one of these units left no document: an archive that cannot be opened has no
+def refused(found, shards):
+    """The answer where one of these shards left no document: an archive that cannot be opened has no
     run. None where all did."""
-    row = next((found[unit] for unit in units if not found[unit].is_open), None)
+    row = next((found[shard] for shard in shards if not found[shard].is_open), None)
     if row is None:
         return None
     error = {name: row[name] for name in ("message", "file", "offset")}
@@ -68,17 +68,17 @@ def refused(found, units):
     return {"status": row.status, "error": error, "shortfalls": [], "notes": [], "result": None}
 
 
-def of_stretches(rows, units, found, partial):
-    """The join of units that are stretches of a chain."""
-    job, order, held = rows.job, list(units), HELD
+def of_stretches(rows, shards, found, partial):
+    """The merge of shards that are stretches of a chain."""
+    job, order, held = rows.job, list(shards), HELD
     if all(row.starts_at is not None for row in found.values()):
-        order.sort(key=lambda unit: found[unit].starts_at)
+        order.sort(key=lambda shard: found[shard].starts_at)
     else:
-        # the order of files holds, which a join of some of them does not know
-        held = len(units)
+        # the order of files holds, which a merge of some of them does not know
+        held = len(shards)
     answer, again = fold(job, texts(job, order), held, partial)
     if again is not None:
-        # an earlier block may be at fault, too: the unit is asked again, which is told what
+        # an earlier block may be at fault, too: the shard is asked again, which is told what
         # stands before it
         before, _ = fold(job, texts(job, order[:again]), held, partial)
         before = Folder(job.state).put_document(json.dumps(before["result"]))
@@ -88,14 +88,14 @@ def of_stretches(rows, units, found, partial):
     return answer
 
 
-def of_block_files(rows, paths, units, partial):
-    """The join of units that are no stretches: of their headers, and of their bodies by the tables
+def of_block_files(rows, paths, shards, partial):
+    """The merge of shards that are no stretches: of their headers, and of their bodies by the tables
     that come of it, until none is left."""
-    if remote := [unit.url for unit in units if "://" in unit.url]:
+    if remote := [shard.url for shard in shards if "://" in shard.url]:
         raise ValueError(f"{remote[0]}: expected block files at paths of this machine, too")
-    job, by_path = rows.job, {unit.url: unit for unit in units}
-    coins = next((unit for unit in units if is_of_coins(unit.url)), None)
-    documents, asked = list(texts(job, units)), set()
+    job, by_path = rows.job, {shard.url: shard for shard in shards}
+    coins = next((shard for shard in shards if is_of_coins(shard.url)), None)
+    documents, asked = list(texts(job, shards)), set()
     # what a driver drew for the same documents that did not come to its end
     salted, kept, folder = f"salts/{sum_of(documents)}.json", "", Folder(job.state)
     if job.level == "execution":
@@ -104,7 +104,7 @@ def of_block_files(rows, paths, units, partial):
         # a table has blocks alone that no table before had
         drawn = [kept] if kept else []
         of = list(map(plain, paths))
-        answer, asks = parts(joined_text(job, documents + drawn, partial, level=job.level, of=of))
+        answer, asks = parts(merged_text(job, documents + drawn, partial, level=job.level, of=of))
         if answer["result"] is not None:
             return answer
         new, shared = [], [folder.put_document(kept)] if kept else []
@@ -115,8 +115,8 @@ def of_block_files(rows, paths, units, partial):
                 kept, shared = text, [folder.put_document(text)]
                 continue
             is_table = it["document"] == "table"
-            unit = by_path[it["sources"][0]["path"]] if is_table else coins
-            new.append(behind(unit, [*shared, folder.put_document(text)]))
+            shard = by_path[it["sources"][0]["path"]] if is_table else coins
+            new.append(behind(shard, [*shared, folder.put_document(text)]))
         if not asked.isdisjoint(new):
             raise RuntimeError(f"expected other tables than before, found that of {new[0].url}")
         asked.update(new)
@@ -133,23 +133,23 @@ def sum_of(documents):
     return found.hexdigest()
 
 
-def behind(unit, names):
-    """The unit behind documents that are kept."""
-    return unit._replace(after=" ".join(names))
+def behind(shard, names):
+    """The shard behind documents that are kept."""
+    return shard._replace(after=" ".join(names))
 
 
-def joined_text(job, documents, partial, **more):
-    """The answer of the native join, as text."""
+def merged_text(job, documents, partial, **more):
+    """The answer of the native merge, as text."""
     with job.arguments() as arguments:
         given = {"chain": arguments.get("chain"), "partial": partial, **more}
         fixed = ("now", "with_", "assume_valid")
         fixed = {name: arguments[name] for name in fixed if name in arguments}
-        return _commands.text_of_join(documents, given, fixed)
+        return _commands.text_of_merge(documents, given, fixed)
 
 
-def join(job, documents, partial):
-    """The answer of the native join."""
-    answer = json.loads(joined_text(job, documents, partial))
+def merge(job, documents, partial):
+    """The answer of the native merge."""
+    answer = json.loads(merged_text(job, documents, partial))
     _commands.result_of(answer)
     return answer
 
@@ -178,25 +178,25 @@ def items(text, at):
         at = end + 1
 
 
-def fold(job, boundaries, held, partial):
-    """The join of boundaries in their order, and the position of the unit to be asked again."""
-    boundaries, before, passed = iter(boundaries), [], 0
-    while chunk := list(islice(boundaries, held)):
-        answer = join(job, before + chunk, partial)
+def fold(job, summaries, held, partial):
+    """The merge of summaries in their order, and the position of the shard to be asked again."""
+    summaries, before, passed = iter(summaries), [], 0
+    while chunk := list(islice(summaries, held)):
+        answer = merge(job, before + chunk, partial)
         if answer["result"].get("fault"):
-            again = [re.search(r": verify unit (\d+) again", note) for note in answer["notes"]]
+            again = [re.search(r": verify shard (\d+) again", note) for note in answer["notes"]]
             again = [passed + int(found[1]) - 1 - len(before) for found in again if found]
-            if rest := [lacks(boundary) for boundary in boundaries]:
-                answer = join(job, before + chunk + rest, partial)
+            if rest := [lacks(summary) for summary in summaries]:
+                answer = merge(job, before + chunk + rest, partial)
             return answer, again[0] if again else None
         passed += len(chunk)
         before = [answer["result"]]
     return answer, None
 
 
-def lacks(boundary):
-    """A boundary behind a fault: what its files are and lack is all that is looked at."""
-    document = json.loads(boundary)
+def lacks(summary):
+    """A summary behind a fault: what its files are and lack is all that is looked at."""
+    document = json.loads(summary)
     head = {**document["head"], "blocks": [], "good": 0}
     # of no blocks, so that it agrees with itself
     nothing = {"first": None, "last": None, "anchor": None, "total_before": None, "fault": None}
@@ -206,41 +206,41 @@ def lacks(boundary):
     return sealed({**document, **nothing, "head": head})
 
 
-def texts(job, units):
-    """The boundaries of units, in their order."""
-    return (row["boundary"] for row in read(job, units, ["boundary"]))
+def texts(job, shards):
+    """The summaries of shards, in their order."""
+    return (row["summary"] for row in read(job, shards, ["summary"]))
 
 
-def read(job, units, columns):
-    """Columns of the rows of units, in their order; a few are in memory at once."""
-    folder, units = Folder(job.state), iter(units)
+def read(job, shards, columns):
+    """Columns of the rows of shards, in their order; a few are in memory at once."""
+    folder, shards = Folder(job.state), iter(shards)
     with ThreadPoolExecutor(READERS) as pool:
-        while some := list(islice(units, 64 * READERS)):
-            yield from pool.map(lambda unit: folder.row(job.name(unit), columns), some)
+        while some := list(islice(shards, 64 * READERS)):
+            yield from pool.map(lambda shard: folder.row(job.name(shard), columns), some)
 
 
-def write_manifest(job, units, answer):
-    """Says that the tables of all units are one verified chain, if they are."""
-    boundary = answer["boundary"]
-    rows = list(read(job, units, ["files", "document", "blocks"]))
+def write_manifest(job, shards, answer):
+    """Says that the tables of all shards are one verified chain, if they are."""
+    summary = answer["summary"]
+    rows = list(read(job, shards, ["files", "document", "blocks"]))
     bodies = [row["blocks"] for row in rows if row["document"] == "bodies"]
-    if bodies and sum(bodies) != boundary["blocks"]:
+    if bodies and sum(bodies) != summary["blocks"]:
         # a branch that another one took the place of
-        message = f"the best chain changed while it was written: expected {boundary['blocks']} " \
+        message = f"the best chain changed while it was written: expected {summary['blocks']} " \
             f"blocks in tables, found {sum(bodies)}; verify says what is wrong with these files"
         answer.update(status="invalid", error={"message": message})
         return
-    first, last, tip = ends(boundary)
+    first, last, tip = ends(summary)
     tables, files = Folder(job.to), []
     for file in (file for row in rows for file in json.loads(row["files"])):
         if file["first"] <= last:
             files.append(file)
         else:
-            # a unit behind blocks that are missing belongs to no chain
+            # a shard behind blocks that are missing belongs to no chain
             tables.remove(file["file"])
-    # each unit tells its tables in the same order
+    # each shard tells its tables in the same order
     files.sort(key=lambda file: file["first"])
-    facts, anchor = tables.facts(files[0]["file"]), boundary.get("anchor")
+    facts, anchor = tables.facts(files[0]["file"]), summary.get("anchor")
     if isinstance(anchor, dict):
         anchor = f"{anchor['number']} {anchor['hash']}"
     manifest = {
@@ -260,9 +260,9 @@ def write_manifest(job, units, answer):
     tables.put("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")
 
 
-def ends(boundary):
+def ends(summary):
     """The heights of the first and the last block, and the hash of the last one."""
-    first, last = (boundary[end] for end in ("first", "last"))
+    first, last = (summary[end] for end in ("first", "last"))
     if isinstance(last, dict):
         return first["number"], last["number"], last["hash"]
-    return first, last, boundary["tip"]
+    return first, last, summary["tip"]

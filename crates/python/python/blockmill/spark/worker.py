@@ -1,4 +1,4 @@
-"""What runs on the workers: a unit is verified, and one row tells of it."""
+"""What runs on the workers: a shard is verified, and one row tells of it."""
 
 import contextlib
 import hashlib
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from .folder import Folder, is_block_file, is_of_coins, local, sealed
 
-KEY = ["unit", "size", "sha256", "after", "level", "options", "revision"]
-TEXTS = ["document", "status", "boundary", "files", "hash", "file"]
+KEY = ["shard", "size", "sha256", "after", "level", "options", "revision"]
+TEXTS = ["document", "status", "summary", "files", "hash", "file"]
 TEXTS += ["rule", "expected", "found", "message"]
 NUMBERS = ["starts_at", "blocks", "block", "offset"]
 ROW = pa.schema(
@@ -28,7 +28,7 @@ COLUMNS = ", ".join(f"`{field.name}` {TYPES[field.type]}" for field in ROW)
 
 @dataclass(frozen=True)
 class Job:
-    """What is the same for all units, fixed once by the driver."""
+    """What is the same for all shards, fixed once by the driver."""
 
     state: str
     level: str
@@ -38,27 +38,27 @@ class Job:
     tables: dict = field(default_factory=dict)
 
     def key(self):
-        """What a finished unit need not be verified again for, besides its file."""
+        """What a finished shard need not be verified again for, besides its file."""
         genesis = self.genesis and hashlib.sha256(self.genesis.encode()).hexdigest()
         options = json.dumps({**self.asked, "genesis": genesis, **self.tables}, sort_keys=True)
         return {"level": self.level, "options": options, "revision": blockmill.__version__}
 
-    def is_tabled(self, unit):
+    def is_tabled(self, shard):
         """Does this task write tables? Of block files a document that is known before tells the
         heights, so they have none without."""
-        is_last = unit.after is not None or not is_block_file(unit.url)
-        return bool(self.tables) and is_last and not is_of_coins(unit.url)
+        is_last = shard.after is not None or not is_block_file(shard.url)
+        return bool(self.tables) and is_last and not is_of_coins(shard.url)
 
-    def name(self, unit):
-        """The name of the file with the row of a unit: whatever its bytes, so that of each there is
+    def name(self, shard):
+        """The name of the file with the row of a shard: whatever its bytes, so that of each there is
         one."""
-        what = json.dumps([*unit, self.key()], sort_keys=True)
-        return f"units/{hashlib.sha256(what.encode()).hexdigest()}.parquet"
+        what = json.dumps([*shard, self.key()], sort_keys=True)
+        return f"shards/{hashlib.sha256(what.encode()).hexdigest()}.parquet"
 
     @contextlib.contextmanager
     def arguments(self):
-        """The arguments of the native functions. A machine does one unit a core."""
-        by_sum = {"with_": "coins=sum"} if self.level == "execution" else {}
+        """The arguments of the native functions. A machine does one shard a core."""
+        by_sum = {"with_": "coins=multiset"} if self.level == "execution" else {}
         asked = {**self.asked, **by_sum, "level": self.level, "threads": 1}
         if self.genesis is None:
             yield asked
@@ -69,77 +69,77 @@ class Job:
             yield {**asked, "chain": file.name}
 
 
-def on_workers(spark, what, units):
-    """The table of the rows that `what` yields of each unit: each is a task of the engine, the
-    first units come first."""
-    count = len(units)
+def on_workers(spark, what, shards):
+    """The table of the rows that `what` yields of each shard: each is a task of the engine, the
+    first shards come first."""
+    count = len(shards)
 
     def run(batches):
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                rows = [row for row in [what(units[at])] if row is not None]
+                rows = [row for row in [what(shards[at])] if row is not None]
                 yield pa.RecordBatch.from_pylist(rows, schema=ROW)
 
     return spark.range(0, count, 1, count).mapInArrow(run, COLUMNS)
 
 
-def verify_unit(job, unit):
-    """Verifies a unit, and keeps its row, which is the same whoever makes it and how often."""
+def verify_shard(job, shard):
+    """Verifies a shard, and keeps its row, which is the same whoever makes it and how often."""
     folder = Folder(job.state)
-    after = folder.documents(unit.after)
+    after = folder.documents(shard.after)
     table = table_in(after)
-    with local(unit.url) as path, job.arguments() as arguments:
+    with local(shard.url) as path, job.arguments() as arguments:
         files = []
         try:
-            if job.is_tabled(unit):
-                document, files = export_unit(job, path, after, arguments)
+            if job.is_tabled(shard):
+                document, files = export_shard(job, path, after, arguments)
             else:
-                document = blockmill.verify_unit(path, after=after, **arguments)
+                document = blockmill.verify_shard(path, after=after, **arguments)
         except blockmill.VerifyError as error:
-            # what cannot be opened leaves no boundary
+            # what cannot be opened leaves no summary
             document = error.answer
         texts = [json.dumps(part, separators=(",", ":")) for part in (document, files)]
-        if path != unit.url:
-            names = [json.dumps(name)[1:-1] for name in (path, unit.url)]
+        if path != shard.url:
+            names = [json.dumps(name)[1:-1] for name in (path, shard.url)]
             texts = [text.replace(*names) for text in texts]
         document = json.loads(texts[0])
         if "checksum" in document:
             # paths may be other ones now
             texts[0] = sealed(document)
         listed = files_of(document, table)
-        if unit.after is not None and "error" in document:
+        if shard.after is not None and "error" in document:
             # files that changed between two steps may change back
             sha256 = None
         else:
             sha256 = one_of([it["sha256"] for it in listed]) if listed else sum_of(path)
     found = told(document, table)
-    key = {"unit": unit.url, "size": unit.size, "sha256": sha256, "after": unit.after, **job.key()}
-    row = {**key, **found, "files": texts[1], "boundary": texts[0] if found["is_open"] else None}
-    folder.put_row(job.name(unit), pa.RecordBatch.from_pylist([row], schema=ROW))
+    key = {"shard": shard.url, "size": shard.size, "sha256": sha256, "after": shard.after, **job.key()}
+    row = {**key, **found, "files": texts[1], "summary": texts[0] if found["is_open"] else None}
+    folder.put_row(job.name(shard), pa.RecordBatch.from_pylist([row], schema=ROW))
     return row
 
 
 def table_in(after):
-    """What is asked of the blocks of a unit, which is one of these documents."""
+    """What is asked of the blocks of a shard, which is one of these documents."""
     documents = map(json.loads, after.splitlines() if after else [])
     return next((it for it in documents if it.get("document") == "table"), {})
 
 
-def export_unit(job, path, after, arguments):
-    """The boundary of a unit and the files of its tables, which get their names when all of them
+def export_shard(job, path, after, arguments):
+    """The summary of a shard and the files of its tables, which get their names when all of them
     are whole."""
     tables = Folder(job.to)
     with tables.scratch() as scratch:
-        done = blockmill.export_unit(path, scratch, after=after, **job.tables, **arguments)
+        done = blockmill.export_shard(path, scratch, after=after, **job.tables, **arguments)
         for file in done["files"]:
             tables.put(file["file"], str(scratch / file["file"]))
-    return done["boundary"], done["files"]
+    return done["summary"], done["files"]
 
 
-def finished_unit(job, unit):
-    """The row of a unit, if it is of the bytes that its files have now, and its tables are there."""
+def finished_shard(job, shard):
+    """The row of a shard, if it is of the bytes that its files have now, and its tables are there."""
     folder = Folder(job.state)
-    row = folder.row(job.name(unit))
+    row = folder.row(job.name(shard))
     if row is None:
         return None
     if written := json.loads(row["files"]):
@@ -147,10 +147,10 @@ def finished_unit(job, unit):
         if not all(tables.has(it["file"], it["bytes"]) for it in written):
             return None
     listed = []
-    if is_block_file(unit.url) or is_of_coins(unit.url):
-        table = table_in(folder.documents(unit.after))
-        listed = files_of(json.loads(row["boundary"] or "{}"), table)
-    with local(unit.url) as path:
+    if is_block_file(shard.url) or is_of_coins(shard.url):
+        table = table_in(folder.documents(shard.after))
+        listed = files_of(json.loads(row["summary"] or "{}"), table)
+    with local(shard.url) as path:
         paths = [it["path"] for it in listed] or [path]
         try:
             sums = [sum_of(path) for path in paths]
@@ -160,7 +160,7 @@ def finished_unit(job, unit):
 
 
 def files_of(document, table):
-    """The files that a document rests on, with their SHA-256: those of the unit, and of Bitcoin's
+    """The files that a document rests on, with their SHA-256: those of the shard, and of Bitcoin's
     level `execution` those with undo data."""
     return [*document.get("sources", []), *document.get("undo", table.get("undo", []))]
 
@@ -185,7 +185,7 @@ def told(document, before):
     stated = document.get("stated") or [None]
     return {
         "is_open": is_open,
-        "document": "boundary" if is_open else None,
+        "document": "summary" if is_open else None,
         "status": document["status"],
         "starts_at": stated[0] if starts_at is None else starts_at,
         "blocks": document.get("blocks", 0),
@@ -222,7 +222,7 @@ def hash_of(header):
 
 
 def sum_of(path):
-    """The SHA-256 of a file; of a folder, which could not be opened as a unit, there is none."""
+    """The SHA-256 of a file; of a folder, which could not be opened as a shard, there is none."""
     if os.path.isdir(path):
         return None
     with open(path, "rb") as file:

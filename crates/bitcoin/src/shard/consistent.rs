@@ -1,0 +1,348 @@
+//! Documents of shards held to themselves and, where they leave doubt, to a few bytes of files.
+
+use super::documents::{Bodies, Headers, Looked, Record, SCHEMA};
+use crate::BlockHash;
+use crate::fault::Error;
+use crate::header::rules::verify_work;
+use crate::index::pass1::announced_height;
+use crate::index::scan::files::{io_error, open};
+use crate::options::Options;
+use blockmill_archive::blkdat::{
+    BlockFile, BlockFiles, Corruption, CorruptionKind, FRAME, HEADER, MAX_BLOCK, MIN_BLOCK,
+    Positioned, Shape, Source, Walk,
+};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+use std::ops::Range;
+
+/// Corrupt places of a file that a document lists at most.
+const MAX_LISTED: usize = 1000;
+/// A transaction has at least as many bytes, an input too.
+const LEAST_TRANSACTION: u64 = 60;
+const LEAST_INPUT: u64 = 41;
+
+/// `found` is what `expected` is, in a field of the shard that has `file`.
+fn expect<T: PartialEq + Display>(
+    file: &BlockFile,
+    field: impl Into<String>,
+    expected: T,
+    found: T,
+) -> Result<(), Error> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(inconsistent(file, field, expected, found)),
+    }
+}
+
+fn inconsistent(
+    file: &BlockFile,
+    field: impl Into<String>,
+    expected: impl Display,
+    found: impl Display,
+) -> Error {
+    let (path, field) = (file.path().to_path_buf(), field.into());
+    Error::Inconsistent { path, field, expected: expected.to_string(), found: found.to_string() }
+}
+
+/// Holds the headers of all shards to each other and to their files. Of these, bytes between
+/// records are read, and the records that leave doubt: without proof of work, parent or child.
+///
+/// # Errors
+/// The first field that disagrees; a file cannot be read.
+pub(super) fn headers(
+    files: &BlockFiles,
+    shards: &[(&Headers, &[u32])],
+    options: &Options,
+) -> Result<(), Error> {
+    let records = || shards.iter().flat_map(|(shard, _)| &shard.records);
+    let hashes: HashSet<BlockHash> = records().map(|record| record.found(0).hash).collect();
+    let parents: HashSet<BlockHash> =
+        records().map(|record| record.found(0).header().previous()).collect();
+    for (shard, own) in shards {
+        if shard.sources.is_empty() {
+            let (path, field) = (std::path::PathBuf::new(), "sources".to_owned());
+            let (expected, found) = ("a file".into(), "none".into());
+            return Err(Error::Inconsistent { path, field, expected, found });
+        }
+        let Some(first) = own.first().and_then(|file| files.files().get(*file as usize)) else {
+            continue;
+        };
+        expect(first, "schema", SCHEMA, shard.schema)?;
+        expect(first, "chain", options.params.name, shard.chain.as_str())?;
+        for (i, source) in shard.sources.iter().enumerate() {
+            let Some(file) = own.get(i).and_then(|file| files.files().get(*file as usize)) else {
+                continue;
+            };
+            expect(file, format!("sources[{i}].bytes"), file.length(), source.bytes)?;
+            let is_hash = source.sha256.len() == 64
+                && source.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let of = |it: bool| if it { "64 hexadecimal digits" } else { "another text" };
+            expect(file, format!("sources[{i}].sha256"), of(true), of(is_hash))?;
+            layout(file, i as u32, shard)?;
+        }
+        if let Some(stray) = shard.records.iter().position(|it| it.file as usize >= own.len()) {
+            let (field, most) = (format!("records[{stray}].file"), own.len());
+            return Err(inconsistent(
+                first,
+                field,
+                format!("below {most}"),
+                shard.records[stray].file,
+            ));
+        }
+        doubtful(files, own, shard, (&hashes, &parents), options)?;
+    }
+    Ok(())
+}
+
+/// Do the records and damaged places of a file follow each other, with nothing between them, and
+/// with zeros at the end?
+fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
+    let own = (0..).zip(&shard.records).filter(|(_, record)| record.file == number);
+    let own: Vec<(usize, &Record)> = own.collect();
+    let damage: Vec<&Corruption> =
+        shard.damage.iter().filter(|(file, _)| *file == number).map(|(_, damage)| damage).collect();
+    if shard.unlisted > 0 && damage.len() < MAX_LISTED && shard.sources.len() == 1 {
+        return Err(inconsistent(file, "unlisted", 0, shard.unlisted));
+    }
+    sizes(file, &own)?;
+    let Shape::Records { .. } = file.shape() else { return whole(file, &own) };
+    let is_gap = |damage: &&&Corruption| !matches!(damage.kind, CorruptionKind::WrongSize { .. });
+    let gaps: HashMap<u64, u64> =
+        damage.iter().filter(is_gap).map(|damage| (damage.offset, damage.length)).collect();
+    let listed_to = match shard.unlisted {
+        0 => u64::MAX,
+        _ => damage.last().map_or(0, |damage| damage.offset),
+    };
+    let (mut at, mut used) = (0, 0);
+    for (i, record) in &own {
+        let start = record.offset.saturating_sub(FRAME);
+        let gap = gaps.get(&at).copied().filter(|_| start > at).unwrap_or(0);
+        used += usize::from(gap > 0);
+        if at + gap != start && at < listed_to {
+            let field = format!("records[{i}].offset");
+            return Err(inconsistent(file, field, at + gap + FRAME, record.offset));
+        }
+        at = record.offset + u64::from(record.size);
+    }
+    let length = file.length();
+    let tail = gaps.get(&at).copied().unwrap_or(0);
+    used += usize::from(tail > 0);
+    if at + tail > length {
+        return Err(inconsistent(file, "records", format!("{length} bytes"), at + tail));
+    }
+    let listed = damage.iter().filter(is_gap).count();
+    expect(file, "damage (places between records)", used, listed)?;
+    if shard.unlisted > 0 {
+        return Ok(());
+    }
+    // what is left must be zeros
+    match blocks_in(file, at + tail..length)? {
+        (None, true) => {}
+        (Some(offset), _) => {
+            let field = format!("records[{}]", own.len());
+            return Err(inconsistent(file, field, format!("a record at byte {offset}"), "none"));
+        }
+        (None, false) => {
+            let expected = format!("what is damaged from byte {} on", at + tail);
+            return Err(inconsistent(file, "damage", expected, "nothing"));
+        }
+    }
+    for damage in damage.iter().filter(is_gap) {
+        let range = damage.offset..damage.offset + damage.length;
+        if let (Some(offset), _) = blocks_in(file, range)? {
+            return Err(inconsistent(file, "damage", format!("a record at byte {offset}"), damage));
+        }
+    }
+    lengths(file, &own, &damage)?;
+    last_length(file, &own, &damage)
+}
+
+/// Is each record as large as a block can be?
+fn sizes(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
+    let (least, most) = (MIN_BLOCK, MAX_BLOCK);
+    match own.iter().find(|(_, record)| !(least..=most).contains(&record.size)) {
+        None => Ok(()),
+        Some((i, record)) => {
+            let field = format!("records[{i}].size");
+            Err(inconsistent(file, field, format!("{least} to {most}"), record.size))
+        }
+    }
+}
+
+/// Length fields that are not those of their blocks.
+fn lengths(
+    file: &BlockFile,
+    own: &[(usize, &Record)],
+    damage: &[&Corruption],
+) -> Result<(), Error> {
+    for damage in damage {
+        if let CorruptionKind::Junk(told) = damage.kind {
+            let mut first = bytes_at(file, damage.offset, 4)?;
+            first.resize(4, 0);
+            let (expected, told) =
+                (blockmill_verdict::Digits(&first), blockmill_verdict::Digits(&told));
+            let field = format!("damage at byte {}", damage.offset);
+            expect(file, field, expected.to_string(), told.to_string())?;
+        }
+        let CorruptionKind::WrongSize { stated, found } = damage.kind else { continue };
+        let record = own.iter().find(|(_, record)| record.offset == damage.offset + FRAME);
+        let size = record.map(|(_, record)| record.size);
+        if size != Some(found) {
+            let expected = size.map_or("a record".into(), |size| format!("{size} bytes"));
+            return Err(inconsistent(file, "damage", expected, damage));
+        }
+        let frame = bytes_at(file, damage.offset, FRAME as usize)?;
+        let field = frame.last_chunk::<4>().map_or(0, |field| u32::from_le_bytes(*field));
+        expect(file, format!("damage at byte {} (stated)", damage.offset), field, stated)?;
+    }
+    Ok(())
+}
+
+/// The length field of the last record, after which zeros may follow.
+fn last_length(
+    file: &BlockFile,
+    own: &[(usize, &Record)],
+    damage: &[&Corruption],
+) -> Result<(), Error> {
+    let Some((i, record)) = own.last() else { return Ok(()) };
+    let start = record.offset.saturating_sub(FRAME);
+    let is_wrong = |it: &&&Corruption| matches!(it.kind, CorruptionKind::WrongSize { .. });
+    if damage.iter().filter(is_wrong).any(|damage| damage.offset == start) {
+        return Ok(());
+    }
+    let frame = bytes_at(file, start, FRAME as usize)?;
+    let stated = frame.last_chunk::<4>().map_or(0, |field| u32::from_le_bytes(*field));
+    expect(file, format!("records[{i}].size"), stated, record.size)
+}
+
+/// The records of a file of another shape, which is read again.
+fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
+    let opened = open(file)?;
+    let mut walk = Walk::new(file, Positioned::new(&opened));
+    let mut next = own.iter();
+    while let Some(found) =
+        walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
+    {
+        let told = next.next();
+        let place = |offset: u64, size: u32| format!("{size} bytes at byte {offset}");
+        let expected = place(found.offset, found.size);
+        let told = told.map_or("none".into(), |(_, record)| place(record.offset, record.size));
+        expect(file, "records", expected, told)?;
+    }
+    match next.next() {
+        None => Ok(()),
+        Some((i, _)) => Err(inconsistent(file, format!("records[{i}]"), "none", "a record")),
+    }
+}
+
+/// The first record that begins in some bytes of a file, and where there is none up to the end of
+/// the file, whether the bytes are zeros. What follows the bytes is read, too: it tells whether a
+/// record ends there.
+fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool), Error> {
+    if range.is_empty() {
+        return Ok((None, true));
+    }
+    let opened = open(file)?;
+    let mut walk = Walk::stretch(file, Positioned::new(&opened), range.start, file.length());
+    let found = walk.next_record().map_err(|error| io_error(file, "cannot read", error))?;
+    let start = found.map(|found| found.offset - FRAME).filter(|start| range.contains(start));
+    Ok((start, walk.into_report().damage_count == 0))
+}
+
+/// Bytes of a file, as they are without obfuscation; fewer at its end.
+fn bytes_at(file: &BlockFile, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+    let opened = open(file)?;
+    let mut source = Positioned::new(&opened);
+    let bytes =
+        source.look(offset, length).map_err(|error| io_error(file, "cannot read", error))?;
+    let mut bytes = bytes[..length.min(bytes.len())].to_vec();
+    file.key().apply(&mut bytes, offset);
+    Ok(bytes)
+}
+
+/// Reads the records again whose headers do not fit the others, and the heights that blocks
+/// without a parent in the shard announce.
+fn doubtful(
+    files: &BlockFiles,
+    own: &[u32],
+    shard: &Headers,
+    (hashes, parents): (&HashSet<BlockHash>, &HashSet<BlockHash>),
+    options: &Options,
+) -> Result<(), Error> {
+    let in_shard: HashSet<BlockHash> = shard.records.iter().map(|it| it.found(0).hash).collect();
+    for (i, record) in shard.records.iter().enumerate() {
+        let Some(number) = own.get(record.file as usize).copied() else { continue };
+        let Some(file) = files.files().get(number as usize) else { continue };
+        let found = record.found(number);
+        let previous = found.header().previous();
+        let is_first = found.hash == options.params.genesis_hash;
+        let is_known = is_first || hashes.contains(&previous);
+        let is_proven = verify_work(&options.params, found.header().bits(), &found.hash).is_ok();
+        if !(is_known && is_proven && parents.contains(&found.hash)) {
+            let bytes = match file.shape() {
+                Shape::Hex => continue,
+                Shape::Records { .. } | Shape::Raw => bytes_at(file, record.offset, HEADER)?,
+            };
+            let (expected, told) =
+                (blockmill_verdict::Digits(&bytes), blockmill_verdict::Digits(&record.header.0));
+            let field = format!("records[{i}].header");
+            expect(file, field, expected.to_string(), told.to_string())?;
+        }
+        let announced = match in_shard.contains(&previous) {
+            true => None,
+            false => announced_height(files, options, &found),
+        };
+        let text = |height: Option<u32>| height.map_or("none".into(), |it| it.to_string());
+        let field = format!("records[{i}].announced");
+        expect(file, field, text(announced), text(record.announced))?;
+    }
+    Ok(())
+}
+
+/// Holds what was found out about bodies to the records of their shard.
+///
+/// # Errors
+/// The first field that disagrees.
+pub(super) fn bodies(
+    file: &BlockFile,
+    size_of: impl Fn(&Looked) -> Option<u32>,
+    bodies: &Bodies,
+) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    for (i, row) in bodies.rows.iter().enumerate() {
+        let field = |name: &str| format!("rows[{i}].{name}");
+        let Some(size) = size_of(row) else {
+            return Err(inconsistent(file, field("offset"), "that of a record", row.offset));
+        };
+        if !seen.insert((row.file, row.offset)) {
+            return Err(inconsistent(file, field("offset"), "each record once", row.offset));
+        }
+        let bytes = u64::from(size.saturating_sub(row.spare)).saturating_sub(MIN_BLOCK.into());
+        let most = bytes / LEAST_TRANSACTION;
+        let counts = match row.bad {
+            Some(_) => (0, 0),
+            None => (1, most),
+        };
+        if !(counts.0..=counts.1).contains(&row.transactions) {
+            let expected = format!("{} to {}", counts.0, counts.1);
+            return Err(inconsistent(file, field("transactions"), expected, row.transactions));
+        }
+        let least = row.transactions.saturating_sub(1);
+        let most = if row.bad.is_some() { 0 } else { least + bytes / LEAST_INPUT };
+        if !(least..=most).contains(&row.inputs) {
+            let expected = format!("{least} to {most}");
+            return Err(inconsistent(file, field("inputs"), expected, row.inputs));
+        }
+        let (end, spare) = (row.offset + u64::from(size), u64::from(row.spare));
+        if row.spare >= size {
+            return Err(inconsistent(file, field("spare"), format!("below {size}"), row.spare));
+        }
+        let is_within =
+            |it: &Record| it.offset >= end - spare && it.offset + u64::from(it.size) <= end;
+        if file.shape() != Shape::Hex && !row.hidden.iter().all(is_within) {
+            let expected = format!("records in the last {spare} bytes");
+            return Err(inconsistent(file, field("hidden"), expected, "others"));
+        }
+    }
+    Ok(())
+}

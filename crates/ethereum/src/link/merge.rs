@@ -1,0 +1,229 @@
+//! Ties shards that were verified apart to each other. The first blocks of a shard go through
+//! [`Link::extend`] once more, this time behind the blocks before them, so that every rule across
+//! a cut is the rule of a single run; of the other blocks only sums are passed on.
+
+use super::passed::Passed;
+use super::totals::check_merge;
+use super::{BlockId, Link};
+use crate::U256;
+use crate::batch::{Batch, Checks};
+use crate::error::{Rule, Violation};
+use crate::fault::{Cause, Fault, archive_fault};
+use crate::header::HeaderView;
+use crate::shard::summary::{FirstStake, HeadBlock, LastWork, ShardSummary, TailBlock};
+use crate::shard::text::Number;
+use blockmill_archive::era1::Accumulator;
+use blockmill_archive::{Part, expect_next};
+use blockmill_rlp::{Encode, Write};
+use blockmill_verdict::Location;
+use std::path::Path;
+
+/// Why shards cannot be merged beyond a block.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// A block is not accepted.
+    Fault(Box<Fault>),
+    /// One is not, which may stand before the one that is named: to be found in the shard itself.
+    Within(Box<Fault>),
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+/// Where a part of a block stands.
+type Place = fn(&HeadBlock) -> &Option<Location>;
+
+/// A body as far as ommers go.
+struct OmmersOnly<'a>(&'a [u8]);
+
+impl Encode for OmmersOnly<'_> {
+    fn write<W: Write>(&self, out: &mut W) {
+        out.list(|body| {
+            body.list(|_| {});
+            body.raw(self.0);
+        });
+    }
+}
+
+impl Link {
+    /// What it keeps for a merge, when the run is over.
+    pub fn into_passed(mut self) -> Passed {
+        self.passed.tail = self.window.blocks().map(TailBlock::from).collect();
+        self.passed
+    }
+
+    /// Ties a shard that was verified alone to the chain. `before` is the file in which the shards
+    /// before it end.
+    pub fn merge(
+        &mut self,
+        checks: &Checks<'_>,
+        before: Option<&Path>,
+        shard: &ShardSummary,
+    ) -> Result<(), Broken> {
+        self.expect_first(before, shard)?;
+        let mut batch = head_batch(shard);
+        let seen = self.passed.seen;
+        let linked = self.extend(checks, &mut batch).range;
+        self.era = Accumulator::default();
+        let sum = batch.headers.difficulties[linked.clone()]
+            .iter()
+            .fold(U256::ZERO, |sum, next| sum.saturating_add(*next));
+        let own = shard.fault.as_ref();
+        if let Some(fault) = batch.verdict.fault.take() {
+            // a fault that stands before it is one that a merge finds, too; never accept less
+            let own = own.filter(|own| own.at < batch.verdict.good as u64);
+            return Err(own.map_or(fault, |own| own.fault()).into());
+        }
+        self.check_sides(checks, shard, linked.len() as u64, sum)?;
+        self.pass_over(shard, seen, linked.len() as u64, sum);
+        match own {
+            Some(own) => {
+                self.passed.fault_at = Some(seen + own.at);
+                Err(own.fault().into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The first block of `shard` has the number after the tip's, as where files merge.
+    fn expect_first(&self, before: Option<&Path>, shard: &ShardSummary) -> Result<(), Broken> {
+        let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &shard.head.location)
+        else {
+            return Ok(());
+        };
+        let Some(found) = shard.starts_at() else { return Ok(()) };
+        let expected = tip.id.number.saturating_add(1);
+        expect_next(expected, before, found, location.clone())
+            .map_err(|gap| archive_fault(expected, gap).into())
+    }
+
+    /// Holds the blocks behind the first seven to their side of the merge, where the shard could
+    /// not: `linked` of them were, with difficulties of `sum`.
+    fn check_sides(
+        &self,
+        checks: &Checks<'_>,
+        shard: &ShardSummary,
+        linked: u64,
+        sum: U256,
+    ) -> Result<(), Broken> {
+        let total = self.tip.as_ref().and_then(|tip| tip.total_difficulty);
+        let (None, Some(total)) = (shard.total_before, total) else { return Ok(()) };
+        let Some(merge) = checks.spec.merge else { return Ok(()) };
+        let before = |at: u64, sum_before: Number| {
+            let is_told = shard.fault.as_ref().is_none_or(|fault| at <= fault.at);
+            let total = total.wrapping_sub(sum).saturating_add(sum_before.0);
+            (at >= linked && is_told).then_some(total)
+        };
+        if let Some(LastWork { at, number, sum_before }) = shard.sides.last_work
+            && let Some(total) = before(at, sum_before)
+            && total >= merge.terminal_total_difficulty
+        {
+            let terminal = merge.terminal_total_difficulty;
+            let expected = format!("proof of stake, as {terminal} is reached");
+            let violation = Violation::new(Rule::TerminalTotalDifficulty, expected, total);
+            let cause = Cause::Rule(violation);
+            let fault = Fault { block: number, hash: None, location: None, cause };
+            return Err(Broken::Within(Box::new(fault)));
+        }
+        if let Some(FirstStake { at, sum_before, hash, header, header_at }) =
+            &shard.sides.first_stake
+            && let Some(total) = before(*at, *sum_before)
+            && let Ok(view) = HeaderView::decode(&header.0)
+        {
+            check_merge(checks.spec, (view.number, U256::ZERO), total, || Some(view)).map_err(
+                |violation| Fault {
+                    block: view.number,
+                    hash: Some(hash.0),
+                    location: header_at.clone(),
+                    cause: Cause::Rule(violation),
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Moves on to the end of `shard`, of which `linked` blocks with difficulties of `sum` were
+    /// linked already.
+    fn pass_over(&mut self, shard: &ShardSummary, seen: u64, linked: u64, sum: U256) {
+        let known = self.tip.as_ref().and_then(|tip| tip.total_difficulty);
+        let Some(last) = shard.last.as_ref().filter(|_| shard.blocks > linked) else { return };
+        let rest = shard.difficulty_sum.0.wrapping_sub(sum);
+        if known.is_none() {
+            self.pass_sides(shard, seen, sum);
+        }
+        self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest))));
+        for block in &shard.tail {
+            // the first blocks were linked, and a chain behind genesis begins with it
+            let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);
+            if !is_known {
+                self.window.push(block.into());
+            }
+        }
+        self.passed.blocks += shard.blocks - linked;
+        self.passed.seen += shard.blocks - linked;
+        self.passed.sum = self.passed.sum.saturating_add(rest);
+        for id in shard.trusted.iter().map(BlockId::from) {
+            if self.trust.remove(&id.hash) {
+                self.met.push(id);
+            }
+        }
+    }
+
+    /// Takes over where proof of work ends in `shard`, which begins behind `seen` blocks; `sum` is
+    /// that of the blocks of it that were linked.
+    fn pass_sides(&mut self, shard: &ShardSummary, seen: u64, sum: U256) {
+        let before = self.passed.sum.wrapping_sub(sum);
+        let moved = |sum_before: Number| Number(before.saturating_add(sum_before.0));
+        let sides = &mut self.passed.sides;
+        if let Some(work) = shard.sides.last_work {
+            let (at, sum_before) = (seen + work.at, moved(work.sum_before));
+            sides.last_work = Some(LastWork { at, sum_before, ..work });
+        }
+        if let (None, Some(stake)) = (&sides.first_stake, &shard.sides.first_stake) {
+            let (at, sum_before) = (seen + stake.at, moved(stake.sum_before));
+            sides.first_stake = Some(FirstStake { at, sum_before, ..stake.clone() });
+        }
+    }
+}
+
+/// The first blocks of `shard` as a batch that was checked: with its fault, if that is of the block
+/// behind them.
+fn head_batch(shard: &ShardSummary) -> Batch {
+    let head = &shard.head;
+    let mut batch = Batch::default();
+    batch.blocks.chunk.first = head.starts_at;
+    batch.blocks.first_number = head.starts_at.unwrap_or(0);
+    let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
+    let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
+    let parts: [(Part, Place); 3] = [
+        (Part::Header, |block| &block.header_at),
+        (Part::Body, |block| &block.body_at),
+        (Part::TotalDifficulty, |block| &block.total_at),
+    ];
+    for (part, at) in parts.into_iter().filter(|(_, at)| is_located(*at)) {
+        for location in head.blocks.iter().filter_map(|block| at(block).as_ref()) {
+            batch.blocks.chunk.locate(part, location);
+        }
+    }
+    for block in &head.blocks {
+        batch.blocks.chunk.headers.push(&block.header.0);
+        batch.blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
+        let header = HeaderView::decode(&block.header.0);
+        batch.headers.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
+        if let Some(total) = block.total_difficulty.filter(|_| with_total) {
+            batch.blocks.chunk.total_difficulties.push(total.0.to_be_bytes());
+        }
+        match &block.ommers.0[..] {
+            [] => batch.blocks.chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
+            ommers => batch.blocks.chunk.bodies.push(&OmmersOnly(ommers).encode()),
+        }
+    }
+    batch.verdict.good = head.good.min(head.blocks.len());
+    batch.headers.good = head.blocks.len();
+    let fault = shard.fault.as_ref().filter(|fault| fault.at == batch.verdict.good as u64);
+    batch.verdict.fault = fault.map(|fault| fault.fault());
+    batch
+}

@@ -1,0 +1,169 @@
+//! A part of a chain, verified by itself, and parts merged to a whole.
+//!
+//! [`verify_shard`] verifies one archive, or a range of one, from an assumed start and gives a
+//! [`ShardSummary`]: what was found, and both ends. [`merge`] ties summaries to each other by the rules
+//! of a single run, whose verdict it gives (`docs/distributed.md` has the argument). Neither needs
+//! more memory for longer shards.
+
+mod consistent;
+mod merge;
+mod merger;
+mod source;
+pub mod summary;
+pub mod text;
+
+use crate::Level;
+use crate::commit::{BlockSink, Sink};
+use crate::fault::{Error, Fault, archive_fault};
+use crate::import::{ChainRules, Options, Run, Wiring, import_after};
+use crate::resume::Beginning;
+use blockmill_archive::Archive;
+use blockmill_pipeline::options::OptionSet;
+use blockmill_verdict::{Progress, Status};
+pub use consistent::Inconsistent;
+pub use merge::{MergeError, Merged, merge};
+pub use merger::Merger;
+use summary::{Asked, BlockName, Counts, LastBlock, SCHEMA, ShardFault, ShardSummary};
+use text::{HashText, Number};
+
+/// Verifies what `options` ask for of `archive` as far as it goes by itself, at level `headers` or
+/// `bodies`. `after` is the summary of all blocks before: with it, the shard is verified as if they
+/// had been read, too.
+///
+/// What is wrong with the blocks stands in the summary.
+///
+/// # Errors
+/// Those that tell nothing of the blocks: this machine is in the way, the run was asked to stop, or
+/// cannot be meant so.
+pub fn verify_shard(
+    archive: &Archive,
+    options: &Options,
+    after: Option<&ShardSummary>,
+    progress: impl FnMut(&Progress) + Send,
+) -> Result<ShardSummary, Error> {
+    verify_shard_into(archive, options, after, &mut Sink::Discard, progress)
+}
+
+/// The same, and the blocks that were verified go to `sink`, in order.
+///
+/// # Errors
+/// Those of [`verify_shard`], and those of `sink`.
+pub fn verify_shard_into(
+    archive: &Archive,
+    options: &Options,
+    after: Option<&ShardSummary>,
+    sink: &mut dyn BlockSink,
+    progress: impl FnMut(&Progress) + Send,
+) -> Result<ShardSummary, Error> {
+    if options.level > Level::Bodies {
+        return Err(Error::Execution { lacks: "the state before each shard".into() });
+    }
+    let sources = source::sources(archive).map_err(|source| {
+        let path = archive.files().first().cloned().unwrap_or_default();
+        blockmill_archive::Error::Io { path, action: "cannot read", source }
+    })?;
+    let beginning = after.map(|after| Beginning::behind(after, options));
+    let wiring = Wiring { headers: &ChainRules, sink };
+    let (run, outcome) = import_after(beginning, archive, options, wiring, progress);
+    if run.stopped {
+        return Err(Error::Stopped);
+    }
+    let fault = match outcome {
+        Ok(()) | Err(Error::Incomplete(_) | Error::TrustedMissing(_) | Error::Empty) => None,
+        Err(error) if tells_nothing(&error) => return Err(error),
+        Err(Error::Fault(fault)) => Some(*fault),
+        Err(Error::Archive(error)) => Some(archive_fault(0, error)),
+        Err(error) => return Err(error),
+    };
+    Ok(summary(archive, options, &run, fault.as_ref(), sources))
+}
+
+/// Is it nothing that another machine would find, too?
+fn tells_nothing(error: &Error) -> bool {
+    matches!(error.status(), Status::Environment | Status::Usage | Status::Interrupted)
+}
+
+fn summary(
+    archive: &Archive,
+    options: &Options,
+    run: &Run,
+    fault: Option<&Fault>,
+    sources: Vec<summary::Source>,
+) -> ShardSummary {
+    let passed = &run.passed;
+    let fault = fault.map(|fault| ShardFault::new(passed.fault_at.unwrap_or(passed.seen), fault));
+    ShardSummary {
+        sources,
+        format: archive.format().name().into(),
+        stated: archive.range(),
+        fault,
+        ..ShardSummary::of_run(options, run)
+    }
+    .with_status()
+}
+
+impl ShardSummary {
+    /// What a run leaves, but for what is known of its archive and its fault.
+    pub(crate) fn of_run(options: &Options, run: &Run) -> Self {
+        let passed = &run.passed;
+        Self {
+            schema: SCHEMA,
+            status: Status::Verified,
+            asked: Asked::of(options),
+            sources: vec![],
+            format: String::new(),
+            stated: None,
+            blocks: passed.blocks,
+            first: passed.first.as_ref().map(BlockName::from),
+            last: run.tip.as_ref().filter(|_| passed.blocks > 0).map(LastBlock::from),
+            anchor: run.anchor.as_ref().map(BlockName::from),
+            total_before: passed.before.map(Number),
+            difficulty_sum: Number(passed.sum),
+            head: passed.head.clone(),
+            tail: passed.tail.clone(),
+            sides: passed.sides.clone(),
+            trusted: run.trusted.iter().map(BlockName::from).collect(),
+            fault: None,
+            shortfalls: run.shortfalls[..run.surveyed.min(run.shortfalls.len())].to_vec(),
+            notes: run.notes.clone(),
+            counts: Counts {
+                bytes: run.bytes,
+                seals_checked: run.seals_checked,
+                seals_left: run.seals_left,
+                transactions: run.transactions,
+                senders: run.senders,
+                accumulators: run.accumulators,
+                unchecked_ommers: run.unchecked_ommers,
+            },
+        }
+    }
+
+    /// With the status that fault, shortfalls and blocks give.
+    pub(crate) fn with_status(mut self) -> Self {
+        self.status = match &self.fault {
+            Some(fault) => fault.remote.status,
+            None if !self.shortfalls.is_empty() => Status::Incomplete,
+            None if self.blocks == 0 => Status::Unrecognised,
+            None => Status::Verified,
+        };
+        self
+    }
+}
+
+impl Asked {
+    /// What `options` ask for.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            chain: options.spec.name.clone(),
+            genesis: HashText(options.spec.genesis.hash),
+            level: options.level,
+            seal: options.seal.mode.to_string(),
+            seal_seed: options.seal.seed,
+            now: options.now,
+            trust: options.trust.iter().copied().map(HashText).collect(),
+            from: options.from,
+            until: options.until,
+            options: options.settings.to_map(),
+        }
+    }
+}
