@@ -1,11 +1,13 @@
-//! Why an archive cannot be read or written, and where.
+//! Errors of reading and writing archives, with their locations.
 
-use std::fmt;
+mod display;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Compression, CompressionFault, format};
-use blockmill_verdict::{Hex, Location, ShortfallKind, Status};
+use blockmill_verdict::{Location, ShortfallKind, Status};
+
+use crate::compression::{Compression, CompressionFault};
 
 /// What went wrong. Each variant that concerns bytes names the location, what stands there, what
 /// was expected and what was found.
@@ -300,79 +302,20 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { path, action, source } => {
-                write!(f, "{}: {action}: {source}", path.display())
-            }
-            Self::Truncated { location, what, needed, available } => {
-                write!(f, "{location}: {what}: expected {needed} bytes, found {available}")
-            }
-            Self::BadMagic { location, expected, found } => {
-                write!(f, "{location}: expected {expected}, found {}", Hex(found))
-            }
-            Self::BadRecord { location, what, expected, found }
-            | Self::Index { location, what, expected, found }
-            | Self::Missing { location, what, expected, found } => {
-                write!(f, "{location}: {what}: expected {expected}, found {found}")
-            }
-            Self::Snappy { location, what, reason } => {
-                write!(f, "{location}: {what}: expected Snappy data, found {reason}")
-            }
-            Self::Crc { location, what, expected, found } => {
-                write!(
-                    f,
-                    "{location}: {what}: expected checksum {expected:#010x}, found {found:#010x}"
-                )
-            }
-            Self::Compressed { location, compression, fault } => {
-                write!(f, "{location}: expected {compression} data, found {fault}")
-            }
-            Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
-            Self::Foreign { path, what, instead } | Self::Unsupported { path, what, instead } => {
-                write!(f, "{}: this is {what}, which cannot be read: {instead}", path.display())
-            }
-            Self::Rlp { location, what, source } => write!(f, "{location}: {what}: {source}"),
-            Self::TooLarge { location, what, limit, announced } => {
-                write!(f, "{location}: {what}: expected at most {limit} bytes, found {announced}")
-            }
-            Self::Gap { expected, found, before, location } => {
-                write!(f, "{location}: expected block {expected} ")?;
-                write!(f, "after the last one of {}, found block {found}", before.display())
-            }
-            Self::Repeated { number, expected, found, before, location } => {
-                let body =
-                    if expected == found { " with the same header, another body" } else { "" };
-                write!(f, "{location}: block {number} comes again and is another one: expected ")?;
-                write!(f, "{} as at {before}, found {}{body}", Hex(&expected[..]), Hex(&found[..]))
-            }
-            Self::Store { source, .. } => source.fmt(f),
-            Self::UnknownFormat { path, found } => {
-                let any = format::any_of_them();
-                write!(f, "{}: expected {any}, found {found}", path.display())
-            }
-            Self::Mixed { first, expected, second, found } => {
-                write!(f, "{}: expected more of the archive ", second.display())?;
-                write!(f, "{} ({expected}), found another ({found})", first.display())
-            }
-            Self::Special { path, found } => {
-                write!(f, "{}: expected a file, a folder or a pipe, found {found}", path.display())
-            }
-            Self::Unwritable { path, expected, found } => {
-                write!(f, "{}: expected {expected}, found {found}", path.display())
-            }
-        }
+/// Where two files join, and where two parts of one do that were verified apart: block `found`, at
+/// `location`, is the one after the last one of `before`.
+///
+/// # Errors
+/// It is not the `expected` one.
+pub fn expect_next(
+    expected: u64,
+    before: &Path,
+    found: u64,
+    location: Location,
+) -> Result<(), Error> {
+    if found != expected {
+        let before = before.to_path_buf();
+        return Err(Error::Gap { expected, found, before, location });
     }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::Rlp { source, .. } => Some(source),
-            Self::Store { source, .. } => source.source(),
-            _ => None,
-        }
-    }
+    Ok(())
 }

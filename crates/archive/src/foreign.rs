@@ -7,8 +7,9 @@ use std::path::Path;
 use blockmill_platform::files;
 
 use crate::Error;
-use crate::detect::claims_to_be_archive;
-use crate::left_out;
+use crate::format::claims_to_be_archive;
+use crate::names::is_undo_file;
+use crate::packed;
 
 /// Names that are looked at in a folder: it may hold thousands.
 const MOST_NAMES: usize = 10_000;
@@ -87,7 +88,7 @@ pub(crate) fn name(path: &Path, error: Error) -> Error {
         return foreign;
     }
     // what cannot be opened has its error already
-    match left_out::packed(path) {
+    match packed::describe(path) {
         Ok(Some(found)) => Error::UnknownFormat { path: path.to_path_buf(), found },
         _ => error,
     }
@@ -102,7 +103,7 @@ pub(crate) fn what_it_is(path: &Path) -> Option<String> {
 pub(crate) fn what_is_in(folder: &Path) -> String {
     let names = names(folder);
     let packed = |name: &String| {
-        let found = left_out::packed(&folder.join(name)).ok().flatten()?;
+        let found = packed::describe(&folder.join(name)).ok().flatten()?;
         Some(format!("a folder with {name} in it, {found}"))
     };
     if let Some(found) = names.iter().find_map(packed) {
@@ -135,12 +136,6 @@ fn of_name(path: &Path) -> Option<Kind> {
         _ if name.starts_with("MANIFEST-") => of_database(path.parent()?)?,
         _ => return None,
     })
-}
-
-/// Is this the name of an undo file of Bitcoin Core?
-pub(crate) fn is_undo_file(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(b"rev").and_then(|name| name.strip_suffix(b".dat"));
-    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// The database whose files lie in a folder, by what else lies there.

@@ -1,7 +1,7 @@
 //! The bytes of an archive's file: read in order and unpacked on the way, or as a file in which
 //! one can jump about. A path of `-` is standard input.
 
-mod compression;
+mod batches;
 #[cfg(test)]
 pub(crate) mod pack;
 mod raw;
@@ -14,20 +14,23 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub use compression::{Compression, CompressionFault};
+pub(crate) use batches::{Batches, Filled, Start};
 pub(crate) use raw::read_full_at;
 pub use raw::{STDIN, stop_waiting};
 pub(crate) use spool::{Seekable, needs_copy};
 
-use compression::Decoder;
 use raw::{Raw, Stopped, check_stopped};
 
 use crate::Error;
+use crate::compression::{Compression, CompressionFault, Decoder};
 
 /// Bytes that are compared at once.
 const COMPARED: usize = 1 << 20;
 
-/// Bytes that tell how a file is compressed.
+/// Bytes that are read first of the head of a file.
+const HEAD_STEP: usize = 64 << 10;
+
+/// Bytes that identify the compression of a file.
 const MAGIC: usize = 6;
 
 /// True when `path` can be read only once, in order: standard input or another pipe.
@@ -46,28 +49,26 @@ pub(crate) fn copied(files: usize, bytes: Option<u64>) -> String {
     )
 }
 
-/// All bytes of a file, unpacked when it is compressed.
+/// Reads all bytes of a file, unpacked if it is compressed.
 ///
 /// # Errors
-/// Returns an error if it cannot be read or unpacked. More than `most` bytes are invalid data.
+/// Returns [`Error::Io`] if the file cannot be read or has more than `most` bytes, and
+/// [`Error::Compressed`] if it cannot be unpacked.
 pub fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let mut input = Input::open(path)?;
-    let (mut bytes, mut piece) = (vec![], vec![0; 1 << 16]);
-    loop {
-        let count = input.read(&mut piece, bytes.len() as u64)?;
-        if count == 0 {
-            return Ok(bytes);
-        }
-        if bytes.len() + count > most {
-            let text = match input.is_compressed() {
-                true => format!("it has more than {most} bytes when it is unpacked"),
-                false => format!("it has more than {most} bytes"),
-            };
-            let too_long = io::Error::new(io::ErrorKind::InvalidData, text);
-            return Err(Error::io("cannot read", path)(too_long));
-        }
-        bytes.extend_from_slice(&piece[..count]);
+    let (bytes, fault) = input.head(most.saturating_add(1));
+    if let Some(error) = fault {
+        return Err(error);
     }
+    if bytes.len() > most {
+        let text = match input.is_compressed() {
+            true => format!("it has more than {most} bytes when it is unpacked"),
+            false => format!("it has more than {most} bytes"),
+        };
+        let too_long = io::Error::new(io::ErrorKind::InvalidData, text);
+        return Err(Error::io("cannot read", path)(too_long));
+    }
+    Ok(bytes)
 }
 
 /// Whether two files have the same bytes, unpacked.
@@ -175,13 +176,14 @@ impl Input {
         Ok(())
     }
 
-    /// Reads up to `length` more bytes, fewer only at the end or before an error, and what stopped
-    /// it short of the end.
+    /// Reads up to `length` more bytes. Returns fewer at the end of the file or before an error,
+    /// which is returned with them.
     pub fn head(&mut self, length: usize) -> (Vec<u8>, Option<Error>) {
-        let mut head = vec![0; length];
-        let mut filled = 0;
+        let (mut head, mut filled) = (vec![], 0);
         let mut fault = None;
         while filled < length && fault.is_none() {
+            // the buffer doubles, so that memory follows the bytes that are there
+            head.resize(length.min(filled.saturating_mul(2).max(HEAD_STEP)), 0);
             match self.read(&mut head[filled..], filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,

@@ -1,56 +1,16 @@
 //! Files of a folder that are not read: those that may hold blocks are missing from the archive.
 //! The rule is in `docs/formats/left-out.md`.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use blockmill_verdict::{Shortfall, ShortfallKind};
 use serde::Serialize;
 
-use crate::input::Compression;
-use crate::{Error, foreign};
+use crate::names::{is_harmless, without_packing};
+use crate::{Error, foreign, packed};
 
 /// Files that are named one by one.
 const LISTED: usize = 20;
-
-/// Ways to pack files that are not read: first bytes, usual ending, name.
-const PACKED: [(&[u8], &str, &str); 11] = [
-    (b"PK\x03\x04", ".zip", "a zip file"),
-    (b"\x04\x22\x4d\x18", ".lz4", "an lz4 file"),
-    (b"7z\xbc\xaf\x27\x1c", ".7z", "a 7z file"),
-    (b"Rar!", ".rar", "a rar file"),
-    (b"LZIP", ".lz", "an lzip file"),
-    (b"\x1f\x9d", ".Z", "a file of compress"),
-    (b"\xff\x06\x00\x00sNaP", ".sz", "a snappy file"),
-    (b"\x5d\x00\x00\x80\x00", ".lzma", "an lzma file"),
-    (b"", ".br", "a brotli file"),
-    (b"", ".tar", "a tar file"),
-    (b"", ".tgz", "a tar file"),
-];
-
-/// How names begin of files that hold no blocks.
-const TEXTS: [&str; 9] = [
-    "readme",
-    "license",
-    "licence",
-    "copying",
-    "changelog",
-    "checksums",
-    "sha256sums",
-    "sha512sums",
-    "md5sums",
-];
-
-/// How names end of files that hold no blocks.
-const PLAIN: [&str; 29] = [
-    ".txt", ".md", ".rst", ".html", ".pdf", ".json", ".jsonl", ".yml", ".yaml", ".toml", ".conf",
-    ".cfg", ".ini", ".csv", ".tsv", ".log", ".asc", ".sig", ".minisig", ".sha256", ".sha512",
-    ".sha1", ".md5", ".torrent", ".py", ".sh", ".bat", ".ps1", ".lock",
-];
-
-/// Files of the programs whose block files are read: locks, keys, undo data.
-const OWN: [&str; 5] = ["lock", "flock", "xor.dat", "nodekey", "jwtsecret"];
 
 /// A file that was not read and may hold blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -134,50 +94,8 @@ fn shortfall(text: String, path: &Path) -> Shortfall {
 }
 
 /// What a file is that is not read and may hold blocks, and what to do with it.
-pub(crate) fn what_may_hold_blocks(path: &Path) -> Result<Option<String>, Error> {
-    Ok(packed(path)?.or_else(|| foreign::what_it_is(path)))
-}
-
-/// How a file is packed that has to be unpacked first.
-pub(crate) fn packed(path: &Path) -> Result<Option<String>, Error> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let by_name = |ending: &str| name.ends_with(&ending.to_lowercase());
-    let known = match PACKED.iter().find(|(_, ending, _)| by_name(ending)) {
-        Some(known) => Some(known),
-        None => {
-            let head = head(path)?;
-            PACKED.iter().find(|(magic, ..)| !magic.is_empty() && head.starts_with(magic))
-        }
-    };
-    Ok(known.map(|(.., what)| format!("{what}: unpack it, and give what is in it")))
-}
-
-/// The first bytes of a file; none of what is no file.
-fn head(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut head = vec![];
-    if crate::listing::is_file(path)? {
-        let file = File::open(path).map_err(Error::io("cannot open", path))?;
-        file.take(8).read_to_end(&mut head).map_err(Error::io("cannot read", path))?;
-    }
-    Ok(head)
-}
-
-/// Does the name say that there are no blocks in the file?
-pub(crate) fn is_harmless(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = without_packing(&name);
-    let is_undo = name.starts_with("rev") && name.ends_with(".dat");
-    is_undo
-        || OWN.contains(&name)
-        || TEXTS.iter().any(|text| name.starts_with(text))
-        || PLAIN.iter().any(|ending| name.ends_with(ending))
-}
-
-/// A name less the endings of ways to pack, read or not.
-fn without_packing(name: &str) -> &str {
-    let unread = PACKED.iter().map(|(_, ending, _)| *ending);
-    let mut endings = unread.chain(Compression::ENDINGS);
-    endings.find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+fn what_may_hold_blocks(path: &Path) -> Result<Option<String>, Error> {
+    Ok(packed::describe(path)?.or_else(|| foreign::what_it_is(path)))
 }
 
 /// Is a file that was `read` what `name` holds: the same one unpacked, or the same era?

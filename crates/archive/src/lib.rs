@@ -6,30 +6,29 @@
 
 #![forbid(unsafe_code)]
 
-pub mod acc;
-pub mod blkdat;
-mod block_store;
+mod check_blocks;
 mod checksum;
 mod chunk;
 mod column;
-mod deep;
+mod compression;
 mod detect;
 mod difficulty;
-pub mod era1;
 mod error;
 mod family;
 mod foreign;
 pub mod format;
-pub mod freezer;
-pub mod headers;
+mod formats;
 mod input;
 mod inspect;
 mod left_out;
 mod listing;
 mod location;
+mod names;
 mod open;
 pub mod output;
-pub mod rlp_export;
+mod packed;
+mod report;
+mod row;
 #[cfg(test)]
 mod sample;
 mod snappy;
@@ -38,21 +37,24 @@ mod survey;
 mod target;
 mod write;
 
-pub use block_store::{StoreContent, StoreReader, StoredBlocks, register_store_reader};
 pub use checksum::chain_checksum;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
-pub use error::Error;
+pub use compression::{Compression, CompressionFault};
+pub use error::{Error, expect_next};
 pub use family::Family;
 pub use format::Format;
-pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
-pub use inspect::{Corruption, FileReport, Gap, Inspection, TableReport, inspect};
+pub use formats::block_store::{StoreContent, StoreReader, StoredBlocks, register_store_reader};
+pub use formats::{acc, blkdat, era1, freezer, headers, rlp_export};
+pub use input::{STDIN, is_pipe, read_whole, stop_waiting};
+pub use inspect::inspect;
 pub use left_out::{LeftOut, Unread};
 pub use location::Part;
-pub use open::{Archive, Reader, expect_next};
-pub use survey::Survey;
+pub use open::{Archive, Reader};
+pub use report::{Corruption, FileReport, Gap, Inspection, Survey, TableReport};
+pub use row::WriteOptions;
 pub use target::{Files, Output, Target};
-pub use write::{ArchiveWriter, WriteOptions};
+pub use write::ArchiveWriter;
 
 /// The largest header that is read. A header is below 1 KiB; only a clique checkpoint, which
 /// lists 20 bytes for each signer in its extra data, is larger.

@@ -1,14 +1,15 @@
 //! What is in a folder of archives: its files in natural order. Content decides what a file holds,
 //! so an entry that cannot be opened may be any of them, and is never passed over.
 
-use std::io;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use blockmill_platform::files::{self, FileKind};
 
-use crate::detect::natural_order;
-use crate::left_out::is_harmless;
-use crate::{Error, acc, blkdat, detect};
+use crate::format::claims_blocks;
+use crate::names::{is_harmless, natural_order};
+use crate::{Error, STDIN};
 
 /// The files of a folder whose names are wanted, hidden ones left out, in natural order.
 ///
@@ -61,9 +62,37 @@ pub(crate) fn has_file(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Has the path the name of a block file, a dump or another archive?
-fn claims_blocks(path: &Path) -> bool {
-    blkdat::is_named(path) || acc::is_named_so(path) || detect::claims_to_be_archive(path)
+/// Whether a path that was named is a folder, and not a file or a pipe.
+///
+/// # Errors
+/// [`Error::Io`] when it is not there or cannot be opened, [`Error::Special`] for anything else: a
+/// device could wait for ever, or never end.
+pub(crate) fn is_input_folder(path: &Path) -> Result<bool, Error> {
+    if path == Path::new(STDIN) {
+        return Ok(false);
+    }
+    match files::kind(path).map_err(Error::io("cannot open", path))? {
+        FileKind::Folder => Ok(true),
+        FileKind::File | FileKind::Pipe => Ok(false),
+        FileKind::Absent => {
+            let error = fs::metadata(path).err();
+            Err(Error::io("cannot open", path)(error.unwrap_or(ErrorKind::NotFound.into())))
+        }
+        found => Err(Error::Special { path: path.to_path_buf(), found: found.to_string() }),
+    }
+}
+
+/// Bytes of a file, or of the files of a folder and of its `chain` folder.
+pub(crate) fn disk_bytes(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else {
+        return fs::metadata(path).map_or(0, |m| m.len());
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(fs::Metadata::is_file)
+        .map(|m| m.len())
+        .sum()
 }
 
 fn no_file(path: &Path, kind: FileKind) -> Error {

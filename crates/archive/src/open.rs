@@ -1,14 +1,13 @@
 //! The front door for reading: one archive out of files and folders.
 
-use blockmill_verdict::Location;
-use std::fmt;
-use std::fs;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::detect::{self, Found};
-use crate::format::{Kept, Range, Recognise};
-use crate::{ChunkLimit, Error, Format, LeftOut, Packed, Want, freezer, input};
+use crate::formats::freezer;
+use crate::listing::disk_bytes;
+use crate::row::{BlockRange, Contents, ReadBlocks, Recognise};
+use crate::{ChunkLimit, Error, Format, LeftOut, Packed, Want, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -17,11 +16,11 @@ pub struct Archive {
     format: Format,
     files: Vec<PathBuf>,
     network: Option<String>,
-    range: Range,
+    range: BlockRange,
     /// First and last block of each file, as far as it states them.
-    ranges: Vec<Range>,
+    ranges: Vec<BlockRange>,
     /// What there is of each block.
-    kept: Kept,
+    contents: Contents,
     /// Files of the folders in which there is no archive.
     left_out: LeftOut,
 }
@@ -62,12 +61,12 @@ impl Archive {
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
         let network = files.first().and_then(|file| (format.row().network)(file));
         let range = first.map(|first| (first, last));
-        let kept = files.first().map(|file| (format.row().kept)(file)).transpose()?;
-        let kept = kept.unwrap_or_default();
+        let contents = files.first().map(|file| (format.row().contents)(file)).transpose()?;
+        let contents = contents.unwrap_or_default();
         if let (Format::Freezer, None, [tables]) = (format, range, &files[..]) {
             return Err(freezer::without_blocks(tables));
         }
-        Ok(Self { format, files, network, range, ranges, kept, left_out })
+        Ok(Self { format, files, network, range, ranges, contents, left_out })
     }
 
     /// The format of every file.
@@ -99,23 +98,23 @@ impl Archive {
 
     /// Should the archive have bodies? Of streams of headers and of stores of them none is asked.
     pub fn has_bodies(&self) -> bool {
-        self.kept.bodies
+        self.contents.bodies
     }
 
     /// Can the archive have receipts? Streams never do.
     pub fn has_receipts(&self) -> bool {
-        self.kept.receipts
+        self.contents.receipts
     }
 
     /// The genesis block's hash, where the archive is a store, which says it.
     pub fn genesis(&self) -> Option<[u8; 32]> {
-        self.kept.chain
+        self.contents.genesis
     }
 
     /// The total difficulty of the last block, big-endian, where the archive is a store that knows
     /// it.
     pub fn last_total_difficulty(&self) -> Option<[u8; 32]> {
-        self.kept.total
+        self.contents.total_difficulty
     }
 
     /// How many blocks the files state that begin with block `number` or a later one; none where
@@ -138,7 +137,7 @@ impl Archive {
     /// ones of a format that is read here and there.
     pub fn copied(&self) -> Option<String> {
         let copies = || self.files.iter().filter(|file| input::needs_copy(file)).count();
-        let copies = if self.format.row().jumps { copies() } else { 0 };
+        let copies = if self.format.row().random_access { copies() } else { 0 };
         (copies > 0).then(|| input::copied(copies, None))
     }
 
@@ -165,48 +164,6 @@ fn describe(found: &Found) -> String {
     match (found.format.row().network)(&found.path) {
         Some(network) => format!("{} of {network}", found.format),
         None => found.format.to_string(),
-    }
-}
-
-/// Where two files join, and where two parts of one do that were verified apart: block `found`, at
-/// `location`, is the one after the last one of `before`.
-///
-/// # Errors
-/// It is not the `expected` one.
-pub fn expect_next(
-    expected: u64,
-    before: &Path,
-    found: u64,
-    location: Location,
-) -> Result<(), Error> {
-    if found != expected {
-        let before = before.to_path_buf();
-        return Err(Error::Gap { expected, found, before, location });
-    }
-    Ok(())
-}
-
-/// Bytes of a file, or of the files of a folder and of its `chain` folder.
-pub(crate) fn disk_bytes(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else {
-        return fs::metadata(path).map_or(0, |m| m.len());
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.metadata().ok())
-        .filter(fs::Metadata::is_file)
-        .map(|m| m.len())
-        .sum()
-}
-
-/// Reads archives of one format.
-pub(crate) trait ReadBlocks: fmt::Debug + Send {
-    /// Reads the next chunk. False at the end.
-    fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error>;
-
-    /// What a user should know of the blocks that were read so far.
-    fn note(&self) -> Option<String> {
-        None
     }
 }
 

@@ -1,5 +1,5 @@
-//! What RLP exports and header streams share: files of RLP lists, one after the other, plain or
-//! compressed.
+//! Files of RLP lists, one after the other, plain or compressed: the common part of RLP exports
+//! and header streams.
 
 mod inspect;
 mod items;
@@ -12,12 +12,41 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::chunk::PackedBlocks;
-use crate::{Chunk, ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, headers, rlp_export};
+use crate::{Chunk, ChunkLimit, Error};
 
 pub(crate) use inspect::inspect;
 pub(crate) use items::Items;
 pub(crate) use reader::Reader;
 pub(crate) use sink::Sink;
+
+/// A format of RLP lists.
+#[derive(Debug)]
+pub(crate) struct ListFormat {
+    /// What one list is, for error texts.
+    pub noun: &'static str,
+    /// The largest list that is read, in bytes.
+    pub max_bytes: usize,
+    /// Whether a list is a block, whose first item is the header; else it is a header.
+    pub is_block: bool,
+    /// Cuts a list into the parts of a block.
+    pub split: fn(&[u8]) -> Result<Parts<'_>, blockmill_rlp::Error>,
+    /// Moves the lists of a chunk into columns.
+    pub unpack: fn(&mut Packed, &mut Chunk) -> Result<(), Error>,
+}
+
+/// A block cut into its parts, all borrowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parts<'a> {
+    /// Offset of the header in the block.
+    pub offset: usize,
+    /// The header's RLP.
+    pub header: &'a [u8],
+    /// The items of the body without a list prefix; empty if the list is a header.
+    pub body: &'a [u8],
+    /// The block access list after the body (EIP-7928; geth 1.17 exports it); empty if there is
+    /// none. It is no part of the body.
+    pub access_list: &'a [u8],
+}
 
 /// Whole RLP lists of one chunk, all from one file.
 #[derive(Debug, Default)]
@@ -36,8 +65,8 @@ pub(crate) struct Packed {
     pub disk_bytes: u64,
     /// Whether bodies are wanted too.
     pub bodies: bool,
-    /// Are the lists headers, and not blocks?
-    pub bare: bool,
+    /// The format of the lists; `None` before the first read.
+    pub format: Option<&'static ListFormat>,
 }
 
 impl PackedBlocks for Packed {
@@ -50,12 +79,11 @@ impl PackedBlocks for Packed {
     }
 
     fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
-        if self.bare {
-            headers::unpack(self, into);
+        let Some(format) = self.format else {
+            into.clear();
             return Ok(());
-        }
-        into.clear();
-        rlp_export::unpack(self, into)
+        };
+        (format.unpack)(self, into)
     }
 }
 
@@ -83,10 +111,10 @@ impl Packed {
         let ends = self.ends.drain(first..).map(|end| end - start as u32).collect();
         let bytes = self.bytes[start..].to_vec();
         self.bytes.truncate(start);
-        let Self { file, unpacked, bodies, bare, .. } = self;
+        let Self { file, unpacked, bodies, format, .. } = self;
         let offset = self.offset + start as u64;
-        let (file, unpacked, bodies, bare) = (file.clone(), *unpacked, *bodies, *bare);
-        Self { file, unpacked, offset, bytes, ends, disk_bytes: 0, bodies, bare }
+        let (file, unpacked, bodies, format) = (file.clone(), *unpacked, *bodies, *format);
+        Self { file, unpacked, offset, bytes, ends, disk_bytes: 0, bodies, format }
     }
 
     /// Keeps the lists from `first` to before `end` only.
@@ -101,23 +129,15 @@ impl Packed {
     }
 }
 
-/// What one list is, for error texts, and the most bytes that it may have.
-fn item_kind(format: Format) -> (&'static str, usize) {
-    match format {
-        Format::RlpExport => ("block", MAX_HEADER + MAX_BODY),
-        _ => ("header", MAX_HEADER),
-    }
-}
-
 /// Bytes of a header's fields before the difficulty, and where each of these begins with what.
 const HEAD: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
 const HEAD_PREFIXES: [(usize, u8); 7] =
     [(0, 0xa0), (33, 0xa0), (66, 0x94), (87, 0xa0), (120, 0xa0), (153, 0xa0), (186, 0xb9)];
 
 /// The block number in one list; nothing else of it is decoded.
-fn number_of(format: Format, item: &[u8]) -> Result<u64, blockmill_rlp::Error> {
+fn number_of(format: &ListFormat, item: &[u8]) -> Result<u64, blockmill_rlp::Error> {
     let mut header = blockmill_rlp::Reader::new(item).list()?;
-    if format == Format::RlpExport {
+    if format.is_block {
         header = header.list()?;
     }
     // parent, ommers, beneficiary, three roots, bloom: of one size in every header
@@ -135,7 +155,7 @@ fn number_of(format: Format, item: &[u8]) -> Result<u64, blockmill_rlp::Error> {
 }
 
 /// Number of the first block of a file; none when the file is empty.
-pub(crate) fn first_number(format: Format, path: &Path) -> Result<Option<u64>, Error> {
+pub(crate) fn first_number(format: &'static ListFormat, path: &Path) -> Result<Option<u64>, Error> {
     let mut packed = Packed::default();
     let mut items = Items::open(format, path)?;
     if !items.read(ChunkLimit { blocks: 1, bytes: 0 }, &mut packed)? {

@@ -1,18 +1,6 @@
-//! What an archive says about itself, compared with what is there, before a block is read.
+//! Compares the statements of an archive with its files before a block is read.
 
-use blockmill_verdict::{Location, Shortfall, ShortfallKind};
-
-use crate::inspect::Corruption;
-use crate::{Archive, Error, Want};
-
-/// What is known of an archive before its blocks are read.
-#[derive(Clone, Debug, Default)]
-pub struct Survey {
-    /// What its parts say is missing or cannot be used. Blocks that are read may all be good.
-    pub shortfalls: Vec<Shortfall>,
-    /// What a user should know, such as a name that does not fit the content.
-    pub notes: Vec<String>,
-}
+use crate::{Archive, Error, Survey, Want};
 
 impl Archive {
     /// Compares the statements of the archive with what is there: of an ancient folder every index
@@ -30,29 +18,4 @@ impl Archive {
         }
         Ok(survey)
     }
-}
-
-impl From<&Corruption> for Shortfall {
-    fn from(damage: &Corruption) -> Self {
-        at(damage.kind, &damage.text, damage.location.as_ref())
-    }
-}
-
-impl From<&Error> for Shortfall {
-    fn from(error: &Error) -> Self {
-        let shortfall = at(error.shortfall_kind(), &error.to_string(), error.location());
-        match error {
-            Error::Gap { expected, found, .. } => {
-                shortfall.of_blocks(found.saturating_sub(*expected))
-            }
-            _ => shortfall,
-        }
-    }
-}
-
-/// A shortfall whose text names its location, which is given in parts instead.
-fn at(kind: ShortfallKind, text: &str, location: Option<&Location>) -> Shortfall {
-    let Some(location) = location else { return Shortfall::new(kind, text) };
-    let text = text.strip_prefix(&format!("{location}: ")).unwrap_or(text);
-    Shortfall::new(kind, text).at(&location.file, location.offset)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::format::{self, Format};
+use crate::format::Format;
 use crate::output::Shape;
 
 /// Something that can be written.
@@ -55,16 +55,6 @@ pub enum Output {
 pub type Gzip = bool;
 
 impl Target {
-    /// Everything that can be written.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        format::all().flat_map(|format| format.targets)
-    }
-
-    /// What is called `name` on the command line.
-    pub fn by_name(name: &str) -> Option<&'static Self> {
-        Self::all().find(|target| target.name == name)
-    }
-
     /// What may be replaced where it is written beside other files.
     pub fn shape(&self) -> Shape {
         match self.files {

@@ -80,7 +80,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 /// When a path or a file in it cannot be opened.
 pub fn family(args: &Verification) -> Result<Family> {
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
-    if is_named { Ok(Family::Bitcoin) } else { Ok(Family::of(&args.paths)?) }
+    if is_named { Ok(Family::Bitcoin) } else { Ok(Family::detect(&args.paths)?) }
 }
 
 /// Where an import's record is written unless the user says it.

@@ -28,7 +28,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     {
         return ethereum::snapshot::inspect(path, args.deep, json);
     }
-    match Family::of(&args.paths)? {
+    match Family::detect(&args.paths)? {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),
         Family::Neo => neo::inspect::run(args, json),

@@ -7,9 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::Input;
 use super::raw::{self, check_stopped};
-use super::{Compression, Input};
 use crate::Error;
+use crate::compression::Compression;
 
 /// Unpacked bytes that are written at once.
 const PIECE: usize = 256 << 10;

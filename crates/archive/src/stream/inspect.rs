@@ -3,14 +3,19 @@
 use std::path::Path;
 
 use super::known::Known;
-use super::{Items, Packed, number_of};
+use super::{Items, ListFormat, Packed, number_of};
 use crate::chunk::PackedBlocks;
-use crate::inspect::FileReport;
-use crate::{ChunkLimit, Error, Format};
+use crate::report::FileReport;
+use crate::{ChunkLimit, Error};
 
 /// Reads the whole file: there is no index. Stops at the first list that cannot be cut off, since
 /// nothing tells where the next one begins. `deep` checks the RLP at every depth.
-pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut FileReport) {
+pub(crate) fn inspect(
+    format: &'static ListFormat,
+    path: &Path,
+    deep: bool,
+    report: &mut FileReport,
+) {
     let mut items = match Items::open(format, path) {
         Ok(items) => items,
         Err(error) => return report.damaged(&error),
@@ -56,17 +61,18 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
 }
 
 /// Adds one block to the report. True when it carries a block access list.
-fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut FileReport) -> bool {
+fn list(
+    format: &'static ListFormat,
+    packed: &Packed,
+    i: usize,
+    deep: bool,
+    report: &mut FileReport,
+) -> bool {
     let item = packed.item(i);
-    let what = if format == Format::RlpExport { "block" } else { "header" };
+    let what = format.noun;
     let rlp_error = |source| Error::Rlp { location: packed.location(i), what, source };
     report.blocks += 1;
-    let shape = match format {
-        Format::RlpExport => {
-            crate::rlp_export::split(item).map(|parts| !parts.access_list.is_empty())
-        }
-        _ => Ok(false),
-    };
+    let shape = (format.split)(item).map(|parts| !parts.access_list.is_empty());
     let depth = if deep { blockmill_rlp::validate(item) } else { Ok(()) };
     if let Some(source) = shape.err().or(depth.err()) {
         report.damaged(&rlp_error(source));

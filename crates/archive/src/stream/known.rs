@@ -6,15 +6,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Items, Packed, number_of};
+use super::{Items, ListFormat, Packed, number_of};
 use crate::chunk::PackedBlocks;
-use crate::rlp_export::{self, Parts};
-use crate::{ChunkLimit, Error, Format};
+use crate::{ChunkLimit, Error};
 
 /// The blocks that were read of some files.
 #[derive(Debug)]
 pub(crate) struct Known {
-    format: Format,
+    format: &'static ListFormat,
     /// Where runs of consecutive blocks begin, in the order of their numbers: one for each chunk.
     places: Vec<Place>,
     last: Option<Last>,
@@ -58,7 +57,7 @@ impl fmt::Display for Again {
 
 impl Known {
     /// Nothing was read yet of files of `format`.
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: &'static ListFormat) -> Self {
         Self { format, places: vec![], last: None, cursor: None, again: None }
     }
 
@@ -118,7 +117,7 @@ impl Known {
         let is_new = self.last.as_ref().is_none_or(|last| first > last.number);
         if let (Some(file), true) = (&packed.file, is_new) {
             self.places.push(Place { number: first, file: file.clone(), offset: packed.offset });
-            let header = parts(self.format, packed.item(run - 1)).map_or(&[][..], |p| p.header);
+            let header = (self.format.split)(packed.item(run - 1)).map_or(&[][..], |p| p.header);
             let number = first.saturating_add(run as u64 - 1);
             self.last = Some(Last { number, file: file.clone(), header: header.to_vec() });
         }
@@ -132,13 +131,13 @@ impl Known {
 
     /// Whether block `i` of `packed` is the one of its number that was read before.
     fn is_same(&mut self, number: u64, packed: &Packed, i: usize) -> Result<bool, Error> {
-        let Ok(found) = parts(self.format, packed.item(i)) else { return Ok(false) };
+        let Ok(found) = (self.format.split)(packed.item(i)) else { return Ok(false) };
         self.find(number)?;
         let Some(cursor) = &self.cursor else { return Ok(false) };
         let item = cursor.packed.item(cursor.at);
         let before = || cursor.packed.location(cursor.at);
         let rlp = |source| Error::Rlp { location: before(), what: "block", source };
-        let known = parts(self.format, item).map_err(rlp)?;
+        let known = (self.format.split)(item).map_err(rlp)?;
         if (found.header, found.body) == (known.header, known.body) {
             return Ok(true);
         }
@@ -190,7 +189,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn open(format: Format, place: &Place) -> Result<Self, Error> {
+    fn open(format: &'static ListFormat, place: &Place) -> Result<Self, Error> {
         let mut items = Items::open_at(format, &place.file, place.offset)?;
         let mut packed = Packed::default();
         if !items.read(ChunkLimit::default(), &mut packed)? {
@@ -202,7 +201,7 @@ impl Cursor {
     }
 
     /// Moves to the next block; false where it has another number than the next.
-    fn advance(&mut self, format: Format) -> Result<bool, Error> {
+    fn advance(&mut self, format: &'static ListFormat) -> Result<bool, Error> {
         self.at += 1;
         if self.at == self.packed.blocks() {
             self.at = 0;
@@ -214,14 +213,6 @@ impl Cursor {
         let is_next = next.is_some() && number_of(format, self.packed.item(self.at)).ok() == next;
         self.number += u64::from(is_next);
         Ok(is_next)
-    }
-}
-
-/// The parts of a list; of a header stream all of it is the header.
-fn parts(format: Format, item: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
-    match format {
-        Format::RlpExport => rlp_export::split(item),
-        _ => Ok(Parts { offset: 0, header: item, body: &[], access_list: &[] }),
     }
 }
 

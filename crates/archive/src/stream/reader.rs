@@ -4,15 +4,16 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use super::known::Known;
-use super::{Items, Packed, number_of};
+use super::{Items, ListFormat, Packed, number_of};
 use crate::chunk::PackedBlocks;
-use crate::open::{ReadBlocks, expect_next};
-use crate::{ChunkLimit, Error, Format, Want};
+use crate::error::expect_next;
+use crate::row::ReadBlocks;
+use crate::{ChunkLimit, Error, Want};
 
 /// RLP exports or header streams, read in the given order.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    format: Format,
+    format: &'static ListFormat,
     files: std::vec::IntoIter<PathBuf>,
     current: Option<Items>,
     want: Want,
@@ -28,7 +29,7 @@ pub(crate) struct Reader {
 impl Reader {
     /// Reads `files`, all of `format`, in this order.
     pub fn new(
-        format: Format,
+        format: &'static ListFormat,
         files: Vec<PathBuf>,
         want: Want,
         range: RangeInclusive<u64>,
@@ -60,7 +61,7 @@ impl Reader {
                 continue;
             }
             into.bodies = self.want.bodies;
-            into.bare = self.format == Format::HeaderStream;
+            into.format = Some(self.format);
             let (again, outcome) = self.known.skip(into);
             outcome?;
             into.keep(again, into.blocks());

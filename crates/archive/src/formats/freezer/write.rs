@@ -11,7 +11,7 @@ use super::meta::Meta;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec};
 use crate::difficulty::ChainTotals;
 use crate::output::{OutputFolder, sync_folder_of};
-use crate::write::WriteBlocks;
+use crate::row::WriteBlocks;
 use crate::{Chunk, Error, ReceiptEncoding};
 
 /// The size at which geth begins another data file.

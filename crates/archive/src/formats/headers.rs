@@ -6,17 +6,26 @@
 use std::mem;
 use std::path::Path;
 
-use crate::stream::{self, Packed, Sink};
-use crate::write::WriteBlocks;
-use crate::{Chunk, Error, Part};
+use crate::row::WriteBlocks;
+use crate::stream::{self, ListFormat, Packed, Parts, Sink};
+use crate::{Chunk, Error, MAX_HEADER, Part};
 
 /// Is this a stream of headers, by its first bytes?
 pub(crate) fn recognise(head: &[u8]) -> bool {
     stream::first_item(head) == Some(0xa0)
 }
 
-/// Hands the buffer of headers over to `into`, and the old buffer of `into` back to `packed`.
-pub(crate) fn unpack(packed: &mut Packed, into: &mut Chunk) {
+/// Lists that are headers.
+pub(crate) static LISTS: ListFormat =
+    ListFormat { noun: "header", max_bytes: MAX_HEADER, is_block: false, split, unpack };
+
+/// Takes the whole list as the header.
+fn split(header: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
+    Ok(Parts { offset: 0, header, body: &[], access_list: &[] })
+}
+
+/// Swaps the buffer of headers into `into`, and the old buffer of `into` into `packed`.
+fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
     // taken out so that the old buffer keeps its length: the next read goes over it
     let mut headers = mem::take(&mut into.headers);
     into.clear();
@@ -31,6 +40,7 @@ pub(crate) fn unpack(packed: &mut Packed, into: &mut Chunk) {
             into.tracks[Part::Header as usize].push(file, offset);
         }
     }
+    Ok(())
 }
 
 /// Writes a header stream.

@@ -13,7 +13,7 @@ use super::file_name;
 use super::framing::FrameEncoder;
 use crate::difficulty::ChainTotals;
 use crate::output::OutputFile;
-use crate::write::WriteBlocks;
+use crate::row::WriteBlocks;
 use crate::{Chunk, Error, ReceiptEncoding};
 
 /// Writes a chain into a folder, one file for each era (8,192 blocks from a multiple of 8,192).

@@ -3,9 +3,10 @@
 use blockmill_verdict::{Digits, Location};
 use std::path::Path;
 
+use super::Reader;
 use super::accumulator::{Accumulator, ERA_BLOCKS};
 use super::layout::{Layout, count_blocks};
-use crate::deep::check_blocks;
+use crate::check_blocks::check_blocks;
 use crate::{Chunk, Error, FileReport};
 
 /// Fills in `report`. Without `deep` version record, index and accumulator record are read; with
@@ -91,7 +92,8 @@ fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
 fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     let mut accumulator = Accumulator::default();
     let last = layout.first + layout.blocks() as u64 - 1;
-    check_blocks(path, layout.first..=last, report, |chunk: &Chunk, _| {
+    let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)?) as _);
+    check_blocks(open, layout.first..=last, report, |chunk: &Chunk, _| {
         for (header, total) in chunk.headers.iter().zip(&chunk.total_difficulties) {
             accumulator.push(&blockmill_hashes::keccak256(header), total);
         }

@@ -1,29 +1,27 @@
-//! Decodes every block of an indexed archive and goes on after damage, for `inspect`.
+//! Decodes every block of an indexed archive and continues after corruption, for `inspect`.
+
+use std::ops::RangeInclusive;
 
 use blockmill_verdict::{Digits, Location};
-use std::ops::RangeInclusive;
-use std::path::Path;
 
-use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Want};
+use crate::row::ReadBlocks;
+use crate::{Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Want};
 
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 const ONE_BLOCK: ChunkLimit = ChunkLimit { blocks: 1, bytes: 0 };
 
-/// Corruptions that are listed for one file. More of them tell nothing new.
+/// Findings that are listed for one file. More of them add nothing.
 const MOST: usize = 100;
 
-/// Reads `blocks` of the archive at `path`, records what is damaged, and calls `each` for every
-/// chunk that is not. A chunk with damage in it is read again block by block.
+/// Reads `blocks` of an archive, records what is corrupt, and calls `each` for every chunk that is
+/// not. A chunk with a corrupt block is read again block by block. `open` opens the archive for the
+/// blocks of a range.
 pub(crate) fn check_blocks(
-    path: &Path,
+    open: impl Fn(Want, RangeInclusive<u64>) -> Result<Box<dyn ReadBlocks>, Error>,
     blocks: RangeInclusive<u64>,
     report: &mut FileReport,
     mut each: impl FnMut(&Chunk, &mut FileReport),
 ) {
-    let archive = match Archive::open(&[path.to_path_buf()]) {
-        Ok(archive) => archive,
-        Err(error) => return report.damaged(&error),
-    };
     let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
     let (mut next, last) = blocks.into_inner();
     let mut one_by_one_to = next;
@@ -34,8 +32,8 @@ pub(crate) fn check_blocks(
         let one = next < one_by_one_to;
         let (limit, end) = if one { (ONE_BLOCK, next) } else { (ChunkLimit::default(), last) };
         let from = next;
-        let result = archive.reader(EVERYTHING, limit, from..=end).and_then(|mut reader| {
-            while reader.read(&mut packed)? {
+        let result = open(EVERYTHING, from..=end).and_then(|mut reader| {
+            while reader.read(limit.clamped(), &mut packed)? {
                 packed.unpack(&mut chunk)?;
                 check_rlp(&chunk, report);
                 each(&chunk, report);

@@ -9,9 +9,9 @@ use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::check_blocks::{check_blocks, compare_hashes};
 use crate::chunk::PackedBlocks;
-use crate::format::Kept;
-use crate::open::ReadBlocks;
+use crate::row::{Contents, ReadBlocks};
 use crate::{Chunk, ChunkLimit, Error, FileReport, Want};
 
 /// Reads stores of blocks as archives.
@@ -93,12 +93,12 @@ pub(crate) fn block_range(folder: &Path) -> Result<Option<(u64, u64)>, Error> {
 }
 
 /// What a store keeps, and of which chain it is.
-pub(crate) fn kept(folder: &Path) -> Result<Kept, Error> {
-    Ok(open(folder)?.content()?.map_or(Kept::default(), |content| Kept {
+pub(crate) fn contents(folder: &Path) -> Result<Contents, Error> {
+    Ok(open(folder)?.content()?.map_or(Contents::default(), |content| Contents {
         bodies: content.bodies,
         receipts: content.receipts,
-        chain: Some(content.chain),
-        total: Some(content.total_difficulty).filter(|total| *total != [0; 32]),
+        genesis: Some(content.chain),
+        total_difficulty: Some(content.total_difficulty).filter(|total| *total != [0; 32]),
     }))
 }
 
@@ -126,7 +126,8 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     (report.first, report.last) = (Some(first), Some(last));
     report.blocks = last - first + 1;
     if deep {
-        crate::deep::check_blocks(folder, first..=last, report, crate::deep::compare_hashes);
+        let open = |want, range| Ok(Box::new(Reader::new(folder, want, range)?) as _);
+        check_blocks(open, first..=last, report, compare_hashes);
     }
 }
 

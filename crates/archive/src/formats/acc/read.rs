@@ -5,11 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Batch, Dump, Dumps, Head, MAX_BLOCK, MIN_BLOCK, height_of};
-use crate::input::Input;
+use crate::input::{Batches, Filled, Start};
 use crate::{ChunkLimit, Error};
 
-/// Bytes that are read beyond what the last batch needed.
-const STEP: usize = 64 << 10;
 /// Bytes of a block's length.
 const LENGTH: usize = 4;
 
@@ -34,22 +32,23 @@ pub struct Reader {
 /// A dump that is read.
 #[derive(Debug)]
 struct File {
-    input: Input,
-    path: Arc<Path>,
+    batches: Batches,
+    progress: Progress,
+}
+
+/// How far a dump is read.
+#[derive(Debug)]
+struct Progress {
     /// Height of the next block in the file.
     height: u32,
-    /// Blocks that were read, those that are to be read, and those that the file says it has.
+    /// Blocks that were read.
     read: u32,
+    /// Blocks that are to be read.
     end: u32,
+    /// Blocks that the file states.
     count: u32,
-    /// Blocks below this height are passed over.
+    /// Blocks below this height are skipped.
     from: u32,
-    /// Offset of the next batch's first byte.
-    offset: u64,
-    /// Bytes read beyond the last batch.
-    carry: Vec<u8>,
-    last_length: usize,
-    disk_bytes: u64,
 }
 
 impl Reader {
@@ -120,9 +119,9 @@ impl Reader {
             }
             return Ok(true);
         };
-        if file.read == file.end {
+        if file.progress.read == file.progress.end {
             file.expect_end()?;
-            self.before = Some(file.path.clone());
+            self.before = Some(file.batches.start().file.clone());
             self.current = None;
             return Ok(true);
         }
@@ -135,11 +134,9 @@ impl Reader {
         if dump.head.first > self.next {
             let before = self.before.as_deref().unwrap_or(Path::new("")).to_path_buf();
             let (expected, found) = (self.next.into(), dump.head.first.into());
-            return Err(Error::Gap { expected, found, before, location: file.location(0) });
+            return Err(Error::Gap { expected, found, before, location: file.location() });
         }
-        let mut head = vec![0; dump.head.length() as usize];
-        file.read_exactly(&mut head)?;
-        file.offset = dump.head.length();
+        file.skip_head(dump.head.length() as usize)?;
         Ok(file)
     }
 }
@@ -147,170 +144,76 @@ impl Reader {
 impl File {
     fn open(dump: &Dump, from: u32, until: u32) -> Result<Self, Error> {
         let Head { first, count, .. } = dump.head;
-        Ok(Self {
-            input: Input::open(&dump.path)?,
-            path: dump.path.as_path().into(),
-            height: first,
-            read: 0,
-            end: count.min((until - first).saturating_add(1)),
-            count,
-            from,
-            offset: 0,
-            carry: vec![],
-            last_length: 0,
-            disk_bytes: 0,
-        })
+        let end = count.min((until - first).saturating_add(1));
+        let progress = Progress { height: first, read: 0, end, count, from };
+        Ok(Self { batches: Batches::open(&dump.path)?, progress })
     }
 
-    fn location(&self, at: usize) -> Location {
-        let offset = self.offset + at as u64;
-        Location { file: self.path.to_path_buf(), offset, unpacked: self.input.is_compressed() }
+    fn location(&self) -> Location {
+        self.batches.start().location(0)
     }
 
-    /// Reads the head, which was there a moment ago.
-    fn read_exactly(&mut self, into: &mut [u8]) -> Result<(), Error> {
-        let mut filled = 0;
-        while filled < into.len() {
-            match self.input.read(&mut into[filled..], filled as u64)? {
-                0 => {
-                    let (needed, available) = (into.len() as u64, filled as u64);
-                    let (location, what) = (self.location(0), "beginning of a dump");
-                    return Err(Error::Truncated { location, what, needed, available });
-                }
-                count => filled += count,
+    /// Skips the head, which was read when the dump was found.
+    fn skip_head(&mut self, length: usize) -> Result<(), Error> {
+        let (_, filled) = self.batches.fill(&mut vec![], |_, bytes, used| {
+            let is_there = bytes.len() >= length;
+            *used = if is_there { length } else { 0 };
+            Ok(is_there)
+        });
+        match filled? {
+            Filled::Whole => Ok(()),
+            Filled::AtEnd(available) => {
+                let (needed, available) = (length as u64, available as u64);
+                let (location, what) = (self.location(), "beginning of a dump");
+                Err(Error::Truncated { location, what, needed, available })
             }
         }
-        Ok(())
     }
 
     /// All blocks are read: nothing may follow the last one of the file.
     fn expect_end(&mut self) -> Result<(), Error> {
-        let mut byte = [0];
-        if self.read < self.count {
-            return Ok(());
-        }
-        if self.carry.is_empty() && self.input.read(&mut byte, self.offset)? == 0 {
+        let Progress { read, count, .. } = self.progress;
+        if read < count || self.batches.is_at_end()? {
             return Ok(());
         }
         Err(Error::BadRecord {
-            location: self.location(0),
+            location: self.location(),
             what: "end of the dump",
-            expected: format!("nothing behind the last of {} blocks", self.count),
+            expected: format!("nothing after the last of {count} blocks"),
             found: "more bytes".into(),
         })
     }
 
-    /// Reads until the batch is full or the blocks of the file are, and leaves whole blocks in
-    /// `into`, also when it fails after them.
+    /// Reads until the batch is full or the blocks of the file are read. `into` has the whole
+    /// blocks, also if a later one is an error.
     fn fill(&mut self, limit: ChunkLimit, next: &mut u32, into: &mut Batch) -> Result<(), Error> {
-        into.file = Some(self.path.clone());
-        into.unpacked = self.input.is_compressed();
-        into.offset = self.offset;
+        let start = self.batches.start();
+        into.file = Some(start.file.clone());
+        into.unpacked = start.unpacked;
+        into.offset = start.offset;
         let mut bytes = std::mem::take(&mut into.bytes);
-        let mut filled = self.carry.len();
-        if bytes.len() < filled {
-            bytes.resize(filled, 0);
-        }
-        bytes[..filled].copy_from_slice(&self.carry);
-        let mut walked = 0;
-        let result = loop {
-            match self.walk(limit, &bytes[..filled], &mut walked, next, into) {
-                Ok(true) => break Ok(()),
-                Ok(false) => match self.read_step(&mut bytes, filled, walked) {
-                    Ok(0) => break Err(self.cut(&bytes[walked..filled], walked)),
-                    Ok(count) => filled += count,
-                    Err(error) => break Err(error),
-                },
-                Err(error) => break Err(error),
-            }
-        };
-        self.carry.clear();
-        self.carry.extend_from_slice(&bytes[walked..filled]);
-        self.offset += walked as u64;
-        self.last_length = walked;
+        let progress = &mut self.progress;
+        let (_, result) = self.batches.fill(&mut bytes, |start, bytes, used| {
+            progress.cut(limit, start, bytes, used, next, into)
+        });
         into.bytes = bytes;
-        into.disk_bytes = self.input.disk_bytes() - self.disk_bytes;
-        self.disk_bytes += into.disk_bytes;
-        result
+        into.disk_bytes = self.batches.take_disk_bytes();
+        match result? {
+            Filled::Whole => Ok(()),
+            Filled::AtEnd(_) => Err(self.cut_short()),
+        }
     }
 
-    /// Reads once: as much as the last batch had, else as much as is there of an unfinished block,
-    /// so that memory stays below a constant times what was read.
-    fn read_step(
-        &mut self,
-        bytes: &mut Vec<u8>,
-        filled: usize,
-        walked: usize,
-    ) -> Result<usize, Error> {
-        let step = self.last_length.saturating_sub(filled).max(filled - walked).max(STEP);
-        if bytes.len() < filled + step {
-            bytes.resize(filled + step, 0);
-        }
-        self.input.read(&mut bytes[filled..filled + step], self.offset + filled as u64)
-    }
-
-    /// Appends whole blocks until the batch is full (true) or bytes are missing (false).
-    fn walk(
-        &mut self,
-        limit: ChunkLimit,
-        bytes: &[u8],
-        walked: &mut usize,
-        next: &mut u32,
-        into: &mut Batch,
-    ) -> Result<bool, Error> {
-        while self.read < self.end
-            && (into.is_empty() || into.len() < limit.blocks)
-            && (*walked == 0 || *walked < limit.bytes)
-            && (into.is_empty() || into.repeated == (self.height < *next))
-        {
-            let rest = &bytes[*walked..];
-            let Some((length, rest)) = rest.split_first_chunk() else { return Ok(false) };
-            let length = u32::from_le_bytes(*length);
-            self.check_length(length, *walked)?;
-            let Some(block) = rest.get(..length as usize) else { return Ok(false) };
-            let start = *walked + LENGTH;
-            if let Some(found) = height_of(block).filter(|found| *found != self.height) {
-                let (expected, before) = (self.height.into(), self.path.to_path_buf());
-                let location = self.location(start);
-                return Err(Error::Gap { expected, found: found.into(), before, location });
-            }
-            *walked = start + block.len();
-            if self.height >= self.from {
-                if into.is_empty() {
-                    (into.first, into.repeated) = (self.height, self.height < *next);
-                }
-                into.blocks.push((start as u32, *walked as u32));
-                *next = (*next).max(self.height.saturating_add(1));
-            }
-            self.height = self.height.saturating_add(1);
-            self.read += 1;
-        }
-        Ok(true)
-    }
-
-    fn check_length(&self, length: u32, at: usize) -> Result<(), Error> {
-        let (location, what) = (self.location(at), "block");
-        if length > MAX_BLOCK {
-            let (limit, announced) = (MAX_BLOCK.into(), length.into());
-            return Err(Error::TooLarge { location, what, limit, announced });
-        }
-        if length < MIN_BLOCK {
-            let expected = format!("a length of {MIN_BLOCK} bytes or more");
-            let found = length.to_string();
-            return Err(Error::BadRecord { location, what: "length of a block", expected, found });
-        }
-        Ok(())
-    }
-
-    /// The file ends where `rest` is left of an unfinished block.
-    fn cut(&self, rest: &[u8], at: usize) -> Error {
-        let location = self.location(at);
+    /// The error of a file that ends before its last block.
+    fn cut_short(&self) -> Error {
+        let (location, rest) = (self.location(), self.batches.rest());
         if rest.is_empty() {
+            let Progress { read, count, .. } = self.progress;
             return Error::Missing {
                 location,
                 what: "blocks of the dump",
-                expected: self.count.to_string(),
-                found: self.read.to_string(),
+                expected: count.to_string(),
+                found: read.to_string(),
             };
         }
         let needed = match rest.first_chunk() {
@@ -319,4 +222,59 @@ impl File {
         };
         Error::Truncated { location, what: "block", needed, available: rest.len() as u64 }
     }
+}
+
+impl Progress {
+    /// Appends whole blocks until the batch is full (true) or bytes are missing (false).
+    fn cut(
+        &mut self,
+        limit: ChunkLimit,
+        start: &Start,
+        bytes: &[u8],
+        used: &mut usize,
+        next: &mut u32,
+        into: &mut Batch,
+    ) -> Result<bool, Error> {
+        while self.read < self.end
+            && (into.is_empty() || into.len() < limit.blocks)
+            && (*used == 0 || *used < limit.bytes)
+            && (into.is_empty() || into.repeated == (self.height < *next))
+        {
+            let rest = &bytes[*used..];
+            let Some((length, rest)) = rest.split_first_chunk() else { return Ok(false) };
+            let length = u32::from_le_bytes(*length);
+            check_length(length, || start.location(*used))?;
+            let Some(block) = rest.get(..length as usize) else { return Ok(false) };
+            let at = *used + LENGTH;
+            if let Some(found) = height_of(block).filter(|found| *found != self.height) {
+                let (expected, before) = (self.height.into(), start.file.to_path_buf());
+                let location = start.location(at);
+                return Err(Error::Gap { expected, found: found.into(), before, location });
+            }
+            *used = at + block.len();
+            if self.height >= self.from {
+                if into.is_empty() {
+                    (into.first, into.repeated) = (self.height, self.height < *next);
+                }
+                into.blocks.push((at as u32, *used as u32));
+                *next = (*next).max(self.height.saturating_add(1));
+            }
+            self.height = self.height.saturating_add(1);
+            self.read += 1;
+        }
+        Ok(true)
+    }
+}
+
+fn check_length(length: u32, location: impl Fn() -> Location) -> Result<(), Error> {
+    if length > MAX_BLOCK {
+        let (limit, announced) = (MAX_BLOCK.into(), length.into());
+        return Err(Error::TooLarge { location: location(), what: "block", limit, announced });
+    }
+    if length < MIN_BLOCK {
+        let expected = format!("a length of {MIN_BLOCK} bytes or more");
+        let (what, found) = ("length of a block", length.to_string());
+        return Err(Error::BadRecord { location: location(), what, expected, found });
+    }
+    Ok(())
 }

@@ -10,9 +10,10 @@ use super::lost_key::{expect_one_key, no_blocks};
 use super::network::Network;
 use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
-use crate::detect::is_folder;
-use crate::input::{Compression, Seekable, copied};
-use crate::listing::files_of;
+use crate::compression::Compression;
+use crate::input::{Seekable, copied};
+use crate::listing::{files_of, is_input_folder};
+use crate::names::{self, block_file_digits, is_undo_file};
 use crate::{Error, LeftOut, foreign, listing};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
@@ -182,13 +183,13 @@ fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Err
 pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
     let mut files = BlockFiles { network, ..BlockFiles::default() };
     for path in paths {
-        if !is_folder(path)? {
+        if !is_input_folder(path)? {
             let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
             let found = match foreign::recognise(path) {
                 Some(foreign) => return Err(foreign),
                 None => match (probe(path, key, network)?, network) {
                     (Some(found), _) => found,
-                    (None, Some(network)) if is_named(path) => records_of(network),
+                    (None, Some(network)) if names::is_block_file(path) => records_of(network),
                     (None, _) => return Err(no_blocks(path, std::slice::from_ref(path), key)?),
                 },
             };
@@ -223,7 +224,7 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
 /// # Errors
 /// When a folder or a file in it cannot be opened.
 pub fn looks_like(path: &Path) -> Result<bool, Error> {
-    if !is_folder(path)? {
+    if !is_input_folder(path)? {
         return is_of_blocks(path);
     }
     match folder_of_network(path, None) {
@@ -241,7 +242,7 @@ pub fn looks_like(path: &Path) -> Result<bool, Error> {
 
 /// Has a file blocks, or the name of a file with some? What is wrong in it shows when it is read.
 fn is_of_blocks(path: &Path) -> Result<bool, Error> {
-    if is_named(path) {
+    if names::is_block_file(path) {
         return Ok(true);
     }
     let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")));
@@ -342,26 +343,15 @@ fn is_of(folder: &Path, network: Network) -> Result<bool, Error> {
 
 /// Not the key, and no undo data, whose records have the magic of blocks.
 fn is_no_key(name: &[u8]) -> bool {
-    name != XOR_FILE.as_bytes() && !foreign::is_undo_file(name)
+    name != XOR_FILE.as_bytes() && !is_undo_file(name)
 }
 
 /// `blk`, digits, `.dat`; compressed ones too.
 fn is_block_file(name: &[u8]) -> bool {
-    digits(name).is_some()
-}
-
-/// Has the file the name of a block file?
-pub(crate) fn is_named(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| is_block_file(name.as_encoded_bytes()))
-}
-
-fn digits(name: &[u8]) -> Option<&[u8]> {
-    let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
-    let digits = packed.unwrap_or(name).strip_prefix(b"blk")?.strip_suffix(b".dat")?;
-    (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then_some(digits)
+    block_file_digits(name).is_some()
 }
 
 /// The number in the name of a block file.
 fn number(path: &Path) -> Option<u64> {
-    std::str::from_utf8(digits(path.file_name()?.as_encoded_bytes())?).ok()?.parse().ok()
+    std::str::from_utf8(block_file_digits(path.file_name()?.as_encoded_bytes())?).ok()?.parse().ok()
 }

@@ -69,7 +69,7 @@ impl fmt::Display for Compression {
 }
 
 /// Bytes that come out of `R`, plain or unpacked.
-pub(super) enum Decoder<R: Read> {
+pub(crate) enum Decoder<R: Read> {
     Plain(R),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<R>>>),
@@ -135,7 +135,7 @@ pub enum CompressionFault {
 
 impl CompressionFault {
     /// What a decoder's error means; none when it is one of the system.
-    pub(super) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn of(error: &io::Error) -> Option<Self> {
         if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
             return None;
         }

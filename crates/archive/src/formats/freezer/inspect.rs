@@ -7,9 +7,10 @@ use std::path::Path;
 
 use blockmill_platform::files;
 
+use super::Reader;
 use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
-use crate::deep::{check_blocks, compare_hashes};
+use crate::check_blocks::{check_blocks, compare_hashes};
 use crate::listing::has_file;
 use crate::{Error, FileReport, TableReport};
 
@@ -44,7 +45,8 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     (report.first, report.last) = (Some(range.start), Some(last));
     report.blocks = range.end - range.start;
     if deep {
-        check_blocks(folder, range.start..=last, report, compare_hashes);
+        let open = |want, range| Ok(Box::new(Reader::new(folder, want, range)?) as _);
+        check_blocks(open, range.start..=last, report, compare_hashes);
     }
 }
 

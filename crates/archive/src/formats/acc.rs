@@ -18,7 +18,6 @@ mod write;
 pub use batch::Batch;
 pub use head::Head;
 pub use inspect::inspect;
-pub(crate) use open::is_named_so;
 pub use open::{Dump, Dumps, looks_like, open};
 pub use read::Reader;
 pub use write::DumpWriter;

@@ -93,7 +93,7 @@ fn what_is_written_is_read_again_in_every_compression() {
         }
         for (path, limit) in paths.iter().flat_map(|path| LIMITS.map(|limit| (path, limit))) {
             assert!(looks_like(path).unwrap());
-            assert_eq!(Family::of(std::slice::from_ref(path)).unwrap(), Family::Neo);
+            assert_eq!(Family::detect(std::slice::from_ref(path)).unwrap(), Family::Neo);
             let dumps = open(std::slice::from_ref(path)).unwrap();
             assert_eq!(dumps.range(), Some((first, first + 39)));
             let (found, error) = read_all(&dumps, 0, limit);
@@ -181,7 +181,7 @@ fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
             let packed = pack(ALL[0], &bytes);
             for (file, bytes) in [("chain.acc", &bytes), ("chain", &bytes), ("packed", &packed)] {
                 let path = write(folder.path(), file, bytes);
-                assert_eq!(Family::of(std::slice::from_ref(&path)).unwrap(), Family::Neo);
+                assert_eq!(Family::detect(std::slice::from_ref(&path)).unwrap(), Family::Neo);
                 let error = open(&[path]).unwrap_err();
                 assert_eq!(error.status(), Status::Unrecognised, "{error}");
                 assert!(error.to_string().contains(name), "{error}");

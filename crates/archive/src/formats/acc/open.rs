@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::head::BYTES;
 use super::{Head, older};
-use crate::detect::{is_folder, natural_order};
-use crate::input::{Compression, Input};
-use crate::open::disk_bytes;
+use crate::compression::Compression;
+use crate::format::claims_to_be_dump;
+use crate::input::Input;
+use crate::listing::{disk_bytes, is_input_folder};
+use crate::names::natural_order;
 use crate::{Error, LeftOut, foreign, listing};
 
-/// How names usually end: what is named so and has another content is damaged.
-const ENDING: &str = ".acc";
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
 const FEW: usize = 16;
 
@@ -99,7 +99,7 @@ fn probe(path: &Path) -> Result<Option<Dump>, Error> {
     }
     match fault {
         Some(fault) => Err(fault),
-        None if !is_named_so(path) => Ok(None),
+        None if !claims_to_be_dump(path) => Ok(None),
         None => Err(no_dump(path, &bytes, compression.is_some())),
     }
 }
@@ -116,19 +116,13 @@ fn no_dump(path: &Path, bytes: &[u8], unpacked: bool) -> Error {
     Error::BadMagic { location, expected, found: bytes[..8].to_vec() }
 }
 
-pub(crate) fn is_named_so(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
-    packed.unwrap_or(name).ends_with(ENDING.as_bytes())
-}
-
 /// Does a path hold dumps of any version of Neo, or files that are named like some? Looks at the
 /// first bytes of a few.
 ///
 /// # Errors
 /// When a folder or a file in it cannot be opened.
 pub fn looks_like(path: &Path) -> Result<bool, Error> {
-    if !is_folder(path)? {
+    if !is_input_folder(path)? {
         return is_dump(path);
     }
     for file in listing::files_of(path, |_| true)?.iter().take(FEW) {
@@ -141,7 +135,7 @@ pub fn looks_like(path: &Path) -> Result<bool, Error> {
 
 /// Is a file a dump, or named like one? What is wrong in it shows when it is read.
 fn is_dump(path: &Path) -> Result<bool, Error> {
-    if is_named_so(path) {
+    if claims_to_be_dump(path) {
         return Ok(true);
     }
     match probe(path) {
@@ -157,7 +151,7 @@ fn is_dump(path: &Path) -> Result<bool, Error> {
 pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
     let (mut files, mut left_out) = (vec![], LeftOut::default());
     for path in paths {
-        if !is_folder(path)? {
+        if !is_input_folder(path)? {
             let found = "no block dump".into();
             let none = || foreign::name(path, Error::UnknownFormat { path: path.clone(), found });
             files.push(probe(path)?.ok_or_else(none)?);

@@ -25,7 +25,6 @@ pub use body::{BlockLocation, BodyReader};
 pub use damage::{Corruption, CorruptionKind, FileReport};
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
-pub(crate) use open::is_named;
 pub use open::{BlockFile, BlockFiles, looks_like, open};
 pub use probe::Shape;
 pub use scan::{Record, Scanner, Stop};

@@ -12,7 +12,8 @@ use super::e2store::{
 use super::framing::FrameDecoder;
 use super::layout::Layout;
 use crate::chunk::PackedBlocks;
-use crate::open::{ReadBlocks, expect_next};
+use crate::error::expect_next;
+use crate::row::ReadBlocks;
 use crate::{
     Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS,
     Part, Want, input,

@@ -11,7 +11,7 @@ use super::index::Entry;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::chunk::PackedBlocks;
 use crate::location::Track;
-use crate::open::ReadBlocks;
+use crate::row::ReadBlocks;
 use crate::snappy::unpack_block;
 use crate::{Chunk, ChunkLimit, Column, Error, ReceiptEncoding, Want};
 

@@ -6,31 +6,21 @@ use std::path::Path;
 use blockmill_rlp::{Encode, RawList, Reader};
 
 use crate::chunk::PackedBlocks;
-use crate::stream::{self, Packed, Sink};
-use crate::write::WriteBlocks;
-use crate::{Chunk, Error, Part};
+use crate::row::WriteBlocks;
+use crate::stream::{self, ListFormat, Packed, Parts, Sink};
+use crate::{Chunk, Error, MAX_BODY, MAX_HEADER, Part};
 
 /// Is this an export, by its first bytes?
 pub(crate) fn recognise(head: &[u8]) -> bool {
     matches!(stream::first_item(head), Some(0xc0..))
 }
 
-/// A block cut into its parts, all borrowed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parts<'a> {
-    /// Where the header begins in the block.
-    pub offset: usize,
-    /// The header's RLP.
-    pub header: &'a [u8],
-    /// The items of the body without a list prefix.
-    pub body: &'a [u8],
-    /// The block access list behind the body, no part of it (EIP-7928; geth 1.17 exports it);
-    /// empty where there is none.
-    pub access_list: &'a [u8],
-}
+/// Lists that are blocks.
+pub(crate) static LISTS: ListFormat =
+    ListFormat { noun: "block", max_bytes: MAX_HEADER + MAX_BODY, is_block: true, split, unpack };
 
 /// Cuts a block. Only the outermost lists are looked at.
-pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
+fn split(block: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
     let mut items = Reader::new(block).list()?;
     let offset = items.offset();
     items.list()?;
@@ -51,7 +41,8 @@ pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
 }
 
 /// Splits blocks into headers and bodies, which get a list prefix of their own.
-pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
+fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
+    into.clear();
     let Some(file) = &packed.file else { return Ok(()) };
     into.unpacked_offsets = packed.unpacked;
     into.begins_at = Some((file.clone(), packed.offset));

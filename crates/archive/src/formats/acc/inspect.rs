@@ -1,15 +1,15 @@
 //! What is in a dump.
 
 use super::{Batch, Dump, Dumps, Reader};
-use crate::inspect::{Corruption, Inspection};
-use crate::open::disk_bytes;
-use crate::{ChunkLimit, FileReport};
+use crate::ChunkLimit;
+use crate::listing::disk_bytes;
+use crate::report::{Corruption, FileReport, Inspection, gaps};
 
 /// Looks at each dump by itself: every length, and the height of every block. What the blocks hold
 /// is for who knows their chain: `each` gets every batch, and returns what it finds wrong there.
 pub fn inspect(dumps: &Dumps, mut each: impl FnMut(&Batch) -> Vec<Corruption>) -> Inspection {
     let files: Vec<FileReport> = dumps.files().iter().map(|dump| one(dump, &mut each)).collect();
-    let gaps = crate::inspect::gaps(&files);
+    let gaps = gaps(&files);
     Inspection { files, gaps, left_out: dumps.left_out().clone() }
 }
 
