@@ -86,7 +86,7 @@ pub struct Definition {
     /// Are its operations short enough to be counted in instructions?
     #[serde(default)]
     pub instructions: bool,
-    /// Names of peers in `engines.toml`.
+    /// Names of peers in `peers.toml`.
     #[serde(default)]
     pub peers: Vec<String>,
     /// What others have published about the same thing.

@@ -1,11 +1,11 @@
 //! The peers: real clients that do the same work as processes of their own.
 //!
-//! `benchmarks/engines.toml` names them. A peer is prepared (its tools are looked for and it is
+//! `benchmarks/peers.toml` names them. A peer is prepared (its tools are looked for and it is
 //! built) and then run, which gives a record like a run of ours: it prints, as its last line, the
 //! part of a run record that it alone knows. A peer that this machine cannot build is left out with
 //! one line that says why.
 
-mod engines;
+mod file;
 mod workshop;
 
 use crate::definition::Settings;
@@ -15,28 +15,28 @@ use blockmill_pipeline::machine::Machine;
 use blockmill_pipeline::record::{
     BlockRef, Facts, PEAK_RSS_BYTES, Program, RunRecord, Series, Stage, unix_time,
 };
-use engines::Engine;
+use file::Entry;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{Engines, Workshop, utf8};
+use workshop::{PeersFile, Workshop, utf8};
 
 /// The environment variable that names the folder for what peers need: their programs and caches.
 /// Without it, `target/peers` beside the `benchmarks` folder is taken.
 pub const PEERS_DIR: &str = "BLOCKMILL_PEERS_DIR";
 
-/// A client named in `engines.toml`.
+/// A client named in `peers.toml`.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    engine: Engine,
+    entry: Entry,
     workshop: Workshop,
 }
 
 /// A peer that has been built.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    engine: Engine,
+    entry: Entry,
     program: PathBuf,
 }
 
@@ -72,30 +72,30 @@ struct Printed {
     notes: Vec<String>,
 }
 
-/// Reads the peers from `engines.toml`, in the order of the file.
+/// Reads the peers from `peers.toml`, in the order of the file.
 ///
 /// # Errors
 /// When the file cannot be read, is not as described at its top, or names a tool that it does not
 /// describe.
-pub fn load(engines_toml: &Path) -> Result<Vec<Peer>> {
-    let engines = Engines::read(engines_toml)?;
-    let peer = |engine: &Engine| {
-        let workshop = engines.workshop(&engine.folder, &engine.needs)?;
-        Ok(Peer { engine: engine.clone(), workshop })
+pub fn load(peers_toml: &Path) -> Result<Vec<Peer>> {
+    let file = PeersFile::read(peers_toml)?;
+    let peer = |entry: &Entry| {
+        let workshop = file.workshop(&entry.folder, &entry.needs)?;
+        Ok(Peer { entry: entry.clone(), workshop })
     };
-    engines.file.peer.iter().map(peer).collect()
+    file.file.peer.iter().map(peer).collect()
 }
 
 impl Peer {
-    /// Name in `engines.toml`, such as `geth-v1.17.10`.
+    /// Name in `peers.toml`, such as `geth-v1.17.10`.
     pub fn name(&self) -> &str {
-        &self.engine.name
+        &self.entry.name
     }
 
     /// The settings of a case that its command line asks for.
     pub fn settings(&self) -> impl Iterator<Item = &str> {
         let ours = ["program", "folder"];
-        engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
+        file::placeholders(&self.entry.run).filter(move |name| !ours.contains(name))
     }
 
     /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
@@ -104,11 +104,11 @@ impl Peer {
     /// # Errors
     /// The line to show instead of the peer's figures.
     pub fn prepare(&self) -> Result<Ready, LeftOut> {
-        let left_out = |reason| LeftOut { peer: self.engine.name.clone(), reason };
+        let left_out = |reason| LeftOut { peer: self.entry.name.clone(), reason };
         self.workshop.find_tools().map_err(left_out)?;
-        let program = self.workshop.make(&self.engine);
+        let program = self.workshop.make(&self.entry);
         let program = program.map_err(|error| left_out(format!("{error:#}")))?;
-        Ok(Ready { engine: self.engine.clone(), program })
+        Ok(Ready { entry: self.entry.clone(), program })
     }
 }
 
@@ -117,24 +117,24 @@ impl Ready {
     ///
     /// # Errors
     /// When the client refuses its input, with its reason; when it cannot be run, prints something
-    /// else than a measured run, or is of another version than `engines.toml` says.
+    /// else than a measured run, or is of another version than `peers.toml` says.
     pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         self.run_with(&[], settings, folder)
     }
 
-    /// The same with more arguments behind those of `engines.toml`.
+    /// The same with more arguments behind those of `peers.toml`.
     ///
     /// # Errors
     /// Those of [`Ready::run`].
     pub fn run_with(&self, more: &[&str], settings: &Settings, folder: &Path) -> Result<RunRecord> {
-        let Engine { label, version, .. } = &self.engine;
+        let Entry { label, version, .. } = &self.entry;
         let mut values = settings.clone();
         for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
             values.insert(name.to_owned(), utf8(path)?);
         }
         let more = more.iter().map(|argument| (*argument).to_owned());
-        let asked: Vec<_> = self.engine.run.iter().cloned().chain(more).collect();
-        let mut line = engines::fill(&asked, &values)?;
+        let asked: Vec<_> = self.entry.run.iter().cloned().chain(more).collect();
+        let mut line = file::fill(&asked, &values)?;
         let (program, arguments) = line.split_first().context("empty run command")?;
         let started_unix = unix_time();
         let ended = process::watch(Command::new(program).args(arguments))
@@ -150,10 +150,10 @@ impl Ready {
     }
 
     fn record(&self, printed: Printed, ended: &Ended) -> RunRecord {
-        let engine = &self.engine;
-        let (name, version) = (engine.client.clone(), printed.version);
+        let entry = &self.entry;
+        let (name, version) = (entry.client.clone(), printed.version);
         let mut record =
-            RunRecord::new(Program { name, version, ..Program::default() }, engine.label.clone());
+            RunRecord::new(Program { name, version, ..Program::default() }, entry.label.clone());
         record.machine = Machine::detect();
         record.facts = printed.facts;
         if record.facts.of(PEAK_RSS_BYTES) == 0.0 {
@@ -167,7 +167,7 @@ impl Ready {
             (record.result.tip_number, record.result.tip_hash) = (tip.number, tip.hash);
         }
         record.notes = printed.notes;
-        record.notes.extend((!engine.checks.is_empty()).then(|| engine.checks.clone()));
+        record.notes.extend((!entry.checks.is_empty()).then(|| entry.checks.clone()));
         record
     }
 }

@@ -91,7 +91,7 @@ pub struct Plan {
     pub budget: Option<Duration>,
     /// Is time given to the first of them, as much as their definitions say, and not shared?
     pub in_turn: bool,
-    /// The folder of `engines.toml`.
+    /// The folder of `peers.toml`.
     pub benchmarks: PathBuf,
     /// Where data is kept and runs write.
     pub scratch: Scratch,
@@ -210,7 +210,7 @@ impl Workshop {
     /// Builds the peers that take part and takes those away that cannot.
     fn peers(
         &mut self,
-        engines: &Path,
+        peers_toml: &Path,
         all: &mut Vec<Variant>,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>> {
@@ -219,10 +219,10 @@ impl Workshop {
         for name in names {
             if !self.peers.contains_key(&name) {
                 tell(&format!("preparing peer {name}"));
-                let known = peers::load(engines)?;
+                let known = peers::load(peers_toml)?;
                 let peer = known.iter().find(|peer| peer.name() == name);
                 let peer =
-                    peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
+                    peer.with_context(|| format!("{}: no peer {name}", peers_toml.display()))?;
                 self.peers.insert(name.clone(), peer.prepare().map_err(|why| why.to_string()));
             }
             if let Some(Err(why)) = self.peers.get(&name) {
@@ -263,8 +263,8 @@ impl One<'_> {
         let Self { plan, definition, workload, .. } = *self;
         let options = workload.options(self.settings)?;
         let mut all = variants(definition, self.experiment, &options)?;
-        let engines = plan.benchmarks.join("engines.toml");
-        let left_out = workshop.peers(&engines, &mut all, tell)?;
+        let peers_toml = plan.benchmarks.join("peers.toml");
+        let left_out = workshop.peers(&peers_toml, &mut all, tell)?;
         workshop.programs(plan, &all, tell)?;
         let mut comparison = Comparison {
             definition: definition.name.clone(),

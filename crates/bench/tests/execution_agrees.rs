@@ -68,7 +68,7 @@ fn benchmarks() -> std::path::PathBuf {
 }
 
 fn geth() -> Ready {
-    let all = peers::load(&benchmarks().join("engines.toml")).unwrap();
+    let all = peers::load(&benchmarks().join("peers.toml")).unwrap();
     let peer = all.into_iter().find(|peer| peer.name() == "geth-blocks-no-prefetch").unwrap();
     peer.prepare().unwrap_or_else(|left_out| panic!("{left_out}"))
 }

@@ -31,7 +31,7 @@ const CONTRACT: usize = 2 * 8;
 /// neo-go, built, and the settings that make it restore.
 fn neo_go() -> (Ready, Settings) {
     let benchmarks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks");
-    let all = peers::load(&benchmarks.join("engines.toml")).unwrap();
+    let all = peers::load(&benchmarks.join("peers.toml")).unwrap();
     let peer = all.into_iter().find(|peer| peer.name() == "neo-go").unwrap();
     let definitions = Definition::all(&benchmarks.join("definitions")).unwrap();
     let restore = definitions.into_iter().find(|each| each.name == "restore-mixed").unwrap();

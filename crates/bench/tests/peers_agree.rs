@@ -51,7 +51,7 @@ fn definition_of(name: &str) -> Definition {
 
 /// All peers.
 fn all_peers() -> Vec<Peer> {
-    peers::load(&benchmarks().join("engines.toml")).unwrap()
+    peers::load(&benchmarks().join("peers.toml")).unwrap()
 }
 
 /// All peers, built.

@@ -122,7 +122,7 @@ fn what_is_written_is_what_core_wrote() {
     }
 }
 
-/// Runs the peer with Core's own code, `benchmarks/engines/bitcoin-core`; its line of JSON.
+/// Runs the peer with Core's own code, `benchmarks/peers/bitcoin-core`; its line of JSON.
 fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(blockmill_testkit::path_of("core_peer"));
     command.args(["open", "--chain", chain, "--dir"]).arg(datadir).args(arguments);

@@ -297,7 +297,7 @@ fn a_last_block_of_unusual_inputs_is_as_full_as_it_can_be() {
 }
 
 /// Bitcoin Core's own reindex, where the environment names the program of
-/// `benchmarks/engines/bitcoin-core`.
+/// `benchmarks/peers/bitcoin-core`.
 #[blockmill_testkit::needs(core_peer)]
 #[test]
 fn bitcoin_core_accepts_the_chain() {

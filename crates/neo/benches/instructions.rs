@@ -1,5 +1,5 @@
 //! What instructions and native methods take that work on much data at once, in loops of a script.
-//! neo-go runs the same scripts with `-script` of `benchmarks/engines/neo-go`.
+//! neo-go runs the same scripts with `-script` of `benchmarks/peers/neo-go`.
 //!
 //! `cargo bench -p blockmill-neo --bench instructions`: a line for each, with its name,
 //! nanoseconds of a round, the rounds of the loop, and the script in hexadecimal digits

@@ -39,7 +39,7 @@ pub const NEEDS: [Need; 11] = [
         name: "core_source",
         variable: "BLOCKMILL_CORE_SOURCE",
         what: "the sources of Bitcoin Core",
-        how: "run `cargo fetch --manifest-path benchmarks/engines/bitcoin-core/Cargo.toml` and \
+        how: "run `cargo fetch --manifest-path benchmarks/peers/bitcoin-core/Cargo.toml` and \
               set it to `bitcoin/src` in the crate libbitcoinkernel-sys 0.4.1 of Cargo's registry",
         is_built: false,
     },
@@ -47,14 +47,14 @@ pub const NEEDS: [Need; 11] = [
         name: "core_peer",
         variable: "BLOCKMILL_CORE_PEER",
         what: "the peer that runs Bitcoin Core's own code",
-        how: "build it as benchmarks/engines/bitcoin-core/README.md says and set it to the program",
+        how: "build it as benchmarks/peers/bitcoin-core/README.md says and set it to the program",
         is_built: true,
     },
     Need {
         name: "neo_random",
         variable: "BLOCKMILL_NEO_RANDOM",
         what: "the program that makes random chains with neo-go",
-        how: "build it as benchmarks/engines/neo-go/README.md says and set it to the program",
+        how: "build it as benchmarks/peers/neo-go/README.md says and set it to the program",
         is_built: true,
     },
     Need {
@@ -97,7 +97,7 @@ pub const NEEDS: [Need; 11] = [
         name: "peers",
         variable: "BLOCKMILL_PEERS_DIR",
         what: "the peers of the benchmarks, built",
-        how: "set it to a folder where they may be built and kept (benchmarks/engines.toml)",
+        how: "set it to a folder where they may be built and kept (benchmarks/peers.toml)",
         is_built: true,
     },
 ];

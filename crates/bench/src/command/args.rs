@@ -22,7 +22,7 @@ pub struct Bench {
     /// Measure the default over the values of a setting; with --peers, beside them at each value
     #[arg(long, value_name = "SETTING")]
     pub sweep: Vec<String>,
-    /// Compare with other programs, which benchmarks/engines.toml names
+    /// Compare with other programs, which benchmarks/peers.toml names
     #[arg(long)]
     pub peers: bool,
     /// Compare the program as of these git revisions, the first being the baseline
@@ -61,7 +61,7 @@ pub struct Bench {
     /// Folder for data, which is kept, and for what runs write [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
-    /// Folder of engines.toml and of further definitions
+    /// Folder of peers.toml and of further definitions
     #[arg(long, default_value = "benchmarks", value_name = "DIR")]
     pub benchmarks: PathBuf,
     /// One run, for the process that compares

@@ -31,9 +31,9 @@ fn scripted(folder: &Path, script: &str, tool: &str) -> Peer {
         checks = "nothing"
         "#
     );
-    let engines = folder.join("benchmarks/engines.toml");
-    fs::write(&engines, text).unwrap();
-    let mut peer = load(&engines).unwrap().remove(0);
+    let peers_toml = folder.join("benchmarks/peers.toml");
+    fs::write(&peers_toml, text).unwrap();
+    let mut peer = load(&peers_toml).unwrap().remove(0);
     peer.workshop.home = folder.join("home"); // whatever the environment says
     peer
 }
@@ -51,11 +51,11 @@ fn prints(line: &str) -> String {
 }
 
 #[test]
-fn the_engines_of_this_repository_load() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/engines.toml");
+fn the_peers_of_this_repository_load() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/peers.toml");
     for peer in load(&path).unwrap() {
         assert!(peer.workshop.source.is_dir(), "{}", peer.workshop.source.display());
-        assert!(peer.engine.run.contains(&"{program}".to_owned()), "{}", peer.name());
+        assert!(peer.entry.run.contains(&"{program}".to_owned()), "{}", peer.name());
     }
 }
 

@@ -8,13 +8,13 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::PEERS_DIR;
-use super::engines::{self, Engine, EnginesFile, Tool};
+use super::file::{self, Entry, File, Tool};
 use crate::definition::Settings;
 use crate::process;
 
-/// `engines.toml`, read, and where it is.
-pub struct Engines {
-    pub file: EnginesFile,
+/// `peers.toml`, read, and where it is.
+pub struct PeersFile {
+    pub file: File,
     folder: PathBuf,
     home: PathBuf,
 }
@@ -29,14 +29,14 @@ pub struct Workshop {
     pub home: PathBuf,
 }
 
-impl Engines {
+impl PeersFile {
     /// Reads the file.
     pub fn read(path: &Path) -> Result<Self> {
         let text =
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let file = engines::parse(&text).with_context(|| path.display().to_string())?;
+        let file = file::parse(&text).with_context(|| path.display().to_string())?;
         let path = std::path::absolute(path)?;
-        let folder = path.parent().context("engines.toml is in no folder")?.to_owned();
+        let folder = path.parent().context("peers.toml is in no folder")?.to_owned();
         let home = match std::env::var_os(PEERS_DIR) {
             Some(home) => std::path::absolute(home)?,
             None => folder.parent().unwrap_or(&folder).join("target").join("peers"),
@@ -58,16 +58,16 @@ impl Engines {
 impl Workshop {
     /// Looks for the tools; the error is the reason to show.
     pub fn find_tools(&self) -> Result<(), String> {
-        self.tools.iter().try_for_each(|(name, tool)| engines::find_tool(name, tool))
+        self.tools.iter().try_for_each(|(name, tool)| file::find_tool(name, tool))
     }
 
-    /// Builds `engine` in the folder of its target and returns the program that it made.
-    pub fn make(&self, engine: &Engine) -> Result<PathBuf> {
-        let target = self.home.join(engine.target.as_ref().unwrap_or(&engine.name));
+    /// Builds `entry` in the folder of its target and returns the program that it made.
+    pub fn make(&self, entry: &Entry) -> Result<PathBuf> {
+        let target = self.home.join(entry.target.as_ref().unwrap_or(&entry.name));
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
         let values = Settings::from([("target".to_owned(), utf8(&target)?)]);
-        self.build(&engines::fill(&engine.build, &values)?)?;
-        let program = target.join(&engine.program);
+        self.build(&file::fill(&entry.build, &values)?)?;
+        let program = target.join(&entry.program);
         ensure!(files::is_file(&program)?, "the build left no {}", program.display());
         Ok(program)
     }

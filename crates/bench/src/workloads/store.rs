@@ -17,7 +17,7 @@ use keys::Draw;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
-use workload::{Engine, LEAST_KEYS, Measured, Operation};
+use workload::{KeyValueStore, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default), `pages` or
 /// `flat-trie`.

@@ -40,9 +40,9 @@ const PLATFORM_FILES: [(&str, &str); 20] = [
 
 /// Files with unsafe code outside the crates that may have it, and why.
 const UNSAFE_FILES: [(&str, &str); 5] = [
-    ("benchmarks/engines/bitcoin-core/src/kernel.rs", "calls of Bitcoin Core, in a peer"),
-    ("benchmarks/engines/rlp-alloy/src/allocations.rs", "a counting allocator, in a peer"),
-    ("benchmarks/engines/stores/src/lmdb.rs", "a mapped file, in a peer"),
+    ("benchmarks/peers/bitcoin-core/src/kernel.rs", "calls of Bitcoin Core, in a peer"),
+    ("benchmarks/peers/rlp-alloy/src/allocations.rs", "a counting allocator, in a peer"),
+    ("benchmarks/peers/stores/src/lmdb.rs", "a mapped file, in a peer"),
     ("crates/bench/src/baselines/file_map.rs", "a mapped file, in a baseline"),
     ("crates/bench/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
 ];

@@ -1,7 +1,7 @@
 //! A table of our own store under the workload.
 
 use super::keys::{Key, PREFIX_BYTES};
-use super::workload::{Change, Engine, Error};
+use super::workload::{Change, Error, KeyValueStore};
 use blockmill_store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
 use std::path::Path;
 
@@ -31,7 +31,7 @@ impl Ours {
     }
 }
 
-impl Engine for Ours {
+impl KeyValueStore for Ours {
     fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, Error> {
         Ok(self.table.get(key, out)?)
     }

@@ -2,7 +2,7 @@
 //! one contract, or of many.
 
 use super::keys::{Key, PREFIX_BYTES};
-use super::workload::{Change, Engine, Error};
+use super::workload::{Change, Error, KeyValueStore};
 use anyhow::{Context, bail};
 use blockmill_ethereum::state::{FlatOptions, FlatTrie};
 use blockmill_state_store::{PageStore, PageStoreOptions, ReadAhead, StateKey};
@@ -205,7 +205,7 @@ impl InState {
     }
 }
 
-impl Engine for InState {
+impl KeyValueStore for InState {
     fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, Error> {
         let key = self.key(key);
         match &self.kept {

@@ -1,7 +1,7 @@
 //! Our store under the workload, against the naive one.
 
 use super::keys::Key;
-use super::workload::{Change, Engine};
+use super::workload::{Change, KeyValueStore};
 use super::*;
 use std::collections::BTreeMap;
 use std::thread;
@@ -13,7 +13,7 @@ struct Map(BTreeMap<Key, Vec<u8>>);
 
 type Done = Result<(), workload::Error>;
 
-impl Engine for Map {
+impl KeyValueStore for Map {
     fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, workload::Error> {
         Ok(self.0.get(key).map(|value| out.extend(value)).is_some())
     }

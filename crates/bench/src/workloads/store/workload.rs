@@ -1,6 +1,6 @@
 //! What `bench store` does to a store of keys and values, whichever it is.
 //!
-//! The program of the peers (`benchmarks/engines/stores`) is made with this file too, so it needs
+//! The program of the peers (`benchmarks/peers/stores`) is made with this file too, so it needs
 //! nothing but the standard library.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::keys::{ABSENT, Draw, Key, PREFIX_BYTES, key, random, value};
 
-/// What an engine fails with.
+/// What a store fails with.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Changes that a fill makes in one batch.
@@ -32,7 +32,7 @@ const STRIDE: u64 = 982_451_653;
 pub type Change = (Key, Option<Vec<u8>>);
 
 /// A store under test.
-pub trait Engine {
+pub trait KeyValueStore {
     /// Appends the value of `key` to `out`; whether there is one.
     fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, Error>;
 
@@ -45,8 +45,8 @@ pub trait Engine {
     /// Makes all changes or none. They survive a power loss when it returns.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Error>;
 
-    /// Puts in what comes next in the order of keys ([`Engine::rank`]), of an empty database. It
-    /// survives a power loss when [`Engine::settle`] returns.
+    /// Puts in what comes next in the order of keys ([`KeyValueStore::rank`]), of an empty database. It
+    /// survives a power loss when [`KeyValueStore::settle`] returns.
     fn load(&mut self, changes: &[Change]) -> Result<(), Error> {
         self.apply(changes)
     }
@@ -141,7 +141,7 @@ impl Job {
 pub struct Measured {
     /// Keys read or changed, or entries scanned.
     pub operations: u64,
-    /// Time in the engine.
+    /// Time in the store.
     pub time: Duration,
     /// Bytes of values that were found or set.
     pub bytes: u64,
@@ -169,44 +169,44 @@ impl Measured {
     }
 }
 
-/// Does `job` with `engine`.
+/// Does `job` with `store`.
 ///
 /// # Errors
-/// Those of the engine.
-pub fn run(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+/// Those of the store.
+pub fn run(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     match job.operation {
-        Operation::Fill => fill(engine, job.keys),
-        Operation::Get => get(engine, job, 0),
-        Operation::GetAbsent => get(engine, job, ABSENT),
-        Operation::GetMany => get_many(engine, job),
-        Operation::Scan => scan(engine, job),
-        Operation::Update => update(engine, job),
-        Operation::Blocks => blocks(engine, job),
-        Operation::Load => load(engine, job.keys),
+        Operation::Fill => fill(store, job.keys),
+        Operation::Get => get(store, job, 0),
+        Operation::GetAbsent => get(store, job, ABSENT),
+        Operation::GetMany => get_many(store, job),
+        Operation::Scan => scan(store, job),
+        Operation::Update => update(store, job),
+        Operation::Blocks => blocks(store, job),
+        Operation::Load => load(store, job.keys),
     }
 }
 
-fn fill(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
+fn fill(store: &mut dyn KeyValueStore, keys: u64) -> Result<Measured, Error> {
     let number = |at| (u128::from(at) * u128::from(STRIDE) % u128::from(keys)) as u64;
-    put_all(engine, keys, number, |engine, changes| engine.apply(changes))
+    put_all(store, keys, number, |store, changes| store.apply(changes))
 }
 
-fn load(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
+fn load(store: &mut dyn KeyValueStore, keys: u64) -> Result<Measured, Error> {
     let mut order: Vec<(u64, u32)> = Vec::with_capacity(keys as usize);
     for n in 0..u32::try_from(keys)? {
-        order.push((engine.rank(&key(n.into())), n));
+        order.push((store.rank(&key(n.into())), n));
     }
     order.sort_unstable();
     let number = |at| order[at as usize].1.into();
-    put_all(engine, keys, number, |engine, changes| engine.load(changes))
+    put_all(store, keys, number, |store, changes| store.load(changes))
 }
 
-/// How an engine takes a batch.
-type Put = fn(&mut dyn Engine, &[Change]) -> Result<(), Error>;
+/// How a store takes a batch.
+type Put = fn(&mut dyn KeyValueStore, &[Change]) -> Result<(), Error>;
 
 /// Puts in every key once, in the order of `number`, until nothing is left to do.
 fn put_all(
-    engine: &mut dyn Engine,
+    store: &mut dyn KeyValueStore,
     keys: u64,
     number: impl Fn(u64) -> u64,
     put: Put,
@@ -218,31 +218,31 @@ fn put_all(
         at = batch.end;
         let changes: Vec<Change> =
             batch.map(&number).map(|n| (key(n), Some(value(n, 0)))).collect();
-        timed(engine, &changes, &mut measured, put)?;
+        timed(store, &changes, &mut measured, put)?;
     }
     let start = Instant::now();
-    engine.settle()?;
+    store.settle()?;
     measured.time += start.elapsed();
     Ok(measured)
 }
 
 fn apply(
-    engine: &mut dyn Engine,
+    store: &mut dyn KeyValueStore,
     changes: &[Change],
     measured: &mut Measured,
 ) -> Result<(), Error> {
-    timed(engine, changes, measured, |engine, changes| engine.apply(changes))
+    timed(store, changes, measured, |store, changes| store.apply(changes))
 }
 
 fn timed(
-    engine: &mut dyn Engine,
+    store: &mut dyn KeyValueStore,
     changes: &[Change],
     measured: &mut Measured,
     put: Put,
 ) -> Result<(), Error> {
     changes.iter().filter_map(|(_, value)| value.as_ref()).for_each(|value| measured.value(value));
     let start = Instant::now();
-    put(engine, changes)?;
+    put(store, changes)?;
     measured.time += start.elapsed();
     Ok(())
 }
@@ -252,14 +252,14 @@ fn numbers(job: Job, count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |at| job.draw.number(random(job.seed(), at), job.keys))
 }
 
-fn get(engine: &mut dyn Engine, job: Job, add: u64) -> Result<Measured, Error> {
+fn get(store: &mut dyn KeyValueStore, job: Job, add: u64) -> Result<Measured, Error> {
     let keys: Vec<Key> = numbers(job, READS).map(|n| key(n + add)).collect();
     let mut measured = Measured { operations: READS, ..Measured::default() };
     let mut out = vec![];
     let start = Instant::now();
     for key in &keys {
         out.clear();
-        if engine.get(key, &mut out)? {
+        if store.get(key, &mut out)? {
             measured.value(&out);
         }
     }
@@ -267,23 +267,23 @@ fn get(engine: &mut dyn Engine, job: Job, add: u64) -> Result<Measured, Error> {
     Ok(measured)
 }
 
-fn get_many(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+fn get_many(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     let keys: Vec<Key> = numbers(job, READS).map(key).collect();
     let mut measured = Measured { operations: READS, ..Measured::default() };
     let start = Instant::now();
     for batch in keys.chunks(READ_BATCH) {
-        engine.get_many(batch, &mut |value| measured.value(value))?;
+        store.get_many(batch, &mut |value| measured.value(value))?;
     }
     measured.time = start.elapsed();
     Ok(measured)
 }
 
-fn scan(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+fn scan(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     let keys: Vec<Key> = numbers(job, SCANS).map(key).collect();
     let mut measured = Measured::default();
     let start = Instant::now();
     for key in &keys {
-        engine.scan(&key[..PREFIX_BYTES], &mut |found, value| {
+        store.scan(&key[..PREFIX_BYTES], &mut |found, value| {
             measured.operations += 1;
             measured.value(found);
             measured.value(value);
@@ -293,22 +293,22 @@ fn scan(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
     Ok(measured)
 }
 
-fn update(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+fn update(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     let mut measured = Measured::default();
     for batch in 0..UPDATE_BATCHES {
         let changes = changes(job, batch);
         measured.operations += changes.len() as u64;
-        apply(engine, &changes, &mut measured)?;
+        apply(store, &changes, &mut measured)?;
     }
     Ok(measured)
 }
 
-fn blocks(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+fn blocks(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     let mut measured = Measured::default();
     for block in 0..job.blocks {
         let changes = changes_of_block(job, block);
         measured.operations += changes.len() as u64;
-        apply(engine, &changes, &mut measured)?;
+        apply(store, &changes, &mut measured)?;
     }
     Ok(measured)
 }

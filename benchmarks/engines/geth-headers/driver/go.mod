@@ -1,5 +1,0 @@
-module blockmill/geth-headers/driver
-
-go 1.25
-
-require github.com/golang/snappy v0.0.1

@@ -1,0 +1,70 @@
+// The program geth-blocks imports whole blocks through go-ethereum's BlockChain.InsertChain, with
+// the database and the caches of `geth import`, and prints what it cost as one line of JSON.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"blockmill/measure"
+	"github.com/ethereum/go-ethereum/log"
+)
+
+// clientVersion is that of the client, as go.mod pins it.
+const clientVersion = "v1.17.10"
+
+// options are the flags.
+type options struct {
+	Genesis  string   // a genesis.json, or "mainnet"
+	RLP      string   // an RLP export
+	Eras     []string // or era1 files, in order
+	Dir      string   // folder for the database
+	Until    uint64   // the last block that is imported; 0: that of the input
+	Prefetch bool     // execute blocks ahead to warm caches
+	Try      string   // an RLP file of blocks that are each tried on the head of the chain
+}
+
+func main() {
+	handler := log.NewTerminalHandlerWithLevel(os.Stderr, slog.LevelError+1, false)
+	log.SetDefault(log.NewLogger(handler))
+	o, err := parse()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if err := run(o); err != nil {
+		measure.Fail(version(), err)
+	}
+}
+
+// version names the client and Go.
+func version() string { return measure.WithGo(clientVersion) }
+
+func parse() (options, error) {
+	var o options
+	flag.StringVar(&o.Genesis, "genesis", "mainnet", "genesis.json, or mainnet")
+	flag.StringVar(&o.RLP, "rlp", "", "RLP export")
+	eras := flag.String("era", "", "era1 files, separated by commas")
+	flag.StringVar(&o.Dir, "dir", "", "folder for the database; an existing one is continued")
+	flag.Uint64Var(&o.Until, "until", 0, "the last block that is imported; 0: that of the input")
+	prefetch := flag.String("prefetch", "on", "execute blocks ahead to warm caches: on, off")
+	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
+	flag.Parse()
+	if *eras != "" {
+		o.Eras = strings.Split(*eras, ",")
+	}
+	o.Prefetch = *prefetch == "on"
+	switch {
+	case (len(o.Eras) == 0) == (o.RLP == ""):
+		return o, errors.New("one of -era and -rlp is needed")
+	case o.Dir == "":
+		return o, errors.New("-dir is needed")
+	case !o.Prefetch && *prefetch != "off":
+		return o, fmt.Errorf("-prefetch %s: on or off expected", *prefetch)
+	}
+	return o, nil
+}

@@ -1,0 +1,3 @@
+module blockmill/measure
+
+go 1.25
