@@ -1,10 +1,10 @@
 //! Neo: the code of contracts, their manifests, and scripts that run.
 
 use blockmill_neo::execute::block::{Executor, machine};
+use blockmill_neo::execute::chain_view::ChainView;
 use blockmill_neo::execute::contract::{Contract, Manifest, Nef, check_script};
 use blockmill_neo::execute::engine::{Chain, Contracts, Engine, Shared, Trigger};
 use blockmill_neo::execute::native::Natives;
-use blockmill_neo::execute::past::Past;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State};
 use blockmill_neo::types::Block;
@@ -38,7 +38,7 @@ pub fn neo_script(data: &[u8]) -> bool {
     let protocol = Protocol::by_name("mainnet").expect("a built-in network");
     let mut genesis = Block { raw: protocol.genesis_block(), ..Block::default() };
     genesis.decode(false, &blockmill_hashes::ManySha256::scalar()).expect("the first block");
-    let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
+    let chain = Chain { protocol, natives: Natives::default(), view: ChainView::empty() };
     let (mut executor, mut vm) = (Executor::default(), machine());
     let mut state = State::new(Base::default());
     executor.execute(&mut vm, &chain, &mut state, &genesis).expect("the first block");
@@ -50,7 +50,7 @@ pub fn neo_script(data: &[u8]) -> bool {
         let mut engine = Engine::new(&mut vm, shared, Trigger::Application, None, Some(GAS));
         engine.load_entry(data).expect("the first script");
         let execution = engine.run();
-        state.discard();
+        state.rollback();
         execution
     };
     let first = run();

@@ -22,7 +22,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),
         Output::CoreDatadir => bitcoin::convert::run(args, datadir, json, cancel),
         Output::Dump(gzip) => neo::convert::run(args, gzip, json, cancel),
-        Output::NeoGoDatabase => neo::handover::run(args, json, &cancel),
+        Output::NeoGoDatabase => neo::neo_go_database::run(args, json, &cancel),
         Output::Snapshot => ethereum::snapshot::convert(args, json, &cancel),
     }?;
     if answer.status != Status::Interrupted {

@@ -16,7 +16,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
         return match family {
-            Family::Neo => neo::look::of_store(store, args, json),
+            Family::Neo => neo::query::run(store, args, json),
             _ => bitcoin::coins::run(store, json),
         };
     }

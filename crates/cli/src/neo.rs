@@ -6,11 +6,11 @@ pub mod demo;
 #[cfg(feature = "export")]
 pub mod export;
 pub mod generate;
-pub mod handover;
 pub mod import;
 pub mod inspect;
-pub mod look;
+pub mod neo_go_database;
 mod network;
+pub mod query;
 pub mod unwind;
 
 use anyhow::Result;
@@ -35,7 +35,7 @@ pub fn report_of(cause: &Cause) -> Option<FaultReport> {
 /// # Errors
 /// If the folder cannot be read.
 pub fn is_store(folder: &Path) -> Result<bool> {
-    Ok(blockmill_neo::commit::holds_neo(folder)?)
+    Ok(blockmill_neo::ledger::is_neo_store(folder)?)
 }
 
 /// Fails because the store in a folder belongs to another chain.

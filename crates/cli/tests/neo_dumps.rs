@@ -2,7 +2,7 @@
 
 use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use blockmill_neo::body::rules::NOTARY;
-use blockmill_neo::stored::Stored;
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::types::Attribute;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn notaries_complete_transactions_of_a_mixed_chain_and_some_are_paid_from_deposi
     let flags = "generate neo --blocks 40 --txs 60 --accounts 30 --mixed --seed 3 --out";
     succeed(blockmill(flags).arg(&chain));
     succeed(blockmill("import --data").arg(&store).arg(chain.join("chain.acc")));
-    let stored = Stored::open(&store).expect("a store");
+    let stored = StoreReader::open(&store).expect("a store");
     // of the sender, from a deposit, standing in for one that was not completed
     let mut counts = [0; 3];
     let last = stored.tip().expect("a block").number as u32;
@@ -136,7 +136,7 @@ fn a_dump_that_ends_early_is_written_only_when_said() {
 
 #[test]
 fn a_store_is_handed_to_neo_go_and_what_is_none_is_refused() {
-    let scratch = Scratch::new("neo-handover");
+    let scratch = Scratch::new("neo-go-database");
     let (chain, store, out) = (scratch.path("chain"), scratch.path("store"), scratch.path("out"));
     generate(&chain, 7);
     let dump = chain.join("chain.acc");

@@ -5,8 +5,8 @@ use crate::program;
 use crate::program::{
     Random, Scratch, blockmill, document, misunderstand, run, succeed, succeed_json, tip_of, wait,
 };
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::params::Protocol;
-use blockmill_neo::stored::Stored;
 use blockmill_store::ChainStore;
 use serde_json::Value;
 use std::fs;
@@ -42,7 +42,7 @@ fn mixed(scratch: &Scratch, blocks: u32) -> PathBuf {
 
 /// The state root after the last block, and logs and roots of the blocks from one on.
 fn left(store: &Path, from: u64) -> (String, Vec<String>) {
-    let stored = Stored::open(store).unwrap();
+    let stored = StoreReader::open(store).unwrap();
     let tip = stored.tip().unwrap().number;
     let block = |height: u64| {
         let executions = stored.executions(height as u32).unwrap().unwrap();

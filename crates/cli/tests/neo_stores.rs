@@ -100,7 +100,7 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
             command.args(["--cache", random.pick(&["1", "2"])]);
             command.args(["--chunk", random.pick(&["1", "3", "8"])]);
             command.args(["--threads", random.pick(&["1", "2", "5"])]);
-            let others = ["tasks=1", "tasks=2", "caches=shared", "roots=with", "flush=barrier"];
+            let others = ["tasks=1", "tasks=2", "roots=each-block", "flush=barrier"];
             for option in others.into_iter().chain(["stages=serial"]) {
                 if random.below(3) == 0 {
                     command.args(["--with", option]);

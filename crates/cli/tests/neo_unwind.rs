@@ -6,7 +6,7 @@ use crate::program::{
     tip_of, wait,
 };
 use blockmill_neo::ledger::CONFLICTS;
-use blockmill_neo::stored::Stored;
+use blockmill_neo::ledger::StoreReader;
 use blockmill_store::{ChainStore, Opening, TableOptions};
 use blockmill_verdict::Status;
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ fn a_way_back_that_is_killed_has_or_has_not_been() {
     succeed(&mut unwind(&back, BACK));
     let time = start.elapsed();
     let (blocks, before) = (read_store(&whole), read_store(&back));
-    let root = |store: &Path| Stored::open(store).unwrap().root();
+    let root = |store: &Path| StoreReader::open(store).unwrap().root();
     let roots = [root(&whole), root(&back)];
     let (mut random, mut counts) = (Random::new(15), [0; 2]);
     for _ in 0..KILLS {

@@ -7,7 +7,7 @@ use blockmill_export::neo::{tables, take};
 use blockmill_export::schema::{Form, Names};
 use blockmill_export::{Export, Facts, FileEntry, TableReader};
 use blockmill_neo::Level;
-use blockmill_neo::commit::Sink;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;

@@ -9,11 +9,11 @@ use std::time::Instant;
 use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
+    chain_view::ChainView,
     contract::native_hash,
     engine::{Chain, Contracts, Engine, Shared, Trigger},
     interop::syscalls::number,
     native::Natives,
-    past::Past,
     vm::opcode::*,
 };
 use blockmill_neo::params::Protocol;
@@ -206,7 +206,7 @@ fn main() {
     let protocol = Protocol::by_name("mainnet").expect("the main network");
     let mut block = Block { raw: protocol.genesis_block(), ..Block::default() };
     block.decode(protocol.state_root_in_header, &ManySha256::detect()).expect("a block");
-    let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
+    let chain = Chain { protocol, natives: Natives::default(), view: ChainView::empty() };
     let (mut vm, mut state) = (machine(), State::new(Base::default()));
     Executor::default().execute(&mut vm, &chain, &mut state, &block).expect("genesis");
     block.header.index = 1;

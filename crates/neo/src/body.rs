@@ -1,4 +1,4 @@
-//! What a block carries: transactions and their merkle root.
+//! Bodies: transaction rules that need no state, and the merkle root.
 
 pub mod merkle;
 pub mod rules;

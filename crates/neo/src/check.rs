@@ -10,7 +10,6 @@ use crate::body::merkle;
 use crate::fault::Error;
 use crate::ledger::{self, Facts, STORAGE, TABLE_MEMORY};
 use crate::logs::application;
-use crate::stored;
 use crate::types::{Block, UInt256};
 use blockmill_hashes::ManySha256;
 use blockmill_store::{ChainStore, TableOptions};
@@ -31,7 +30,7 @@ const READABLE: &str = "one that can be read";
 pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<CheckReport, Error> {
     let mut checked = CheckReport::default();
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(checked) };
-    let state_root = match stored::has_state_roots(store) {
+    let state_root = match ledger::has_state_roots(store) {
         Ok(state_root) => state_root,
         Err(Error::StoredBlock { number, expected, .. }) => {
             checked.add(number, "last block", READABLE, format!("another than {expected}"));
@@ -128,7 +127,7 @@ pub fn check_state(folder: &Path) -> Result<Option<(UInt256, Option<UInt256>)>, 
     };
     let ((store, _), storage) = ChainStore::open_read_only_with(folder, parts)?;
     let executed = store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8);
-    let root = Facts::of(&store)?.and_then(|facts| facts.state).map(|state| state.root);
+    let root = Facts::read(&store)?.and_then(|facts| facts.state).map(|state| state.root);
     let Some(expected) = root.filter(|_| executed) else { return Ok(None) };
     let found = ledger::trie_of(&storage.reader(), ManySha256::detect())?.root();
     Ok(Some((expected, (found != expected).then_some(found))))

@@ -6,10 +6,11 @@
 
 pub mod admit;
 pub mod block;
+pub mod chain_view;
 pub mod contract;
 pub mod encode;
 pub mod engine;
 pub mod interop;
 pub mod native;
-pub mod past;
+
 pub mod vm;

@@ -2,7 +2,7 @@
 
 use crate::datadir::containers::ContainersWriter;
 use crate::datadir::nodes::{Nodes, add_references};
-use crate::datadir::source::Source;
+use crate::datadir::source::SourceStore;
 use crate::datadir::{executables, system, transfers, versions};
 use crate::fault::Error;
 use crate::types::UInt256;
@@ -48,7 +48,7 @@ pub struct Written {
 /// # Errors
 /// When the blocks of the store were not executed, when it is damaged, or when `out` is not empty.
 pub fn to_neo_go(data: &Path, out: &Path, cancel: &Cancel) -> Result<Option<Written>, Error> {
-    let source = Source::open(data)?;
+    let source = SourceStore::open(data)?;
     let output = OutputFolder::create(out)?;
     let mut database = BulkWriter::in_empty(output.path(), Library::GoLevelDb);
     let sorter_in =
@@ -96,14 +96,14 @@ pub fn to_neo_go(data: &Path, out: &Path, cancel: &Cancel) -> Result<Option<Writ
     let loaded = database.finish()?;
     output.finish()?;
     let (entries, bytes) = (loaded.entries, loaded.bytes);
-    let Source { height, tip, root, history, .. } = source;
+    let SourceStore { height, tip, root, history, .. } = source;
     let keeps_history = history.is_some();
     Ok(Some(Written { height, tip, root, pairs, transfers, entries, bytes, keeps_history }))
 }
 
 /// Puts the nodes of the state trie, whose root must be the one that was committed. False when the
 /// user asked to stop.
-fn put_nodes(source: &Source, into: &mut Sorter, cancel: &Cancel) -> Result<bool, Error> {
+fn put_nodes(source: &SourceStore, into: &mut Sorter, cancel: &Cancel) -> Result<bool, Error> {
     let mut nodes = Nodes::new(into);
     let runs = source.storage.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;

@@ -1,4 +1,4 @@
-//! Headers: the rules between one and the one before it.
+//! Headers: the rules between a header and its parent.
 
 pub(crate) mod machine;
 pub mod rules;

@@ -1,26 +1,44 @@
 //! The front door: read, decode, verify, link, write, in order and on one screen.
 
+mod assumed;
+mod batch;
+mod columns;
+mod execution;
+mod link;
+mod repeated;
+mod sink;
+mod tasks;
+mod writer;
+
+pub(crate) use batch::Batch;
+#[cfg(test)]
+pub(crate) use columns::Bytes;
+pub use execution::Flush;
+pub use link::Verified;
+pub use repeated::DumpComparison;
+pub use sink::Sink;
+pub(crate) use tasks::TaskResults;
+pub use tasks::{Roots, Tasks};
+
+pub use crate::options::{MEMORY, Options, Take};
+pub use crate::run::Run;
+
 use crate::Level;
-use crate::assumed;
-use crate::batch::{Batch, Checks};
-use crate::commit::{Commit, Sink};
-use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::ledger::Facts;
-use crate::link::Link;
-pub use crate::link::Verified;
-pub use crate::options::{MEMORY, Options, Take};
-use crate::repeated::Repeated;
-pub use crate::run::Run;
 use crate::types::{Block, UInt256};
-use crate::writer::Writer;
+use batch::Checks;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_store::ChainStore;
 use blockmill_verdict::Progress;
+use link::Link;
+use repeated::Repeated;
+use sink::Commit;
 use std::time::Instant;
+use writer::Writer;
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
@@ -147,7 +165,7 @@ fn begin(
     let Some(tip) = tip else {
         return match (found, sink) {
             (0, _) => Ok((None, None)),
-            (1, Sink::Discard) => Ok((Some(Parent::of(genesis)), None)),
+            (1, Sink::Discard) => Ok((Some(Parent::from(genesis)), None)),
             // a store holds its chain from the first block on
             (1, Sink::Store(_) | Sink::Ledger(_)) => Ok((None, Some(genesis.raw.clone()))),
             (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
@@ -166,7 +184,7 @@ fn begin(
     }
     let next = u32::try_from(tip.number + 1).unwrap_or(u32::MAX);
     // a whole store was made by one configuration, but for what had not begun
-    if let Some(facts) = sink.with(Facts::of).transpose()?.flatten() {
+    if let Some(facts) = sink.with(Facts::read).transpose()?.flatten() {
         let allowed = facts.configuration.allows(&options.protocol.configuration(), next - 1);
         allowed.map_err(Error::OtherConfiguration)?;
     }

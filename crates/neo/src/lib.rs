@@ -1,41 +1,41 @@
-//! Neo N3: from a block dump to verified blocks, state roots, application logs and transfers.
+//! Neo N3: turns block dumps into verified blocks, state roots, application logs and transfers.
 //!
 //! [`import`] reads dumps (`.acc`), verifies their blocks against a [`params::Protocol`] and stores
-//! them. Hashes are kept in the byte order of the encoding and show themselves as Neo does.
+//! them. Hashes have the byte order of the encoding; `Display` prints them as Neo does.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`import`] | the stages of an import: read, check, link, execute, tasks, write |
+//! | [`params`] | networks and hardforks as data |
+//! | [`types`], [`witness`] | blocks and transactions as parsed views; standard witnesses |
+//! | [`header`], [`body`] | rules of headers; rules of transactions that need no state |
+//! | [`execute`] | NeoVM, system calls, native contracts, rules that need the state |
+//! | [`state`] | contract storage in layers, and the state trie |
+//! | [`logs`] | application logs and token transfers |
+//! | [`ledger`] | the store of executed blocks: commit, undo log, unwind, removal, repair |
+//! | `datadir`, [`export`] | the database of neo-go |
 
 #![forbid(unsafe_code)]
 
-mod assumed;
-mod batch;
 pub mod body;
 pub mod check;
-mod columns;
-pub mod commit;
 mod datadir;
 pub mod error;
 pub mod execute;
-mod execution;
 pub mod export;
 pub mod fault;
 pub mod header;
-pub mod history;
 pub mod import;
 pub mod ledger;
-mod link;
 pub mod logs;
 mod options;
 pub mod params;
-mod recent;
 pub mod record;
-pub mod repeated;
 mod run;
 pub mod settings;
 pub mod state;
-pub mod stored;
-mod tasks;
 pub mod types;
 pub mod witness;
-mod writer;
 
 pub use blockmill_verdict::Level;
 pub use error::{Rule, Violation};

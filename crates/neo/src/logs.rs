@@ -1,15 +1,15 @@
-//! What executions leave beside the state: application logs, transfers of tokens by account.
+//! Results of executions other than the state: application logs, and token transfers by account.
 //!
-//! The bytes are in `docs/formats/neo-logs.md`.
+//! Bytes: `docs/formats/neo-logs.md`.
 
 pub mod application;
 mod read;
 mod tokens;
 mod transfers;
 
-pub use crate::tasks::Kept;
+pub use crate::ledger::CachedTable;
 pub use read::{Event, transfer_of};
-pub use tokens::{Tokens, Told};
+pub use tokens::{TokenMovement, Tokens};
 pub use transfers::{
     Movement, Place, Standard, TRANSFERS, Transfer, TransferError, UPDATES, entries, last_updates,
     of_account,

@@ -1,7 +1,7 @@
-//! What a run is asked to do.
+//! The parameters of an import.
 
 use crate::Level;
-use crate::link::Verified;
+use crate::import::Verified;
 use crate::params::Protocol;
 use crate::settings::Settings;
 use crate::types::UInt256;
@@ -10,7 +10,7 @@ use blockmill_pipeline::{Cancel, NotMade};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of memory for what is not committed yet, unless less is asked for: more gains nothing.
+/// Default memory for uncommitted blocks, in bytes. More gains nothing.
 pub const MEMORY: usize = 32 << 20;
 
 /// Takes verified blocks, beside the store.
@@ -19,9 +19,9 @@ pub type Take = Arc<dyn Fn(&Verified<'_>) -> Result<(), NotMade> + Send + Sync>;
 /// What to verify, and how.
 #[derive(Clone)]
 pub struct Options {
-    /// The network that the dumps must be of.
+    /// The network of the dumps.
     pub protocol: Arc<Protocol>,
-    /// How deep.
+    /// The level of verification.
     pub level: Level,
     /// Values of the options.
     pub settings: Settings,
@@ -29,24 +29,24 @@ pub struct Options {
     pub threads: usize,
     /// Bounds of a batch.
     pub batch: ChunkLimit,
-    /// Bytes of memory for blocks and changes of the state before they are committed.
+    /// Memory limit of uncommitted blocks and changes of the state, in bytes.
     pub memory: usize,
-    /// The most time between two commits of executed blocks.
+    /// The longest time between two commits of executed blocks.
     pub commit_every: Duration,
-    /// Last block; none for the dumps' last.
+    /// The last block to import; `None` for the last one of the dumps.
     pub until: Option<u32>,
-    /// Witnesses and rules of transactions of this block and of those before it are not checked.
+    /// Up to this block, witnesses and transaction rules are not checked.
     pub assume_valid: Option<UInt256>,
-    /// Is it right that something is missing?
+    /// Accepts an incomplete input.
     pub partial: bool,
     /// Who else takes verified blocks, in their order.
     pub take: Option<Take>,
-    /// Set by whoever wants the run to stop.
+    /// Stops the run on request.
     pub cancel: Cancel,
 }
 
 impl Options {
-    /// Everything at its default for this network.
+    /// The defaults for this network.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         Self {

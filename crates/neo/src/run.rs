@@ -1,9 +1,9 @@
 //! What a run did.
 
-use crate::batch::Batch;
 use crate::error::Violation;
 use crate::fault::{Cause, Error, Fault};
 use crate::header::rules::Parent;
+use crate::import::Batch;
 use crate::types::UInt256;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};

@@ -1,8 +1,7 @@
-//! The options of the restore and their values.
+//! The options of an import and their values.
 
-pub use crate::execution::Flush;
+pub use crate::import::{Flush, Roots, Tasks};
 pub use crate::ledger::{ChangeLog, KeptBlocks};
-pub use crate::tasks::{Caches, Roots, Tasks};
 pub use crate::types::Hashes;
 pub use crate::witness::{PublicKeys, SignatureLanes};
 pub use blockmill_pipeline::StageOrder;
@@ -15,7 +14,6 @@ blockmill_pipeline::option_settings! {
         keys: PublicKeys,
         stages: StageOrder,
         tasks: Tasks,
-        caches: Caches,
         roots: Roots,
         flush: Flush,
         log: ChangeLog,

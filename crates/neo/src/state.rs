@@ -1,9 +1,9 @@
-//! The state: what contracts keep, in layers, and the trie over it.
+//! The state: contract storage in layers, and the trie over it.
 //!
-//! From above: the changes of the calls that run (they may fail and leave nothing), of the
-//! transaction, of the block; then the memory, changes of blocks that are not on disk yet; then the
-//! runs of a table on disk. A value is looked for from above, and an iteration merges all layers.
-//! Below the block nothing changes while a block is executed.
+//! The layers, top first: changes of the running calls (a failed call is rolled back), of the
+//! transaction, of the block; changes of earlier blocks in memory; the runs of a table on disk. A
+//! lookup goes from the top down, an iteration merges all layers. The layers below the block do not
+//! change while a block is executed.
 
 mod base;
 mod find;
@@ -11,7 +11,7 @@ mod journal;
 mod key;
 mod layers;
 mod mpt;
-mod remembered;
+mod native_cache;
 mod value;
 
 pub use base::{Base, Layer};
@@ -19,5 +19,5 @@ pub use find::{Direction, Find};
 pub use key::{MAX_STORAGE_KEY, MAX_STORAGE_VALUE, StorageKey};
 pub use layers::{Change, State};
 pub use mpt::StateTrie;
-pub(crate) use remembered::GAS_RECORDS;
+pub(crate) use native_cache::GAS_RECORDS;
 pub use value::Value;

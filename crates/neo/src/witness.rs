@@ -1,7 +1,7 @@
-//! Witnesses: what proves that an account agrees to a transaction, or the consensus nodes to a
-//! header.
+//! Witnesses prove that an account agrees to a transaction, or the consensus nodes to a header.
 //!
-//! Nearly all are of two forms that need no virtual machine: one signature, or some of several.
+//! Nearly all have one of two standard forms that need no virtual machine: a single signature, or m of
+//! n signatures.
 
 mod settings;
 mod standard;

@@ -6,12 +6,12 @@ use crate::witnesses::with_malformed_key;
 use blockmill_hashes::ManySha256;
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
-    admit::Judge,
+    admit::TransactionVerifier,
     block::{Executor, machine},
+    chain_view::ChainView,
     engine::Chain,
     interop::syscalls::number,
     native::Natives,
-    past::Past,
 };
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State};
@@ -85,10 +85,10 @@ impl Draft {
 }
 
 /// The rule that refuses the last of these transactions of block 1.
-fn refused(drafts: &[Draft], verdict: Verdict, past: Past) -> Option<Rule> {
+fn refused(drafts: &[Draft], verdict: Verdict, view: ChainView) -> Option<Rule> {
     let text = blockmill_testkit::read(Dump::CHAIN50.config);
     let protocol = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap();
-    let chain = Chain { protocol, natives: Natives::default(), past };
+    let chain = Chain { protocol, natives: Natives::default(), view };
     let (mut executor, mut vm) = (Executor::default(), machine());
     let mut state = State::new(Base::default());
     let blocks = dumps::blocks(Dump::CHAIN50);
@@ -102,8 +102,9 @@ fn refused(drafts: &[Draft], verdict: Verdict, past: Past) -> Option<Rule> {
         |draft: &Draft| Checked { script_hash: UInt160::of_script(&draft.verification), verdict };
     let checked: Vec<Checked> = drafts.iter().map(checked).collect();
     let (executor, vm) = (&mut executor, &mut vm);
-    let mut judge = Judge { chain: &chain, before: &blocks[0], state: &mut state, executor, vm };
-    let outcome = judge.admit(&block, &checked);
+    let mut verifier =
+        TransactionVerifier { chain: &chain, before: &blocks[0], state: &mut state, executor, vm };
+    let outcome = verifier.verify(&block, &checked);
     // nothing is left behind
     assert!(state.end_block().is_empty());
     outcome.err().map(|violation| violation.rule)
@@ -113,7 +114,7 @@ fn refused(drafts: &[Draft], verdict: Verdict, past: Past) -> Option<Rule> {
 const RIGHT: Option<Rule> = Some(Rule::Funds);
 
 fn one(draft: Draft) -> Option<Rule> {
-    refused(&[draft], Verdict::Machine, Past::nothing())
+    refused(&[draft], Verdict::Machine, ChainView::empty())
 }
 
 #[blockmill_testkit::needs(fixtures)]
@@ -186,7 +187,7 @@ fn fees_pay_for_bytes_attributes_and_witnesses() {
     let units = Verdict::Valid { units: 1 << 15 };
     let standard = |fee: i64| {
         let draft = Draft { network_fee: size * 1000 + fee, ..Draft::default() };
-        refused(&[draft], units, Past::nothing())
+        refused(&[draft], units, ChainView::empty())
     };
     assert_eq!(standard(30 << 15), RIGHT);
     assert_eq!(standard((30 << 15) - 1), Some(Rule::WitnessFee));
@@ -210,17 +211,17 @@ fn scripts_heights_and_attributes_have_rules() {
 #[test]
 fn what_is_in_the_chain_is_not_taken_again() {
     let draft = Draft::default();
-    let stored = |hash: UInt256| Past {
+    let stored = |hash: UInt256| ChainView {
         height: Box::new(move |asked| (asked == hash).then_some(0)),
-        ..Past::nothing()
+        ..ChainView::empty()
     };
     let drafts = [draft.clone()];
     let rule = refused(&drafts, Verdict::Machine, stored(draft.hash()));
     assert_eq!(rule, Some(Rule::StoredTransaction));
     // one in the chain names it, and has this signer or another
-    let named = |height: u32, account: UInt160| Past {
+    let named = |height: u32, account: UInt160| ChainView {
         conflict: Box::new(move |(_, signer)| (signer == account).then_some(height)),
-        ..Past::nothing()
+        ..ChainView::empty()
     };
     let account = UInt160::of_script(&draft.verification);
     let rule = refused(&drafts, Verdict::Machine, named(0, account));

@@ -8,9 +8,9 @@ use crate::dumps::{Dump, Run, oracle, shown};
 use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executor, machine},
+    chain_view::ChainView,
     engine::{Chain, Execution, Trigger},
     native::Natives,
-    past::Past,
 };
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, Change, State, StateTrie};
@@ -135,7 +135,7 @@ fn the_first_block_of_the_main_network_has_its_state_root() {
     let protocol = Protocol::by_name("mainnet").unwrap();
     let mut block = Block { raw: protocol.genesis_block(), ..Block::default() };
     block.decode(protocol.state_root_in_header, &ManySha256::detect()).unwrap();
-    let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
+    let chain = Chain { protocol, natives: Natives::default(), view: ChainView::empty() };
     let mut state = State::new(Base::default());
     let executed = Executor::default().execute(&mut machine(), &chain, &mut state, &block);
     let mut trie = StateTrie::new(ManySha256::detect()).unwrap();

@@ -4,9 +4,9 @@ use crate::dumps;
 use crate::dumps::{Dump, records};
 use blockmill_archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
-use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
 use blockmill_neo::fault::{Cause, Error};
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, Run, import};
 use blockmill_neo::params::Protocol;
 use blockmill_neo::settings::Settings;
@@ -84,7 +84,7 @@ fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
         assert_eq!(run.resumed.map(u64::from), before);
         assert_eq!(run.blocks, u64::from(last) + 1 - before.map_or(0, |before| before + 1));
     }
-    assert!(blockmill_neo::commit::holds_neo(&data).unwrap());
+    assert!(blockmill_neo::ledger::is_neo_store(&data).unwrap());
     let (store, _) = ChainStore::open_read_only(&data).unwrap();
     for block in &blocks {
         let number = u64::from(block.header.index);

@@ -7,12 +7,12 @@
 use blockmill_archive::acc;
 use blockmill_leveldb::Scan;
 use blockmill_neo::Level;
-use blockmill_neo::commit::Sink;
 use blockmill_neo::export::to_neo_go;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::params::Protocol;
-use blockmill_neo::stored::Stored;
 use blockmill_pipeline::Cancel;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -102,7 +102,7 @@ fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
             entries.insert(hash.to_vec(), scan.value().to_vec());
         }
     }
-    let stored = Stored::open(&data).unwrap();
+    let stored = StoreReader::open(&data).unwrap();
     let texts = texts(&stored);
     let committed = stored.tip().unwrap().number;
     for (height, root) in (0..=committed).zip(&oracle.roots) {
@@ -134,7 +134,7 @@ fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
 }
 
 /// The exception of each transaction that has one, as it ends the value of its entry.
-fn texts(stored: &Stored) -> HashMap<Vec<u8>, Vec<u8>> {
+fn texts(stored: &StoreReader) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut texts = HashMap::new();
     for height in 0..=stored.tip().unwrap().number as u32 {
         for execution in stored.executions(height).unwrap().unwrap() {

@@ -4,14 +4,14 @@
 use crate::dumps::Dump;
 use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
-use blockmill_neo::commit::Sink;
 use blockmill_neo::fault::Error;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::ledger::{CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS};
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::params::Protocol;
 use blockmill_neo::settings::Settings;
-use blockmill_neo::stored::Stored;
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::options::OptionSet;
 use blockmill_store::disk::simulated::SimulatedDisk;
@@ -200,7 +200,7 @@ fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
 fn a_reader_is_told_what_was_removed() {
     let folder = tempfile::tempdir().unwrap();
     run(open(folder.path()), &options(&["blocks=traceable", "log=off"]), None).unwrap();
-    let stored = Stored::open(folder.path()).unwrap();
+    let stored = StoreReader::open(folder.path()).unwrap();
     assert_eq!(stored.first_whole(), Some(41));
     for height in [0, 12, 40] {
         let words = format!("block {height} was removed: this store keeps the last 10 blocks");

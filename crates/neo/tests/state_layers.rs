@@ -92,12 +92,12 @@ fn layers_over_a_table_are_as_one_map() {
                 maps.push(maps.last().unwrap().clone());
             }
             1 if maps.len() > 1 => {
-                state.keep();
+                state.commit();
                 let upper = maps.pop().unwrap();
                 *maps.last_mut().unwrap() = upper;
             }
             2 if maps.len() > 1 => {
-                state.discard();
+                state.rollback();
                 maps.pop();
             }
             3 => {
@@ -144,12 +144,12 @@ fn iterations_of_a_long_block_see_all_its_layers() {
                 maps.push(maps.last().unwrap().clone());
             }
             1 if maps.len() > 1 => {
-                state.keep();
+                state.commit();
                 let upper = maps.pop().unwrap();
                 *maps.last_mut().unwrap() = upper;
             }
             2 if maps.len() > 1 => {
-                state.discard();
+                state.rollback();
                 maps.pop();
             }
             3..10 => change(&mut random, &mut state, maps.last_mut().unwrap()),
@@ -162,7 +162,7 @@ fn iterations_of_a_long_block_see_all_its_layers() {
     check(&mut random, &state, &maps[0]);
     // without a transaction, all of the block is given up
     change(&mut random, &mut state, &mut maps[0].clone());
-    state.discard();
+    state.rollback();
     check(&mut random, &state, &maps[0]);
 }
 
@@ -185,7 +185,7 @@ fn an_iteration_gives_the_state_of_its_beginning() {
             assert_eq!(key.key(), &value[..]);
             found.push(value[0]);
         }
-        state.discard();
+        state.rollback();
         let mut expected: Vec<u8> = (0..100).filter(|number| *number != 50).collect();
         if direction == Direction::Backwards {
             expected.reverse();

@@ -1,7 +1,9 @@
 //! Transfers in neo-go's application logs add up to the balances in its storage.
 
 use crate::dumps::{Dump, oracle};
-use blockmill_neo::logs::{self, Event, Kept, Movement, Standard, TRANSFERS, UPDATES, transfer_of};
+use blockmill_neo::logs::{
+    self, CachedTable, Event, Movement, Standard, TRANSFERS, UPDATES, transfer_of,
+};
 use blockmill_neo::state::{Base, Direction, State};
 use blockmill_neo::types::{UInt160, write};
 use blockmill_store::{Store, StoreOptions, TableOptions};
@@ -120,8 +122,8 @@ fn transfers_add_up_to_the_balances_in_storage() {
             count += movements.len();
             logs::entries(height, movements, |kept, key, value| {
                 let table = match kept {
-                    Kept::Transfers => &mut transfers,
-                    Kept::Updates => &mut updates,
+                    CachedTable::Transfers => &mut transfers,
+                    CachedTable::Updates => &mut updates,
                     other => panic!("{other:?}"),
                 };
                 table.put(key, value).unwrap();

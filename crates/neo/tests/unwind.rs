@@ -4,10 +4,10 @@
 use crate::dumps::Dump;
 use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
-use blockmill_neo::commit::Sink;
 use blockmill_neo::fault::Error;
-use blockmill_neo::history::HISTORY;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
+use blockmill_neo::ledger::HISTORY;
 use blockmill_neo::ledger::{
     CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS, Unwound, unwind_blocks,
 };

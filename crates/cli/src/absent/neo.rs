@@ -84,7 +84,7 @@ pub mod generate {
     }
 }
 
-pub mod handover {
+pub mod neo_go_database {
     use super::*;
     use crate::args::Convert;
     use blockmill_pipeline::Cancel;
@@ -117,11 +117,11 @@ pub mod inspect {
     }
 }
 
-pub mod look {
+pub mod query {
     use super::*;
     use crate::args::Inspect;
 
-    pub fn of_store(_: &Path, _: &Inspect, _: bool) -> Result<Answer> {
+    pub fn run(_: &Path, _: &Inspect, _: bool) -> Result<Answer> {
         absent(FEATURE)
     }
 }

@@ -8,13 +8,13 @@ use crate::stop;
 use anyhow::{Context, Error, Result, bail, ensure};
 use blockmill_archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
 use blockmill_archive::{ChunkLimit, Family};
-use blockmill_neo::repeated::Compared;
+use blockmill_neo::import::DumpComparison;
 use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 
 /// Where blocks come from.
-enum Source {
+enum Input {
     Dumps(Dumps),
     Store(Box<ChainStore>),
 }
@@ -31,7 +31,7 @@ enum Copied {
 /// `blockmill convert --to acc`. What does not begin with the first block is an incremental dump,
 /// and so is whatever `--from` asks for.
 pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Answer> {
-    let source = Source::open(args)?;
+    let source = Input::open(args)?;
     let (mut first, mut last) = source.range()?;
     if let Some(from) = args.from {
         first = first.max(u32::try_from(from).unwrap_or(u32::MAX));
@@ -77,7 +77,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     Ok(answer)
 }
 
-impl Source {
+impl Input {
     fn open(args: &Convert) -> Result<Self> {
         let is_store = |path| Ok::<_, Error>(data_folder::family_of(path)? == Some(Family::Neo));
         match &args.paths[..] {
@@ -145,7 +145,7 @@ fn from_dumps(
 ) -> Result<Copied> {
     let reader = Reader::new(dumps, head.first, ChunkLimit::default());
     let mut reader = reader.until(Some(head.last()));
-    let mut compared = Compared::new(dumps, head.first);
+    let mut compared = DumpComparison::new(dumps, head.first);
     let mut batch = Batch::default();
     let mut next = head.first;
     loop {

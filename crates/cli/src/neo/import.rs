@@ -10,13 +10,13 @@ use crate::progress::Display;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_archive::{ChunkLimit, Family};
-use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
 use blockmill_neo::fault::Cause;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{MEMORY, Options, Run as Ended, import as engine};
 use blockmill_neo::ledger::Ledger;
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::settings::{ChangeLog, KeptBlocks, Settings};
-use blockmill_neo::stored::Stored;
 use blockmill_neo::{Error, Level, record};
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::options::OptionSet;
@@ -43,8 +43,8 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 }
 
 /// The store in a folder, for reading; none where there is none yet.
-fn stored(data: &Path) -> Result<Option<Stored>> {
-    match Stored::open(data) {
+fn stored(data: &Path) -> Result<Option<StoreReader>> {
+    match StoreReader::open(data) {
         Ok(store) => Ok(Some(store)),
         Err(Error::Store(blockmill_store::Error::NoStore { .. })) => Ok(None),
         Err(error) => {
@@ -54,9 +54,9 @@ fn stored(data: &Path) -> Result<Option<Stored>> {
 }
 
 /// The options that were asked for. A store that has removed blocks continues to do so by default.
-fn settings(asked: &[String], store: Option<&Stored>) -> Result<Settings> {
+fn settings(asked: &[String], store: Option<&StoreReader>) -> Result<Settings> {
     let mut settings = Settings::default();
-    if store.is_some_and(Stored::has_removed) {
+    if store.is_some_and(StoreReader::has_removed) {
         settings.blocks = KeptBlocks::Traceable;
     }
     Ok(settings.with(asked)?)

@@ -5,14 +5,14 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{Batch, Dumps, Reader};
 use blockmill_hashes::ManySha256;
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::params::Protocol;
-use blockmill_neo::stored::Stored;
 use blockmill_neo::types::{Block, UInt256, hash_blocks};
 use std::path::{Path, PathBuf};
 
 /// Finds the network: what the user says, else a configuration beside the first dump, else the
 /// built-in network that begins with the first block, else the one that `store` keeps.
-pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&Stored>) -> Result<Protocol> {
+pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&StoreReader>) -> Result<Protocol> {
     if let Some(chain) = chain {
         return named(chain);
     }
@@ -22,7 +22,7 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&Stored>) -> Res
     if let Some(protocol) = by_first_block(dumps) {
         return Ok(protocol);
     }
-    if let Some(protocol) = store.map(Stored::protocol).transpose()?.flatten() {
+    if let Some(protocol) = store.map(StoreReader::protocol).transpose()?.flatten() {
         return Ok(protocol);
     }
     bail!(

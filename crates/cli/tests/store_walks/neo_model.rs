@@ -2,7 +2,7 @@
 
 use crate::command::Command;
 use crate::program::{Scratch, Stored, blockmill, read_store, succeed};
-use blockmill_neo::history::HISTORY;
+use blockmill_neo::ledger::HISTORY;
 use blockmill_neo::ledger::{ASKERS, CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
 use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::params::Protocol;

@@ -7,11 +7,12 @@ use crate::neo_model::{Chain, Kind, dump, read_content};
 use crate::program::{Random, tip_of};
 use crate::walks::Seen;
 use blockmill_archive::{ChunkLimit, acc};
-use blockmill_neo::commit::Sink;
+use blockmill_neo::Error;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import as engine};
+use blockmill_neo::ledger::StoreReader;
 use blockmill_neo::ledger::{Ledger, unwind_blocks};
 use blockmill_neo::settings::{KeptBlocks, Settings};
-use blockmill_neo::{Error, stored};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, CrashPoint};
 use blockmill_verdict::{Level, Status};
@@ -268,8 +269,8 @@ impl<'a> NeoWalk<'a> {
         assert_eq!(written["root"], root.to_string(), "{written:#}");
     }
 
-    fn stored(&self) -> stored::Stored {
-        stored::Stored::open(&self.data).expect("a store")
+    fn stored(&self) -> StoreReader {
+        StoreReader::open(&self.data).expect("a store")
     }
 
     /// Corrupts a file of the store, and does what `check` advises until it finds nothing.

@@ -103,7 +103,7 @@ impl Account {
 
     /// What its witnesses cost, in units.
     pub fn witness_units(&self) -> u64 {
-        let keys = Standard::of(&self.script).map_or(0, Standard::key_count) as u64;
+        let keys = Standard::parse(&self.script).map_or(0, Standard::key_count) as u64;
         // two more for the numbers of a script of several
         (self.keys.len() as u64 + keys) * PUSH_UNITS + 2 + keys * CHECK_UNITS
     }

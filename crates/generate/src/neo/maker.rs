@@ -8,9 +8,9 @@ use blockmill_archive::acc::DumpWriter;
 use blockmill_hashes::ManySha256;
 use blockmill_neo::body::merkle;
 use blockmill_neo::execute::block::{Executed, Executor, machine};
+use blockmill_neo::execute::chain_view::{ChainView, StoredTransaction, VmState};
 use blockmill_neo::execute::engine::Chain;
 use blockmill_neo::execute::native::Natives;
-use blockmill_neo::execute::past::{Ended, Past, PastTransaction};
 use blockmill_neo::execute::vm::Vm;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, State, StateTrie};
@@ -23,7 +23,7 @@ const BEGINNING: u64 = 1_640_995_200_000;
 /// Milliseconds from block to block.
 const STEP: u64 = 1_000;
 
-type Transactions = Arc<Mutex<HashMap<UInt256, PastTransaction>>>;
+type Transactions = Arc<Mutex<HashMap<UInt256, StoredTransaction>>>;
 
 /// A chain that grows.
 pub struct Maker {
@@ -46,9 +46,9 @@ impl Maker {
     /// A chain that has its first block. `remembers`: will contracts ask for transactions?
     pub fn begin(protocol: Protocol, writer: DumpWriter, remembers: bool) -> Result<Self> {
         let transactions = remembers.then(Transactions::default);
-        let mut past = Past::nothing();
+        let mut view = ChainView::empty();
         if let Some(known) = transactions.clone() {
-            past.transaction = Box::new(move |hash| {
+            view.transaction = Box::new(move |hash| {
                 known.lock().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned()
             });
         }
@@ -59,7 +59,7 @@ impl Maker {
             hasher,
             vm: machine(),
             executor: Executor::default(),
-            chain: Chain { protocol, natives: Natives::default(), past },
+            chain: Chain { protocol, natives: Natives::default(), view },
             state: State::new(Base::default()),
             trie: StateTrie::new(hasher)?,
             tip: Block::default(),
@@ -135,9 +135,9 @@ impl Maker {
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         for (each, execution) in block.transactions().zip(executed.executions.iter().skip(1)) {
             let transaction = Arc::new(SingleTransaction::decode(each.bytes().to_vec())?);
-            let ended = if execution.fault.is_none() { Ended::Halt } else { Ended::Fault };
+            let state = if execution.fault.is_none() { VmState::Halt } else { VmState::Fault };
             let height = block.header.index;
-            known.insert(each.hash(), PastTransaction { transaction, height, ended });
+            known.insert(each.hash(), StoredTransaction { transaction, height, state });
         }
         Ok(())
     }

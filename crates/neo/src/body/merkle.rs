@@ -3,13 +3,14 @@
 use crate::types::UInt256;
 use blockmill_hashes::ManySha256;
 
-/// The root of these hashes; zero of none. Hashes that have no partner are their own.
+/// The merkle root of these hashes; zero without hashes. A hash without a partner is paired with
+/// itself.
 #[must_use]
 pub fn root(hashes: &[UInt256]) -> UInt256 {
     root_with(hashes, &ManySha256::detect())
 }
 
-/// [`root`] with a given way to hash.
+/// [`root`] with a given hash function.
 #[must_use]
 pub fn root_with(hashes: &[UInt256], hasher: &ManySha256) -> UInt256 {
     let mut level: Vec<[u8; 32]> = hashes.iter().map(|hash| hash.0).collect();
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
     use blockmill_hashes::sha256d;
 
-    /// One pair after the other.
+    /// Hashes one pair at a time.
     fn naive(hashes: &[UInt256]) -> UInt256 {
         match hashes {
             [] => UInt256::ZERO,
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_that_of_one_pair_after_the_other() {
+    fn roots_equal_those_of_hashing_one_pair_at_a_time() {
         let hashes: Vec<UInt256> = (0..70_u8).map(|number| UInt256([number; 32])).collect();
         for count in 0..hashes.len() {
             assert_eq!(root(&hashes[..count]), naive(&hashes[..count]), "{count}");

@@ -1,7 +1,7 @@
-//! The rules of transactions that need no state: a function for each.
+//! The rules of transactions that need no state, one function each.
 //!
-//! What needs it (fees, Policy's settings, contracts as signers, conflicts with earlier blocks) is
-//! for execution.
+//! `execute::admit` has the rules that need the state: fees, settings of Policy, contracts as signers,
+//! conflicts with earlier blocks.
 
 use crate::error::{Rule, Violation};
 use crate::params::{Hardfork, Protocol};
@@ -15,11 +15,11 @@ pub const NOTARY: UInt160 = UInt160([
     0x19, 0x4f, 0xe1, 0xc1,
 ]);
 
-/// Verifies the transactions of a block as far as it goes without state. `checked` has the
-/// witnesses of all transactions in order.
+/// Checks the transaction rules of a block that need no state. `checked` has the verified witnesses of
+/// all transactions, in order.
 ///
 /// # Errors
-/// The first rule that is broken, of the first transaction that breaks one.
+/// Returns the first broken rule of the first invalid transaction.
 pub fn verify(protocol: &Protocol, block: &Block, checked: &[Checked]) -> Result<(), Violation> {
     unique(block)?;
     let mut checked = checked.iter();
@@ -45,10 +45,8 @@ fn one(
     attributes(protocol, height, transaction)
 }
 
-/// No transaction stands twice, and none names another one of the block as one that conflicts. In
-/// the pool that neo-go fills for a block, the second of two that conflict is refused unless it
-/// pays more, has a signer in common and so takes the first one's place. That hangs on the fees
-/// that Policy asks, so only repetition is decided here.
+/// No transaction is in the block twice. Conflicts between transactions of a block depend on fees
+/// that Policy sets, so `execute::admit` decides them.
 fn unique(block: &Block) -> Result<(), Violation> {
     let hashes = block.transactions.hashes();
     let mut first: HashMap<&UInt256, usize> = HashMap::with_capacity(hashes.len());
@@ -86,12 +84,12 @@ fn size(transaction: Transaction<'_>) -> Result<(), Violation> {
     }
 }
 
-/// Each witness is that of its signer, and satisfied, where that needs no virtual machine.
+/// Each witness belongs to its signer, and is satisfied unless the virtual machine must decide.
 fn witnesses(transaction: Transaction<'_>, checked: &[Checked]) -> Result<(), Violation> {
     let signers = transaction.signers().zip(transaction.witnesses()).zip(checked);
     for ((signer, witness), checked) in signers {
         let account = signer.account();
-        // a contract on the chain has no script here
+        // a deployed contract has no script here
         if !witness.verification.is_empty() && checked.script_hash != account {
             let (expected, found) = (account.address(), checked.script_hash.address());
             return Err(Violation::new(Rule::WitnessAccount, expected, found));
@@ -138,7 +136,7 @@ fn notary_assisted(
     height: u32,
     transaction: Transaction<'_>,
 ) -> Result<(), Violation> {
-    // as of the block before, as neo-go asks
+    // as of the parent block, as in neo-go
     if !protocol.hardforks.holds(Hardfork::Echidna, height.saturating_sub(1)) {
         let expected = format!("{} before notary-assisted transactions", Hardfork::Echidna);
         return Err(Violation::new(Rule::AttributeType, expected, format!("height {height}")));

@@ -1,7 +1,7 @@
 //! Blocks and transactions with their application logs, and what transactions conflict with
 //! (`dao.StoreAsBlock`, `dao.StoreAsTransaction`).
 
-use super::source::Source;
+use super::source::SourceStore;
 use super::{EXECUTABLE, key_of};
 use crate::execute::engine::Execution;
 use crate::fault::Error;
@@ -77,7 +77,7 @@ fn log(execution: &Execution, value: &mut Vec<u8>) {
 
 /// Puts what transactions conflict with: of each hash that they name the last height, and the same
 /// for each signer of theirs.
-pub(crate) fn put_conflicts(source: &Source, into: &mut Sorter) -> Result<(), Error> {
+pub(crate) fn put_conflicts(source: &SourceStore, into: &mut Sorter) -> Result<(), Error> {
     let runs = source.conflicts.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
     // the hash at hand, the height of the block that has it, and the last height that names it

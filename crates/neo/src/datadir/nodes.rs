@@ -25,7 +25,7 @@ pub(crate) fn add_references(value: &mut [u8], other: &[u8]) {
 }
 
 /// A branch whose later children are still to come.
-struct Open {
+struct OpenBranch {
     /// Half-bytes above it.
     depth: usize,
     children: [Option<[u8; 32]>; 17],
@@ -36,7 +36,7 @@ struct Open {
 pub(crate) struct Nodes<'a> {
     into: &'a mut Sorter,
     codec: Neo,
-    open: Vec<Open>,
+    open: Vec<OpenBranch>,
     /// The last pair, in half-bytes, which hangs where the next one says.
     last: Option<(Vec<u8>, Vec<u8>)>,
     /// Half-bytes that its key shares with the one before.
@@ -114,7 +114,7 @@ impl<'a> Nodes<'a> {
             return Ok(());
         };
         if self.open.last().is_none_or(|open| open.depth != parent) {
-            self.open.push(Open { depth: parent, children: [None; 17] });
+            self.open.push(OpenBranch { depth: parent, children: [None; 17] });
         }
         // a key that ends at the branch is a child of its own
         let slot = key.get(parent).map_or(OWN, |half| usize::from(*half));

@@ -2,18 +2,18 @@
 
 use crate::execute::engine::Execution;
 use crate::fault::Error;
-use crate::history::HISTORY;
+use crate::ledger::HISTORY;
+use crate::ledger::has_state_roots;
 use crate::ledger::{self, CONFLICTS, Facts, ROOTS, STORAGE, StateFacts, TABLE_MEMORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::params::Configuration;
-use crate::stored::has_state_roots;
 use crate::types::{Block, UInt256};
 use blockmill_store::{ChainStore, Table, TableOptions};
 use blockmill_verdict::Level;
 use std::path::Path;
 
 /// A store of executed blocks, opened for reading.
-pub(crate) struct Source {
+pub(crate) struct SourceStore {
     pub store: ChainStore,
     pub storage: Table,
     pub conflicts: Table,
@@ -32,7 +32,7 @@ pub(crate) struct Source {
     state_root: bool,
 }
 
-impl Source {
+impl SourceStore {
     /// Opens the store in a folder. Nothing is changed.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Source {
         };
         let ((store, _), (tables, history)) = ChainStore::open_read_only_with(folder, parts)?;
         let [storage, conflicts, transfers, updates, roots] = tables;
-        let (Some(tip), Some(facts)) = (store.tip(), Facts::of(&store)?) else {
+        let (Some(tip), Some(facts)) = (store.tip(), Facts::read(&store)?) else {
             return Err(Error::NotExecuted(None));
         };
         let Some(StateFacts { root, .. }) = facts.state else {

@@ -1,6 +1,6 @@
 //! What is said of the chain as a whole: state roots, hashes of headers, the last block, settings.
 
-use super::source::Source;
+use super::source::SourceStore;
 use super::{CURRENT_BLOCK, CURRENT_HEADER, HEADER_HASHES, ROOT, STORAGE, VERSION, key_of};
 use crate::fault::Error;
 use crate::types::{UInt256, write};
@@ -19,7 +19,7 @@ const P2P_SIG_EXTENSIONS: u8 = 1 << 1;
 const KEEP_ONLY_LATEST_STATE: u8 = 1 << 3;
 
 /// Puts the state root after each block (`stateroot.addLocalStateRoot`).
-pub(crate) fn put_roots(source: &Source, into: &mut BulkWriter) -> Result<(), Error> {
+pub(crate) fn put_roots(source: &SourceStore, into: &mut BulkWriter) -> Result<(), Error> {
     let mut last = Some(source.height.to_le_bytes());
     let runs = source.roots.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
@@ -47,7 +47,7 @@ pub(crate) fn put_roots(source: &Source, into: &mut BulkWriter) -> Result<(), Er
 }
 
 /// Puts contract storage; how many pairs there are.
-pub(crate) fn put_storage(source: &Source, into: &mut BulkWriter) -> Result<u64, Error> {
+pub(crate) fn put_storage(source: &SourceStore, into: &mut BulkWriter) -> Result<u64, Error> {
     let mut count = 0;
     let runs = source.storage.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
@@ -59,7 +59,7 @@ pub(crate) fn put_storage(source: &Source, into: &mut BulkWriter) -> Result<u64,
 }
 
 /// Puts the hashes of headers, as many pages as are full, the last block and the settings.
-pub(crate) fn put_tip(source: &Source, into: &mut BulkWriter) -> Result<(), Error> {
+pub(crate) fn put_tip(source: &SourceStore, into: &mut BulkWriter) -> Result<(), Error> {
     for page in 0..(source.height / PAGE + u32::from(source.height % PAGE == PAGE - 1)) {
         let first = page * PAGE;
         let mut value = vec![];
@@ -79,7 +79,7 @@ pub(crate) fn put_tip(source: &Source, into: &mut BulkWriter) -> Result<(), Erro
 }
 
 /// Format and settings (`dao.Version.Bytes`).
-fn version(source: &Source) -> Result<Vec<u8>, Error> {
+fn version(source: &SourceStore) -> Result<Vec<u8>, Error> {
     let magic = source.configuration.value("Magic").and_then(|magic| magic.parse::<u32>().ok());
     let Some(magic) = magic else {
         return Err(Error::StoredFacts("a configuration without Magic".into()));

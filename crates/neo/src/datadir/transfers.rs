@@ -2,7 +2,7 @@
 //! (`state.TokenTransferLog`, `state.TokenTransferInfo`, `Blockchain.appendTokenTransfer`).
 
 use super::containers::Containers;
-use super::source::Source;
+use super::source::SourceStore;
 use super::{TRANSFER_INFO, TRANSFERS_11, TRANSFERS_17, key_of};
 use crate::execute::encode::integer_of;
 use crate::fault::Error;
@@ -26,7 +26,7 @@ struct Log {
 }
 
 impl Log {
-    fn of(prefix: u8) -> Self {
+    fn new(prefix: u8) -> Self {
         Self { prefix, ..Self::default() }
     }
 
@@ -81,7 +81,7 @@ fn amount(transfer: &Transfer) -> Vec<u8> {
 
 /// Puts the transfers of all accounts; how many there are.
 pub(crate) fn put(
-    source: &Source,
+    source: &SourceStore,
     containers: &mut Containers,
     into: &mut Sorter,
 ) -> Result<u64, Error> {
@@ -89,7 +89,7 @@ pub(crate) fn put(
     let (mut count, mut at) = (0, None);
     let each = |account: UInt160, transfer: Transfer| -> Result<(), Error> {
         if at.as_ref().is_none_or(|(last, _)| *last != account) {
-            let logs = [Log::of(TRANSFERS_11), Log::of(TRANSFERS_17)];
+            let logs = [Log::new(TRANSFERS_11), Log::new(TRANSFERS_17)];
             if let Some((account, logs)) = at.replace((account, logs)) {
                 end(account, &logs, &logs::last_updates(&updates, account)?, into)?;
             }
@@ -151,12 +151,12 @@ mod tests {
     fn a_full_log_is_followed_by_one_that_begins_with_its_time_and_the_next_number() {
         let folder = tempfile::tempdir().unwrap();
         let mut sorter = Sorter::new(&folder.path().join("runs"), 1 << 20, |_, _| {});
-        let (account, mut log) = (UInt160([1; 20]), Log::of(TRANSFERS_11));
+        let (account, mut log) = (UInt160([1; 20]), Log::new(TRANSFERS_11));
         for height in 0..130 {
             let found = (1000 + u64::from(height), UInt256([height as u8; 32]));
             log.append(account, &transfer(height, height == 129), found, &mut sorter).unwrap();
         }
-        let logs = [log, Log::of(TRANSFERS_17)];
+        let logs = [log, Log::new(TRANSFERS_17)];
         end(account, &logs, &[(-5, 129)], &mut sorter).unwrap();
         let mut found = vec![];
         let each = |key: &[u8], value: &[u8]| -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //! (`KeepOnlyLatestState: false`), where the store keeps contract storage as of every block. The
 //! changes are applied block by block once more, and nodes are taken where they are hashed.
 
-use super::source::Source;
+use super::source::SourceStore;
 use super::{NODE, key_of};
 use crate::fault::Error;
 use crate::types::UInt256;
@@ -28,7 +28,7 @@ struct Recorder {
 
 impl Recorder {
     /// What was hashed since the last time.
-    fn take(&self) -> Nodes {
+    fn take_hashed(&self) -> Nodes {
         mem::take(&mut *self.nodes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -77,7 +77,7 @@ impl Codec for Recorder {
 /// Puts the nodes of all versions, whose roots must be those that were committed. `changes` is for
 /// sorting the changes by block. False when the user asked to stop.
 pub(crate) fn put(
-    source: &Source,
+    source: &SourceStore,
     history: &Table,
     mut changes: Sorter,
     into: &mut Sorter,
@@ -101,7 +101,9 @@ pub(crate) fn put(
     changes.finish(|key, value| {
         stopped |= cancel.is_cancelled();
         match key.split_first_chunk() {
-            Some((height, key)) if !stopped => replay.take(u32::from_be_bytes(*height), key, value),
+            Some((height, key)) if !stopped => {
+                replay.apply(u32::from_be_bytes(*height), key, value)
+            }
             _ => Ok(()),
         }
     })?;
@@ -113,7 +115,7 @@ pub(crate) fn put(
 
 /// Applies the chain's changes once more.
 struct Replay<'a> {
-    source: &'a Source,
+    source: &'a SourceStore,
     recorder: Recorder,
     forest: Forest<Recorder>,
     trie: TrieId,
@@ -124,7 +126,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn take(&mut self, height: u32, key: &[u8], entry: &[u8]) -> Result<(), Error> {
+    fn apply(&mut self, height: u32, key: &[u8], entry: &[u8]) -> Result<(), Error> {
         if height != self.height {
             self.end_block()?;
             self.height = height;
@@ -159,7 +161,7 @@ impl Replay<'_> {
     /// that moves when the branch above it goes is hashed at both places, one of which is of no
     /// trie. Above a new node all nodes are new.
     fn put_below(&mut self, root: [u8; 32]) -> Result<(), Error> {
-        let mut nodes = self.recorder.take();
+        let mut nodes = self.recorder.take_hashed();
         let mut named = vec![root];
         while let Some(hash) = named.pop() {
             let Some(node) = nodes.remove(&hash) else { continue };

@@ -9,7 +9,7 @@ mod rules;
 
 use super::{
     block::Executor,
-    engine::{Between, Chain},
+    engine::{Chain, SharedContext},
     vm::Vm,
 };
 use crate::{
@@ -24,7 +24,7 @@ use pool::Pool;
 pub(crate) const MAX_VERIFICATION_GAS: u64 = 1_5000_0000;
 
 /// What a block's transactions are judged by.
-pub struct Judge<'a> {
+pub struct TransactionVerifier<'a> {
     /// The chain.
     pub chain: &'a Chain,
     /// The last block: its header counts, its transactions do not.
@@ -37,13 +37,13 @@ pub struct Judge<'a> {
     pub vm: &'a mut Vm,
 }
 
-impl Judge<'_> {
+impl TransactionVerifier<'_> {
     /// Verifies the transactions of a block. `checked` has the witnesses of all of them in order,
     /// as they were verified ahead.
     ///
     /// # Errors
     /// The first rule that is broken, of the first transaction that breaks one.
-    pub fn admit(&mut self, block: &Block, checked: &[Checked]) -> Result<(), Violation> {
+    pub fn verify(&mut self, block: &Block, checked: &[Checked]) -> Result<(), Violation> {
         let mut pool = Pool::new(block);
         let mut checked = checked;
         for (index, transaction) in block.transactions().enumerate() {
@@ -77,7 +77,7 @@ impl Judge<'_> {
     ) -> Result<(), Violation> {
         let factor = super::native::policy::exec_fee_factor(self.state, false);
         let signers = transaction.signers().zip(transaction.witnesses()).zip(checked);
-        let mut between = Between::default();
+        let mut context = SharedContext::default();
         for ((signer, witness), checked) in signers {
             let limit = gas.min(MAX_VERIFICATION_GAS);
             let account = signer.account();
@@ -99,7 +99,7 @@ impl Judge<'_> {
                     let ground = (self.chain, self.before);
                     let signed = (Some(transaction), account, witness);
                     let vm = &mut *self.vm;
-                    let limit = (limit, &mut between);
+                    let limit = (limit, &mut context);
                     let outcome = self.executor.satisfies(vm, ground, self.state, signed, limit);
                     outcome.map_err(|why| {
                         let expected = format!("the agreement of {}", account.address());

@@ -1,7 +1,9 @@
 //! The execution of a block.
 
 use super::{
-    engine::{Between, Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger, flags},
+    engine::{
+        Chain, Contracts, Engine, Execution, Shared, SharedContext, Trigger, WitnessError, flags,
+    },
     interop::syscalls::number,
     vm::{Rules, Script, Vm, opcode},
 };
@@ -122,14 +124,14 @@ impl Executor {
         (chain, before): (&Chain, &Block),
         state: &mut State,
         (transaction, account, witness): (Option<Transaction<'_>>, UInt160, Witness<'_>),
-        (gas, between): (u64, &mut Between),
-    ) -> Result<u64, NotSatisfied> {
+        (gas, context): (u64, &mut SharedContext),
+    ) -> Result<u64, WitnessError> {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
         let trigger = Trigger::Verification;
         let mut engine = Engine::new(vm, shared, trigger, transaction, Some(gas));
         // the block before is stored by now
         engine.persisted = true;
-        engine.satisfy(account, witness, between)
+        engine.satisfy(account, witness, context)
     }
 
     fn system(

@@ -9,10 +9,10 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 
 use super::{
+    chain_view::ChainView,
     contract::{Contract, Method, ParamType},
     interop::{self, syscalls},
     native::{self, Natives},
-    past::Past,
     vm::{Entries, Fault, Item, Load, PICO, Pause, Rules, Script, Vm, serialize},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 pub use calls::CallOptions;
 pub use contracts::Contracts;
 pub use outcome::{Event, Execution, Notification, Trigger, flags};
-pub use satisfy::{Between, NotSatisfied};
+pub use satisfy::{SharedContext, WitnessError};
 
 /// The most notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
@@ -49,7 +49,7 @@ pub struct Chain {
     /// The native contracts as of each hardfork.
     pub natives: Natives,
     /// Blocks before.
-    pub past: Past,
+    pub view: ChainView,
 }
 
 /// What a block's executions share.
@@ -245,12 +245,12 @@ impl<'a> Engine<'a> {
     pub fn run(mut self) -> Execution {
         let fault = self.run_machine();
         while self.layers > 1 {
-            self.state.discard();
+            self.state.rollback();
             self.layers -= 1;
         }
         match fault {
-            None => self.state.keep(),
-            Some(_) => self.state.discard(),
+            None => self.state.commit(),
+            Some(_) => self.state.rollback(),
         }
         self.into_execution(fault)
     }

@@ -37,7 +37,7 @@ use crate::{params::Hardfork, state::State};
 use table::SCRIPT_OF_METHOD;
 
 /// What a method does. None: it goes on later, and then calls [`Engine::finish_native`].
-pub type Run = fn(&mut Engine<'_>, &[Item]) -> Result<Option<Item>, Fault>;
+pub type NativeFn = fn(&mut Engine<'_>, &[Item]) -> Result<Option<Item>, Fault>;
 
 /// A method of a native contract.
 pub struct Method {
@@ -50,7 +50,7 @@ pub struct Method {
     flags: u8,
     from: Option<Hardfork>,
     till: Option<Hardfork>,
-    run: Run,
+    run: NativeFn,
 }
 
 impl Method {
@@ -60,7 +60,7 @@ impl Method {
         returns: ParamType,
         price: u64,
         flags: u8,
-        run: Run,
+        run: NativeFn,
     ) -> Self {
         let (from, till) = (None, None);
         Self { name, parameters, returns, price, storage: 0, flags, from, till, run }

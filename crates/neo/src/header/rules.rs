@@ -1,11 +1,11 @@
-//! The rules of headers, a function for each.
+//! The rules of headers, one function each.
 
 use crate::error::{Rule, Violation};
 use crate::params::Protocol;
 use crate::types::{Block, Header, UInt160, UInt256};
 use crate::witness::{Checked, Verdict};
 
-/// What the next header must follow.
+/// What the rules of a header need of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parent {
     /// The block's hash.
@@ -14,23 +14,21 @@ pub struct Parent {
     pub index: u32,
     /// Its time in milliseconds.
     pub timestamp: u64,
-    /// Who signs the next block.
+    /// The account that signs the next block.
     pub next_consensus: UInt160,
 }
 
-impl Parent {
-    /// The block as one that others follow.
-    #[must_use]
-    pub fn of(block: &Block) -> Self {
+impl From<&Block> for Parent {
+    fn from(block: &Block) -> Self {
         let Header { index, timestamp, next_consensus, .. } = block.header;
         Self { hash: block.hash, index, timestamp, next_consensus }
     }
 }
 
-/// All rules of a header after the first, whose witness was `checked`.
+/// Checks all rules of a header after the genesis block. `checked` is its verified witness.
 ///
 /// # Errors
-/// The first rule that it breaks.
+/// Returns the first broken rule.
 pub fn verify(
     protocol: &Protocol,
     parent: &Parent,
@@ -45,7 +43,7 @@ pub fn verify(
     witness(checked)
 }
 
-/// The header names the block before (`ErrHdrHashMismatch`).
+/// The header names its parent (`ErrHdrHashMismatch`).
 fn previous_hash(parent: &Parent, header: &Header) -> Result<(), Violation> {
     match header.previous == parent.hash {
         true => Ok(()),
@@ -53,7 +51,7 @@ fn previous_hash(parent: &Parent, header: &Header) -> Result<(), Violation> {
     }
 }
 
-/// The height is one more (`ErrHdrIndexMismatch`).
+/// The height is the parent's plus one (`ErrHdrIndexMismatch`).
 fn index(parent: &Parent, header: &Header) -> Result<(), Violation> {
     let expected = parent.index.wrapping_add(1);
     match header.index == expected {
@@ -62,7 +60,7 @@ fn index(parent: &Parent, header: &Header) -> Result<(), Violation> {
     }
 }
 
-/// Time goes on (`ErrHdrInvalidTimestamp`).
+/// The time is later than the parent's (`ErrHdrInvalidTimestamp`).
 fn timestamp(parent: &Parent, header: &Header) -> Result<(), Violation> {
     match header.timestamp > parent.timestamp {
         true => Ok(()),
@@ -73,8 +71,8 @@ fn timestamp(parent: &Parent, header: &Header) -> Result<(), Violation> {
     }
 }
 
-/// The primary, who gets the fees, is one of the consensus nodes (`Header.Verify` of the C# node;
-/// neo-go finds out when it pays).
+/// The primary, which gets the fees, is one of the consensus nodes (`Header.Verify` of the C# node;
+/// neo-go fails when it pays).
 fn primary_index(protocol: &Protocol, header: &Header) -> Result<(), Violation> {
     let count = protocol.validator_count(header.index);
     match usize::from(header.primary) < count {
@@ -83,7 +81,7 @@ fn primary_index(protocol: &Protocol, header: &Header) -> Result<(), Violation> 
     }
 }
 
-/// The witness is that of the account that the block before names.
+/// The witness belongs to the account that the parent names.
 fn account(parent: &Parent, checked: &Checked) -> Result<(), Violation> {
     match checked.script_hash == parent.next_consensus {
         true => Ok(()),
@@ -94,7 +92,7 @@ fn account(parent: &Parent, checked: &Checked) -> Result<(), Violation> {
     }
 }
 
-/// The consensus nodes signed. The link has run scripts of other than the standard form.
+/// The consensus nodes signed. The link stage has run scripts of other forms.
 fn witness(checked: &Checked) -> Result<(), Violation> {
     let expected = "signatures of a quorum of the consensus nodes";
     match checked.verdict {

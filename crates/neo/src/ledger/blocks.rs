@@ -1,4 +1,4 @@
-//! Blocks of the store, and what their executions left.
+//! Stored blocks and their executions.
 
 use super::Ledger;
 use crate::execute::engine::Execution;
@@ -9,11 +9,12 @@ use blockmill_hashes::ManySha256;
 use blockmill_store::ChainStore;
 
 impl Ledger {
-    /// The executions of a block, as its application log tells them; none where there is no such
-    /// block.
+    /// Decodes the executions of a block from its application log; `None` if the store has no block
+    /// at this height.
     ///
     /// # Errors
-    /// Those of reading; a log or a block that is damaged.
+    /// Returns [`Error::Store`] if the block cannot be read, [`Error::StoredLog`] if its log cannot be
+    /// decoded.
     pub fn executions(
         &self,
         height: u32,
@@ -23,7 +24,7 @@ impl Ledger {
         block.map_or(Ok(None), |block| self.executions_of(&block))
     }
 
-    /// The same of a block that was read.
+    /// Decodes the executions of a block that was read.
     pub(super) fn executions_of(&self, block: &Block) -> Result<Option<Vec<Execution>>, Error> {
         let height = block.header.index;
         let Some(log) = self.store.lock().receipts(height.into())? else { return Ok(None) };
@@ -40,7 +41,7 @@ impl Ledger {
     }
 }
 
-/// A block of the store; none where it has none of this height, or it cannot be taken apart.
+/// Reads a block of the store; `None` if there is none at this height or it cannot be parsed.
 pub(crate) fn stored_block(
     store: &ChainStore,
     height: u64,

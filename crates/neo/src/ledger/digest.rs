@@ -1,5 +1,5 @@
-//! One hash over everything that execution leaves of a chain but storage: all state roots and all
-//! application logs. Whoever has the same executed every block alike.
+//! One hash over all state roots and application logs of a chain. Equal digests mean that every block
+//! was executed with the same results.
 
 use super::Ledger;
 use crate::execute::engine::Execution;
@@ -8,12 +8,11 @@ use crate::types::UInt256;
 use blockmill_hashes::sha256;
 
 impl Ledger {
-    /// The digest of the blocks up to the last one. Of each block SHA-256 of the digest so far, its
-    /// state root and its executions; numbers are little endian, gas of eight bytes, lengths and
-    /// counts of four.
+    /// The digest of all blocks. Each block adds SHA-256 of the digest so far, its state root and its
+    /// executions. Numbers are little endian: gas has eight bytes, lengths and counts have four.
     ///
     /// # Errors
-    /// Those of reading; a log or a block that is damaged.
+    /// Returns [`Error::Store`] or [`Error::StoredLog`] if a block, root or log cannot be read.
     pub fn digest(&self, state_root: bool) -> Result<[u8; 32], Error> {
         let mut digest = [0; 32];
         let mut height = 0;
@@ -27,7 +26,7 @@ impl Ledger {
         Ok(digest)
     }
 
-    /// The state root after a block; zero where there is none.
+    /// The state root after a block; zero if there is none.
     fn root_of(&self, height: u32) -> blockmill_store::Result<UInt256> {
         let mut root = Vec::new();
         let live = self.roots.reader().snapshot().get(&height.to_be_bytes(), &mut root)?;

@@ -1,39 +1,41 @@
-//! What a commit says of a store besides its parts: bytes in `docs/formats/neo-logs.md`.
+//! The facts that a commit stores with its parts. Bytes: `docs/formats/neo-logs.md`.
 
+use super::ROOTS;
 use crate::fault::Error;
 use crate::params::Configuration;
 use crate::types::UInt256;
 use blockmill_store::ChainStore;
+use std::path::Path;
 
-/// What the state of a store begins with: whose it is.
-pub(crate) const MARK: &[u8; 4] = b"NEO3";
+/// First bytes of the facts: the chain family.
+const MARK: &[u8; 4] = b"NEO3";
 
-/// What a commit says of a store of Neo blocks.
+/// The facts of a store of Neo blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The configuration that its blocks were verified by.
+    /// The configuration that its blocks were verified against.
     pub configuration: Configuration,
-    /// Of the state, where blocks are executed.
+    /// The facts of the state, if blocks are executed.
     pub state: Option<StateFacts>,
 }
 
-/// What a commit says of the state after the last block.
+/// The facts of the state after the last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateFacts {
     /// The state root.
     pub root: UInt256,
-    /// The undo log that is appended to: 0 or 1.
+    /// The active undo log: 0 or 1.
     pub active: usize,
     /// The first block in each undo log.
     pub first: [u32; 2],
 }
 
 impl Facts {
-    /// What the last commit of a store says; none where it has no block.
+    /// Decodes the facts of the last commit; `None` if the store has no block.
     ///
     /// # Errors
-    /// It says something else: damage.
-    pub fn of(store: &ChainStore) -> Result<Option<Self>, Error> {
+    /// Returns [`Error::StoredFacts`] if they cannot be decoded.
+    pub fn read(store: &ChainStore) -> Result<Option<Self>, Error> {
         if store.tip().is_none() {
             return Ok(None);
         }
@@ -77,6 +79,24 @@ impl StateFacts {
     }
 }
 
+/// Reports whether a folder holds a store of Neo blocks. A corrupt store is recognised as long as its
+/// manifest can be read; a store without blocks is recognised by its tables.
+///
+/// # Errors
+/// Returns [`blockmill_store::Error::Io`] if the folder cannot be read.
+pub fn is_neo_store(folder: &Path) -> Result<bool, blockmill_store::Error> {
+    if !ChainStore::is_in(folder)? {
+        return Ok(false);
+    }
+    match ChainStore::open_damaged(folder) {
+        Ok((store, _)) => {
+            Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
+        }
+        Err(error @ blockmill_store::Error::Io { .. }) => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,7 +113,7 @@ mod tests {
             assert_eq!(Facts::decode(&[&bytes[..], &[0]].concat()), None);
             for length in 0..bytes.len() {
                 let cut = Facts::decode(&bytes[..length]);
-                // where nothing is said of a state there is none
+                // facts without a state are complete
                 let stateless = state.is_some() && length == bytes.len() - 41;
                 assert_eq!(cut.is_some(), stateless, "{length}");
             }

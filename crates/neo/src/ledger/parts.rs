@@ -1,16 +1,16 @@
-//! The tables and the undo log of a store of executed blocks, as they are opened.
+//! Opens the tables and the undo log of a store of executed blocks.
 
 use super::undo::UndoLog;
 use super::{ASKERS, CONFLICTS, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
-use crate::history::HISTORY;
+use crate::ledger::HISTORY;
 use crate::logs::{TRANSFERS, UPDATES};
 use blockmill_store::{Opening, Table, TableOptions};
 
-/// What a store of executed blocks has besides the blocks.
+/// The parts of a store of executed blocks but the blocks.
 pub(super) struct Parts {
     /// Contract storage, transactions, conflicts, transfers, updates, roots and askers.
     pub tables: [Table; 7],
-    /// Contract storage as of every block, where that is kept.
+    /// Contract storage as of every block, if the store keeps it.
     pub history: Option<Table>,
     pub undo: UndoLog,
 }

@@ -1,11 +1,13 @@
-//! Removing blocks that contracts see no more (neo-go, `RemoveUntraceableBlocks`): bodies,
-//! application logs, state roots, conflicts and NEP-17 transfers.
+//! Removes untraceable blocks (neo-go, `RemoveUntraceableBlocks`): bodies, application logs, state
+//! roots, conflicts and NEP-17 transfers.
 //!
-//! What a later verdict may ask for stays, so that blocks find the same as in a store that has all:
-//! headers and hashes; where a transaction was, as none may name one that is in the chain as
-//! conflicting, however old it is (neo-go forgets that); and transactions that asked an oracle,
-//! whose signers an answer takes over. Blocks stay as long as contracts would see them from a block
-//! that can be gone back to.
+//! What later blocks may depend on is kept, so their verdicts equal those over a complete store:
+//! - headers and hashes;
+//! - positions of transactions: no transaction may name one of the chain as conflicting, however old
+//!   that is (neo-go forgets this);
+//! - transactions with oracle requests: the response runs with their signers.
+//!
+//! A block is kept while it is traceable from any block that an unwind can return to.
 
 use super::unwind::mentioned;
 use super::{Ledger, conflict_key};
@@ -14,8 +16,8 @@ use crate::execute::encode::integer_of;
 use crate::execute::engine::Execution;
 use crate::execute::native::policy;
 use crate::fault::Error;
+use crate::ledger::has_state_roots;
 use crate::logs::{self, Standard};
-use crate::stored::has_state_roots;
 use crate::types::{Attribute, Block, UInt160};
 use std::collections::BTreeSet;
 
@@ -36,14 +38,15 @@ blockmill_pipeline::named_option! {
     }
 }
 
-/// Sides of transfers that one commit removes, about: what is to go is in memory until then.
-const TOGETHER: usize = 1 << 14;
+/// Approximate number of transfer entries that one commit removes; they are in memory until then.
+const REMOVED_PER_COMMIT: usize = 1 << 14;
 
 impl Ledger {
-    /// Removes all blocks that nobody can ask for any more, in steps that each are durable.
+    /// Removes all untraceable blocks, in durable steps.
     ///
     /// # Errors
-    /// Those of reading and of committing.
+    /// Returns [`Error::Store`], [`Error::StoredBlock`] or [`Error::StoredLog`] if a removed block
+    /// cannot be read, [`Error::Store`] if the commit fails.
     pub(super) fn remove(&mut self) -> Result<(), Error> {
         let Some(tip) = self.store.lock().tip() else { return Ok(()) };
         let earliest = self.earliest().unwrap_or(tip.number);
@@ -57,7 +60,7 @@ impl Ledger {
             }
             let next = self.remove_from(first, stay, state_root)?;
             let (shared, state) = (self.store.clone(), self.encoded_facts());
-            // nobody looks for what is gone before the tables say what is left of it
+            // the lock hides the removal until the tables are committed
             let mut store = shared.lock();
             store.remove_before(next.into())?;
             store.commit_with(&tip, &mut self.parts(), &state)?;
@@ -65,14 +68,14 @@ impl Ledger {
         }
     }
 
-    /// The first block that contracts see from the one after `height` on, when the state is the one
-    /// after it or a later one.
+    /// The first block that is traceable from the block after `height`, over the state after it or a
+    /// later one.
     fn first_seen_at(&self, height: u32) -> Result<u32, Error> {
         Ok((height + 1).saturating_sub(self.traceable()?))
     }
 
-    /// How far back contracts see blocks at most, from the next block on. Policy lowers its value
-    /// only, and begins with that of genesis.
+    /// The largest `MaxTraceableBlocks` from the next block on. Policy starts with the value of
+    /// genesis and only lowers it.
     fn traceable(&self) -> Result<u32, Error> {
         let mut value = vec![];
         let key = policy::traceable_key();
@@ -84,8 +87,8 @@ impl Ledger {
         Ok(stated.max().unwrap_or(u32::MAX).max(1))
     }
 
-    /// Checks that all blocks are there that contracts see after block `to`, whose state the tables
-    /// have now: Policy may have lowered its value since.
+    /// Checks that all blocks that are traceable after block `to` are stored. The tables have the
+    /// state of that block; Policy may have lowered its value later.
     pub(super) fn check_kept(&self, to: u32) -> Result<(), Error> {
         let first = self.store.lock().first_whole().unwrap_or(0);
         let seen = self.first_seen_at(to)?;
@@ -101,12 +104,12 @@ impl Ledger {
         }
     }
 
-    /// Removes what tables have of blocks from `first` to before `end`, or of fewer where that
-    /// would take much memory; the first block that is left.
+    /// Removes the table entries of blocks from `first` to before `end`, or of fewer blocks to bound
+    /// memory. Returns the first block that was not removed.
     fn remove_from(&mut self, first: u32, end: u32, state_root: bool) -> Result<u32, Error> {
         self.changed = true;
         let (mut accounts, mut sides, mut next) = (BTreeSet::new(), 0, first);
-        while next < end && (next == first || sides < TOGETHER && !self.wants_flush()) {
+        while next < end && (next == first || sides < REMOVED_PER_COMMIT && !self.wants_flush()) {
             let block = self.block(next, state_root)?;
             let missing =
                 Error::StoredBlock { number: next.into(), expected: block.hash, found: None };
@@ -128,7 +131,7 @@ impl Ledger {
         Ok(next)
     }
 
-    /// Removes what the transactions of a block name as conflicting, where no later one does.
+    /// Removes the conflicts of a block that no later block repeats.
     fn remove_conflicts(&mut self, block: &Block) -> Result<(), Error> {
         let height = block.header.index.to_le_bytes();
         let mut last = vec![];
@@ -147,10 +150,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Keeps the transactions of a block that asked an oracle.
+    /// Keeps the transactions of a block that made an oracle request.
     fn keep_askers(&mut self, block: &Block, executions: &[Execution]) -> Result<(), Error> {
         let oracle = UInt160(native_hash("OracleContract"));
-        // what comes before the transactions is the first execution
+        // the first execution is OnPersist
         for (transaction, execution) in block.transactions().zip(executions.iter().skip(1)) {
             let mut events = execution.notifications.iter();
             if events.any(|event| event.contract == oracle && event.name == "OracleRequest") {
@@ -164,20 +167,20 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Bytes;
+    use crate::execute::chain_view::VmState;
     use crate::execute::engine::{Notification, Trigger};
-    use crate::execute::past::Ended;
+    use crate::import::Bytes;
     use crate::ledger::Position;
+    use crate::ledger::RecentBlocks;
     use crate::logs::application;
     use crate::params::{GenesisTransaction, Protocol};
-    use crate::recent::Recent;
     use blockmill_hashes::ManySha256;
     use blockmill_store::{Blocks, Tip};
 
-    /// Where the height stands in a block.
+    /// Offset of the height in a block.
     const HEIGHT: usize = 84;
 
-    /// A block with one transaction: a first one, at any height.
+    /// A genesis block with one transaction, moved to a height.
     fn block(height: u8) -> Block {
         let mut protocol = Protocol::by_name("mainnet").unwrap();
         let transaction = GenesisTransaction { script: vec![0x40, height], system_fee: 0 };
@@ -189,8 +192,7 @@ mod tests {
         block
     }
 
-    /// A store of three blocks, of which the first one asked an oracle, and the second one did
-    /// something else; both are removed.
+    /// A store of three blocks. The first two, of which the first made an oracle request, are removed.
     fn removed(folder: &tempfile::TempDir, blocks: &[Block; 3]) -> Ledger {
         let mut ledger = Ledger::open(folder.path(), &blockmill_store::Options::default()).unwrap();
         let (mut headers, mut bodies, mut logs) =
@@ -213,7 +215,7 @@ mod tests {
             let (header, body) = block.raw.split_at(block.header_length());
             assert!(headers.push(header) && bodies.push(body));
             assert!(logs.push_with(|log| application::encode(&executions, log)));
-            let place = Position { height, index: 0, ended: Ended::Halt };
+            let place = Position { height, index: 0, state: VmState::Halt };
             let hash = block.transaction(0).hash();
             ledger.transactions.put(&hash.0, &place.encode()).unwrap();
         }
@@ -237,34 +239,35 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_that_asked_an_oracle_is_found_when_its_block_is_gone() {
+    fn a_transaction_with_an_oracle_request_outlives_its_block() {
         let (folder, blocks) = (tempfile::tempdir().unwrap(), [0, 1, 2].map(block));
         let ledger = removed(&folder, &blocks);
-        let past = Recent::new(&ledger, false).past();
+        let view = RecentBlocks::new(&ledger, false).view();
         let is_left = [true, false, true];
         for ((height, block), is_left) in (0..).zip(&blocks).zip(is_left) {
             let transaction = block.transaction(0);
-            assert_eq!((past.height)(transaction.hash()), Some(height));
-            assert_eq!((past.hash)(height), Some(block.hash));
-            let found = (past.transaction)(transaction.hash());
+            assert_eq!((view.height)(transaction.hash()), Some(height));
+            assert_eq!((view.hash)(height), Some(block.hash));
+            let found = (view.transaction)(transaction.hash());
             let found = found.map(|found| (found.height, found.transaction.get().bytes().to_vec()));
             assert_eq!(found, is_left.then(|| (height, transaction.bytes().to_vec())));
-            assert_eq!((past.block)(block.hash).is_some(), height == 2);
+            assert_eq!((view.block)(block.hash).is_some(), height == 2);
         }
     }
 
     #[test]
-    fn no_block_is_gone_back_to_from_which_contracts_see_a_removed_one() {
+    fn unwind_refuses_a_block_from_which_a_removed_one_is_traceable() {
         let (folder, blocks) = (tempfile::tempdir().unwrap(), [0, 1, 2].map(block));
         let mut ledger = removed(&folder, &blocks);
-        // after block 2 it is the only one that is seen, or block 1 is, too, or all are
+        // after block 2, one, two or three blocks are traceable
         for (seen, is_kept) in [(1, true), (2, false), (3, false)] {
             let key = policy::traceable_key().unwrap();
             ledger.storage.put(key.as_slice(), &[seen]).unwrap();
             let kept = ledger.check_kept(2);
             assert_eq!(kept.is_ok(), is_kept, "{seen}");
-            let told = |error: Error| error.to_string().contains("blocks before 2 were removed");
-            assert!(kept.err().is_none_or(told));
+            let names_removed =
+                |error: Error| error.to_string().contains("blocks before 2 were removed");
+            assert!(kept.err().is_none_or(names_removed));
         }
     }
 }

@@ -1,49 +1,50 @@
-//! Repairs a store in place: takes back damaged blocks with all that they left, or gives up a
-//! damaged undo log.
+//! Repairs a store in place: unwinds corrupt blocks with all their results, or discards a corrupt undo
+//! log.
 //!
-//! Corrupt blocks cannot be read, so that what they left is found in the tables.
+//! Corrupt blocks cannot be read, so their results are found by scanning the tables.
 
 use super::undo::{LOGS, UndoLog};
 use super::unwind::{Accounts, Trace, target};
 use super::{Facts, Ledger, Parts, Position};
 use crate::fault::Error;
-use crate::history::HISTORY;
+use crate::ledger::HISTORY;
 use crate::logs::{self, TransferError};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Opening, Options};
 use blockmill_verdict::Level;
 use std::path::Path;
 
-/// Is a part of a store its undo log?
+/// Reports whether a part of a store belongs to its undo log.
 #[must_use]
 pub fn is_of_log(part: &str) -> bool {
     LOGS.contains(&part)
 }
 
-/// Can the store in `folder` be taken back to block `to`? That of a store without a state always,
-/// that of executed blocks where its undo log leads there.
+/// Reports whether the store in `folder` can be unwound to block `to`: always without a state, within
+/// the undo log otherwise.
 ///
 /// # Errors
-/// [`Error::Store`] when the store cannot be opened, [`Error::StoredFacts`] when it does not say
-/// which blocks the log has.
+/// Returns [`Error::Store`] if the store cannot be opened, [`Error::StoredFacts`] if its facts cannot
+/// be decoded.
 pub fn goes_back_to(folder: &Path, to: u64) -> Result<bool, Error> {
     let (store, undo) = ChainStore::open_damaged_with(folder, UndoLog::open)?;
     let Some(tip) = store.tip().filter(|tip| tip.level >= Level::Execution as u8) else {
         return Ok(true);
     };
-    let facts = Facts::of(&store)?.and_then(|facts| facts.state).unwrap_or_default();
+    let facts = Facts::read(&store)?.and_then(|facts| facts.state).unwrap_or_default();
     let earliest =
         undo.first(&facts).map_or(tip.number, |first| u64::from(first.saturating_sub(1)));
     Ok(to >= earliest)
 }
 
-/// Makes block `to` the last one of the store in `folder`; it and all blocks before it are whole.
-/// With `gives_up_log` no block before the last one can be gone back to afterwards. Durable when it
+/// Makes block `to` the last one of the store in `folder`; the blocks up to it must be intact. With
+/// `gives_up_log` the undo log is discarded: the store cannot be unwound afterwards. Durable when it
 /// returns.
 ///
 /// # Errors
-/// [`Error::Unwind`] when the undo log does not reach so far back; damage of tables and of the log;
-/// [`Error::Store`] when the store is open elsewhere or cannot be written.
+/// Returns [`Error::Unwind`] if the undo log does not reach block `to`, [`Error::StoredUndo`] or
+/// [`Error::Store`] if the log or a table is corrupt, [`Error::Store`] if the store is locked or
+/// cannot be written.
 pub fn repair(folder: &Path, to: u64, gives_up_log: bool) -> Result<(), Error> {
     let (store, _) = ChainStore::open_damaged(folder)?;
     let (_, new) = target(&store, to)?;
@@ -55,14 +56,14 @@ pub fn repair(folder: &Path, to: u64, gives_up_log: bool) -> Result<(), Error> {
     let parts = |opening: &mut Opening| Parts::open(opening, keeps_history);
     let (store, parts) =
         ChainStore::open_to_repair(folder, |part| gives_up_log && is_of_log(part), parts)?;
-    Ledger::of(store, parts)?.unwind_by(Trace::Tables, to, &Cancel::new())?;
-    // this builds the index again where it is damaged
+    Ledger::from_parts(store, parts)?.unwind_by(Trace::Tables, to, &Cancel::new())?;
+    // opening rebuilds a corrupt index
     Ok(ChainStore::open(folder, &Options::default())?.0.sync()?)
 }
 
 impl Ledger {
-    /// Removes the transactions after block `to`; the accounts and standards of the transfers after
-    /// it.
+    /// Removes the transactions after block `to`. Returns the accounts and standards of the transfers
+    /// after it.
     pub(super) fn trace_tables(&mut self, to: u32) -> Result<Accounts, Error> {
         let mut gone = vec![];
         let mut scan = self.transactions.iter()?;

@@ -1,4 +1,4 @@
-//! The state trie, built from contract storage.
+//! Builds the state trie from contract storage.
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};
@@ -6,23 +6,23 @@ use blockmill_hashes::ManySha256;
 use blockmill_store::{Scan, TableReader};
 use std::ops::Bound;
 
-/// Changes that are applied at once when a trie is built from the table.
+/// Number of changes that are applied to the trie at once.
 const LEAVES: usize = 1 << 16;
 
-/// The state trie, built from contract storage.
+/// Builds the state trie from contract storage.
 ///
 /// # Errors
-/// Those of reading.
+/// Returns [`Error::Store`] if the table cannot be read.
 pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
     trie_over(storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?, hasher)
 }
 
-/// The state trie of all pairs that a scan of contract storage has.
+/// Builds the state trie from a scan of contract storage.
 pub(super) fn trie_over(mut scan: Scan<'_>, hasher: ManySha256) -> Result<StateTrie, Error> {
     let mut trie = StateTrie::new(hasher)?;
     let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
     while let Some((key, value)) = scan.next()? {
-        // nothing else is put into this table
+        // the table holds storage keys only
         let Some(key) = StorageKey::from_slice(key) else { continue };
         leaves.push((key, Some(value.into())));
         if leaves.len() == LEAVES {

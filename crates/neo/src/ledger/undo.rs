@@ -1,14 +1,13 @@
-//! The undo log: what each block replaced, so that blocks can be taken back.
+//! The undo log: the values that each block replaced, for an unwind.
 //!
-//! Two log files, which are appended to in turn: when the one has as many blocks as can be taken
-//! back at least, the other is begun with the next commit, and what it had is given up. What keys
-//! tell by themselves stands in no record: transfers and roots carry their height. Bytes:
-//! `docs/formats/neo-logs.md`.
+//! There are two log files. When the active one covers the minimum depth, the next commit truncates
+//! the other one and makes it active. Entries whose keys contain a height (transfers, roots) have no
+//! records: they are found by their keys. Bytes: `docs/formats/neo-logs.md`.
 
 use super::facts::StateFacts;
 use crate::error::Violation;
 use crate::execute::block::Executed;
-use crate::tasks::Kept;
+use crate::ledger::CachedTable;
 use crate::types::{Error, Reader, write};
 use blockmill_store::{
     CommitPart, LogFile, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opening, Result, Table,
@@ -17,9 +16,9 @@ use std::collections::BTreeMap;
 
 /// Names of the log files.
 pub(super) const LOGS: [&str; 2] = ["undo-0", "undo-1"];
-/// Bytes in a file of one.
+/// Size limit of one file of a log, in bytes.
 const FILE_BYTES: u64 = 1 << 30;
-/// Blocks that can be taken back at least, unless it is asked for another number.
+/// Default of the minimum number of blocks that can be unwound.
 pub const UNWIND_DEPTH: u32 = 10_000;
 
 blockmill_pipeline::named_option! {
@@ -34,7 +33,7 @@ blockmill_pipeline::named_option! {
     }
 }
 
-/// A table whose entries records have.
+/// A table with entries in undo records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replaced {
     Storage = 0,
@@ -42,44 +41,50 @@ pub(super) enum Replaced {
     Conflicts = 2,
 }
 
-/// What stood under a key before a block; none where nothing did.
+/// Table, key and the value before a block; `None` if the key was absent.
 pub(super) type Entry<'a> = (Replaced, &'a [u8], Option<&'a [u8]>);
 
-/// What blocks from `first` on replace in tables other than contract storage.
+/// Collects what blocks from `first` on replace in tables other than contract storage.
 pub(super) struct Replacements<'a> {
     first: u32,
-    /// Blocks that may repeat a transaction of an earlier one: their network stores such.
+    /// Tolerated blocks: they may repeat a transaction of an earlier block.
     tolerated: &'a [(u32, Violation)],
-    /// By block, from the first on, and in the order of being put.
-    entries: BTreeMap<u32, Vec<Own>>,
+    /// Entries by block, in the order in which they were put.
+    entries: BTreeMap<u32, Vec<OwnedEntry>>,
 }
 
-/// An entry that is not of contract storage: table, key, value before.
-type Own = (Replaced, Vec<u8>, Option<Vec<u8>>);
+/// An owned [`Entry`].
+type OwnedEntry = (Replaced, Vec<u8>, Option<Vec<u8>>);
 
 impl<'a> Replacements<'a> {
     pub fn new(first: u32, tolerated: &'a [(u32, Violation)]) -> Self {
         Self { first, tolerated, entries: BTreeMap::new() }
     }
 
-    /// Are entries of this table looked at? What is in the others follows from what is left when
-    /// blocks are taken back; and transactions of blocks that keep all rules are new.
-    pub fn looks_at(&self, kept: Kept) -> bool {
+    /// Reports whether the old values of this table are needed. Those of the other tables follow from
+    /// the remaining entries; transactions of valid blocks are always new.
+    pub fn needs_lookup(&self, kept: CachedTable) -> bool {
         match kept {
-            Kept::Conflicts => true,
-            Kept::Transactions => !self.tolerated.is_empty(),
-            Kept::Transfers | Kept::Updates => false,
+            CachedTable::Conflicts => true,
+            CachedTable::Transactions => !self.tolerated.is_empty(),
+            CachedTable::Transfers | CachedTable::Updates => false,
         }
     }
 
-    /// Looks what stands where an entry is to be put.
-    pub fn look(&mut self, kept: Kept, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Records the value that an entry replaces.
+    pub fn record(
+        &mut self,
+        kept: CachedTable,
+        table: &Table,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         let replaced = match kept {
-            Kept::Transactions => Replaced::Transactions,
-            Kept::Conflicts => Replaced::Conflicts,
-            Kept::Transfers | Kept::Updates => return Ok(()),
+            CachedTable::Transactions => Replaced::Transactions,
+            CachedTable::Conflicts => Replaced::Conflicts,
+            CachedTable::Transfers | CachedTable::Updates => return Ok(()),
         };
-        // both begin with the height of the block
+        // both values begin with the height of the block
         let height = value.first_chunk().map_or(self.first, |height| u32::from_le_bytes(*height));
         let is_tolerated = || self.tolerated.iter().any(|(block, _)| *block == height);
         if replaced == Replaced::Transactions && !is_tolerated() {
@@ -91,7 +96,7 @@ impl<'a> Replacements<'a> {
         Ok(())
     }
 
-    /// The records of the blocks; none where the state did not tell what they replaced.
+    /// Encodes the records of the blocks; `None` if the state did not record replaced values.
     pub fn records(&self, executed: &[Executed]) -> Option<Records> {
         let mut records = Records::default();
         for (height, executed) in (self.first..).zip(executed) {
@@ -109,7 +114,7 @@ impl<'a> Replacements<'a> {
     }
 }
 
-/// Records of consecutive blocks on their way to the log.
+/// Encoded records of consecutive blocks.
 #[derive(Default)]
 pub(super) struct Records {
     bytes: Vec<u8>,
@@ -132,10 +137,10 @@ impl Records {
     }
 }
 
-/// A record: its block, and its entries in the order in which they were replaced.
+/// Decodes a record: its block, and its entries in the order in which they were replaced.
 ///
 /// # Errors
-/// What is not as a record is.
+/// Returns the decode error of the first invalid field.
 pub(super) fn decode(record: &[u8]) -> std::result::Result<(u32, Vec<Entry<'_>>), Error> {
     let mut reader = Reader::new(record);
     let height = reader.u32()?;
@@ -172,19 +177,19 @@ impl UndoLog {
         Ok(Self { logs: [opening.log(first, FILE_BYTES)?, opening.log(second, FILE_BYTES)?] })
     }
 
-    /// Is there no record at all?
+    /// Reports whether both logs are empty.
     pub fn is_empty(&self) -> bool {
         self.logs.iter().all(LogFile::is_empty)
     }
 
-    /// The first block that there is a record of, and the log that has it.
+    /// The first block with a record.
     pub fn first(&self, facts: &StateFacts) -> Option<u32> {
         let (active, other) = (facts.active, 1 - facts.active);
         let oldest = if self.logs[other].is_empty() { active } else { other };
         (!self.is_empty()).then_some(facts.first[oldest])
     }
 
-    /// Appends the records of blocks from `first` on; they count after the next commit.
+    /// Appends the records of blocks from `first` on, for the next commit.
     pub fn append(&mut self, first: u32, records: &Records, facts: &mut StateFacts) -> Result<()> {
         if self.is_empty() {
             facts.first[facts.active] = first;
@@ -192,14 +197,14 @@ impl UndoLog {
         self.logs[facts.active].append_all(records.iter()).map(drop)
     }
 
-    /// Gives all records up, as blocks follow of which there are none. The next commit does it.
+    /// Discards all records with the next commit, because blocks without records follow.
     pub fn give_up(&mut self) -> Result<()> {
         self.logs.iter_mut().filter(|log| !log.is_empty()).try_for_each(|log| log.cut(0))
     }
 
-    /// A commit up to the block before `next` is to follow: if the active log is long enough, the
-    /// other one is begun.
-    pub fn turn(&mut self, next: u32, depth: u32, facts: &mut StateFacts) -> Result<()> {
+    /// Prepares a commit up to the block before `next`: if the active log covers `depth` blocks, the
+    /// other log is truncated and becomes active.
+    pub fn rotate(&mut self, next: u32, depth: u32, facts: &mut StateFacts) -> Result<()> {
         let StateFacts { active, first, .. } = facts;
         if self.logs[*active].is_empty() || next.saturating_sub(first[*active]) < depth {
             return Ok(());
@@ -232,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_what_stood_there_also_under_what_a_lenient_network_repeats() {
+    fn a_record_has_old_values_also_of_transactions_that_a_lenient_network_repeats() {
         let folder = tempfile::tempdir().unwrap();
         let parts = |opening: &mut Opening| {
             let open = |name| opening.table(name, &TableOptions::new(1 << 20));
@@ -245,13 +250,13 @@ mod tests {
         let mut replaced = Replacements::new(5, &tolerated);
         let at = |height: u32| [&height.to_le_bytes()[..], &[0; 5]].concat();
         for (table, kept, value) in [
-            (0, Kept::Transactions, at(5)),
-            (0, Kept::Transactions, at(6)),
-            (1, Kept::Conflicts, at(6)[..4].to_vec()),
-            (1, Kept::Conflicts, at(6)[..4].to_vec()),
-            (1, Kept::Transfers, vec![]),
+            (0, CachedTable::Transactions, at(5)),
+            (0, CachedTable::Transactions, at(6)),
+            (1, CachedTable::Conflicts, at(6)[..4].to_vec()),
+            (1, CachedTable::Conflicts, at(6)[..4].to_vec()),
+            (1, CachedTable::Transfers, vec![]),
         ] {
-            replaced.look(kept, &tables[table], b"key", &value).unwrap();
+            replaced.record(kept, &tables[table], b"key", &value).unwrap();
             tables[table].put(b"key", &value).unwrap();
         }
         let blocks = [executed(&[]), executed(&[(b"x", Some(b"was")), (b"y", None)])];
@@ -267,14 +272,14 @@ mod tests {
             (Replaced::Conflicts, b"key", Some(&[6, 0, 0, 0])),
         ];
         assert_eq!(decode(records[1]), Ok((6, expected)));
-        // cut anywhere it is no record, or one with fewer entries
+        // a truncated record is invalid or has fewer entries
         for length in 0..records[1].len() {
             let found = decode(&records[1][..length]);
             assert!(found.is_err() || found.is_ok_and(|(_, entries)| entries.len() < 5));
         }
         assert!(decode(&[5, 0, 0, 0, 6]).is_err());
-        // the state did not tell
-        let silent = Executed { before: None, ..executed(&[]) };
-        assert!(Replacements::new(5, &[]).records(&[silent]).is_none());
+        // the state did not record replaced values
+        let unrecorded = Executed { before: None, ..executed(&[]) };
+        assert!(Replacements::new(5, &[]).records(&[unrecorded]).is_none());
     }
 }

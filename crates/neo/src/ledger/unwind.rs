@@ -1,42 +1,43 @@
-//! Taking blocks back along the undo log: blocks, tables and log together, in one commit.
+//! Unwinds blocks along the undo log: blocks, tables and log in one commit.
 
 use super::Ledger;
 use super::trie::trie_over;
 use super::undo::{self, Replaced};
 use crate::execute::engine::Execution;
 use crate::fault::Error;
-use crate::history;
+use crate::ledger::has_state_roots;
+use crate::ledger::history;
 use crate::logs::{self, Event, Standard};
 use crate::state::StorageKey;
-use crate::stored::has_state_roots;
 use crate::types::{Block, UInt160, UInt256};
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Tip};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What going back has done.
+/// The result of an unwind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwound {
     /// The last block before.
     pub from: u64,
     /// The last block now.
     pub to: u64,
-    /// Whether a state went back with the blocks.
+    /// Whether a state was unwound with the blocks.
     pub with_state: bool,
 }
 
-/// Takes blocks of a store without a state back, to `to`. Durable when it returns.
+/// Unwinds a store without a state to block `to`. Durable when it returns.
 ///
 /// # Errors
-/// [`Error::Unwind`] where the store does not hold the block; those of the store.
+/// Returns [`Error::Unwind`] if the store does not have the block, [`Error::Store`] if the store
+/// cannot be read or written.
 pub fn unwind_blocks(store: &mut ChainStore, to: u64) -> Result<Unwound, Error> {
     let (from, new) = target(store, to)?;
     store.truncate_after(&new)?;
     Ok(Unwound { from, to, with_state: false })
 }
 
-/// The number of the last block, and what the tip is to be.
+/// Returns the number of the last block, and the new tip.
 pub(super) fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
         return Err(Error::Unwind { expected: "a block".into(), found: "none".into() });
@@ -51,19 +52,19 @@ pub(super) fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
     Ok((tip.number, Tip { number: to, hash, ..tip }))
 }
 
-/// How an unwind finds the transactions and transfers of the blocks that it takes back.
+/// How an unwind finds the transactions and transfers of the removed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trace {
-    /// It reads the blocks and their application logs.
+    /// Read the blocks and their application logs.
     Blocks,
-    /// It scans the tables: for blocks that cannot be read.
+    /// Scan the tables, if blocks cannot be read.
     Tables,
 }
 
-/// Accounts and standards of the transfers that blocks tell of.
+/// Accounts and standards of transfers.
 pub(super) type Accounts = BTreeSet<(UInt160, u8)>;
 
-/// The accounts and standards of all that notifications tell as transfers.
+/// Passes the accounts and standards of all transfer notifications to `each`.
 pub(super) fn mentioned(executions: &[Execution], mut each: impl FnMut(UInt160, u8)) {
     for event in executions.iter().flat_map(|execution| &execution.notifications) {
         let (contract, name) = (event.contract, &*event.name);
@@ -75,7 +76,7 @@ pub(super) fn mentioned(executions: &[Execution], mut each: impl FnMut(UInt160, 
 }
 
 impl Ledger {
-    /// The earliest block that can be gone back to; none where the store has no block.
+    /// The earliest block that an unwind can return to; `None` if the store has no block.
     #[must_use]
     pub fn earliest(&self) -> Option<u64> {
         let tip = self.store.lock().tip()?.number;
@@ -83,18 +84,19 @@ impl Ledger {
         Some(first.map_or(tip, |first| u64::from(first.saturating_sub(1))))
     }
 
-    /// Makes block `to` the last one: takes back the blocks after it, and all that they left.
-    /// Before anything is written, the state root is computed and held to the one of that block.
-    /// Durable when it returns; none when asked to stop, and then nothing has changed.
+    /// Makes block `to` the last one: removes the blocks after it with all their results. The state
+    /// root is computed and compared with the root of that block before anything is written. Durable
+    /// when it returns. Returns `None` if it was cancelled; the store is unchanged then.
     ///
     /// # Errors
-    /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
-    /// back; damage.
+    /// Returns [`Error::Unwind`] if the store does not have the block or the undo log does not reach
+    /// it, [`Error::StoredState`] if the root differs, and [`Error::Store`], [`Error::StoredBlock`],
+    /// [`Error::StoredLog`] or [`Error::StoredUndo`] if something cannot be read.
     pub fn unwind(self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
         self.unwind_by(Trace::Blocks, to, cancel)
     }
 
-    /// The same, where what blocks left is found by `trace`.
+    /// [`Ledger::unwind`] with the given way to find the results of the removed blocks.
     pub(super) fn unwind_by(
         mut self,
         trace: Trace,
@@ -145,7 +147,7 @@ impl Ledger {
         Ok(Some(Unwound { from, to, with_state: true }))
     }
 
-    /// Collects the accounts that a block's notifications say something was transferred from or to.
+    /// Collects the accounts in the transfer notifications of a block.
     fn mentioned(&self, block: &Block, height: u32, accounts: &mut Accounts) -> Result<(), Error> {
         let executions = self.executions_of(block)?;
         let missing =
@@ -155,8 +157,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes back what the block of the record that ends at `end` of the active log replaced;
-    /// where the record begins.
+    /// Restores the values in the record that ends at `end` of the active log. Returns the start of
+    /// the record.
     fn take_back(&mut self, height: u32, mut end: u64) -> Result<u64, Error> {
         if end == 0 {
             // the records before are in the other log
@@ -169,12 +171,12 @@ impl Ledger {
         let damaged = |error| Error::StoredUndo { height, error };
         let (found, entries) = undo::decode(&record).map_err(damaged)?;
         if found != height {
-            let expected = "the block before the one behind it";
+            let expected = "the parent of the block after it";
             let error =
                 crate::types::Error::Field { at: 0, what: "height", expected, found: found.into() };
             return Err(damaged(error));
         }
-        // of a key that was replaced twice the first value counts
+        // of a key that was replaced twice, the first value counts
         for (table, key, before) in entries.into_iter().rev() {
             let table = match table {
                 Replaced::Storage => {
@@ -196,7 +198,7 @@ impl Ledger {
         Ok(start)
     }
 
-    /// Removes the transfers of these accounts after block `to`; of which tokens they were.
+    /// Removes the transfers of these accounts after block `to`. Returns their tokens.
     fn remove_transfers(
         &mut self,
         accounts: &Accounts,
@@ -215,8 +217,8 @@ impl Ledger {
         Ok(tokens)
     }
 
-    /// When an account's balances of these tokens changed last up to block `to`: as the transfers
-    /// tell that are left.
+    /// Restores the last changes of an account's balances up to block `to` from the remaining
+    /// transfers.
     fn restore_updates(
         &mut self,
         account: UInt160,
@@ -245,7 +247,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Holds contract storage, as it is now, to the root of block `to`.
+    /// Compares the root of contract storage with the root of block `to`.
     fn check_root(&mut self, to: u32) -> Result<(), Error> {
         let mut root = vec![];
         let live = self.roots.get(&to.to_be_bytes(), &mut root)?;

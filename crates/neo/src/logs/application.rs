@@ -1,12 +1,12 @@
-//! Application logs: what the executions of a block left beside the state.
+//! Application logs: the results of a block's executions.
 
 use crate::execute::engine::{Execution, Notification, Trigger};
 use crate::execute::vm::serialize::NO_FORM;
 use crate::types::{Block, Error, Reader, UInt160, UInt256, write};
 
-/// The longest name of a notification, text of a fault or item, in bytes: a limit for the reader.
+/// Limit of the decoder for names, fault messages and items, in bytes.
 const MAX_PART: u64 = 1 << 24;
-/// The most items and notifications of an execution.
+/// Limit of the decoder for items and notifications of an execution.
 const MAX_LIST: u64 = 0xffff;
 
 /// Appends the log of a block, from its executions in order.
@@ -29,10 +29,11 @@ pub fn encode(executions: &[Execution], log: &mut Vec<u8>) {
     }
 }
 
-/// The executions that the log of `block` tells of.
+/// Decodes the executions in the log of `block`.
 ///
 /// # Errors
-/// The bytes are no log, or one of a block with another number of transactions.
+/// Returns the decode error of the first invalid field, and [`Error::Field`] if the number of
+/// executions does not match the block.
 pub fn decode(block: &Block, log: &[u8]) -> Result<Vec<Execution>, Error> {
     let mut reader = Reader::new(log);
     let count = reader.count("executions", MAX_LIST + 2)?;
@@ -68,7 +69,7 @@ fn execution(
     let mut stack = Vec::new();
     for _ in 0..items {
         let item = reader.string("item", MAX_PART)?.of(log);
-        // earlier versions left nothing where an item has no binary form
+        // earlier versions wrote an empty string for an item without a binary form
         stack.push(if item.is_empty() { vec![NO_FORM] } else { item.to_vec() });
     }
     let events = reader.count("notifications", MAX_LIST)?;

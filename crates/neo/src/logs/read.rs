@@ -1,17 +1,17 @@
-//! Transfers in notifications (`Blockchain.handleNotification`).
+//! Reads transfers from notifications (`Blockchain.handleNotification`).
 
 use super::transfers::{Movement, Standard};
 use crate::state::MAX_STORAGE_KEY;
 use crate::types::{Error, Reader, UInt160};
 
-/// A notification of an execution that did not fail.
+/// A notification of a successful execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
     /// The contract that sent it.
     pub contract: UInt160,
     /// Its name.
     pub name: &'a str,
-    /// What it carries: an array of stack items, in their binary form (`stackitem.Serialize`).
+    /// Its arguments: an array of stack items in binary form (`stackitem.Serialize`).
     pub state: &'a [u8],
 }
 
@@ -24,7 +24,7 @@ const BUFFER: u8 = 0x30;
 const ARRAY: u8 = 0x40;
 /// The longest integer, in bytes.
 const MAX_INTEGER: usize = 32;
-/// The longest item (`stackitem.MaxSize`, with room: a notification is shorter).
+/// Limit of an item (`stackitem.MaxSize`, rounded up: a notification is shorter).
 const MAX_ITEM: u64 = 0x1_0000;
 
 /// An item that can be part of a transfer.
@@ -36,7 +36,7 @@ enum Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Reads an item; `None` for one that holds others, which no transfer has.
+    /// Reads an item; `None` for a compound, which no transfer contains.
     fn read(raw: &'a [u8], reader: &mut Reader<'a>) -> Result<Option<Self>, Error> {
         Ok(Some(match reader.byte()? {
             ANY => Self::Null,
@@ -47,7 +47,7 @@ impl<'a> Item<'a> {
         }))
     }
 
-    /// The account that it names, zero for nobody (`parseUint160`).
+    /// The account in this item; zero for null (`parseUint160`).
     fn account(&self) -> Option<UInt160> {
         match self {
             Self::Null => Some(UInt160::ZERO),
@@ -56,7 +56,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The number that it is, as a two's complement in little endian (`TryInteger`).
+    /// The integer in this item, as two's complement in little endian (`TryInteger`).
     fn amount(&self) -> Option<Vec<u8>> {
         match self {
             Self::Null => None,
@@ -67,7 +67,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The token that it names (`TryBytes`).
+    /// The token id in this item (`TryBytes`).
     fn token(&self) -> Option<Vec<u8>> {
         match self {
             Self::Null => None,
@@ -77,8 +77,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The same number in as few bytes as possible: leading bytes that only repeat the sign are left
-/// out.
+/// Removes leading bytes that only repeat the sign.
 fn shortest(bytes: &[u8]) -> &[u8] {
     let mut bytes = bytes;
     while let [rest @ .., last] = bytes {
@@ -92,8 +91,8 @@ fn shortest(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The transfer that a notification tells of, if it does: `Transfer` with an array of sender,
-/// receiver and amount, and of a NEP-11 token its id.
+/// Reads the transfer in a notification: `Transfer` with sender, receiver, amount, and for NEP-11 the
+/// token id. `None` for any other notification.
 #[must_use]
 pub fn transfer_of(event: &Event<'_>) -> Option<Movement> {
     if event.name != "Transfer" {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_neo_go_passes_over_is_no_transfer() {
+    fn a_notification_that_neo_go_ignores_is_no_transfer() {
         let account = [&[BYTE_STRING, 20][..], &[7; 20]].concat();
         let number: &[u8] = &[INTEGER, 1, 1];
         let cases: [&[&[u8]]; 7] = [

@@ -1,4 +1,4 @@
-//! Which of a block's notifications are transfers, and of which tokens.
+//! Finds the transfers among a block's notifications, with the ids of their token contracts.
 
 use super::{Event, Movement, transfer_of};
 use crate::execute::block::Executed;
@@ -9,36 +9,39 @@ use crate::types::UInt160;
 use blockmill_store::TableReader;
 use hashbrown::HashMap;
 
-/// A transfer of a block: its execution, the id of the token's contract, what it moves.
-pub type Told = (u32, i32, Movement);
+/// A transfer of a block: index of the execution, id of the token contract, and movement.
+pub type TokenMovement = (u32, i32, Movement);
 
-/// The contracts of tokens, as they were before the block that is looked at.
+/// Ids of token contracts, as of the state before the current block.
 ///
-/// neo-go's task that writes transfers has caches of its own, so it does not know contracts that
-/// the same block deploys (`Blockchain.processTokenTransfer`).
+/// neo-go's task for transfers has its own caches, so it does not see contracts that the same block
+/// deploys (`Blockchain.processTokenTransfer`).
 pub struct Tokens {
     natives: Natives,
-    /// Ids of contracts; none of those that are not there.
+    /// Ids of contracts; `None` for a hash without a contract.
     known: HashMap<[u8; 20], Option<i32>>,
     /// The state as of the last commit.
     storage: TableReader,
 }
 
 impl Tokens {
-    /// Contracts that did not change since are read from `storage`.
+    /// Reads contracts that have not changed since from `storage`.
     #[must_use]
     pub fn new(storage: TableReader) -> Self {
         Self { natives: Natives::default(), known: HashMap::new(), storage }
     }
 
-    /// The transfers of the next block in order.
+    /// The transfers of the next block, in order.
     ///
     /// # Errors
-    /// Those of reading the table.
-    pub fn transfers(&mut self, executed: &Executed) -> blockmill_store::Result<Vec<Told>> {
-        let mut told = Vec::new();
+    /// Returns the error of the table if it cannot be read.
+    pub fn transfers(
+        &mut self,
+        executed: &Executed,
+    ) -> blockmill_store::Result<Vec<TokenMovement>> {
+        let mut movements = Vec::new();
         for (number, execution) in (0..).zip(&executed.executions) {
-            // what fails transfers nothing
+            // a failed execution transfers nothing
             if execution.fault.is_some() {
                 continue;
             }
@@ -47,12 +50,12 @@ impl Tokens {
                 let movement = transfer_of(&Event { contract, name, state: &event.state });
                 let Some(movement) = movement else { continue };
                 if let Some(id) = self.id(contract)? {
-                    told.push((number, id, movement));
+                    movements.push((number, id, movement));
                 }
             }
         }
-        self.learn(&executed.changes);
-        Ok(told)
+        self.note_contracts(&executed.changes);
+        Ok(movements)
     }
 
     fn id(&mut self, contract: UInt160) -> blockmill_store::Result<Option<i32>> {
@@ -62,7 +65,7 @@ impl Tokens {
         if let Some(id) = self.known.get(&contract.0) {
             return Ok(*id);
         }
-        // it did not change since this run began, so any commit of it has it as it is
+        // unchanged since the start of this run, so any commit has the current record
         let mut record = Vec::new();
         let live = match management::key_of(&contract.0) {
             Some(key) => self.storage.snapshot().get(key.as_slice(), &mut record)?,
@@ -73,8 +76,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Contracts that a block deployed, updated or removed are known from the next one on.
-    fn learn(&mut self, changes: &[Change]) {
+    /// Updates the ids of contracts that a block deployed, updated or destroyed, for the next block.
+    fn note_contracts(&mut self, changes: &[Change]) {
         for (key, value) in changes {
             if let Some(contract) = management::contract_of_key(key.id(), key.key()) {
                 self.known.insert(contract, value.as_deref().and_then(id_in));

@@ -1,10 +1,10 @@
-//! Transfers by account, and when an account's balance of an asset changed last.
+//! Transfers by account, and the last change of each balance.
 //!
-//! neo-go keeps the transfers of an account in batches of 128, which it rewrites for each new one.
-//! Here each is an entry of its own under a key that ends with its place in the chain: nothing is
-//! read to add one, and a block's entries are written in one sorted run.
+//! neo-go stores the transfers of an account in batches of 128 and rewrites a batch for each new
+//! transfer. Here each transfer is one entry; its key ends with its position in the chain. Adding one
+//! reads nothing, and the entries of a block are written in one sorted run.
 
-use crate::tasks::Kept;
+use crate::ledger::CachedTable;
 use crate::types::{Error, Reader, UInt160, write};
 use blockmill_store::TableReader;
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ pub const TRANSFERS: &str = "transfers";
 /// Name of the table of last changes.
 pub const UPDATES: &str = "token-updates";
 
-/// Of which standard a token is.
+/// The standard of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standard {
-    /// Amounts only.
+    /// Fungible tokens.
     Nep17,
-    /// Tokens with an id.
+    /// Non-fungible tokens: the token id.
     Nep11(Vec<u8>),
 }
 
@@ -37,20 +37,20 @@ impl Standard {
     }
 }
 
-/// What a notification tells: an amount goes from one account to another.
+/// A transfer as a notification reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// The sender; zero where tokens are made.
+    /// The sender; zero if tokens are minted.
     pub from: UInt160,
-    /// The receiver; zero where tokens are burnt.
+    /// The receiver; zero if tokens are burnt.
     pub to: UInt160,
-    /// How much: a two's complement in little endian, in as few bytes as possible.
+    /// The amount: two's complement in little endian, in as few bytes as possible.
     pub amount: Vec<u8>,
-    /// Of which standard, and which token.
+    /// The standard, with the token id of NEP-11.
     pub standard: Standard,
 }
 
-/// Where in the chain a transfer took place.
+/// The position of a transfer in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The block.
@@ -59,33 +59,32 @@ pub struct Place {
     pub number: u32,
 }
 
-/// A transfer as one of its two accounts sees it.
+/// A transfer from the view of one of its two accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Where it took place.
+    /// Its position in the chain.
     pub place: Place,
     /// The contract of the token, by id.
     pub asset: i32,
-    /// Does the amount leave this account?
+    /// Whether this account is the sender.
     pub outgoing: bool,
-    /// The other account; zero where there is none.
+    /// The other account; zero if tokens are minted or burnt.
     pub counterparty: UInt160,
-    /// The execution of the block: 0 for what comes before its transactions, then these from 1 on,
-    /// then what comes after them.
+    /// The execution of the block: 0 for OnPersist, then the transactions from 1 on, then PostPersist.
     pub execution: u32,
-    /// How much.
+    /// The amount.
     pub amount: Vec<u8>,
-    /// Of which standard, and which token.
+    /// The standard, with the token id of NEP-11.
     pub standard: Standard,
 }
 
-/// Why an entry cannot be read.
+/// The error of reading transfers.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The table cannot.
+    /// The table cannot be read.
     #[error(transparent)]
     Store(#[from] blockmill_store::Error),
-    /// The entry is not one that was written.
+    /// An entry cannot be decoded.
     #[error("entry of a transfer: {0}")]
     Entry(#[from] Error),
 }
@@ -102,7 +101,7 @@ fn key(account: UInt160, standard: u8, place: Place) -> [u8; KEY] {
     key
 }
 
-/// Under which key stands when an account's balance of a token changed last.
+/// The key of the last change of an account's balance of a token.
 pub(crate) fn update_key(account: UInt160, asset: i32) -> [u8; 24] {
     let mut key = [0; 24];
     key[..20].copy_from_slice(&account.0);
@@ -144,25 +143,25 @@ impl Transfer {
     }
 }
 
-/// The entries of a block's transfers in their order: of each transfer the execution, the
-/// contract's id and what the notification says. `put` takes table, key and value.
+/// Passes the table entries of a block's transfers to `put`: table, key and value. Each transfer is
+/// given by the index of its execution, the id of the token contract, and the movement.
 pub fn entries(
     height: u32,
     movements: impl IntoIterator<Item = (u32, i32, Movement)>,
-    mut put: impl FnMut(Kept, &[u8], &[u8]),
+    mut put: impl FnMut(CachedTable, &[u8], &[u8]),
 ) {
     let mut value = Vec::with_capacity(64);
     let mut put = |account: UInt160, transfer: &Transfer| {
         let standard = transfer.standard.number();
         value.clear();
         transfer.write(&mut value);
-        put(Kept::Transfers, &key(account, standard, transfer.place), &value);
+        put(CachedTable::Transfers, &key(account, standard, transfer.place), &value);
         let update = update_key(account, transfer.asset);
-        put(Kept::Updates, &update, &transfer.place.height.to_le_bytes());
+        put(CachedTable::Updates, &update, &transfer.place.height.to_le_bytes());
     };
     for (number, (execution, asset, movement)) in (0..).zip(movements) {
         let Movement { from, to, amount, standard } = movement;
-        // a transfer to oneself has two entries, as in neo-go: they differ in their number
+        // a transfer to oneself has two entries with different numbers, as in neo-go
         let place = Place { height, number: 2 * number };
         let (outgoing, counterparty) = (true, to);
         let mut transfer =
@@ -178,11 +177,12 @@ pub fn entries(
     }
 }
 
-/// The transfers of an account of one standard (17 or 11), in the order of the chain, as of the
-/// last commit. `each` says whether to go on.
+/// Passes the transfers of an account of one standard (17 or 11) to `each`, in the order of the chain
+/// and as of the last commit, until it returns false.
 ///
 /// # Errors
-/// Those of reading the table.
+/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an entry
+/// cannot be decoded.
 pub fn of_account(
     transfers: &TableReader,
     account: UInt160,
@@ -199,7 +199,7 @@ pub fn of_account(
     Ok(())
 }
 
-/// All transfers, account by account.
+/// Passes all transfers to `each`, account by account.
 pub(crate) fn of_all<E: From<TransferError>>(
     transfers: &TableReader,
     mut each: impl FnMut(UInt160, Transfer) -> Result<(), E>,
@@ -216,7 +216,7 @@ pub(crate) fn of_all<E: From<TransferError>>(
     Ok(())
 }
 
-/// The transfers of an account of one standard after a block, in their order, with their keys.
+/// Passes the transfers of an account of one standard after a block to `each`, with their keys.
 pub(crate) fn after(
     transfers: &TableReader,
     (account, standard): (UInt160, u8),
@@ -233,8 +233,8 @@ pub(crate) fn after(
     Ok(())
 }
 
-/// The keys of an account's NEP-17 transfers up to a block, but for the last of each token: that
-/// one tells when the balance changed last, if blocks are taken back.
+/// Passes the keys of an account's NEP-17 transfers up to a block to `each`, except for the last one
+/// of each token: an unwind needs it for the last change of the balance.
 pub(crate) fn superseded(
     transfers: &TableReader,
     account: UInt160,
@@ -256,11 +256,11 @@ pub(crate) fn superseded(
     Ok(())
 }
 
-/// Transfers that are looked at together on the way back.
+/// Number of transfers that a backward scan reads at once.
 const PAGE: usize = 64;
 
-/// The transfers of an account of one standard up to a block, the last one first; `each` says
-/// whether to go on.
+/// Passes the transfers of an account of one standard up to a block to `each`, last first, until it
+/// returns false.
 pub(crate) fn before(
     transfers: &TableReader,
     (account, standard): (UInt160, u8),
@@ -285,11 +285,12 @@ pub(crate) fn before(
     }
 }
 
-/// The assets of an account, and the block in which its balance of each changed last, as of the
-/// last commit.
+/// The tokens of an account with the height of the last change of each balance, as of the last
+/// commit.
 ///
 /// # Errors
-/// Those of reading the table.
+/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an entry
+/// cannot be decoded.
 pub fn last_updates(
     updates: &TableReader,
     account: UInt160,

@@ -4,7 +4,7 @@ use super::{Hardfork, Protocol};
 use crate::types::PublicKey;
 use std::collections::BTreeMap;
 
-/// Between the parts of a line.
+/// SharedContext the parts of a line.
 const TAB: char = '\t';
 /// The value of a hardfork from its height on.
 const HOLDS: &str = "holds";
@@ -139,7 +139,7 @@ impl Configuration {
         for name in names {
             let (expected, found) = (self.up_to(name, last), other.up_to(name, last));
             if expected != found {
-                let (expected, found) = (self.tell(name), other.tell(name));
+                let (expected, found) = (self.describe(name), other.describe(name));
                 return Err(Difference { name: name.clone(), expected, found });
             }
         }
@@ -151,7 +151,7 @@ impl Configuration {
         values.filter(|(height, _)| *height <= last).collect()
     }
 
-    fn tell(&self, name: &str) -> String {
+    fn describe(&self, name: &str) -> String {
         let told = |(height, value): &(u32, String)| match height {
             0 if value != HOLDS => value.clone(),
             height => format!("{value} from {height}"),

@@ -1,4 +1,4 @@
-//! What lies below the block that is executed: changes in memory, and a table on disk.
+//! The state below the executed block: changes in memory, and a table on disk.
 
 use super::find::Direction;
 use super::layers::by_key;
@@ -10,53 +10,53 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Changes in the order of their keys, each key once; without a value the key is gone.
+/// Changes in key order, each key once. `None` is a deleted key.
 pub type Layer = Vec<Change>;
 
-/// What lies below the block that is executed.
+/// The state below the executed block.
 #[derive(Default)]
 pub struct Base {
     /// Keys that blocks changed since the last flush began, by contract, for iterations.
     changed: RefCell<HashMap<i32, Changed>>,
-    /// How many they are.
+    /// The number of these keys.
     count: usize,
-    /// Changes that are being written to disk. They count until the table has them.
+    /// Changes that a flush writes to disk; used until the table has them.
     flushing: Option<Arc<Layer>>,
     table: Option<TableReader>,
-    /// The newest values, as far as they were changed or asked for: one look instead of a search
-    /// through all of these, also for keys that there are not.
+    /// Cache of the newest values that were changed or read, absent ones included: one lookup instead
+    /// of a search through the layers.
     newest: RefCell<HashMap<StorageKey, Newest>>,
-    /// Whether it is asked what blocks replace.
-    tells: bool,
+    /// Whether replaced values are recorded.
+    records_replaced: bool,
 }
 
-/// Keys of a contract: most contracts are not iterated over, so the order is made when it is asked
-/// for.
+/// Changed keys of a contract. They are sorted when an iteration needs it: most contracts are never
+/// iterated.
 #[derive(Default)]
 struct Changed {
     ordered: BTreeSet<StorageKey>,
     others: Vec<StorageKey>,
 }
 
-/// A newest value.
+/// The newest value of a key.
 struct Newest {
     value: Option<Value>,
-    /// Since the last flush began; otherwise what lies below has it, too.
+    /// Changed since the last flush began; otherwise the layers below have the same value.
     is_changed: bool,
 }
 
-/// The most values that are only kept because they were asked for.
-const ASKED: usize = 1 << 16;
+/// Limit of cached values that were only read.
+const MAX_READ_VALUES: usize = 1 << 16;
 
-/// A range of keys of one contract, of id and key in one.
+/// A range of storage keys of one contract.
 pub(super) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// Some pairs of a range, in the order that was asked for.
+/// Some pairs of a range, in the direction of the iteration.
 pub(super) struct Page {
     pub(super) entries: Vec<(StorageKey, Value)>,
-    /// The last key that was looked at; it may be one that is gone.
+    /// The last visited key; it may be deleted.
     pub(super) last: Option<StorageKey>,
-    /// There are no more.
+    /// The range has no more pairs.
     pub(super) done: bool,
 }
 
@@ -66,7 +66,7 @@ fn borrowed(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice))
 }
 
-/// Does the range have no key at all? Then `BTreeSet::range` may not be asked.
+/// Reports whether a range is empty: `BTreeSet::range` panics for such a range.
 pub(super) fn is_empty(range: &KeyRange) -> bool {
     match range {
         (Bound::Included(low), Bound::Included(high)) => low > high,
@@ -78,7 +78,7 @@ pub(super) fn is_empty(range: &KeyRange) -> bool {
     }
 }
 
-/// The items of an iteration that goes forwards, in this direction.
+/// Reverses a forward iteration if the direction asks for it.
 pub(super) fn in_direction<'a, T>(
     forwards: impl DoubleEndedIterator<Item = T> + 'a,
     direction: Direction,
@@ -108,34 +108,34 @@ fn changes<'a>(layer: &'a Layer, range: &KeyRange, direction: Direction) -> Chan
 }
 
 impl Base {
-    /// Over a table, whose runs are read as of the last commit.
+    /// The state of a table as of its last commit.
     #[must_use]
     pub fn over(table: TableReader) -> Self {
         Self { table: Some(table), ..Self::default() }
     }
 
-    /// The same, and it is asked for each key that a block changes what stood there before.
+    /// Sets whether [`Base::apply`] returns the values that a block replaces.
     #[must_use]
-    pub fn telling(self, tells: bool) -> Self {
-        Self { tells, ..self }
+    pub fn recording(self, records: bool) -> Self {
+        Self { records_replaced: records, ..self }
     }
 
-    /// How many keys have changed since the last flush began.
+    /// Number of keys that changed since the last flush began.
     #[must_use]
     pub fn changed_keys(&self) -> usize {
         self.count
     }
 
-    /// Takes in the changes of a block. Returns what stood under their keys, where that is asked.
+    /// Applies the changes of a block. Returns the replaced values if they are recorded.
     ///
     /// # Errors
-    /// Those of reading the table; then nothing may be executed over this any more.
+    /// Returns the error of the table if it cannot be read. No further block may be executed then.
     pub fn apply(
         &mut self,
         changes: &[Change],
     ) -> blockmill_store::Result<Option<Vec<Option<Value>>>> {
         let (newest, changed) = (self.newest.get_mut(), self.changed.get_mut());
-        let mut told = self.tells.then(|| Vec::with_capacity(changes.len()));
+        let mut replaced = self.records_replaced.then(|| Vec::with_capacity(changes.len()));
         for (key, value) in changes {
             let new = Newest { value: value.clone(), is_changed: true };
             let before = newest.insert(*key, new);
@@ -143,20 +143,20 @@ impl Base {
                 changed.entry(key.id()).or_default().others.push(*key);
                 self.count += 1;
             }
-            if let Some(told) = &mut told {
-                told.push(match before {
+            if let Some(replaced) = &mut replaced {
+                replaced.push(match before {
                     Some(before) => before.value,
                     None => search(self.flushing.as_deref(), self.table.as_ref(), key)?,
                 });
             }
         }
-        Ok(told)
+        Ok(replaced)
     }
 
-    /// A flush begins: what has changed so far, to be put into the table and committed.
+    /// Begins a flush. Returns the changes so far, which the caller puts into the table and commits.
     ///
     /// # Panics
-    /// When the flush before has not ended.
+    /// If the previous flush has not ended.
     pub fn begin_flush(&mut self) -> Arc<Layer> {
         assert!(self.flushing.is_none(), "one flush at a time");
         let newest = self.newest.get_mut();
@@ -175,29 +175,29 @@ impl Base {
         layer
     }
 
-    /// The table has what the flush was for.
+    /// Ends the flush: the table has its changes.
     pub fn end_flush(&mut self) {
         self.flushing = None;
     }
 
-    /// The value under a key.
+    /// The value of a key.
     ///
     /// # Errors
-    /// Those of reading the table.
+    /// Returns the error of the table if it cannot be read.
     pub fn get(&self, key: &StorageKey) -> blockmill_store::Result<Option<Value>> {
         if let Some(newest) = self.newest.borrow().get(key) {
             return Ok(newest.value.clone());
         }
         let value = search(self.flushing.as_deref(), self.table.as_ref(), key)?;
         let mut newest = self.newest.borrow_mut();
-        if newest.len() >= self.count + ASKED {
+        if newest.len() >= self.count + MAX_READ_VALUES {
             newest.retain(|_, newest| newest.is_changed);
         }
         newest.insert(*key, Newest { value: value.clone(), is_changed: false });
         Ok(value)
     }
 
-    /// Up to `limit` pairs of a range, the first in this direction.
+    /// The first pairs of a range in this direction, at most `limit`.
     pub(super) fn page(
         &self,
         range: &KeyRange,
@@ -213,7 +213,7 @@ impl Base {
         let mut merged = Merged::new(sources, direction);
         let (mut entries, mut last) = (Vec::new(), None);
         loop {
-            // behind the last one that was read, the disk may have others
+            // the table may have more after the last pair that was read
             if !is_whole && merged.is_at_end_of_last() {
                 return Ok(Page { entries, last, done: false });
             }
@@ -228,7 +228,7 @@ impl Base {
         }
     }
 
-    /// The first pairs of a range that the table has, in this direction, and whether they are all.
+    /// The first pairs of a range in the table, in this direction, and whether there are no more.
     fn on_disk(
         &self,
         range: &KeyRange,
@@ -240,11 +240,11 @@ impl Base {
             return Ok((found, true));
         };
         let runs = table.snapshot();
-        // nothing else is put into this table
+        // the table holds storage keys only
         let change = |key: &[u8], value: &[u8]| {
             StorageKey::from_slice(key).map(|key| (key, Some(Value::from(value))))
         };
-        // one more than asked for tells whether there are others
+        // one more than the limit shows whether there are more
         match direction {
             Direction::Forwards => {
                 let mut scan = runs.scan(borrowed(range))?;
@@ -265,7 +265,7 @@ impl Base {
     }
 }
 
-/// What blocks changed in a range since the last flush began.
+/// Changes in a range since the last flush began.
 fn in_memory<'a>(
     newest: &'a HashMap<StorageKey, Newest>,
     changed: &'a mut HashMap<i32, Changed>,
@@ -286,7 +286,7 @@ fn in_memory<'a>(
     in_direction(keys.map(change), direction)
 }
 
-/// The value under a key that did not change since the last flush began.
+/// The value of a key that has not changed since the last flush began.
 fn search(
     flushing: Option<&Layer>,
     table: Option<&TableReader>,
@@ -303,7 +303,8 @@ fn search(
     Ok(live.then(|| value.into()))
 }
 
-/// Changes of several layers in order, of each key the uppermost; the layers come from above.
+/// Merges the changes of several layers in key order. Of each key the topmost change counts; the
+/// layers are given top first.
 pub(super) struct Merged<'a> {
     sources: Vec<std::iter::Peekable<Changes<'a>>>,
     direction: Direction,
@@ -314,7 +315,7 @@ impl<'a> Merged<'a> {
         Self { sources: sources.into_iter().map(Iterator::peekable).collect(), direction }
     }
 
-    /// Has the lowest layer no more?
+    /// Reports whether the lowest layer has no more changes.
     fn is_at_end_of_last(&mut self) -> bool {
         self.sources.last_mut().is_none_or(|last| last.peek().is_none())
     }
@@ -330,11 +331,11 @@ impl Iterator for Merged<'_> {
             true => key,
             false => first,
         })?;
-        let mut uppermost = None;
+        let mut topmost = None;
         for source in &mut self.sources {
             let change = source.next_if(|(key, _)| *key == first);
-            uppermost = uppermost.or(change);
+            topmost = topmost.or(change);
         }
-        uppermost
+        topmost
     }
 }

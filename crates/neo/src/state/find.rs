@@ -1,9 +1,9 @@
-//! Iteration over the keys of a contract that begin with a prefix, merged over all layers.
+//! Iteration over the keys of a contract with a prefix, merged over all layers.
 //!
-//! What an iteration gives is the state as it was when it began, as in neo-go
-//! (`storage.MemCachedStore.SeekAsync`): changes of the block are copied then, and what lies
-//! below does not change while a block is executed. It is read in pages that grow, so that an
-//! iteration over millions of keys that ends early costs little.
+//! An iteration sees the state at its start, as in neo-go (`storage.MemCachedStore.SeekAsync`):
+//! changes of the block are copied at the start, and the layers below do not change while a block is
+//! executed. It reads pages of growing size, so an iteration over millions of keys that ends early is
+//! cheap.
 
 use super::base::{Base, KeyRange};
 use super::journal::Journal;
@@ -11,7 +11,7 @@ use super::{StorageKey, Value};
 use std::collections::VecDeque;
 use std::ops::Bound;
 
-/// Pairs of the first page that is read from below, and of the longest.
+/// Pairs in the first page from the lower layers, and in the largest one.
 const PAGE: (usize, usize) = (16, 4096);
 
 /// The order of an iteration.
@@ -35,20 +35,19 @@ impl Direction {
 /// An iteration; [`super::State::next`] continues it.
 #[derive(Debug)]
 pub struct Find {
-    /// What of the range is not read from below.
+    /// The rest of the range in the lower layers.
     range: KeyRange,
     direction: Direction,
     /// Changes of the block, in order.
     above: VecDeque<(StorageKey, Option<Value>)>,
-    /// Pairs from below, in order.
+    /// Pairs of the lower layers, in order.
     below: VecDeque<(StorageKey, Value)>,
-    /// There are no more from below.
+    /// The lower layers have no more pairs.
     done: bool,
     page: usize,
 }
 
-/// The range of the keys that begin with `prefix` and do not come before `prefix` and `start` in
-/// this direction.
+/// The range of keys with `prefix`, from `prefix` + `start` on in this direction.
 fn range(id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> KeyRange {
     let prefix = [&id.to_le_bytes(), prefix].concat();
     let from = [&prefix, start].concat();
@@ -100,7 +99,7 @@ impl Find {
                 return Ok(self.below.pop_front());
             }
             if let Some((key, value)) = self.above.pop_front() {
-                // it replaces what stands below
+                // it replaces the pair of the lower layers
                 if self.below.front().is_some_and(|(below, _)| *below == key) {
                     self.below.pop_front();
                 }

@@ -1,7 +1,7 @@
-//! The changes of a block, and what takes the last of them back.
+//! The changes of a block, with rollback.
 //!
-//! Most transactions change a few keys and are kept, so each change goes to its place at once. What
-//! it replaced is noted while a layer is open, and put back where that is given up.
+//! Most transactions change a few keys and commit, so a change is applied at once. While a layer is
+//! open, replaced changes are recorded; a rollback restores them.
 
 use super::base::{KeyRange, in_direction};
 use super::find::Direction;
@@ -13,27 +13,27 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 
-/// Changes that iterations of a block may look at one by one, before its keys are put in order.
-const LOOKS: usize = 1 << 14;
+/// Number of changes that the iterations of a block may scan before its keys are sorted.
+const UNSORTED_SCANS: usize = 1 << 14;
 
 /// The changes of a block.
 #[derive(Default)]
 pub(super) struct Journal {
-    /// The newest, in the order in which their keys were changed first.
+    /// The newest changes, in the order of the first change of each key.
     changes: IndexMap<StorageKey, Option<Value>, DefaultHashBuilder>,
-    /// What was replaced since the first layer that is open began: the place of a change, and the
-    /// one before; none where the key was not changed before, and then it is the last one.
+    /// Replaced changes since the first open layer began: the index of a change and its previous
+    /// value; `None` if the key had no change before, in which case it is the last entry.
     replaced: Vec<(usize, Option<Option<Value>>)>,
-    /// How many of these there were when each open layer began.
+    /// Length of `replaced` at the start of each open layer.
     layers: Vec<usize>,
     order: RefCell<Order>,
 }
 
-/// The keys in order, where iterations ask for it often.
+/// The sorted keys, once iterations have scanned many changes.
 #[derive(Default)]
 struct Order {
     keys: Option<BTreeSet<StorageKey>>,
-    looks: usize,
+    scanned: usize,
 }
 
 impl Journal {
@@ -55,28 +55,28 @@ impl Journal {
         }
     }
 
-    /// Opens a layer. Returns how many are open.
+    /// Opens a layer. Returns the number of open layers.
     pub fn begin(&mut self) -> usize {
         self.layers.push(self.replaced.len());
         self.layers.len()
     }
 
-    /// How many layers are open.
+    /// The number of open layers.
     pub fn layers(&self) -> usize {
         self.layers.len()
     }
 
-    /// Ends the last layer; its changes are those of what lies below.
-    pub fn keep(&mut self) {
+    /// Closes the last layer and merges its changes into the one below.
+    pub fn commit(&mut self) {
         self.layers.pop();
         if self.layers.is_empty() {
             self.replaced.clear();
         }
     }
 
-    /// Ends the last layer and takes its changes back; without one, all of them. `each` is told of
-    /// their keys.
-    pub fn discard(&mut self, mut each: impl FnMut(&StorageKey)) {
+    /// Closes the last layer and undoes its changes; without a layer, all changes. Passes their keys to
+    /// `each`.
+    pub fn rollback(&mut self, mut each: impl FnMut(&StorageKey)) {
         let Some(from) = self.layers.pop() else {
             self.changes.keys().for_each(each);
             self.changes.clear();
@@ -102,8 +102,8 @@ impl Journal {
     pub fn range(&self, range: &KeyRange, direction: Direction) -> Vec<Change> {
         let bounds = (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice));
         let mut order = self.order.borrow_mut();
-        order.looks += self.changes.len();
-        if order.looks <= LOOKS {
+        order.scanned += self.changes.len();
+        if order.scanned <= UNSORTED_SCANS {
             let is_in = |(key, _): &(&StorageKey, _)| {
                 RangeBounds::<[u8]>::contains(&bounds, key.as_slice())
             };
@@ -121,10 +121,10 @@ impl Journal {
         in_direction(keys.range::<[u8], _>(bounds).map(change), direction).collect()
     }
 
-    /// All changes in the order of their keys; none is left, and no layer is open.
+    /// Takes all committed changes, in key order. Open layers are rolled back.
     pub fn take(&mut self) -> Vec<Change> {
         while !self.layers.is_empty() {
-            self.discard(|_| {});
+            self.rollback(|_| {});
         }
         self.order.take();
         let mut changes: Vec<Change> = self.changes.drain(..).collect();

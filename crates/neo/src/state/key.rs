@@ -1,4 +1,4 @@
-//! Keys of contract storage: the contract's id and the key that it chose.
+//! Keys of contract storage: the contract's id, and the key within the contract.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -20,7 +20,7 @@ pub struct StorageKey {
 }
 
 impl StorageKey {
-    /// The key of contract `id`; `None` when it is longer than any can be.
+    /// The key of contract `id`; `None` if it is longer than [`MAX_STORAGE_KEY`].
     #[must_use]
     pub fn new(id: i32, key: &[u8]) -> Option<Self> {
         if key.len() > MAX_STORAGE_KEY {
@@ -32,14 +32,14 @@ impl StorageKey {
         Some(Self { length: (ID + key.len()) as u8, bytes })
     }
 
-    /// From id and key in one, as they stand in tries and tables.
+    /// Decodes id and key from the form of tries and tables.
     #[must_use]
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         let (id, key) = bytes.split_first_chunk()?;
         Self::new(i32::from_le_bytes(*id), key)
     }
 
-    /// Id and key in one.
+    /// Id and key in the form of tries and tables.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.length.into()]
@@ -52,7 +52,7 @@ impl StorageKey {
         i32::from_le_bytes([a, b, c, d])
     }
 
-    /// The key that the contract chose.
+    /// The key within the contract.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.as_slice()[ID..]
@@ -81,7 +81,7 @@ impl PartialOrd for StorageKey {
 
 impl Ord for StorageKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        // nearly always the first bytes decide; zeros behind a short key sort it before longer ones
+        // the first bytes nearly always decide; zero padding sorts a short key before longer ones
         let first = |key: &Self| u128::from_be_bytes(*key.bytes.first_chunk().unwrap_or(&[0; 16]));
         first(self).cmp(&first(other)).then_with(|| self.as_slice().cmp(other.as_slice()))
     }

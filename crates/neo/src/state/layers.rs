@@ -1,37 +1,37 @@
-//! The layers of a block that is executed, over what lies below.
+//! The layers of the executed block, over the state below.
 
 use super::base::Base;
 use super::find::{Direction, Find};
 use super::journal::Journal;
-use super::remembered::{Known, Versions};
+use super::native_cache::{NativeCache, Versions};
 use super::{StorageKey, Value};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
-/// A change of a block: a key, and its new value or none where it is deleted.
+/// A change of a block: a key and its new value, or `None` if the key is deleted.
 pub type Change = (StorageKey, Option<Value>);
 
-/// The order of changes: that of their keys.
+/// Compares changes by their keys.
 pub(super) fn by_key((one, _): &Change, (other, _): &Change) -> Ordering {
     one.cmp(other)
 }
 
-/// What contracts keep, as the code that runs now sees it.
+/// Contract storage as the running code sees it.
 ///
-/// A block has a layer; [`State::begin`] puts another one over it, for a transaction or a call
-/// whose changes may have to be given up, and [`State::keep`] or [`State::discard`] ends it.
+/// A block has one layer. [`State::begin`] opens another one, for a transaction or a call that may
+/// fail; [`State::commit`] or [`State::rollback`] closes it.
 ///
-/// Reading from disk can fail. An answer is then `None`, and the failure is kept: whoever executes
-/// a block asks [`State::failure`] before its result counts.
+/// A failed read from disk returns `None` and stores the error. The executor of a block must check
+/// [`State::failure`] before it uses the result.
 pub struct State {
     base: Base,
-    /// What the block changed so far.
+    /// The changes of the block so far.
     block: Journal,
-    /// What the last block replaced, until somebody asks.
+    /// The values that the last block replaced, until they are taken.
     before: Option<Vec<Option<Value>>>,
     failure: OnceLock<blockmill_store::Error>,
     versions: Versions,
-    known: Known,
+    native_cache: NativeCache,
 }
 
 impl State {
@@ -44,22 +44,22 @@ impl State {
             before: None,
             failure: OnceLock::new(),
             versions: Versions::default(),
-            known: Known::default(),
+            native_cache: NativeCache::default(),
         }
     }
 
     fn checked<T>(&self, result: blockmill_store::Result<Option<T>>) -> Option<T> {
         result.unwrap_or_else(|error| {
-            // the first is the one that counts
+            // the first error is kept
             let _ = self.failure.set(error);
             None
         })
     }
 
-    /// Why an answer since the beginning is not to be trusted.
+    /// Checks that no read has failed.
     ///
     /// # Errors
-    /// The first failure of reading.
+    /// Returns the first error of a read since the last call.
     pub fn failure(&mut self) -> blockmill_store::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
@@ -74,13 +74,13 @@ impl State {
         }
     }
 
-    /// Puts a value under the key of contract `id`. A key that is too long is ignored: who calls
-    /// has refused it.
+    /// Puts a value under the key of contract `id`. The caller has rejected keys that are too long;
+    /// such a key is ignored.
     pub fn put(&mut self, id: i32, key: &[u8], value: impl Into<Value>) {
         self.change(id, key, Some(value.into()));
     }
 
-    /// Removes the key of contract `id`, whether it is there or not.
+    /// Deletes the key of contract `id`, if it exists.
     pub fn delete(&mut self, id: i32, key: &[u8]) {
         self.change(id, key, None);
     }
@@ -92,39 +92,37 @@ impl State {
         }
     }
 
-    /// Changes go to a new layer from here on. Returns how many there are now, with the
-    /// block's.
+    /// Opens a layer for the changes to come. Returns the number of layers, including the block's.
     pub fn begin(&mut self) -> usize {
         self.block.begin() + 1
     }
 
-    /// The changes of the uppermost layer go to the one below it. The block's layer stays.
-    pub fn keep(&mut self) {
-        self.block.keep();
+    /// Closes the top layer and merges its changes into the one below. The block's layer stays open.
+    pub fn commit(&mut self) {
+        self.block.commit();
     }
 
-    /// The changes of the uppermost layer are given up; of the block's layer, too.
-    pub fn discard(&mut self) {
+    /// Closes the top layer and undoes its changes. Of the block's layer it only undoes the changes.
+    pub fn rollback(&mut self) {
         let mut is_native = false;
-        self.block.discard(|key| is_native |= key.id() < 0);
+        self.block.rollback(|key| is_native |= key.id() < 0);
         if is_native {
             self.versions.all_changed();
         }
     }
 
-    /// A number that is another one whenever something of one of these native contracts changed.
+    /// A number that changes whenever the storage of one of these native contracts changes.
     #[must_use]
     pub fn version(&self, ids: &[i32]) -> u64 {
-        self.versions.of(ids)
+        self.versions.sum(ids)
     }
 
-    /// What was found out about native contracts, by those who know their storage.
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
+    /// Cached values derived from the storage of native contracts.
+    pub(crate) fn native_cache(&self) -> &NativeCache {
+        &self.native_cache
     }
 
-    /// Goes through the keys of contract `id` that begin with `prefix`, from `prefix` and `start`
-    /// on, both included; with an empty `start` through all of them.
+    /// Iterates over the keys of contract `id` with `prefix`, from `prefix` + `start` on (included).
     #[must_use]
     pub fn find(&self, id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> Find {
         Find::new((id, prefix, start), direction, &self.block)
@@ -135,7 +133,7 @@ impl State {
         self.checked(find.next(&self.base))
     }
 
-    /// All pairs of an iteration that begins now.
+    /// Iterates over all pairs with a prefix.
     pub fn find_all(
         &self,
         id: i32,
@@ -146,14 +144,14 @@ impl State {
         std::iter::from_fn(move || self.next(&mut find))
     }
 
-    /// What stood under the keys that the last block changed, in their order, where the state tells
-    /// it ([`Base::telling`]).
+    /// Takes the values that the last block replaced, in the order of its changes, if they are
+    /// recorded ([`Base::recording`]).
     pub fn before(&mut self) -> Option<Vec<Option<Value>>> {
         self.before.take()
     }
 
-    /// The block ends: its changes become part of what lies below, and are returned in the order of
-    /// their keys. Layers that were not ended are given up.
+    /// Ends the block: applies its changes to the state below and returns them in key order. Open
+    /// layers are rolled back.
     pub fn end_block(&mut self) -> Vec<Change> {
         if self.block.layers() > 0 {
             self.versions.all_changed();
@@ -164,13 +162,13 @@ impl State {
         changes
     }
 
-    /// What lies below the block.
+    /// The state below the block.
     #[must_use]
     pub fn base(&self) -> &Base {
         &self.base
     }
 
-    /// The same, to flush it between two blocks.
+    /// The state below the block, for a flush between two blocks.
     pub fn base_mut(&mut self) -> &mut Base {
         &mut self.base
     }

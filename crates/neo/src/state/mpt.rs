@@ -1,4 +1,4 @@
-//! The state trie (`pkg/core/mpt`): contract storage under a root for each block.
+//! The state trie (`pkg/core/mpt`): one root over contract storage for each block.
 
 use super::Change;
 use crate::types::UInt256;
@@ -19,7 +19,7 @@ impl StateTrie {
     /// A trie without leaves, whose nodes are hashed by `hasher`.
     ///
     /// # Errors
-    /// None that a new forest has.
+    /// Never fails: a new forest has room for a trie.
     pub fn new(hasher: ManySha256) -> Result<Self, Error> {
         let mut forest = Forest::new(Neo::with_hasher(hasher));
         let trie = forest.create()?;
@@ -32,11 +32,11 @@ impl StateTrie {
         self.root
     }
 
-    /// Applies the changes of a block, as [`super::State::end_block`] gives them, and returns the
-    /// root after it.
+    /// Applies the changes of a block, as [`super::State::end_block`] returns them. Returns the root
+    /// after it.
     ///
     /// # Errors
-    /// When the trie grows beyond what its addresses reach.
+    /// Returns an error if the trie exceeds its address space.
     pub fn apply(&mut self, changes: &[Change]) -> Result<UInt256, Error> {
         let updates = self.updates(changes);
         self.forest.update(&Changes { updates: &updates, ..Changes::default() })?;
@@ -44,11 +44,11 @@ impl StateTrie {
         Ok(self.root)
     }
 
-    /// Applies the changes of several blocks and returns the root after each. Nodes of all versions
-    /// are hashed together, which fills the lanes where blocks change little.
+    /// Applies the changes of several blocks. Returns the root after each. The nodes of all versions
+    /// are hashed together, which fills the lanes even if each block changes little.
     ///
     /// # Errors
-    /// As [`StateTrie::apply`].
+    /// Returns the errors of [`StateTrie::apply`].
     pub fn apply_group<B: AsRef<[Change]>>(&mut self, blocks: &[B]) -> Result<Vec<UInt256>, Error> {
         let updates: Vec<Vec<Update<'_>>> =
             blocks.iter().map(|changes| self.updates(changes.as_ref())).collect();
@@ -74,10 +74,10 @@ impl StateTrie {
         changes.iter().map(update).collect()
     }
 
-    /// The value under a key, as the trie has it.
+    /// The value of a key in the trie.
     ///
     /// # Errors
-    /// None while the whole trie is in memory.
+    /// Never fails while the whole trie is in memory.
     pub fn get(&self, key: &super::StorageKey) -> Result<Option<Vec<u8>>, Error> {
         self.forest.get(self.trie, key.as_slice())
     }

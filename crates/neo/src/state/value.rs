@@ -4,16 +4,16 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Values up to this length lie in place; balances do.
+/// Values up to this length, such as balances, are stored inline.
 const SHORT: usize = 22;
 
-/// What stands under a key. Copies of a long value share its bytes.
+/// A value in contract storage. Copies of a long value share its bytes.
 #[derive(Clone)]
 pub struct Value(Bytes);
 
 #[derive(Clone)]
 enum Bytes {
-    /// How many, and these.
+    /// Length and bytes.
     Short(u8, [u8; SHORT]),
     Long(Arc<[u8]>),
 }

@@ -109,7 +109,7 @@ pub struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     pub(super) fn new(raw: &'a [u8], span: Span, count: usize) -> Self {
-        Self { reader: Reader::of(raw, span), left: count }
+        Self { reader: Reader::at_span(raw, span), left: count }
     }
 
     /// How many there are still.

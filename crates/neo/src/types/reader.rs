@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the bytes of `span` in `raw`; offsets count from the beginning of `raw`.
-    pub(super) fn of(raw: &'a [u8], span: Span) -> Self {
+    pub(super) fn at_span(raw: &'a [u8], span: Span) -> Self {
         Self { rest: span.of(raw), end: span.end as usize, rewrites: None }
     }
 

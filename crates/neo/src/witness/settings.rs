@@ -1,9 +1,10 @@
-//! Options of the verification of witnesses.
+//! Options of witness verification.
 
 use blockmill_pipeline::options::Needs;
 use blockmill_signatures::{KeyTables, Signatures, Variant};
 
-/// Bytes for tables of public keys: some 480 keys. An import takes at most the memory of neo-go.
+/// Bytes for tables of public keys: about 480 keys. The limit keeps an import below the memory of
+/// neo-go.
 const KEY_TABLES: usize = 40 << 20;
 
 blockmill_pipeline::named_option! {

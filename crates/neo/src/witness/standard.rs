@@ -1,5 +1,5 @@
-//! The two standard scripts: one signature, and some of several (`smartcontract/contract.go`,
-//! `scparser/contract_checks.go`).
+//! The two standard scripts: a single signature, and m of n signatures
+//! (`smartcontract/contract.go`, `scparser/contract_checks.go`).
 
 use crate::types::PublicKey;
 
@@ -12,12 +12,12 @@ const PUSH16: u8 = 0x20;
 const SYSCALL: u8 = 0x41;
 /// The first four bytes of SHA-256 of `System.Crypto.CheckSig`.
 const CHECK_SIG: [u8; 4] = [0x56, 0xe7, 0xb3, 0x27];
-/// The same of `System.Crypto.CheckMultisig`.
+/// The first four bytes of SHA-256 of `System.Crypto.CheckMultisig`.
 const CHECK_MULTISIG: [u8; 4] = [0x9e, 0xd0, 0xdc, 0x3a];
-/// A push of a compressed key.
+/// Bytes of a push of a compressed key.
 const KEY_PUSH: usize = 35;
 
-/// How many of so many consensus nodes must sign: all but those that may fail (`n - (n - 1) / 3`).
+/// The number of consensus nodes that must sign: `n - (n - 1) / 3`.
 #[must_use]
 pub fn quorum(nodes: usize) -> usize {
     nodes - nodes.saturating_sub(1) / 3
@@ -33,7 +33,7 @@ pub fn signature_script(key: &PublicKey) -> Vec<u8> {
     script
 }
 
-/// The script that checks `signatures` of the keys, which it holds in their order: by x.
+/// The script that checks `signatures` signatures by the keys. It contains the keys sorted by x.
 #[must_use]
 pub fn multisig_script(signatures: usize, keys: &[PublicKey]) -> Vec<u8> {
     let mut keys = keys.to_vec();
@@ -62,23 +62,23 @@ fn push_number(script: &mut Vec<u8>, number: usize) {
     }
 }
 
-/// A verification script that needs no virtual machine.
+/// A verification script of standard form, which needs no virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standard<'a> {
-    /// How many of the keys must sign; 1 to their number.
+    /// The number of required signatures, from 1 to the number of keys.
     pub signatures: usize,
-    /// Is it the script for several keys? With one key there are two scripts, of different costs.
+    /// Whether it is the multisig script. For a single key both scripts exist, at different costs.
     pub is_multisig: bool,
-    /// A push of each key: two bytes, then the key.
+    /// The push of each key: two bytes, then the key.
     pushes: &'a [[u8; KEY_PUSH]],
 }
 
 impl<'a> Standard<'a> {
-    /// What kind of script this is; `None` where only the virtual machine can tell what it does.
-    /// Where neo-go knows more forms as standard, with keys in the long form or numbers pushed
-    /// otherwise, they are left to the machine, too: it gives the same answer at the same cost.
+    /// Recognises a standard script; `None` for any other, which the virtual machine must run. neo-go
+    /// recognises more forms, with uncompressed keys or other pushes of numbers. The machine runs
+    /// those too, with the same result and cost.
     #[must_use]
-    pub fn of(script: &'a [u8]) -> Option<Self> {
+    pub fn parse(script: &'a [u8]) -> Option<Self> {
         Self::signature(script).or_else(|| Self::multisig(script))
     }
 
@@ -105,7 +105,7 @@ impl<'a> Standard<'a> {
         self.pushes.iter().map(|[_, _, key @ ..]| key)
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     #[must_use]
     pub fn key_count(self) -> usize {
         self.pushes.len()
@@ -116,7 +116,7 @@ fn is_key_push(push: &[u8; KEY_PUSH]) -> bool {
     push[..2] == [PUSHDATA1, 33]
 }
 
-/// A number that [`push_number`] pushes, and what follows.
+/// Decodes what [`push_number`] writes. Returns the number and the rest of the script.
 fn pushed_number(script: &[u8]) -> Option<(usize, &[u8])> {
     match script {
         [push @ PUSH1..=PUSH16, rest @ ..] => Some((usize::from(push - PUSH0), rest)),
@@ -137,16 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn scripts_are_known_again() {
+    fn standard_scripts_are_recognised() {
         let keys: Vec<PublicKey> = (0..28).map(|number| [2 + number / 14; 33]).collect();
         let script = signature_script(&keys[0]);
-        let known = Standard::of(&script).unwrap();
+        let known = Standard::parse(&script).unwrap();
         assert_eq!((known.signatures, known.is_multisig), (1, false));
         assert!(known.keys().eq([&keys[0]]));
         for count in 1..=keys.len() {
             for signatures in [1, quorum(count), count] {
                 let script = multisig_script(signatures, &keys[..count]);
-                let known = Standard::of(&script).unwrap();
+                let known = Standard::parse(&script).unwrap();
                 assert_eq!((known.signatures, known.is_multisig), (signatures, true));
                 assert!(known.keys().eq(&keys[..count]));
             }
@@ -158,12 +158,12 @@ mod tests {
         let keys = [[2; 33], [3; 33]];
         for script in [signature_script(&keys[0]), multisig_script(2, &keys)] {
             for length in 0..script.len() {
-                assert_eq!(Standard::of(&script[..length]), None);
+                assert_eq!(Standard::parse(&script[..length]), None);
             }
-            assert_eq!(Standard::of(&[&script[..], &[0x40]].concat()), None);
+            assert_eq!(Standard::parse(&[&script[..], &[0x40]].concat()), None);
         }
-        assert_eq!(Standard::of(&multisig_script(3, &keys)), None);
-        assert_eq!(Standard::of(&multisig_script(0, &keys)), None);
+        assert_eq!(Standard::parse(&multisig_script(3, &keys)), None);
+        assert_eq!(Standard::parse(&multisig_script(0, &keys)), None);
     }
 
     #[test]

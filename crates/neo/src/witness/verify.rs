@@ -1,5 +1,4 @@
-//! Many witnesses at once: those of the two standard forms, without a virtual machine and without
-//! any state.
+//! Verifies many witnesses of standard form at once, without a virtual machine and without state.
 
 use super::standard::Standard;
 use crate::types::{UInt160, UInt256, Witness};
@@ -11,17 +10,17 @@ use hashbrown::HashMap;
 const SIGNATURE_PUSH: usize = 66;
 const PUSHDATA1: u8 = 0x0c;
 
-/// What instructions cost, in units of the price of the cheapest (`fee.Opcode`): a push of up to
-/// 255 bytes, and of a number.
+/// Prices of instructions as coefficients (`fee.Opcode`): a push of up to 255 bytes, and a push of a
+/// number.
 const PUSH_DATA: u32 = 8;
 const PUSH_NUMBER: u32 = 1;
-/// And the verification of a signature (`fee.ECDSAVerifyPrice`).
+/// Price of the verification of a signature (`fee.ECDSAVerifyPrice`).
 const VERIFY: u32 = 1 << 15;
 
-/// Keys of a witness of several that are tried together for a signature.
-const TRIED: usize = 4;
+/// Number of keys that are tried together for a signature of a multisig witness.
+const KEYS_PER_TRY: usize = 4;
 
-/// What was signed, and by whom.
+/// A signed hash and its witness.
 #[derive(Clone, Copy, Debug)]
 pub struct Signed<'a> {
     /// The hash of the block or the transaction.
@@ -30,27 +29,27 @@ pub struct Signed<'a> {
     pub witness: Witness<'a>,
 }
 
-/// What a witness is worth. Whether it is that of the right account is seen by its script's hash.
+/// The verdict on a witness. Whether it belongs to the right account follows from its script hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The script is satisfied. Running both scripts costs so many units; a unit is the price
-    /// `ExecFeeFactor` of the Policy contract.
+    /// The script is satisfied. Both scripts together cost `units` times the `ExecFeeFactor` of
+    /// Policy.
     Valid {
         /// The cost.
         units: u32,
     },
     /// A signature is missing or wrong.
     Invalid,
-    /// Only the virtual machine can tell: a contract, or scripts of another form.
+    /// The virtual machine must run it: a contract, or scripts of another form.
     Machine,
 }
 
 /// A verified witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The hash of the verification script; zero when that is empty.
+    /// The hash of the verification script; zero if the script is empty.
     pub script_hash: UInt160,
-    /// What the witness is worth.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -61,26 +60,26 @@ pub struct Verifier<'a> {
     pub magic: u32,
     /// How signatures are verified.
     pub signatures: Signatures,
-    /// Tables of keys that come again and again.
+    /// Tables of keys that sign repeatedly.
     pub tables: &'a KeyTables,
-    /// How digests are made.
+    /// The hash function.
     pub hasher: ManySha256,
 }
 
-/// A standard witness that is not decided yet.
-struct Open<'a> {
+/// A standard witness without a verdict.
+struct Pending<'a> {
     /// Its index among the witnesses.
     index: usize,
     digest: [u8; 32],
     keys: Vec<Key>,
     signatures: &'a [[u8; SIGNATURE_PUSH]],
-    /// Signatures before this one have their keys.
+    /// The first signature without a matching key.
     signature: usize,
-    /// The first key that has not been tried for it.
+    /// The first key that was not tried for it.
     key: usize,
 }
 
-impl Open<'_> {
+impl Pending<'_> {
     fn check(&self, signature: usize, key: usize) -> EcdsaCheck {
         let [_, _, numbers @ ..] = &self.signatures[signature];
         let (mut r, mut s) = ([0; 32], [0; 32]);
@@ -89,14 +88,14 @@ impl Open<'_> {
         EcdsaCheck { digest: self.digest, r, s, key: self.keys[key] }
     }
 
-    /// The keys that may have made the next signature: as many must remain as signatures do.
+    /// The keys to try for the next signature. At least as many keys as signatures must remain.
     fn candidates(&self) -> std::ops::Range<usize> {
         let spare = self.keys.len() - self.signatures.len();
         let end = self.signature + spare + 1;
-        self.key..end.min(self.key + TRIED).max(self.key)
+        self.key..end.min(self.key + KEYS_PER_TRY).max(self.key)
     }
 
-    /// Whether it is decided, and how.
+    /// The verdict, if it is decided.
     fn outcome(&self) -> Option<bool> {
         match () {
             () if self.signature == self.signatures.len() => Some(true),
@@ -107,14 +106,14 @@ impl Open<'_> {
 }
 
 impl Verifier<'_> {
-    /// What each witness is worth, in their order.
+    /// Verifies the witnesses. Returns a verdict for each, in their order.
     #[must_use]
     pub fn verify(&self, signed: &[Signed<'_>]) -> Vec<Checked> {
         let mut checked = script_hashes(signed, &self.hasher);
-        let mut open = self.open(signed, &mut checked);
-        self.guess(&mut open);
+        let mut pending = self.pending(signed, &mut checked);
+        self.guess(&mut pending);
         loop {
-            open.retain(|each| match each.outcome() {
+            pending.retain(|each| match each.outcome() {
                 Some(true) => false,
                 Some(false) => {
                     checked[each.index].verdict = Verdict::Invalid;
@@ -122,15 +121,14 @@ impl Verifier<'_> {
                 }
                 None => true,
             });
-            if open.is_empty() {
+            if pending.is_empty() {
                 return checked;
             }
-            self.advance(&mut open);
+            self.advance(&mut pending);
         }
     }
 
-    /// What witnesses are worth that are taken for valid: they cost nothing, and speak for who
-    /// they say.
+    /// Assumes that the witnesses are valid: they cost nothing. Only their script hashes are computed.
     #[must_use]
     pub fn assume(&self, signed: &[Signed<'_>]) -> Vec<Checked> {
         let mut checked = script_hashes(signed, &self.hasher);
@@ -140,11 +138,11 @@ impl Verifier<'_> {
         checked
     }
 
-    /// The witnesses of standard form; they count as valid until they are found not to be.
-    fn open<'a>(&self, signed: &[Signed<'a>], checked: &mut [Checked]) -> Vec<Open<'a>> {
-        let mut open = Vec::with_capacity(signed.len());
+    /// Collects the witnesses of standard form. They are valid unless a later step refutes them.
+    fn pending<'a>(&self, signed: &[Signed<'a>], checked: &mut [Checked]) -> Vec<Pending<'a>> {
+        let mut pending = Vec::with_capacity(signed.len());
         let mut messages = Vec::with_capacity(signed.len());
-        // with a key that is none it depends on which ones are tried: the machine knows
+        // with an invalid key the result depends on the order of the tries: the machine decides
         let mut known: HashMap<&[u8], bool> = HashMap::new();
         let mut has_keys = |script: &'a [u8], standard: &Standard<'_>| {
             let mut keys = standard.keys();
@@ -153,7 +151,7 @@ impl Verifier<'_> {
         };
         for (index, each) in signed.iter().enumerate() {
             let script = each.witness.verification;
-            let Some(standard) = Standard::of(script) else { continue };
+            let Some(standard) = Standard::parse(script) else { continue };
             let Some(signatures) = pushed_signatures(each.witness.invocation) else { continue };
             if signatures.len() != standard.signatures || !has_keys(script, &standard) {
                 continue;
@@ -161,7 +159,7 @@ impl Verifier<'_> {
             checked[index].verdict = Verdict::Valid { units: cost(&standard) };
             let keys = standard.keys().map(|key| Key::Compressed(*key)).collect();
             let digest = [0; 32];
-            open.push(Open { index, digest, keys, signatures, signature: 0, key: 0 });
+            pending.push(Pending { index, digest, keys, signatures, signature: 0, key: 0 });
             // `hash.GetSignedData`
             let mut message = [0; 36];
             message[..4].copy_from_slice(&self.magic.to_le_bytes());
@@ -171,44 +169,44 @@ impl Verifier<'_> {
         let messages: Vec<&[u8]> = messages.iter().map(<[u8; 36]>::as_slice).collect();
         let mut digests = vec![[0; 32]; messages.len()];
         self.hasher.sha256(&messages, &mut digests);
-        for (each, digest) in open.iter_mut().zip(digests) {
+        for (each, digest) in pending.iter_mut().zip(digests) {
             each.digest = digest;
         }
-        open
+        pending
     }
 
-    /// First all signatures at once, each with the key at its place: where all keys must sign, and
-    /// often where not, that decides.
-    fn guess(&self, open: &mut [Open<'_>]) {
-        let checks: Vec<EcdsaCheck> = open
+    /// Tries all signatures at once, each with the key at the same index. This decides witnesses that
+    /// all keys must sign, and many others.
+    fn guess(&self, pending: &mut [Pending<'_>]) {
+        let checks: Vec<EcdsaCheck> = pending
             .iter()
             .flat_map(|each| (0..each.signatures.len()).map(|at| each.check(at, at)))
             .collect();
         let mut valid = vec![false; checks.len()];
         self.signatures.p256(&checks, self.tables, &mut valid);
         let mut verdicts = valid.into_iter();
-        for each in open {
+        for each in pending {
             let verdicts = verdicts.by_ref().take(each.signatures.len());
-            // what comes before the first wrong one is as good as found in order
+            // signatures before the first mismatch have the keys that a search in order finds
             let found = verdicts.fold((0, true), |(count, all), valid| {
                 (count + usize::from(all && valid), all && valid)
             });
             each.signature = found.0;
-            // the key at its place was tried for the next signature
+            // the key at the index of the mismatch was tried
             each.key = found.0 + usize::from(!found.1);
         }
     }
 
-    /// Tries some more keys for the next signature of each.
-    fn advance(&self, open: &mut [Open<'_>]) {
-        let checks: Vec<EcdsaCheck> = open
+    /// Tries the next keys for the next signature of each witness.
+    fn advance(&self, pending: &mut [Pending<'_>]) {
+        let checks: Vec<EcdsaCheck> = pending
             .iter()
             .flat_map(|each| each.candidates().map(|key| each.check(each.signature, key)))
             .collect();
         let mut valid = vec![false; checks.len()];
         self.signatures.p256(&checks, self.tables, &mut valid);
         let mut verdicts = valid.into_iter();
-        for each in open {
+        for each in pending {
             let candidates = each.candidates();
             let mut verdicts = verdicts.by_ref().take(candidates.len());
             let found = verdicts.position(|valid| valid);
@@ -224,8 +222,8 @@ impl Verifier<'_> {
     }
 }
 
-/// The hash of each verification script. Scripts that come again are hashed once: those of the
-/// consensus nodes are the same for thousands of blocks.
+/// Hashes the verification scripts. Repeated scripts are hashed once: the script of the consensus
+/// nodes is the same for thousands of blocks.
 fn script_hashes(signed: &[Signed<'_>], hasher: &ManySha256) -> Vec<Checked> {
     let mut places: HashMap<&[u8], usize> = HashMap::new();
     let mut scripts: Vec<&[u8]> = Vec::new();
@@ -251,14 +249,14 @@ fn script_hashes(signed: &[Signed<'_>], hasher: &ManySha256) -> Vec<Checked> {
     numbers.into_iter().map(checked).collect()
 }
 
-/// The signatures that an invocation script pushes, if it does nothing else.
+/// The signatures that an invocation script pushes; `None` if it does anything else.
 fn pushed_signatures(script: &[u8]) -> Option<&[[u8; SIGNATURE_PUSH]]> {
     let (pushes, []) = script.as_chunks() else { return None };
     let is_push = |push: &[u8; SIGNATURE_PUSH]| push[..2] == [PUSHDATA1, 64];
     pushes.iter().all(is_push).then_some(pushes)
 }
 
-/// What both scripts cost to run (`fee.Calculate`).
+/// The cost of both scripts (`fee.Calculate`).
 fn cost(standard: &Standard<'_>) -> u32 {
     let (signatures, keys) = (standard.signatures as u32, standard.key_count() as u32);
     let numbers = if standard.is_multisig { 2 * PUSH_NUMBER } else { 0 };

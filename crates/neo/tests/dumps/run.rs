@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use blockmill_hashes::ManySha256;
 use blockmill_neo::execute::{
     block::{Executed, Executor, machine},
+    chain_view::{ChainView, StoredTransaction, VmState},
     engine::{Chain, Execution},
     native::Natives,
-    past::{Ended, Past, PastTransaction},
     vm::Vm,
 };
 use blockmill_neo::params::Protocol;
@@ -29,7 +29,7 @@ impl Run {
     pub fn new(protocol: Protocol) -> Self {
         let known = Arc::new(Mutex::new(Known::default()));
         Self {
-            chain: Chain { protocol, natives: Natives::default(), past: past(&known) },
+            chain: Chain { protocol, natives: Natives::default(), view: view(&known) },
             known,
             executor: Executor::default(),
             vm: machine(),
@@ -54,7 +54,7 @@ impl Run {
 struct Known {
     hashes: Vec<UInt256>,
     blocks: HashMap<UInt256, Arc<Block>>,
-    transactions: HashMap<UInt256, PastTransaction>,
+    transactions: HashMap<UInt256, StoredTransaction>,
 }
 
 impl Known {
@@ -62,20 +62,20 @@ impl Known {
         self.hashes.push(block.hash);
         for (transaction, execution) in block.transactions().zip(&executions[1..]) {
             let single = SingleTransaction::decode(transaction.bytes().to_vec()).unwrap();
-            let ended = if execution.fault.is_none() { Ended::Halt } else { Ended::Fault };
+            let state = if execution.fault.is_none() { VmState::Halt } else { VmState::Fault };
             let height = block.header.index;
             let transaction = Arc::new(single);
             let hash = transaction.get().hash();
-            self.transactions.insert(hash, PastTransaction { transaction, height, ended });
+            self.transactions.insert(hash, StoredTransaction { transaction, height, state });
         }
         self.blocks.insert(block.hash, Arc::new(block));
     }
 }
 
-fn past(known: &Arc<Mutex<Known>>) -> Past {
+fn view(known: &Arc<Mutex<Known>>) -> ChainView {
     let [a, b, c, d] = [(); 4].map(|()| Arc::clone(known));
     let height = move |hash| Some(d.lock().unwrap().transactions.get(&hash)?.height);
-    Past {
+    ChainView {
         hash: Box::new(move |height| a.lock().unwrap().hashes.get(height as usize).copied()),
         block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
         transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),

@@ -7,7 +7,7 @@ use crate::workloads::data;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::acc;
 use blockmill_generate::neo::{CONFIGURATION, FILE, Recipe, generate};
-use blockmill_neo::commit::Sink;
+use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;

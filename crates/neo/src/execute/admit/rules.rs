@@ -1,6 +1,6 @@
 //! Rules of one transaction.
 
-use super::Judge;
+use super::TransactionVerifier;
 use crate::{
     error::{Rule, Violation},
     execute::{
@@ -18,12 +18,12 @@ pub(super) fn script(transaction: Transaction<'_>) -> Result<(), Violation> {
 
 /// `ValidUntilBlock` is not too far ahead (`ErrTxNotYetValid`).
 pub(super) fn valid_until_increment(
-    judge: &Judge<'_>,
+    verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,
 ) -> Result<(), Violation> {
-    let height = judge.before.header.index;
-    let protocol = &judge.chain.protocol;
-    let ahead = policy::valid_until_increment(judge.state, protocol, height);
+    let height = verifier.before.header.index;
+    let protocol = &verifier.chain.protocol;
+    let ahead = policy::valid_until_increment(verifier.state, protocol, height);
     let last = height.saturating_add(ahead);
     let found = transaction.fields().valid_until_block;
     match found <= last {
@@ -33,9 +33,12 @@ pub(super) fn valid_until_increment(
 }
 
 /// No signer is blocked (`Policy.CheckPolicy`).
-pub(super) fn blocked(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), Violation> {
+pub(super) fn blocked(
+    verifier: &TransactionVerifier<'_>,
+    transaction: Transaction<'_>,
+) -> Result<(), Violation> {
     let mut accounts = transaction.signers().map(|signer| signer.account());
-    match accounts.find(|account| policy::is_blocked(judge.state, &account.0)) {
+    match accounts.find(|account| policy::is_blocked(verifier.state, &account.0)) {
         None => Ok(()),
         Some(account) => {
             let expected = "accounts that are not blocked";
@@ -47,11 +50,11 @@ pub(super) fn blocked(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result
 /// The network fee pays for the bytes and the attributes (`ErrTxSmallNetworkFee`). Returns what is
 /// left for the witnesses.
 pub(super) fn network_fee(
-    judge: &Judge<'_>,
+    verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,
 ) -> Result<u64, Violation> {
-    let bytes = (transaction.size() as u64).saturating_mul(policy::fee_per_byte(judge.state));
-    let needed = bytes.saturating_add(attribute_fees(judge, transaction));
+    let bytes = (transaction.size() as u64).saturating_mul(policy::fee_per_byte(verifier.state));
+    let needed = bytes.saturating_add(attribute_fees(verifier, transaction));
     let found = transaction.fields().network_fee.unsigned_abs();
     match found.checked_sub(needed) {
         Some(left) => Ok(left),
@@ -60,15 +63,15 @@ pub(super) fn network_fee(
 }
 
 /// `Blockchain.CalculateAttributesFee`.
-fn attribute_fees(judge: &Judge<'_>, transaction: Transaction<'_>) -> u64 {
-    let fee = |kind: u8| u64::from(policy::attribute_fee(judge.state, kind));
+fn attribute_fees(verifier: &TransactionVerifier<'_>, transaction: Transaction<'_>) -> u64 {
+    let fee = |kind: u8| u64::from(policy::attribute_fee(verifier.state, kind));
     let signers = transaction.signers().len() as u64;
     let fees = transaction.attributes().map(|attribute| match attribute {
         Attribute::HighPriority => fee(0x01),
         Attribute::OracleResponse { .. } => fee(0x11),
         Attribute::NotValidBefore(_) => fee(0x20),
         Attribute::Conflicts(_) => fee(0x21).saturating_mul(signers),
-        Attribute::NotaryAssisted(keys) if judge.chain.protocol.p2p_sig_extensions => {
+        Attribute::NotaryAssisted(keys) if verifier.chain.protocol.p2p_sig_extensions => {
             fee(policy::NOTARY_ASSISTED).saturating_mul(u64::from(keys) + 1)
         }
         Attribute::NotaryAssisted(_) => 0,
@@ -79,17 +82,20 @@ fn attribute_fees(judge: &Judge<'_>, transaction: Transaction<'_>) -> u64 {
 
 /// The transaction is not in the chain (`ErrAlreadyExists`), and none there that a signer of this
 /// one signed names it as one that conflicts (`ErrHasConflicts`).
-pub(super) fn new(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), Violation> {
-    let (past, hash) = (&judge.chain.past, transaction.hash());
-    if let Some(height) = (past.height)(hash) {
+pub(super) fn new(
+    verifier: &TransactionVerifier<'_>,
+    transaction: Transaction<'_>,
+) -> Result<(), Violation> {
+    let (view, hash) = (&verifier.chain.view, transaction.hash());
+    if let Some(height) = (view.height)(hash) {
         let found = format!("{hash} of block {height}");
         return Err(Violation::new(Rule::StoredTransaction, "a new transaction", found));
     }
-    let height = judge.before.header.index;
-    let protocol = &judge.chain.protocol;
-    let traceable = policy::traceable_blocks(judge.state, protocol, height);
+    let height = verifier.before.header.index;
+    let protocol = &verifier.chain.protocol;
+    let traceable = policy::traceable_blocks(verifier.state, protocol, height);
     for signer in transaction.signers() {
-        let Some(at) = (past.conflict)((hash, signer.account())) else { continue };
+        let Some(at) = (view.conflict)((hash, signer.account())) else { continue };
         if at <= height && at.saturating_add(traceable) > height {
             let expected = "none in the chain that conflicts";
             return Err(Violation::new(Rule::Conflict, expected, format!("one of block {at}")));
@@ -99,11 +105,14 @@ pub(super) fn new(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(),
 }
 
 /// `Blockchain.verifyTxAttributes`, as far as it needs state.
-pub(super) fn attributes(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), Violation> {
+pub(super) fn attributes(
+    verifier: &TransactionVerifier<'_>,
+    transaction: Transaction<'_>,
+) -> Result<(), Violation> {
     transaction.attributes().try_for_each(|attribute| match attribute {
-        Attribute::HighPriority => high_priority(judge, transaction),
-        Attribute::OracleResponse { id, .. } => oracle_response(judge, transaction, id),
-        Attribute::Conflicts(other) => match (judge.chain.past.height)(other) {
+        Attribute::HighPriority => high_priority(verifier, transaction),
+        Attribute::OracleResponse { id, .. } => oracle_response(verifier, transaction, id),
+        Attribute::Conflicts(other) => match (verifier.chain.view.height)(other) {
             None => Ok(()),
             Some(height) => {
                 let found = format!("{other} of block {height}");
@@ -119,8 +128,11 @@ fn has_signer(transaction: Transaction<'_>, account: UInt160) -> bool {
 }
 
 /// The committee signs for high priority.
-fn high_priority(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), Violation> {
-    let committee = neo::committee_account(judge.state).ok().map(UInt160);
+fn high_priority(
+    verifier: &TransactionVerifier<'_>,
+    transaction: Transaction<'_>,
+) -> Result<(), Violation> {
+    let committee = neo::committee_account(verifier.state).ok().map(UInt160);
     match committee.is_some_and(|committee| has_signer(transaction, committee)) {
         true => Ok(()),
         false => {
@@ -136,14 +148,14 @@ fn high_priority(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), 
 /// The oracle nodes sign an answer to a request that waits, with the one script that answers have,
 /// and it costs at least what the request set aside.
 fn oracle_response(
-    judge: &Judge<'_>,
+    verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,
     id: u64,
 ) -> Result<(), Violation> {
     let refused =
         |expected: &str, found: &str| Err(Violation::new(Rule::OracleResponse, expected, found));
-    let height = judge.before.header.index.saturating_add(1);
-    let nodes = native::oracle_account(judge.state, height).map(UInt160);
+    let height = verifier.before.header.index.saturating_add(1);
+    let nodes = native::oracle_account(verifier.state, height).map(UInt160);
     if !nodes.is_some_and(|nodes| has_signer(transaction, nodes)) {
         return refused("the oracle nodes as signer", "other signers");
     }
@@ -151,7 +163,7 @@ fn oracle_response(
     if transaction.script() != native::answer_script(&contract) {
         return refused("the script of answers", "another one");
     }
-    let Some(gas) = native::gas_for_answer(judge.state, id) else {
+    let Some(gas) = native::gas_for_answer(verifier.state, id) else {
         return refused("a request that waits", &format!("request {id}"));
     };
     let fields = transaction.fields();

@@ -223,9 +223,9 @@ impl Engine<'_> {
             if let Some(events) = call.wrapped {
                 self.layers -= 1;
                 if unloaded.commit {
-                    self.state.keep();
+                    self.state.commit();
                 } else {
-                    self.state.discard();
+                    self.state.rollback();
                     self.events.truncate(events);
                 }
             }

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 /// What the witnesses of a transaction leave for those after them: in neo-go they share a context
 /// (`Blockchain.verifyTxWitnesses`).
 #[derive(Debug, Default)]
-pub struct Between {
+pub struct SharedContext {
     invocations: HashMap<[u8; 20], u32>,
     random_count: u32,
     nonce: Option<[u8; 16]>,
@@ -22,7 +22,7 @@ pub struct Between {
 
 /// Why a witness does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotSatisfied {
+pub enum WitnessError {
     /// Native contracts are asked, they have no script of their own (`ErrNativeContractWitness`).
     #[error("a script of a native contract")]
     Native,
@@ -58,28 +58,28 @@ impl Engine<'_> {
         mut self,
         account: UInt160,
         witness: Witness<'_>,
-        between: &mut Between,
-    ) -> Result<u64, NotSatisfied> {
-        self.invocations = std::mem::take(&mut between.invocations);
-        self.random_count = between.random_count;
-        self.nonce = between.nonce.unwrap_or(self.nonce);
+        context: &mut SharedContext,
+    ) -> Result<u64, WitnessError> {
+        self.invocations = std::mem::take(&mut context.invocations);
+        self.random_count = context.random_count;
+        self.nonce = context.nonce.unwrap_or(self.nonce);
         let answer = self.load_witness(account, witness).and_then(|()| self.answer());
         for _ in 0..self.layers {
-            self.state.discard();
+            self.state.rollback();
         }
         let Self { invocations, random_count, nonce, .. } = self;
-        *between = Between { invocations, random_count, nonce: Some(nonce) };
+        *context = SharedContext { invocations, random_count, nonce: Some(nonce) };
         answer
     }
 
     /// `Blockchain.InitVerificationContext`.
-    fn load_witness(&mut self, account: UInt160, witness: Witness<'_>) -> Result<(), NotSatisfied> {
-        let failed = |fault: Fault| NotSatisfied::Failed(fault.to_string());
+    fn load_witness(&mut self, account: UInt160, witness: Witness<'_>) -> Result<(), WitnessError> {
+        let failed = |fault: Fault| WitnessError::Failed(fault.to_string());
         match witness.verification {
             [] => self.load_verify(account)?,
             script => {
                 if self.chain.natives.get(&account.0).is_some() {
-                    return Err(NotSatisfied::Native);
+                    return Err(WitnessError::Native);
                 }
                 correct(script)?;
                 self.load_script(script, account.0, flags::READ_ONLY, -1, false).map_err(failed)?;
@@ -96,11 +96,11 @@ impl Engine<'_> {
     }
 
     /// The method `verify` of the contract that the account is.
-    fn load_verify(&mut self, account: UInt160) -> Result<(), NotSatisfied> {
-        let contract = self.contract(&account.0).ok_or(NotSatisfied::NoContract)?;
+    fn load_verify(&mut self, account: UInt160) -> Result<(), WitnessError> {
+        let contract = self.contract(&account.0).ok_or(WitnessError::NoContract)?;
         let method = contract.manifest.method("verify", None);
         let method = method.filter(|method| method.returns == ParamType::Boolean);
-        let method = method.ok_or(NotSatisfied::NoMethod)?;
+        let method = method.ok_or(WitnessError::NoMethod)?;
         *self.invocations.entry(account.0).or_insert(0) += 1;
         let options = LoadOptions {
             flags: flags::READ_ONLY,
@@ -110,23 +110,23 @@ impl Engine<'_> {
             tag: None,
         };
         self.load_contract([0; 20], &contract, method, options)
-            .map_err(|fault| NotSatisfied::Failed(fault.to_string()))
+            .map_err(|fault| WitnessError::Failed(fault.to_string()))
     }
 
     /// Runs what was loaded: exactly one item must be left, and be true.
-    fn answer(&mut self) -> Result<u64, NotSatisfied> {
+    fn answer(&mut self) -> Result<u64, WitnessError> {
         if let Some(fault) = self.run_machine() {
-            return Err(NotSatisfied::Failed(fault));
+            return Err(WitnessError::Failed(fault));
         }
-        let [item] = self.vm.stack() else { return Err(NotSatisfied::NoAnswer) };
+        let [item] = self.vm.stack() else { return Err(WitnessError::NoAnswer) };
         match item.to_bool() {
             Ok(true) => Ok(self.vm.gas_consumed()),
-            Ok(false) => Err(NotSatisfied::No),
-            Err(_) => Err(NotSatisfied::NoAnswer),
+            Ok(false) => Err(WitnessError::No),
+            Err(_) => Err(WitnessError::NoAnswer),
         }
     }
 }
 
-fn correct(script: &[u8]) -> Result<(), NotSatisfied> {
-    check_script(script).map_err(|error| NotSatisfied::Script(error.to_string()))
+fn correct(script: &[u8]) -> Result<(), WitnessError> {
+    check_script(script).map_err(|error| WitnessError::Script(error.to_string()))
 }

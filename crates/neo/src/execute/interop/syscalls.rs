@@ -15,7 +15,7 @@ use crate::params::Hardfork;
 /// The coefficient of a check of a signature.
 pub const SIGNATURE_PRICE: u64 = 1 << 15;
 
-type Run = fn(&mut Engine<'_>) -> Result<(), Fault>;
+type SyscallFn = fn(&mut Engine<'_>) -> Result<(), Fault>;
 
 /// A system call.
 struct Syscall {
@@ -23,14 +23,14 @@ struct Syscall {
     price: u64,
     flags: u8,
     from: Option<Hardfork>,
-    run: Run,
+    run: SyscallFn,
 }
 
-const fn syscall(name: &'static str, price: u64, flags: u8, run: Run) -> Syscall {
+const fn syscall(name: &'static str, price: u64, flags: u8, run: SyscallFn) -> Syscall {
     Syscall { name, price, flags, from: None, run }
 }
 
-const fn since_faun(name: &'static str, price: u64, flags: u8, run: Run) -> Syscall {
+const fn since_faun(name: &'static str, price: u64, flags: u8, run: SyscallFn) -> Syscall {
     Syscall { name, price, flags, from: Some(Hardfork::Faun), run }
 }
 

@@ -3,10 +3,10 @@
 use super::{Definition, Method, no_state, nothing, policy};
 use crate::{
     execute::{
+        chain_view::{StoredTransaction, VmState},
         contract::ParamType,
         engine::{Engine, flags::READ},
         interop::runtime::signers_item,
-        past::{Ended, PastTransaction},
         vm::{Fault, Item},
     },
     types::{Block, Transaction, UInt256},
@@ -54,7 +54,7 @@ fn hash_of(engine: &Engine<'_>, height: u32) -> Option<UInt256> {
     match height {
         height if height == block.header.index => Some(block.hash),
         height if height.wrapping_add(1) == block.header.index => Some(block.header.previous),
-        height => (engine.chain.past.hash)(height),
+        height => (engine.chain.view.hash)(height),
     }
 }
 
@@ -94,7 +94,7 @@ fn block_hash(engine: &Engine<'_>, item: &Item) -> Result<Option<UInt256>, Fault
 
 fn block(engine: &Engine<'_>, item: &Item) -> Result<Option<std::sync::Arc<Block>>, Fault> {
     let Some(hash) = block_hash(engine, item)? else { return Ok(None) };
-    let block = (engine.chain.past.block)(hash);
+    let block = (engine.chain.view.block)(hash);
     let height = engine.height();
     Ok(block
         .filter(|block| block.header.index <= height && is_traceable(engine, block.header.index)))
@@ -159,8 +159,8 @@ fn get_from_block(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<
 
 /// A transaction of a block that contracts still see. Those of the block that is executed are not
 /// stored yet.
-fn transaction(engine: &Engine<'_>, item: &Item) -> Result<Option<PastTransaction>, Fault> {
-    let found = (engine.chain.past.transaction)(UInt256(item.to_array()?));
+fn transaction(engine: &Engine<'_>, item: &Item) -> Result<Option<StoredTransaction>, Fault> {
+    let found = (engine.chain.view.transaction)(UInt256(item.to_array()?));
     Ok(found.filter(|found| is_traceable(engine, found.height)))
 }
 
@@ -176,15 +176,16 @@ fn get_height(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item
 
 fn get_signers(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let found = transaction(engine, &arguments[0])?;
-    let signers = |found: PastTransaction| signers_item(engine, found.transaction.get().signers());
+    let signers =
+        |found: StoredTransaction| signers_item(engine, found.transaction.get().signers());
     Ok(Some(found.map_or(Item::Null, signers)))
 }
 
 fn get_vm_state(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
-    let state = match transaction(engine, &arguments[0])?.map(|found| found.ended) {
+    let state = match transaction(engine, &arguments[0])?.map(|found| found.state) {
         None => 0,
-        Some(Ended::Halt) => 1,
-        Some(Ended::Fault) => 2,
+        Some(VmState::Halt) => 1,
+        Some(VmState::Fault) => 2,
     };
     Ok(Some(Item::Int(state)))
 }

@@ -272,7 +272,7 @@ fn finish(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
     let request = Request::load(engine.state, id).ok_or(not_found.clone())?;
     let fields = vec![Item::integer(id.into())?, Item::bytes(&request.transaction.0)];
     engine.notify(this, "OracleResponse", fields)?;
-    let asked = (engine.chain.past.transaction)(request.transaction).ok_or(not_found)?;
+    let asked = (engine.chain.view.transaction)(request.transaction).ok_or(not_found)?;
     let data = serialize::deserialize(&mut engine.vm.heap, &request.data)?;
     let arguments =
         vec![Item::bytes(&request.url), data, Item::Int(code.into()), Item::bytes(&result)];

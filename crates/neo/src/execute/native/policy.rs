@@ -46,11 +46,11 @@ const FEE_CHANGED: &[(&str, ParamType)] =
     &[("contract", Hash160), ("method", String), ("argCount", Integer), ("fee", Any)];
 const BOTH: u8 = STATES | NOTIFY;
 
-const fn get(name: &'static str, run: super::Run) -> Method {
+const fn get(name: &'static str, run: super::NativeFn) -> Method {
     Method::new(name, &[], Integer, BIG, READ, run)
 }
 
-const fn set(name: &'static str, run: super::Run) -> Method {
+const fn set(name: &'static str, run: super::NativeFn) -> Method {
     Method::new(name, VALUE, Void, BIG, STATES, run)
 }
 
@@ -125,7 +125,7 @@ fn blocked_key(account: &[u8; 20]) -> [u8; 21] {
 pub(crate) fn is_blocked(state: &State, account: &[u8; 20]) -> bool {
     // nearly always nobody is
     let any = || state.find_all(ID, &[BLOCKED], Direction::Forwards).next().is_some();
-    state.known().blocks_any.of(state.version(&[ID]), any)
+    state.native_cache().blocks_any.get_or_compute(state.version(&[ID]), any)
         && state.get(ID, &blocked_key(account)).is_some()
 }
 

@@ -1,34 +1,25 @@
-//! JSON of StdLib: numbers are whole, and nothing else has another form.
+//! StdLib's `jsonSerialize` and `jsonDeserialize`. Numbers are whole.
 
 use crate::execute::{
     contract::Json,
     engine::Engine,
-    vm::{Entries, Fault, Heap, Integer, Item, Key, MAX_SIZE, Ref},
+    vm::{
+        Entries, Fault, Heap, Integer, Item, Key,
+        json::{self, ItemFormat},
+    },
 };
 use crate::params::Hardfork;
 use num_bigint::{BigInt, BigUint};
 use std::fmt::Write;
 
-/// The largest number that is written.
+/// Largest number that `jsonSerialize` writes.
 const MAX_NUMBER: i64 = (2 << 53) - 1;
-/// The most levels that are read.
+/// Nesting limit of `jsonDeserialize`.
 const MAX_DEPTH: usize = 10;
-/// The most values that are read.
+/// Limit of values that `jsonDeserialize` reads.
 const MAX_VALUES: usize = 2_048;
-/// Bits of a number that are read exactly: those of a double.
+/// Bits of a number that are read exactly: the mantissa of a double.
 const PRECISION: u64 = 53;
-
-/// What is still to be written.
-enum Work {
-    Item(Item),
-    /// A compound that started somewhere, from an index on.
-    Next {
-        item: Item,
-        place: Ref,
-        start: usize,
-        index: usize,
-    },
-}
 
 /// `jsonSerialize`.
 pub(super) fn serialize(
@@ -39,90 +30,45 @@ pub(super) fn serialize(
 }
 
 fn write(heap: &Heap, item: &Item) -> Result<String, Fault> {
-    let mut out = String::new();
-    // compounds that were written are copied from there; an open one ends in too much text
-    let mut seen: hashbrown::HashMap<Ref, (usize, usize)> = Default::default();
-    let mut work = vec![Work::Item(item.clone())];
-    while let Some(next) = work.pop() {
-        match next {
-            Work::Next { item, place, start, index } if index == heap.len(place) => {
-                out.push(if matches!(item, Item::Map(_)) { '}' } else { ']' });
-                seen.insert(place, (start, out.len()));
+    json::write(heap, item, &Plain)
+}
+
+/// The form of `jsonSerialize`: values without their types, whole numbers only.
+struct Plain;
+
+impl ItemFormat for Plain {
+    const REFUSES_CYCLES: bool = false;
+
+    fn scalar(&self, item: &Item, out: &mut String) -> Result<(), Fault> {
+        match item {
+            Item::Null => out.push_str("null"),
+            Item::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Item::Int(number) if number.unsigned_abs() <= MAX_NUMBER.unsigned_abs() => {
+                // writing to a String does not fail
+                let _ = write!(out, "{number}");
             }
-            Work::Next { item, place, start, mut index } => {
-                // compounds wait for their turn, so that depth takes no stack of ours
-                let compound = loop {
-                    if index == heap.len(place) {
-                        break None;
-                    }
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    let value = part(heap, &item, place, index, &mut out)?;
-                    index += 1;
-                    if value.place().is_some() {
-                        break Some(value.clone());
-                    }
-                    write_plain(value, &mut out)?;
-                    check(out.len())?;
-                };
-                work.push(Work::Next { item, place, start, index });
-                work.extend(compound.map(Work::Item));
-            }
-            Work::Item(item) => match item.place() {
-                None => write_plain(&item, &mut out)?,
-                Some(place) => match seen.get(&place) {
-                    Some((start, end)) => {
-                        check(out.len() + end - start)?;
-                        out.extend_from_within(*start..*end);
-                    }
-                    None => {
-                        let start = out.len();
-                        out.push(if matches!(item, Item::Map(_)) { '{' } else { '[' });
-                        work.push(Work::Next { item, place, start, index: 0 });
-                    }
-                },
-            },
+            Item::Int(_) | Item::Big(_) => return Err(Fault::Range("number for JSON")),
+            Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => write_text(item, out)?,
+            other => return Err(Fault::Unserializable(other.kind())),
         }
-        check(out.len())?;
+        Ok(())
     }
-    Ok(out)
-}
 
-fn check(len: usize) -> Result<(), Fault> {
-    if len > MAX_SIZE { Err(Fault::TooBig(len)) } else { Ok(()) }
-}
-
-/// A value of a compound; the key of a map's is written.
-fn part<'h>(
-    heap: &'h Heap,
-    item: &Item,
-    place: Ref,
-    index: usize,
-    out: &mut String,
-) -> Result<&'h Item, Fault> {
-    if !matches!(item, Item::Map(_)) {
-        return heap.list(place).get(index).ok_or(Fault::Range("index"));
+    fn open(&self, item: &Item, out: &mut String) {
+        out.push(if matches!(item, Item::Map(_)) { '{' } else { '[' });
     }
-    let (key, value) = heap.map(place)?.get_index(index).ok_or(Fault::Range("index"))?;
-    write_text(&key.0, out)?;
-    out.push(':');
-    Ok(value)
-}
 
-fn write_plain(item: &Item, out: &mut String) -> Result<(), Fault> {
-    match item {
-        Item::Null => out.push_str("null"),
-        Item::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Item::Int(number) if number.unsigned_abs() <= MAX_NUMBER.unsigned_abs() => {
-            // a String takes all that is written to it
-            let _ = write!(out, "{number}");
-        }
-        Item::Int(_) | Item::Big(_) => return Err(Fault::Range("number for JSON")),
-        Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => write_text(item, out)?,
-        other => return Err(Fault::Unserializable(other.kind())),
+    fn key(&self, key: &Item, out: &mut String) -> Result<(), Fault> {
+        write_text(key, out)?;
+        out.push(':');
+        Ok(())
     }
-    Ok(())
+
+    fn end_entry(&self, _: &mut String) {}
+
+    fn close(&self, item: &Item, out: &mut String) {
+        out.push(if matches!(item, Item::Map(_)) { '}' } else { ']' });
+    }
 }
 
 /// As Go's `encoding/json` escapes, and plus signs too.

@@ -4,6 +4,11 @@
 //! item; longer ones are shared. Arrays, structs and maps are places in the [`Heap`] of the
 //! execution, so that cycles cost nothing to drop.
 
+mod names;
+mod types;
+
+pub use types::Type;
+
 use std::{cell::RefCell, rc::Rc};
 
 use num_bigint::BigInt;
@@ -58,60 +63,6 @@ pub enum Item {
     Pointer(Rc<Pointer>),
     /// An object of the host.
     Interop(Rc<Interop>),
-}
-
-/// The types by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Type {
-    Any = 0x00,
-    Pointer = 0x10,
-    Boolean = 0x20,
-    Integer = 0x21,
-    ByteString = 0x28,
-    Buffer = 0x30,
-    Array = 0x40,
-    Struct = 0x41,
-    Map = 0x48,
-    Interop = 0x60,
-}
-
-impl Type {
-    /// The type with a number.
-    #[must_use]
-    pub fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0x00 => Self::Any,
-            0x10 => Self::Pointer,
-            0x20 => Self::Boolean,
-            0x21 => Self::Integer,
-            0x28 => Self::ByteString,
-            0x30 => Self::Buffer,
-            0x40 => Self::Array,
-            0x41 => Self::Struct,
-            0x48 => Self::Map,
-            0x60 => Self::Interop,
-            _ => return None,
-        })
-    }
-
-    /// The name that application logs show.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "Any",
-            Self::Pointer => "Pointer",
-            Self::Boolean => "Boolean",
-            Self::Integer => "Integer",
-            Self::ByteString => "ByteString",
-            Self::Buffer => "Buffer",
-            Self::Array => "Array",
-            Self::Struct => "Struct",
-            Self::Map => "Map",
-            Self::Interop => "InteropInterface",
-        }
-    }
 }
 
 impl Item {
@@ -285,56 +236,6 @@ impl Item {
             Self::Bytes(bytes) => bytes.iter().any(|byte| *byte != 0),
             _ => true,
         })
-    }
-
-    /// The name that faults of the reference client show.
-    pub(crate) fn shown(&self) -> &'static str {
-        match self {
-            Self::Null => "Null",
-            Self::Int(_) | Self::Big(_) => "BigInteger",
-            other => other.kind().name(),
-        }
-    }
-
-    /// The conversion that is not there.
-    pub(crate) fn no_conversion(&self, to: Type) -> Fault {
-        Fault::Conversion { from: self.shown(), to: to.name() }
-    }
-
-    /// The item is not of the one type that the reference client takes there.
-    pub(crate) fn is_no(&self, expected: &'static str) -> Fault {
-        let found = match self {
-            Self::Null => "stackitem.Null",
-            Self::Bool(_) => "stackitem.Bool",
-            Self::Int(_) | Self::Big(_) => "*stackitem.BigInteger",
-            Self::Short(..) | Self::Bytes(_) => "*stackitem.ByteArray",
-            Self::Buffer(_) => "*stackitem.Buffer",
-            Self::Array(_) => "*stackitem.Array",
-            Self::Struct(_) => "*stackitem.Struct",
-            Self::Map(_) => "*stackitem.Map",
-            Self::Pointer(_) => "*stackitem.Pointer",
-            Self::Interop(_) => "*stackitem.Interop",
-        };
-        Fault::Assertion { of: "stackitem.Item", found, expected }
-    }
-
-    /// As [`Item::is_no`], of what the item holds.
-    pub(crate) fn value_is_no(&self, expected: &'static str) -> Fault {
-        Fault::Assertion { of: "interface {}", found: self.value_type(), expected }
-    }
-
-    /// The type of what the item holds, as faults of the reference client show it.
-    pub(crate) fn value_type(&self) -> &'static str {
-        match self {
-            Self::Null => "nil",
-            Self::Bool(_) => "bool",
-            Self::Int(_) | Self::Big(_) => "*big.Int",
-            Self::Short(..) | Self::Bytes(_) | Self::Buffer(_) => "[]uint8",
-            Self::Array(_) | Self::Struct(_) => "[]stackitem.Item",
-            Self::Map(_) => "[]stackitem.MapElement",
-            Self::Pointer(_) => "int",
-            Self::Interop(interop) => interop.go_type(),
-        }
     }
 
     /// Checks that the item can be a key of a map.

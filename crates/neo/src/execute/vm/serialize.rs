@@ -152,7 +152,7 @@ pub fn write_size(out: &mut Vec<u8>, len: usize) {
 }
 
 /// An array, a struct or a map being read.
-struct Open {
+struct OpenContainer {
     kind: Type,
     items: Vec<Item>,
     wanted: usize,
@@ -166,7 +166,7 @@ struct Open {
 pub fn deserialize(heap: &mut Heap, bytes: &[u8]) -> Result<Item, Fault> {
     let mut input = bytes;
     let mut left = MAX_SERIALIZED;
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     loop {
         let mut item = match read_one(&mut input, &mut left)? {
             Ok(item) => item,
@@ -189,7 +189,7 @@ pub fn deserialize(heap: &mut Heap, bytes: &[u8]) -> Result<Item, Fault> {
 }
 
 /// One item, or the start of one that holds others.
-fn read_one(input: &mut &[u8], left: &mut usize) -> Result<Result<Item, Open>, Fault> {
+fn read_one(input: &mut &[u8], left: &mut usize) -> Result<Result<Item, OpenContainer>, Fault> {
     let number = read(input, 1)?[0];
     *left = left.checked_sub(1).ok_or(Fault::TooManyElements)?;
     let kind = Type::from_byte(number).ok_or(Fault::Rule("invalid type: INVALID"))?;
@@ -210,18 +210,18 @@ fn read_one(input: &mut &[u8], left: &mut usize) -> Result<Result<Item, Open>, F
         }
         Type::Array | Type::Struct => {
             let wanted = read_size(input, *left)?;
-            return Ok(Err(Open { kind, items: Vec::new(), wanted }));
+            return Ok(Err(OpenContainer { kind, items: Vec::new(), wanted }));
         }
         Type::Map => {
             let wanted = read_size(input, *left / 2)? * 2;
-            return Ok(Err(Open { kind, items: Vec::new(), wanted }));
+            return Ok(Err(OpenContainer { kind, items: Vec::new(), wanted }));
         }
         Type::Pointer => return Err(Fault::Rule("invalid type: Pointer")),
         Type::Interop => return Err(Fault::Rule("invalid type: InteropInterface")),
     }))
 }
 
-fn close(heap: &mut Heap, open: Open) -> Result<Item, Fault> {
+fn close(heap: &mut Heap, open: OpenContainer) -> Result<Item, Fault> {
     match open.kind {
         Type::Array => Ok(heap.new_array(open.items)),
         Type::Struct => Ok(heap.new_struct(open.items)),

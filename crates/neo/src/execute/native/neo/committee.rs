@@ -36,7 +36,7 @@ fn encode(members: &Members) -> Vec<u8> {
 /// The committee with its votes, in the order of election.
 pub(super) fn members(state: &State) -> Result<Arc<Members>, Fault> {
     let stored = state.get(ID, COMMITTEE).ok_or(Fault::Rule("no committee"))?;
-    let mut known = state.known().committee.borrow_mut();
+    let mut known = state.native_cache().committee.borrow_mut();
     if let Some((value, members)) = &*known
         && *value == stored
     {

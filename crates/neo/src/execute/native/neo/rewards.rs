@@ -53,7 +53,8 @@ pub(super) fn gas_per_block(state: &State, height: u32) -> Result<BigInt, Fault>
         let (index, gas) = records(state).next()?;
         Some((index, i64::try_from(gas).ok()?))
     };
-    let newest = state.known().gas_per_block.of(state.version(&[GAS_RECORDS]), newest);
+    let newest =
+        state.native_cache().gas_per_block.get_or_compute(state.version(&[GAS_RECORDS]), newest);
     if let Some((_, gas)) = newest.filter(|(index, _)| *index <= height) {
         return Ok(gas.into());
     }

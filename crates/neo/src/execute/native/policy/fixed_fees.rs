@@ -42,7 +42,7 @@ impl Fixed {
 pub(crate) fn whitelisted(state: &State, contract: &[u8; 20], offset: u32) -> Option<u64> {
     // nearly always there is none
     let any = || state.find_all(ID, &[FIXED], Direction::Forwards).next().is_some();
-    if !state.known().fixes_any.of(state.version(&[ID]), any) {
+    if !state.native_cache().fixes_any.get_or_compute(state.version(&[ID]), any) {
         return None;
     }
     let stored = state.get(ID, &key(contract, offset))?;

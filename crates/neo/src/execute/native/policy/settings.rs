@@ -43,16 +43,18 @@ const RESERVED_ATTRIBUTES: std::ops::RangeInclusive<u8> = 0xe0..=0xff;
 fn number(state: &State, key: &[u8]) -> i64 {
     let stored = || stored_i64(state, ID, key).unwrap_or(0);
     let known = match key {
-        [number] => state.known().policy.get(usize::from(number.wrapping_sub(FEE_PER_BYTE[0]))),
+        [number] => {
+            state.native_cache().policy.get(usize::from(number.wrapping_sub(FEE_PER_BYTE[0])))
+        }
         _ => None,
     };
-    known.map_or_else(stored, |known| known.of(state.version(&[ID]), stored))
+    known.map_or_else(stored, |known| known.get_or_compute(state.version(&[ID]), stored))
 }
 
 /// Whether the stored factor is in units of 10^-12: Faun changes it, and deploys the treasury.
 fn has_pico_factor(state: &State) -> bool {
     let version = state.version(&[super::super::management::ID]);
-    state.known().has_pico_factor.of(version, || {
+    state.native_cache().has_pico_factor.get_or_compute(version, || {
         super::super::management::stored(state, &super::super::treasury::hash()).is_some()
     })
 }

@@ -8,7 +8,7 @@ use super::super::{
 
 /// The three kinds of slots.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SlotKind {
     Static,
     Local,
     Argument,
@@ -24,12 +24,12 @@ impl Vm {
                 let arguments = usize::from(self.operand_byte(instruction, 1));
                 return self.init_slots(locals, arguments);
             }
-            LDSFLD0..=LDSFLD => (Kind::Static, LDSFLD0),
-            STSFLD0..=STSFLD => (Kind::Static, STSFLD0),
-            LDLOC0..=LDLOC => (Kind::Local, LDLOC0),
-            STLOC0..=STLOC => (Kind::Local, STLOC0),
-            LDARG0..=LDARG => (Kind::Argument, LDARG0),
-            _ => (Kind::Argument, STARG0),
+            LDSFLD0..=LDSFLD => (SlotKind::Static, LDSFLD0),
+            STSFLD0..=STSFLD => (SlotKind::Static, STSFLD0),
+            LDLOC0..=LDLOC => (SlotKind::Local, LDLOC0),
+            STLOC0..=STLOC => (SlotKind::Local, STLOC0),
+            LDARG0..=LDARG => (SlotKind::Argument, LDARG0),
+            _ => (SlotKind::Argument, STARG0),
         };
         let index = match op - first {
             short @ 0..=6 => usize::from(short),
@@ -53,15 +53,15 @@ impl Vm {
         Ok(())
     }
 
-    fn slots_mut(&mut self, kind: Kind) -> Result<&mut [Item], Fault> {
+    fn slots_mut(&mut self, kind: SlotKind) -> Result<&mut [Item], Fault> {
         let frame = self.frames.last().ok_or(Fault::EmptyStack)?;
         let span = match kind {
-            Kind::Static => {
+            SlotKind::Static => {
                 let statics = self.loaded[frame.script].statics.as_deref_mut();
                 return statics.ok_or(Fault::NoSlot);
             }
-            Kind::Local => frame.locals,
-            Kind::Argument => frame.arguments,
+            SlotKind::Local => frame.locals,
+            SlotKind::Argument => frame.arguments,
         };
         let Span { start, len } = span.ok_or(Fault::NoSlot)?;
         Ok(&mut self.slots[start..start + len])

@@ -1,14 +1,14 @@
-//! A batch of consecutive blocks, and all that can be checked of them without the blocks before.
+//! A batch of consecutive blocks, and the checks that need no earlier block.
 
+use super::TaskResults;
+use super::link::Linked;
+use super::repeated;
 use crate::Level;
 use crate::body::{merkle, rules};
 use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
-use crate::link::Linked;
 use crate::params::Protocol;
-use crate::repeated;
-use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use blockmill_archive::acc;
@@ -16,41 +16,41 @@ use blockmill_hashes::ManySha256;
 use blockmill_signatures::{KeyTables, Signatures};
 use std::time::{Duration, Instant};
 
-/// Blocks on their way through the stages. Each stage fills its part; buffers are used again.
+/// A batch that moves through the stages. Each stage fills its own fields; buffers are reused.
 #[derive(Default)]
 pub(crate) struct Batch {
-    /// As they are in the dump.
+    /// The blocks as the dump encodes them.
     pub packed: acc::Batch,
-    /// Taken apart and hashed; those behind `count` are of earlier batches.
+    /// Parsed and hashed blocks; entries from `decoded` on are left over from earlier batches.
     blocks: Vec<Block>,
-    /// How many were taken apart.
+    /// Number of parsed blocks.
     decoded: usize,
-    /// How many are good as far as they were checked.
+    /// Number of blocks that passed all checks so far.
     count: usize,
-    /// How many blocks of heights that came before are good; `count` is 0 then.
+    /// Number of valid blocks in a batch that repeats earlier heights; `count` is 0 then.
     repeated: usize,
-    /// The witness of each header, and of that of a block whose body is bad.
+    /// The witness of each header, including the block with an invalid body, if there is one.
     pub headers: Vec<Checked>,
-    /// What is wrong with the block behind the good ones.
+    /// The fault of the block after the valid ones.
     pub fault: Option<Fault>,
-    /// Blocks whose transactions break a rule, in a network that stores such blocks.
+    /// Blocks that break a transaction rule, in a network that stores them anyway.
     pub tolerated: Vec<(u32, Violation)>,
-    /// Witnesses of transactions that were verified, and that need the virtual machine.
+    /// Numbers of transaction witnesses: verified ones, and those that need the virtual machine.
     pub witnesses: [u64; 2],
-    /// The witnesses of the good blocks' transactions, in order; the first block has none.
+    /// Transaction witnesses of the valid blocks, in order; the genesis block has none.
     pub checked: Vec<Checked>,
-    /// Only the link can say so.
+    /// Set by the link stage only.
     pub linked: Option<Linked>,
-    /// What the good blocks leave, where they are executed.
+    /// Results of executing the valid blocks.
     pub executed: Vec<Executed>,
-    /// All is to be committed after this batch: the execution waits for it.
+    /// Everything up to this batch is committed after it.
     pub flushes: bool,
-    /// What follows the execution leaves here.
-    pub left: Left,
+    /// Results of the tasks after the execution.
+    pub results: TaskResults,
     pub times: Times,
 }
 
-/// How long the stages took for a batch.
+/// Time that each stage spent on a batch.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Times {
     pub read: Duration,
@@ -60,56 +60,56 @@ pub(crate) struct Times {
 }
 
 impl Batch {
-    /// The blocks that are good as far as they were checked.
+    /// The blocks that passed all checks so far.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..self.count]
     }
 
-    /// The block behind the good ones, where its header was taken apart: the fault is that of its
-    /// body, and its header may be bad, too.
+    /// The block after the valid ones, if its header was parsed: the fault concerns its body, and its
+    /// header has not been checked yet.
     pub fn suspect(&self) -> Option<(&Block, &Checked)> {
         let block = self.blocks[..self.decoded].get(self.count)?;
         Some((block, self.headers.get(self.count)?)).filter(|_| self.fault.is_some())
     }
 
-    /// The good blocks of a batch of heights that came before. None of them counts as new.
+    /// The valid blocks of a batch that repeats earlier heights. They do not count as new.
     pub fn repeated(&self) -> &[Block] {
         &self.blocks[..self.repeated]
     }
 
-    /// Keeps the first `count` blocks.
+    /// Keeps at most the first `count` blocks.
     pub fn cut(&mut self, count: usize) {
         self.count = self.count.min(count);
     }
 
-    /// The fault of block `index`.
+    /// Builds the fault of block `index`.
     pub fn fault_of(&self, index: usize, hash: Option<UInt256>, cause: Cause) -> Fault {
         let block = u64::from(self.packed.first() + index as u32);
         Fault { block, hash, location: Some(self.packed.location(index)), cause }
     }
 }
 
-/// What is checked of each batch, by any thread.
+/// The check stage, which any thread runs.
 pub(crate) struct Checks<'a> {
     pub protocol: &'a Protocol,
     pub level: Level,
     pub signatures: Signatures,
     pub hasher: ManySha256,
     pub tables: &'a KeyTables,
-    /// Blocks up to this height are taken for valid.
+    /// Blocks up to this height are assumed valid.
     pub assumed: Option<u32>,
 }
 
 impl Checks<'_> {
-    /// Takes the blocks apart, hashes them, and checks them and their witnesses. The first fault
-    /// ends the batch.
+    /// Parses and hashes the blocks, and checks them and their witnesses. The first fault ends the
+    /// batch.
     pub fn check(&self, batch: &mut Batch) {
         let clock = Instant::now();
         batch.fault = None;
         batch.linked = None;
         batch.tolerated.clear();
         batch.witnesses = [0; 2];
-        // of an earlier batch: freed here, it holds nobody up
+        // results of an earlier batch are freed here, outside the serial stages
         batch.executed.clear();
         self.decode(batch);
         hash_blocks(&mut batch.blocks[..batch.count], &self.hasher);
@@ -151,7 +151,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Blocks of heights that came before: their bodies are those that their headers name.
+    /// Checks that repeated blocks have the bodies that their headers name.
     fn repeated(&self, batch: &mut Batch) {
         if self.level >= Level::Bodies {
             let broken = batch.blocks().iter().enumerate().find_map(|(index, block)| {
@@ -167,7 +167,7 @@ impl Checks<'_> {
         batch.repeated = std::mem::take(&mut batch.count);
     }
 
-    /// The block at `index` breaks a rule: those before it are good.
+    /// Ends the batch before block `index`, which breaks a rule.
     fn end_at(batch: &mut Batch, index: usize, violation: Violation) {
         let hash = batch.blocks[index].hash;
         batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
@@ -185,7 +185,7 @@ impl Checks<'_> {
         }
     }
 
-    /// The witnesses of all headers and transactions together, and the rules of the transactions.
+    /// Verifies the witnesses of all headers and transactions together, then the transaction rules.
     fn witnesses(&self, batch: &mut Batch) {
         let verifier = Verifier {
             magic: self.protocol.magic,
@@ -208,7 +208,7 @@ impl Checks<'_> {
             .map(|block| Signed { hash: block.hash, witness: block.witness() })
             .collect();
         let headers = signed.len();
-        // nobody signs the transaction of the first block
+        // the transaction of the genesis block has no signatures
         for block in blocks.iter().filter(|block| block.header.index > 0) {
             signed.extend(block.transactions().flat_map(|each| {
                 each.witnesses().map(move |witness| Signed { hash: each.hash(), witness })
@@ -224,7 +224,7 @@ impl Checks<'_> {
         batch.checked = transactions;
     }
 
-    /// Are all blocks of a batch taken for valid?
+    /// Reports whether all blocks of a batch are assumed valid.
     fn assumes(&self, batch: &Batch) -> bool {
         let last = batch.blocks().last().map(|block| block.header.index);
         self.assumed.is_some_and(|assumed| last.is_some_and(|last| last <= assumed))

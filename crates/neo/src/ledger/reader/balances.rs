@@ -1,14 +1,13 @@
-//! What an account has: of NEP-17 tokens as their contracts say it, of NEP-11 tokens as transfers
-//! add up.
+//! Balances of an account: `balanceOf` of NEP-17 contracts, sums of transfers for NEP-11 tokens.
 
-use super::Stored;
+use super::StoreReader;
 use crate::execute::block::machine;
+use crate::execute::chain_view::ChainView;
 use crate::execute::contract::Contract;
 use crate::execute::encode::integer_of;
 use crate::execute::engine::{Chain, Contracts, Engine, Shared, Trigger};
 use crate::execute::interop::syscalls::number;
 use crate::execute::native::{Natives, management};
-use crate::execute::past::Past;
 use crate::execute::vm::{Type, opcode};
 use crate::logs::{Standard, TransferError};
 use crate::params::Protocol;
@@ -17,31 +16,32 @@ use crate::types::{Block, UInt160};
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
-/// What asking a contract may cost, in units of 10^-8 GAS.
+/// Gas limit of a `balanceOf` call, in units of 10^-8 GAS.
 const GAS: u64 = 10_0000_0000;
 
-/// What an account has of a token.
+/// The balance of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Balance {
     /// The id of the token's contract.
     pub asset: i32,
-    /// Its hash; none where the contract is gone.
+    /// Its hash; `None` if the contract was destroyed.
     pub contract: Option<UInt160>,
     /// The name in its manifest.
     pub name: Option<String>,
-    /// The token's own id, of NEP-11.
+    /// The token id, for NEP-11.
     pub token: Option<Vec<u8>>,
-    /// How much, in the smallest units; none where the contract does not say it.
+    /// The balance in the smallest units; `None` if the contract does not return it.
     pub amount: Option<BigInt>,
     /// The last block that changed it.
     pub updated: u32,
 }
 
-impl Stored {
-    /// What an account has after the last block. `protocol`: contracts are asked by its rules.
+impl StoreReader {
+    /// The balances of an account after the last block. Contracts run under the rules of `protocol`.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns [`TransferError::Store`] if the store cannot be read, [`TransferError::Entry`] if an
+    /// entry cannot be decoded.
     pub fn balances(
         &self,
         account: UInt160,
@@ -51,7 +51,7 @@ impl Stored {
         let Some(mut state) = self.state() else { return Ok(found) };
         let mut tokens = self.tokens_of(account)?;
         let height = self.tip().map_or(0, |tip| tip.number as u32);
-        let mut ask = Ask { protocol, height, vm: machine() };
+        let mut query = BalanceQuery { protocol, height, vm: machine() };
         for (asset, updated) in self.updates(account)? {
             let hash = contract_of(&state, asset);
             let name = hash.and_then(|hash| {
@@ -72,7 +72,7 @@ impl Stored {
                     found.extend(sums.map(|(token, sum)| of(Some(token), Some(sum))));
                 }
                 None => {
-                    let amount = hash.and_then(|hash| ask.balance(&mut state, hash, account));
+                    let amount = hash.and_then(|hash| query.balance(&mut state, hash, account));
                     found.push(of(None, amount));
                 }
             }
@@ -81,7 +81,7 @@ impl Stored {
         Ok(found)
     }
 
-    /// What the transfers of an account add up to: by contract and token.
+    /// Sums of an account's NEP-11 transfers, by contract and token.
     fn tokens_of(
         &self,
         account: UInt160,
@@ -104,15 +104,15 @@ fn contract_of(state: &State, id: i32) -> Option<UInt160> {
     management::hash_of(state, id).map(UInt160)
 }
 
-/// Asks contracts.
-struct Ask<'a> {
+/// Calls `balanceOf` of contracts.
+struct BalanceQuery<'a> {
     protocol: &'a Protocol,
     height: u32,
     vm: crate::execute::vm::Vm,
 }
 
-impl Ask<'_> {
-    /// `balanceOf` of a contract, as a script of the next block would find it.
+impl BalanceQuery<'_> {
+    /// Calls `balanceOf` as a script of the next block would.
     fn balance(
         &mut self,
         state: &mut State,
@@ -120,7 +120,7 @@ impl Ask<'_> {
         account: UInt160,
     ) -> Option<BigInt> {
         let (protocol, natives) = (self.protocol.clone(), Natives::default());
-        let chain = Chain { protocol, natives, past: Past::nothing() };
+        let chain = Chain { protocol, natives, view: ChainView::empty() };
         let mut block = Block::default();
         block.header.index = self.height.saturating_add(1);
         let contracts = &mut Contracts::default();
@@ -129,8 +129,8 @@ impl Ask<'_> {
         // the first script always loads
         let _ = engine.load_entry(&balance_of(contract, account));
         let execution = engine.run();
-        // nothing that it changed counts
-        state.discard();
+        // discard all changes
+        state.rollback();
         match (execution.fault, execution.stack.first().map(Vec::as_slice)) {
             (None, Some([kind, length, bytes @ ..]))
                 if *kind == Type::Integer as u8 && usize::from(*length) == bytes.len() =>

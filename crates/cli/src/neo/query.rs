@@ -7,8 +7,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use blockmill_neo::execute::encode::integer_of;
 use blockmill_neo::execute::engine::Execution;
 use blockmill_neo::execute::vm::{Heap, json, serialize};
+use blockmill_neo::ledger::{Balance, StoreReader};
 use blockmill_neo::logs::{Standard, Transfer};
-use blockmill_neo::stored::{Balance, Stored};
 use blockmill_neo::types::{Address, Block, UInt160, UInt256};
 use blockmill_verdict::{Digits, Level, grouped};
 use serde_json::{Value, json};
@@ -18,16 +18,16 @@ use std::path::Path;
 const SHOWN: usize = 20;
 
 /// Looks at the store of an import.
-pub fn of_store(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
-    let stored = Stored::open(folder)?;
+pub fn run(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
+    let store = StoreReader::open(folder)?;
     let document = if let Some(height) = args.block {
-        block(&stored, height)?
+        block(&store, height)?
     } else if let Some(hash) = &args.transaction {
-        transaction(&stored, hash)?
+        transaction(&store, hash)?
     } else if let Some(account) = &args.account {
-        account_of(&stored, account, args.chain.as_deref())?
+        account_of(&store, account, args.chain.as_deref())?
     } else {
-        summary(&stored, folder)
+        summary(&store, folder)
     };
     if json {
         return Answer::ok().with(document);
@@ -36,34 +36,34 @@ pub fn of_store(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
     Ok(Answer::ok())
 }
 
-fn summary(stored: &Stored, folder: &Path) -> Value {
-    let tip = stored.tip();
+fn summary(store: &StoreReader, folder: &Path) -> Value {
+    let tip = store.tip();
     let chain = tip.map(|tip| UInt256(tip.chain));
     let name = chain.and_then(network::by_genesis).map(|protocol| protocol.name);
     json!({
         "store": folder.display().to_string(),
         "chain": name.unwrap_or("a chain of its own"),
         "genesis": chain.map(|hash| hash.to_string()),
-        "first": stored.first(),
-        "whole_from": whole_from(stored),
+        "first": store.first(),
+        "whole_from": whole_from(store),
         "height": tip.map(|tip| tip.number),
         "tip": tip.map(|tip| UInt256(tip.hash).to_string()),
         "level": tip.and_then(|tip| Level::stored(tip.level)).map(Level::name),
-        "state_root": stored.root().map(|root| root.to_string()),
+        "state_root": store.root().map(|root| root.to_string()),
     })
 }
 
 /// The height of the first block that is more than a header, where blocks were removed.
-fn whole_from(stored: &Stored) -> Option<u64> {
-    stored.first_whole().filter(|first| stored.first() != Some(*first))
+fn whole_from(store: &StoreReader) -> Option<u64> {
+    store.first_whole().filter(|first| store.first() != Some(*first))
 }
 
-fn block(stored: &Stored, height: u32) -> Result<Value> {
-    let tip = stored.tip().map_or(0, |tip| tip.number);
+fn block(store: &StoreReader, height: u32) -> Result<Value> {
+    let tip = store.tip().map_or(0, |tip| tip.number);
     let missing = || anyhow!("--block {height}: expected a block up to {tip} with its body");
-    let block = stored.block(height)?.ok_or_else(missing)?;
+    let block = store.block(height)?.ok_or_else(missing)?;
     let header = &block.header;
-    let executions = stored.executions(height)?.unwrap_or_default();
+    let executions = store.executions(height)?.unwrap_or_default();
     let transactions = block.transactions().map(|each| each.hash().to_string());
     let system = executions.iter().filter(|each| each.container == block.hash);
     Ok(json!({
@@ -74,24 +74,24 @@ fn block(stored: &Stored, height: u32) -> Result<Value> {
         "timestamp": header.timestamp,
         "primary": header.primary,
         "next_consensus": header.next_consensus.address().to_string(),
-        "state_root": stored.root_at(height)?.map(|root| root.to_string()),
+        "state_root": store.root_at(height)?.map(|root| root.to_string()),
         "executions": system.map(execution).collect::<Vec<_>>(),
         "transactions": transactions.collect::<Vec<_>>(),
     }))
 }
 
-fn transaction(stored: &Stored, text: &str) -> Result<Value> {
+fn transaction(store: &StoreReader, text: &str) -> Result<Value> {
     let hash: UInt256 = text.parse().with_context(|| format!("--transaction {text}"))?;
-    let place = stored.transaction(hash)?;
+    let place = store.transaction(hash)?;
     let (height, index) = place.with_context(|| {
         format!("--transaction {text}: expected one of the executed blocks of this store")
     })?;
-    let block = stored.block(height).with_context(|| format!("--transaction {text}"))?;
+    let block = store.block(height).with_context(|| format!("--transaction {text}"))?;
     let block = block.context("its block is not there")?;
     ensure!((index as usize) < block.transactions.len(), "its block has fewer transactions");
     let transaction = block.transaction(index as usize);
     let fields = transaction.fields();
-    let executions = stored.executions(height)?.unwrap_or_default();
+    let executions = store.executions(height)?.unwrap_or_default();
     let own = executions.iter().find(|each| each.container == hash);
     Ok(json!({
         "hash": hash.to_string(),
@@ -135,7 +135,7 @@ fn item(bytes: &[u8]) -> Value {
     value.unwrap_or_else(|| json!({ "type": "InteropInterface" }))
 }
 
-fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value> {
+fn account_of(store: &StoreReader, text: &str, chain: Option<&str>) -> Result<Value> {
     let account = match text.parse::<Address>() {
         Ok(Address(account)) => account,
         Err(error) => text
@@ -145,18 +145,18 @@ fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value>
     };
     let protocol = match chain {
         Some(chain) => network::named(chain)?,
-        None => stored.protocol()?.context("expected a store with blocks, found none")?,
+        None => store.protocol()?.context("expected a store with blocks, found none")?,
     };
-    let balances = stored.balances(account, &protocol)?;
+    let balances = store.balances(account, &protocol)?;
     let mut transfers = vec![];
     for standard in [17, 11] {
-        stored.transfers(account, standard, |transfer| {
+        store.transfers(account, standard, |transfer| {
             transfers.push(transfer);
             true
         })?;
     }
     transfers.sort_by_key(|transfer| transfer.place);
-    let removed = whole_from(stored).map(|first| {
+    let removed = whole_from(store).map(|first| {
         let first = grouped(first);
         format!("of NEP-17 before block {first}, but for the last of each token: removed")
     });
@@ -167,7 +167,7 @@ fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value>
         "missing_transfers": removed,
         "transfers": transfers
             .iter()
-            .map(|each| transfer(stored, each))
+            .map(|each| transfer(store, each))
             .collect::<Result<Vec<_>>>()?,
     }))
 }
@@ -182,10 +182,10 @@ fn balance(balance: &Balance) -> Value {
     })
 }
 
-fn transfer(stored: &Stored, transfer: &Transfer) -> Result<Value> {
+fn transfer(store: &StoreReader, transfer: &Transfer) -> Result<Value> {
     let height = transfer.place.height;
-    let is_whole = stored.first_whole().is_none_or(|first| first <= height.into());
-    let block = if is_whole { stored.block(height)? } else { None };
+    let is_whole = store.first_whole().is_none_or(|first| first <= height.into());
+    let block = if is_whole { store.block(height)? } else { None };
     // executions: what comes before the transactions is the first
     let hash = |block: &Block| {
         let index = (transfer.execution as usize).checked_sub(1)?;

@@ -1,26 +1,26 @@
-//! Entries of tables on their way to the commit.
+//! Entries of tables that wait for the commit.
 
-/// A table that blocks and results have entries in.
+/// A table whose entries are cached until the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// Where transactions are.
+pub enum CachedTable {
+    /// Positions of transactions.
     Transactions,
-    /// What transactions name as conflicting.
+    /// `Conflicts` attributes.
     Conflicts,
     /// Transfers by account.
     Transfers,
-    /// When balances changed last.
+    /// Last changes of balances.
     Updates,
 }
 
-impl Kept {
+impl CachedTable {
     const ALL: [Self; 4] = [Self::Transactions, Self::Conflicts, Self::Transfers, Self::Updates];
 }
 
-/// Entries of tables, those of each in the order in which they were put. Later ones of the same key
-/// count.
+/// Entries of tables, for each table in the order in which they were put. Of equal keys the last one
+/// counts.
 #[derive(Debug, Default)]
-pub(crate) struct Cache([Entries; Kept::ALL.len()]);
+pub(crate) struct TableCache([Entries; CachedTable::ALL.len()]);
 
 /// Entries of a table.
 #[derive(Debug, Default)]
@@ -29,16 +29,16 @@ pub(crate) struct Entries {
     entries: Vec<Entry>,
 }
 
-/// Where an entry ends, and whose it is.
+/// The end of an entry, and its block.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The place of its block in the batch.
+    /// The index of its block in the batch.
     block: u32,
     key_end: usize,
     end: usize,
 }
 
-impl Cache {
+impl TableCache {
     pub fn clear(&mut self) {
         for entries in &mut self.0 {
             entries.bytes.clear();
@@ -47,7 +47,7 @@ impl Cache {
     }
 
     /// Puts an entry of a block of the batch.
-    pub fn put(&mut self, (block, kept): (u32, Kept), key: &[u8], value: &[u8]) {
+    pub fn put(&mut self, (block, kept): (u32, CachedTable), key: &[u8], value: &[u8]) {
         let Entries { bytes, entries } = &mut self.0[kept as usize];
         bytes.extend_from_slice(key);
         let key_end = bytes.len();
@@ -56,8 +56,8 @@ impl Cache {
     }
 
     /// The entries of each table.
-    pub fn tables(&self) -> impl Iterator<Item = (Kept, &Entries)> {
-        Kept::ALL.into_iter().zip(&self.0)
+    pub fn tables(&self) -> impl Iterator<Item = (CachedTable, &Entries)> {
+        CachedTable::ALL.into_iter().zip(&self.0)
     }
 }
 
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn entries_of_blocks_that_were_refused_are_left_out() {
-        let mut cache = Cache::default();
+        let mut cache = TableCache::default();
         for block in [0, 1, 0, 2] {
-            cache.put((block, Kept::Conflicts), &[block as u8; 3], &[block as u8]);
+            cache.put((block, CachedTable::Conflicts), &[block as u8; 3], &[block as u8]);
         }
         let of = |count| {
-            let entries = cache.tables().filter(|(kept, _)| *kept == Kept::Conflicts);
+            let entries = cache.tables().filter(|(kept, _)| *kept == CachedTable::Conflicts);
             let entries = entries.flat_map(move |(_, entries)| entries.of_first(count));
             entries.map(|(key, value)| (key[0], value.len()))
         };

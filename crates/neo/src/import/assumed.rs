@@ -1,6 +1,6 @@
-//! Blocks that are taken for valid: up to one whose hash the user gives, witnesses and the rules of
-//! transactions are not checked. Linkage, merkle roots and everything that is computed are, so the
-//! hash vouches for every byte before it, as far as the user trusts it.
+//! `--assume-valid`: witnesses and transaction rules are not checked up to a block that the user
+//! names by its hash. Linkage, merkle roots and everything computed are checked, so the trusted hash
+//! covers every byte before it.
 
 use crate::fault::Error;
 use crate::options::Options;
@@ -8,14 +8,15 @@ use crate::types::{Block, UInt256, hash_blocks};
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{self, Dumps};
 
-/// Blocks that are looked at together.
-const TOGETHER: ChunkLimit = ChunkLimit { blocks: 4096, bytes: 8 << 20 };
+/// Headers that are read and hashed in one batch.
+const SEARCH_BATCH: ChunkLimit = ChunkLimit { blocks: 4096, bytes: 8 << 20 };
 
-/// The height of the block that the options name; none where they name none. Reads the dumps up to
-/// it, headers only.
+/// Finds the height of the assumed block; `None` if the options name no block. Reads headers of the
+/// dumps up to it.
 ///
 /// # Errors
-/// When the dumps do not have it; those of reading what stands before it.
+/// Returns [`Error::NotThere`] if the dumps lack the block, [`Error::Archive`] if a dump before it
+/// cannot be read.
 pub(crate) fn height(dumps: &Dumps, options: &Options, from: u32) -> Result<Option<u32>, Error> {
     let Some(assumed) = options.assume_valid else { return Ok(None) };
     match find(dumps, options, from, assumed)? {
@@ -26,13 +27,13 @@ pub(crate) fn height(dumps: &Dumps, options: &Options, from: u32) -> Result<Opti
 
 fn find(dumps: &Dumps, options: &Options, from: u32, hash: UInt256) -> Result<Option<u32>, Error> {
     let hasher = options.settings.hashes.hasher();
-    let mut reader = acc::Reader::new(dumps, from, TOGETHER);
+    let mut reader = acc::Reader::new(dumps, from, SEARCH_BATCH);
     let (mut batch, mut blocks) = (acc::Batch::default(), Vec::<Block>::new());
     while reader.read(&mut batch)? {
         blocks.resize_with(batch.len().max(blocks.len()), Block::default);
         let mut count = 0;
         for (at, block) in blocks.iter_mut().enumerate().take(batch.len()) {
-            // what is no header is told when its turn comes
+            // the check stage reports an invalid header
             if block.parse_header(batch.block(at), options.protocol.state_root_in_header).is_err() {
                 break;
             }

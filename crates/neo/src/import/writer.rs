@@ -1,43 +1,43 @@
-//! The last stage: verified blocks go to where they are kept, and the run is told of them.
+//! The last stage: writes verified blocks to the sink and updates the run.
 
+use super::Batch;
+use super::repeated::{self, Repeated};
+use super::sink::{Commit, Sink};
+use super::tasks;
 use crate::Level;
-use crate::batch::Batch;
-use crate::commit::{Commit, Sink};
 use crate::fault::{Cause, Error};
 use crate::header::rules::Parent;
 use crate::options::Options;
-use crate::repeated::{self, Repeated};
 use crate::run::Run;
-use crate::tasks;
 use crate::types::UInt256;
 use blockmill_pipeline::Flow;
 use blockmill_verdict::Progress;
 use std::time::Instant;
 
-/// Bytes of dumps after which the store is made durable, so that a start after a power loss has
-/// little to check again.
+/// Bytes of dumps between two syncs of the store. A start after a power loss checks at most the
+/// blocks of so many bytes again.
 const SYNC_EVERY: u64 = 1 << 30;
 
-/// Who is told how far the run came.
-type Told<'a> = &'a mut (dyn FnMut(&Progress) + Send);
+/// Reports progress.
+type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
-/// Writes batches one after the other.
+/// Writes batches in order.
 pub(crate) struct Writer<'a> {
     options: &'a Options,
     sink: &'a mut Sink,
     commit: Commit,
     run: &'a mut Run,
-    progress: Told<'a>,
+    progress: OnProgress<'a>,
     start: Instant,
-    /// The last block that was written, or stored before.
+    /// The last written block, or the last stored one at the start.
     last: Option<Parent>,
-    /// The state root after it, where blocks are executed.
+    /// The state root after it, if blocks are executed.
     root: UInt256,
-    /// Blocks that come again in a later dump.
+    /// Blocks that a later dump repeats.
     repeated: Repeated,
-    /// The height of the block after the last one that was looked at.
+    /// The height after the last processed block.
     next: u32,
-    /// Bytes of dumps up to the last time that the store was made durable.
+    /// Bytes of dumps up to the last sync.
     synced_at: u64,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Writer<'a> {
         sink: &'a mut Sink,
         (last, commit, repeated): (Option<Parent>, Commit, Repeated),
         run: &'a mut Run,
-        progress: Told<'a>,
+        progress: OnProgress<'a>,
         start: Instant,
     ) -> Self {
         let root = sink.root();
@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         Self { options, sink, commit, run, progress, start, last, root, repeated, next, synced_at }
     }
 
-    /// Writes the good blocks of a batch; then its fault ends the run.
+    /// Writes the verified blocks of a batch; its fault, if there is one, ends the run.
     pub fn write(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
         let clock = Instant::now();
         self.run.bytes += batch.packed.disk_bytes();
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
             let taken = self.options.take.iter().try_for_each(|take| take(&verified));
             taken.map_err(Error::NotMade)?;
             self.sink.write(&self.commit, &verified)?;
-            self.last = verified.blocks().last().map(Parent::of).or(self.last);
+            self.last = verified.blocks().last().map(Parent::from).or(self.last);
         }
         for block in batch.blocks() {
             self.repeated.add(block.header.index, block.hash);
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Blocks of heights that came before must be those that came before.
+    /// Compares repeated blocks with the earlier ones at their heights.
     fn compare(&mut self, batch: &Batch) -> Result<(), Error> {
         for (at, block) in batch.repeated().iter().enumerate() {
             let height = block.header.index;
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         self.options.level >= Level::Execution
     }
 
-    /// The last block of the chain now, and the height of the block that the dumps give next.
+    /// Returns the last block of the chain, and the height of the next block in the dumps.
     pub fn end(self) -> (Option<Parent>, u32) {
         self.run.root = self.executes().then_some(self.root);
         (self.last, self.next)

@@ -1,9 +1,9 @@
-//! Blocks and logs as the store takes them: items back to back.
+//! Blocks and logs in the layout of the store: concatenated items.
 
 use crate::types::Block;
 use blockmill_store::Items;
 
-/// Items back to back.
+/// Concatenated items, with the end of each.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes {
     bytes: Vec<u8>,
@@ -16,13 +16,13 @@ impl Bytes {
         self.ends.clear();
     }
 
-    /// Adds an item. False where it would be beyond what ends count: 4 GiB.
+    /// Adds an item. Returns false if the items would exceed 4 GiB.
     #[must_use]
     pub fn push(&mut self, item: &[u8]) -> bool {
         self.push_with(|bytes| bytes.extend_from_slice(item))
     }
 
-    /// Adds an item that `write` appends to the bytes; false as above.
+    /// Adds an item that `write` appends to the bytes. Returns false if the items would exceed 4 GiB.
     #[must_use]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let start = self.bytes.len();
@@ -45,7 +45,7 @@ impl Bytes {
     }
 }
 
-/// The columns of blocks: headers, and what follows them in their blocks.
+/// The columns of blocks: headers, and bodies (the rest of each block).
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
     pub headers: Bytes,
@@ -54,8 +54,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Takes in the blocks of a batch instead of what was there; a batch is bounded, far below what
-    /// ends count.
+    /// Replaces the contents by the blocks of a batch. A batch is far smaller than 4 GiB.
     pub fn fill(&mut self, blocks: &[Block]) {
         self.headers.clear();
         self.bodies.clear();

@@ -1,8 +1,8 @@
-//! Blocks that contracts can ask about: those since the last commit are in memory, the others in
-//! the store.
+//! Lookups of earlier blocks for contracts and transaction rules: blocks since the last commit are in
+//! memory, the others in the store.
 
+use crate::execute::chain_view::{ChainView, StoredTransaction, VmState};
 use crate::execute::engine::Execution;
-use crate::execute::past::{Ended, Past, PastTransaction};
 use crate::ledger::{self, Ledger, Position, SharedStore, conflict_key};
 use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
 use blockmill_hashes::ManySha256;
@@ -10,11 +10,11 @@ use blockmill_store::{Error, TableReader};
 use hashbrown::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Blocks since the last commit.
+/// Blocks between two flushes.
 #[derive(Default)]
-struct Blocks {
+struct Generation {
     first: u32,
-    /// Their hashes and bytes, by height from the first on.
+    /// Hashes and bytes of the blocks, from height `first` on.
     list: Vec<(UInt256, Box<[u8]>)>,
     heights: HashMap<UInt256, u32>,
     transactions: HashMap<UInt256, Position>,
@@ -22,23 +22,23 @@ struct Blocks {
     bytes: usize,
 }
 
-impl Blocks {
+impl Generation {
     fn at(&self, height: u32) -> Option<&(UInt256, Box<[u8]>)> {
         self.list.get(height.checked_sub(self.first)? as usize)
     }
 }
 
-/// Blocks that the store does not have.
+/// Blocks that are not committed.
 #[derive(Default)]
-struct Kept {
-    /// Since the last flush began.
-    newest: Blocks,
-    /// Those that it is for, until the store has them.
-    flushing: Blocks,
+struct Generations {
+    /// Blocks since the last flush began.
+    newest: Generation,
+    /// Blocks of the current flush, until the store has committed them.
+    flushing: Generation,
 }
 
-impl Kept {
-    fn generations(&self) -> [&Blocks; 2] {
+impl Generations {
+    fn generations(&self) -> [&Generation; 2] {
         [&self.newest, &self.flushing]
     }
 
@@ -47,19 +47,19 @@ impl Kept {
     }
 }
 
-/// Blocks since the last commit, and the store below them.
+/// Blocks since the last commit, and the store.
 #[derive(Clone)]
-pub(crate) struct Recent {
-    blocks: Arc<RwLock<Kept>>,
+pub(crate) struct RecentBlocks {
+    blocks: Arc<RwLock<Generations>>,
     store: SharedStore,
     transactions: TableReader,
     conflicts: TableReader,
     askers: TableReader,
-    /// Are there state roots in headers?
+    /// Whether headers have state roots.
     state_root: bool,
 }
 
-impl Recent {
+impl RecentBlocks {
     pub fn new(ledger: &Ledger, state_root: bool) -> Self {
         Self {
             blocks: Arc::default(),
@@ -71,20 +71,20 @@ impl Recent {
         }
     }
 
-    fn read<T>(&self, of: impl FnOnce(&Kept) -> T) -> T {
+    fn read<T>(&self, of: impl FnOnce(&Generations) -> T) -> T {
         of(&self.blocks.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Kept> {
+    fn write(&self) -> RwLockWriteGuard<'_, Generations> {
         self.blocks.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer of the blocks in memory.
-    fn find<T>(&self, of: impl Fn(&Blocks) -> Option<T>) -> Option<T> {
+    /// Looks something up in the blocks in memory.
+    fn find<T>(&self, of: impl Fn(&Generation) -> Option<T>) -> Option<T> {
         self.read(|kept| kept.generations().into_iter().find_map(of))
     }
 
-    /// Takes in a block that was executed.
+    /// Adds an executed block.
     pub fn add(&self, block: &Block, executions: &[Execution]) {
         let mut kept = self.write();
         let blocks = &mut kept.newest;
@@ -94,8 +94,8 @@ impl Recent {
         }
         for (index, transaction) in block.transactions().enumerate() {
             let failed = executions.get(index + 1).is_some_and(|each| each.fault.is_some());
-            let ended = if failed { Ended::Fault } else { Ended::Halt };
-            let position = Position { height, index: index as u32, ended };
+            let state = if failed { VmState::Fault } else { VmState::Halt };
+            let position = Position { height, index: index as u32, state };
             blocks.transactions.insert(transaction.hash(), position);
             for attribute in transaction.attributes() {
                 let Attribute::Conflicts(other) = attribute else { continue };
@@ -114,22 +114,22 @@ impl Recent {
         self.read(|kept| kept.newest.bytes)
     }
 
-    /// A flush of all blocks so far begins. The one before has ended.
+    /// Begins a flush of all blocks so far. The previous flush must have ended.
     pub fn begin_flush(&self) {
         let mut kept = self.write();
         kept.flushing = std::mem::take(&mut kept.newest);
     }
 
-    /// The store has what the flush was for.
+    /// Ends the flush: the store has committed its blocks.
     pub fn end_flush(&self) {
-        self.write().flushing = Blocks::default();
+        self.write().flushing = Generation::default();
     }
 
-    /// The answers to what contracts and the rules of transactions ask. What cannot be read counts
-    /// as not there.
-    pub fn past(&self) -> Past {
+    /// The view of earlier blocks for contracts and transaction rules. An entry that cannot be read
+    /// counts as absent.
+    pub fn view(&self) -> ChainView {
         let [a, b, c, d, e] = [(); 5].map(|()| self.clone());
-        Past {
+        ChainView {
             hash: Box::new(move |height| a.hash(height)),
             block: Box::new(move |hash| b.block(hash)),
             transaction: Box::new(move |hash| c.transaction(hash)),
@@ -176,7 +176,7 @@ impl Recent {
         self.recent_position(hash).or_else(|| self.stored_position(hash))
     }
 
-    fn transaction(&self, hash: UInt256) -> Option<PastTransaction> {
+    fn transaction(&self, hash: UInt256) -> Option<StoredTransaction> {
         let (position, raw) = match self.recent_position(hash) {
             Some(position) => (position, bytes_of(&self.recent_block(position.height)?, position)?),
             None => {
@@ -185,12 +185,12 @@ impl Recent {
             }
         };
         let transaction = Arc::new(SingleTransaction::decode(raw).ok()?);
-        let Position { height, ended, .. } = position;
-        Some(PastTransaction { transaction, height, ended })
+        let Position { height, state, .. } = position;
+        Some(StoredTransaction { transaction, height, state })
     }
 
-    /// The bytes of a transaction of the store. Of one whose block was removed they are left where
-    /// an answer may still ask for them.
+    /// The bytes of a stored transaction. After the removal of its block they are kept if it made an
+    /// oracle request.
     fn stored_bytes(&self, hash: UInt256, position: Position) -> Option<Vec<u8>> {
         let height = position.height.into();
         let block = ledger::stored_block(&self.store.lock(), height, self.state_root);
@@ -217,7 +217,7 @@ impl Recent {
     }
 }
 
-/// The bytes of the transaction that is there.
+/// The bytes of the transaction at a position.
 fn bytes_of(block: &Block, position: Position) -> Option<Vec<u8>> {
     let index = position.index as usize;
     (index < block.transactions.len()).then(|| block.transaction(index).bytes().to_vec())

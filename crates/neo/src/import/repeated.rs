@@ -1,9 +1,8 @@
-//! Blocks of heights that came before, in an earlier dump or in the store: each must be the block
-//! that came before.
+//! Blocks at heights that an earlier dump or the store already has: each must be the same block.
 //!
-//! It is if its header has the same hash and its transactions have the merkle root of that header.
-//! Witnesses are not hashed, nodes may keep different signatures of one block, and nothing of the
-//! repeated block is used: so they are not verified again.
+//! Two blocks are the same if their headers have the same hash and the transactions match the merkle
+//! root. Witnesses are not compared: hashes do not cover them, nodes may keep different signatures of
+//! one block, and the repeated block is not used.
 
 use crate::body::merkle;
 use crate::error::{Rule, Violation};
@@ -12,10 +11,10 @@ use crate::types::{self, Block, UInt256};
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
 
-/// The hashes of blocks that come again in a later dump: 32 bytes of memory each.
+/// Hashes of the blocks that a later dump repeats: 32 bytes of memory each.
 #[derive(Debug, Default)]
 pub struct Repeated {
-    /// First and last height that comes again, as the dumps state them.
+    /// First and last repeated height, as the dumps state them.
     range: Option<(u32, u32)>,
     /// Height of the first of `hashes`.
     first: u32,
@@ -23,14 +22,14 @@ pub struct Repeated {
 }
 
 impl Repeated {
-    /// Of dumps from height `next` on.
+    /// Collects repeated heights from `next` on.
     #[must_use]
     pub fn new(dumps: &Dumps, next: u32) -> Self {
         let range = dumps.repeated().map(|(first, last)| (first.max(next), last));
         Self { range, first: next, hashes: vec![] }
     }
 
-    /// Remembers a block if its height comes again. Blocks come in order.
+    /// Stores the hash of a block if its height is repeated later. Blocks come in order.
     pub fn add(&mut self, height: u32, hash: UInt256) {
         let Some((first, last)) = self.range else { return };
         if (first..=last).contains(&height) {
@@ -39,13 +38,13 @@ impl Repeated {
         }
     }
 
-    /// Does this height come again?
+    /// Reports whether a later dump repeats this height.
     #[must_use]
     pub fn contains(&self, height: u32) -> bool {
         self.range.is_some_and(|(first, last)| (first..=last).contains(&height))
     }
 
-    /// The hash of the block of this height; none where it was not remembered.
+    /// The hash of the block at this height; `None` if it was not stored.
     #[must_use]
     pub fn hash_of(&self, height: u32) -> Option<UInt256> {
         let at = height.checked_sub(self.first)?;
@@ -53,14 +52,14 @@ impl Repeated {
     }
 }
 
-/// What is wrong with a block of a height whose block has the hash `expected`.
+/// Compares a repeated block with the hash of the block at its height.
 pub(crate) fn difference(block: &Block, expected: UInt256) -> Option<Violation> {
     let found = block.hash;
     (found != expected).then(|| Violation::new(Rule::KnownBlock, expected, found))
 }
 
-/// Are the transactions those that the header names? The merkle root is also that of a block whose
-/// last transactions are there twice.
+/// Checks the transactions against the merkle root of the header, and that none is repeated: a block
+/// with its last transactions duplicated has the same merkle root.
 pub(crate) fn verify_body(block: &Block, hasher: &ManySha256) -> Result<(), Violation> {
     let hashes = block.transactions.hashes();
     let (expected, found) = (merkle::root_with(hashes, hasher), block.header.merkle_root);
@@ -75,25 +74,26 @@ pub(crate) fn verify_body(block: &Block, hasher: &ManySha256) -> Result<(), Viol
     }
 }
 
-/// Holds the blocks of dumps that are copied and not verified to each other. No network is needed:
-/// whether headers have a state root is found by taking a block apart.
+/// Compares the overlapping blocks of dumps that are copied without verification. It needs no
+/// network: whether headers have a state root follows from parsing.
 #[derive(Debug, Default)]
-pub struct Compared {
+pub struct DumpComparison {
     repeated: Repeated,
     block: Block,
 }
 
-impl Compared {
-    /// Of dumps from height `first` on.
+impl DumpComparison {
+    /// Compares the blocks of `dumps` from height `first` on.
     #[must_use]
     pub fn new(dumps: &Dumps, first: u32) -> Self {
         Self { repeated: Repeated::new(dumps, first), block: Block::default() }
     }
 
-    /// Takes in a batch of the dumps. Blocks whose height does not come again are not looked into.
+    /// Adds a batch of the dumps. Blocks at heights that are not repeated are not parsed.
     ///
     /// # Errors
-    /// The first block that is not the one that came before, or that is no block.
+    /// Returns [`Error::Fault`] for the first block that differs from the earlier one at its height
+    /// or cannot be parsed.
     pub fn add(&mut self, batch: &acc::Batch) -> Result<(), Error> {
         let hasher = ManySha256::detect();
         for at in 0..batch.len() {
@@ -122,8 +122,8 @@ impl Compared {
         Ok(())
     }
 
-    /// Takes a block apart that may have a state root in its header: only one of the two layouts
-    /// ends where the bytes do.
+    /// Parses a block whose header may have a state root: only one of the two layouts ends at the
+    /// end of the bytes.
     fn decode(&mut self, bytes: &[u8], hasher: &ManySha256) -> Result<(), types::Error> {
         self.block.raw.clear();
         self.block.raw.extend_from_slice(bytes);

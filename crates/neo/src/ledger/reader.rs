@@ -1,5 +1,5 @@
-//! A store of an import, opened for reading its last commit: blocks, and where they were executed
-//! their application logs, state roots, contract storage and transfers.
+//! Reads the last commit of a store: blocks, and for executed blocks their application logs, state
+//! roots, contract storage and transfers.
 
 mod balances;
 
@@ -7,7 +7,7 @@ pub use balances::Balance;
 
 use crate::execute::engine::Execution;
 use crate::fault::Error;
-use crate::history::{self, HISTORY};
+use crate::ledger::history::{self, HISTORY};
 use crate::ledger::{self, Facts, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};
 use crate::params::Protocol;
@@ -18,32 +18,33 @@ use blockmill_store::{ChainStore, Table, TableOptions, Tip};
 use blockmill_verdict::Level;
 use std::path::Path;
 
-/// A store, as of its last commit.
-pub struct Stored {
+/// A read-only view of a store as of its last commit.
+pub struct StoreReader {
     store: ChainStore,
     tables: Option<Tables>,
-    /// Are there state roots in headers?
+    /// Whether headers have state roots.
     state_root: bool,
 }
 
-/// What a store of executed blocks has besides them.
+/// The tables of a store of executed blocks.
 struct Tables {
     storage: Table,
     transactions: Table,
     transfers: Table,
     updates: Table,
     roots: Table,
-    /// Contract storage as of every block, where that is kept.
+    /// Contract storage as of every block, if the store keeps it.
     history: Option<Table>,
     /// The state root after the last block.
     root: UInt256,
 }
 
-impl Stored {
-    /// Opens the store in a folder. Nothing is changed.
+impl StoreReader {
+    /// Opens the store in a folder, read-only.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// Returns [`Error::Store`] if there is no store or it is corrupt, [`Error::StoredFacts`] or
+    /// [`Error::StoredBlock`] if its facts or last header cannot be decoded.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let (store, _) = ChainStore::open_read_only(folder)?;
         Self::over(store, folder)
@@ -71,29 +72,29 @@ impl Stored {
             };
         let ((store, _), tables) = ChainStore::open_read_only_with(folder, parts)?;
         let [storage, transactions, transfers, updates, roots] = tables;
-        let facts = Facts::of(&store)?.and_then(|facts| facts.state).unwrap_or_default();
+        let facts = Facts::read(&store)?.and_then(|facts| facts.state).unwrap_or_default();
         let root = facts.root;
         let tables = Tables { storage, transactions, transfers, updates, roots, history, root };
         Ok(Self { store, tables: Some(tables), state_root })
     }
 
-    /// The network that the blocks were verified by; none of a store without blocks.
+    /// The network that the blocks were verified against; `None` for a store without blocks.
     ///
     /// # Errors
-    /// The store does not say it: damage.
+    /// Returns [`Error::StoredFacts`] if the stored configuration is incomplete.
     pub fn protocol(&self) -> Result<Option<Protocol>, Error> {
-        let Some(facts) = Facts::of(&self.store)? else { return Ok(None) };
+        let Some(facts) = Facts::read(&self.store)? else { return Ok(None) };
         let protocol = facts.configuration.protocol();
         protocol.map(Some).ok_or_else(|| Error::StoredFacts("a setting is missing".into()))
     }
 
-    /// Have blocks been removed?
+    /// Reports whether blocks have been removed.
     #[must_use]
     pub fn has_removed(&self) -> bool {
         self.store.first_whole() > self.store.first()
     }
 
-    /// The last block, and how deep blocks were verified.
+    /// The last block, and the level of verification.
     #[must_use]
     pub fn tip(&self) -> Option<Tip> {
         self.store.tip()
@@ -105,23 +106,22 @@ impl Stored {
         self.store.first()
     }
 
-    /// The height of the first block that is whole: blocks before it were removed but for their
-    /// headers.
+    /// The height of the first complete block: earlier blocks were removed up to their headers.
     #[must_use]
     pub fn first_whole(&self) -> Option<u64> {
         self.store.first_whole()
     }
 
-    /// The state root after the last block, where blocks were executed.
+    /// The state root after the last block, if blocks were executed.
     #[must_use]
     pub fn root(&self) -> Option<UInt256> {
         self.tables.as_ref().map(|tables| tables.root)
     }
 
-    /// The state root after a block, where blocks were executed.
+    /// The state root after a block, if blocks were executed.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns [`Error::Store`] if the table cannot be read.
     pub fn root_at(&self, height: u32) -> Result<Option<UInt256>, Error> {
         let Some(tables) = &self.tables else { return Ok(None) };
         let mut root = Vec::new();
@@ -129,10 +129,11 @@ impl Stored {
         Ok(UInt256::from_slice(&root).filter(|_| live))
     }
 
-    /// A block; none where the store has none of this height, or has only its header.
+    /// Reads a block; `None` if the store has no block at this height, or only its header.
     ///
     /// # Errors
-    /// Those of reading; [`blockmill_store::Error::Removed`] when the store has it no more.
+    /// Returns [`Error::Store`] if the block cannot be read, with
+    /// [`blockmill_store::Error::Removed`] if it was removed.
     pub fn block(&self, height: u32) -> Result<Option<Block>, Error> {
         Ok(ledger::stored_block(&self.store, height.into(), self.state_root)?)
     }
@@ -140,16 +141,16 @@ impl Stored {
     /// The height of the block with this hash.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns [`Error::Store`] if the index cannot be read.
     pub fn height_of(&self, hash: UInt256) -> Result<Option<u32>, Error> {
         let number = self.store.number_of(&hash.0)?;
         Ok(number.and_then(|number| number.try_into().ok()))
     }
 
-    /// Where a transaction is: height, and number in the block.
+    /// The position of a transaction: height, and index in the block.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns [`Error::Store`] if the table cannot be read.
     pub fn transaction(&self, hash: UInt256) -> Result<Option<(u32, u32)>, Error> {
         let Some(tables) = &self.tables else { return Ok(None) };
         let mut value = Vec::new();
@@ -158,10 +159,11 @@ impl Stored {
         Ok(position.map(|position| (position.height, position.index)))
     }
 
-    /// The executions of a block; none where it was not executed.
+    /// The executions of a block; `None` if it was not executed.
     ///
     /// # Errors
-    /// Those of [`Stored::block`], and a log that is none.
+    /// Returns the errors of [`StoreReader::block`], and [`Error::StoredLog`] if the application log
+    /// cannot be decoded.
     pub fn executions(&self, height: u32) -> Result<Option<Vec<Execution>>, Error> {
         let (block, log) = (self.block(height)?, self.store.receipts(height.into())?);
         let Some((block, log)) = block.zip(log) else { return Ok(None) };
@@ -169,12 +171,13 @@ impl Stored {
         application::decode(&block, &log).map(Some).map_err(damaged)
     }
 
-    /// The transfers of an account of one standard (17 or 11), in the order of the chain; where
-    /// blocks were removed, of the older ones of NEP-17 only the last of each token. `each`
-    /// says whether to go on.
+    /// Passes the transfers of an account of one standard (17 or 11) to `each`, in the order of the
+    /// chain, until it returns false. Of removed blocks, only the last NEP-17 transfer of each token
+    /// is left.
     ///
     /// # Errors
-    /// Those of reading, and an entry that is none.
+    /// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an
+    /// entry cannot be decoded.
     pub fn transfers(
         &self,
         account: UInt160,
@@ -187,7 +190,7 @@ impl Stored {
         }
     }
 
-    /// The tokens of an account, and when its balance of each changed last.
+    /// The tokens of an account, with the height of the last change of each balance.
     fn updates(&self, account: UInt160) -> Result<Vec<(i32, u32)>, TransferError> {
         match &self.tables {
             None => Ok(vec![]),
@@ -195,11 +198,11 @@ impl Stored {
         }
     }
 
-    /// What contract `id` has under a key after a block; only where the state as of every block is
-    /// kept.
+    /// The value under a key of contract `id` after a block, if the store keeps the state as of every
+    /// block.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns [`Error::Store`] if the table cannot be read.
     pub fn value_at(&self, height: u32, id: i32, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let history = self.tables.as_ref().and_then(|tables| tables.history.as_ref());
         let (Some(history), Some(key)) = (history, StorageKey::new(id, key)) else {
@@ -208,11 +211,12 @@ impl Stored {
         Ok(history::value_at(&history.snapshot(), &key, height)?)
     }
 
-    /// The state trie after a block, built again; none where the state as of every block is not
-    /// kept.
+    /// Rebuilds the state trie after a block; `None` if the store does not keep the state as of every
+    /// block.
     ///
     /// # Errors
-    /// Those of reading; a root that is another than the one of that block.
+    /// Returns [`Error::StoredState`] if its root is not the one of that block, [`Error::Store`] if a
+    /// table cannot be read.
     pub fn trie_at(&self, height: u32) -> Result<Option<StateTrie>, Error> {
         let history = self.tables.as_ref().and_then(|tables| tables.history.as_ref());
         let (Some(history), Some(expected)) = (history, self.root_at(height)?) else {
@@ -232,7 +236,12 @@ impl Stored {
     }
 }
 
-/// Whether the last header carries a state root: no byte tells, but the hash does.
+/// Reports whether headers have state roots. The encoding does not say it, but only one layout yields
+/// the hash of the last header.
+///
+/// # Errors
+/// Returns [`Error::StoredBlock`] if neither layout does, [`Error::Store`] if the header cannot be
+/// read.
 pub(crate) fn has_state_roots(store: &ChainStore) -> Result<bool, Error> {
     let Some(tip) = store.tip() else { return Ok(false) };
     let number = tip.number;

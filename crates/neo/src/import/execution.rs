@@ -1,20 +1,20 @@
-//! Level execution: the stage that executes blocks in order, and the tasks that follow it while it
-//! goes on with the next batch.
+//! The stage that executes blocks in order. Tasks process its results while it executes the next
+//! batch.
 
-use crate::batch::Batch;
-use crate::commit::Sink;
+use super::Batch;
+use super::sink::Sink;
+use super::tasks::{self, FollowUp, FollowUps};
 use crate::error::{Rule, Violation};
-use crate::execute::admit::Judge;
+use crate::execute::admit::TransactionVerifier;
 use crate::execute::block::{BlockError, Executed, Executor, machine};
 use crate::execute::engine::Chain;
 use crate::execute::native::Natives;
 use crate::execute::vm::Vm;
 use crate::fault::{Cause, Error};
+use crate::ledger::RecentBlocks;
 use crate::ledger::{ChangeLog, Ledger};
 use crate::options::Options;
-use crate::recent::Recent;
 use crate::state::State;
-use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
 use blockmill_pipeline::{Flow, Task};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that a changed key takes in memory, at most, until it is committed: its entry with a short
-/// value, the changes of the block on their way to the store, and the store's own.
+/// Upper estimate of the memory for a changed key until it is committed: its entry with a short
+/// value, the changes of its block, and the entry in the store's table.
 const KEY_BYTES: usize = 512;
 
 blockmill_pipeline::named_option! {
@@ -32,34 +32,34 @@ blockmill_pipeline::named_option! {
         /// No block is executed while earlier blocks are written.
         Barrier = "barrier",
         /// The next blocks are executed while earlier ones are written.
-        Overlapped = "behind",
+        Overlapped = "overlapped",
     }
 }
 
-/// Executes blocks over the state after the block before.
-pub(crate) struct Execution {
+/// Executes blocks over the state after their parents.
+pub(crate) struct ExecutionStage {
     executor: Executor,
     chain: Chain,
     state: State,
-    recent: Recent,
-    /// The last block's header and hash; none before the first.
+    recent: RecentBlocks,
+    /// Header and hash of the last block; `None` before the genesis block.
     before: Option<Block>,
-    /// Where a flush is on its way, how many blocks of the chain are committed when it has ended.
+    /// During a flush: the number of committed blocks at its end.
     flushing: Option<u64>,
-    /// How many blocks of the chain are committed.
+    /// The number of committed blocks of the chain.
     committed: Arc<AtomicU64>,
     flush: Flush,
-    /// All that was executed will be committed before the next batch comes.
+    /// Everything executed so far is committed before the next batch.
     waits: bool,
-    /// Bytes of memory for what is not committed, and the most time between two commits.
+    /// Memory limit of uncommitted blocks in bytes, and the longest time between two commits.
     memory: usize,
     commit_every: Duration,
-    /// When the last commit was asked for.
+    /// When the last commit was requested.
     asked: Instant,
-    /// Transactions of the blocks up to this height are taken for valid.
+    /// Transactions of blocks up to this height are assumed valid.
     assumed: Option<u32>,
-    /// What else is done with a batch before the next one is executed.
-    with: Vec<Follow>,
+    /// What this stage does with a batch before it executes the next one.
+    inline: Vec<FollowUp>,
 }
 
 /// Why a block was not executed.
@@ -68,21 +68,21 @@ enum Refused {
     Failed(Error),
 }
 
-impl Execution {
-    /// Goes on from the last block of the store.
+impl ExecutionStage {
+    /// Continues after the last block of the store.
     fn new(
         options: &Options,
         ledger: &Ledger,
-        (last, with): (Option<(Header, UInt256)>, Vec<Follow>),
+        (last, inline): (Option<(Header, UInt256)>, Vec<FollowUp>),
         assumed: Option<u32>,
     ) -> Self {
         let protocol = (*options.protocol).clone();
-        let recent = Recent::new(ledger, protocol.state_root_in_header);
-        let past = recent.past();
+        let recent = RecentBlocks::new(ledger, protocol.state_root_in_header);
+        let view = recent.view();
         Self {
             executor: Executor::default(),
-            chain: Chain { protocol, natives: Natives::default(), past },
-            state: State::new(ledger.base().telling(options.settings.log == ChangeLog::Undo)),
+            chain: Chain { protocol, natives: Natives::default(), view },
+            state: State::new(ledger.base().recording(options.settings.log == ChangeLog::Undo)),
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushing: None,
@@ -93,14 +93,14 @@ impl Execution {
             commit_every: options.commit_every,
             asked: Instant::now(),
             assumed,
-            with,
+            inline,
         }
     }
 
-    /// Executes the good blocks of a batch. The first that is refused ends it.
+    /// Executes the valid blocks of a batch. The first invalid block ends the batch.
     ///
     /// # Errors
-    /// What has nothing to do with the blocks: a store that cannot be read.
+    /// Returns [`Error::Store`] if the store cannot be read.
     pub fn run(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
         self.end_flush();
         let mut vm = machine();
@@ -132,16 +132,16 @@ impl Execution {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);
         }
-        batch.left.clear();
+        batch.results.clear();
         batch.flushes = false;
-        self.with.iter_mut().try_for_each(|follow| follow(batch))?;
+        self.inline.iter_mut().try_for_each(|follow| follow(batch))?;
         let last = batch.blocks().last().map(|block| block.header.index);
         Ok(last.map_or(Flow::Continue, |last| self.flush_after(last, batch)))
     }
 
-    /// Begins a flush after a batch whose last block this is, if it is time.
+    /// Begins a flush after the batch that ends with block `last`, if one is due.
     fn flush_after(&mut self, last: u32, batch: &mut Batch) -> Flow {
-        // while blocks are flushed, others are executed: each may have half of the memory
+        // blocks are executed during a flush: either side gets half of the memory
         let share = match self.flush {
             Flush::Barrier => self.memory,
             Flush::Overlapped => self.memory / 2,
@@ -161,7 +161,7 @@ impl Execution {
         if self.waits { Flow::Barrier } else { Flow::Continue }
     }
 
-    /// Ends the flush that is on its way, if the store has what it is for.
+    /// Ends the current flush if the store has committed its blocks.
     fn end_flush(&mut self) {
         let committed = self.committed.load(Ordering::Acquire);
         if self.flushing.is_some_and(|last| committed >= last) {
@@ -187,16 +187,16 @@ impl Execution {
         let height = block.header.index;
         let is_assumed = self.assumed.is_some_and(|last| height <= last);
         if let Some(before) = self.before.as_ref().filter(|_| !is_assumed) {
-            let mut judge = Judge {
+            let mut verifier = TransactionVerifier {
                 chain: &self.chain,
                 before,
                 state: &mut self.state,
                 executor: &mut self.executor,
                 vm: &mut *vm,
             };
-            // a network that stores such blocks was told of this one if it was found out ahead
-            let is_told = tolerated.iter().any(|(at, _)| *at == height);
-            if !is_told && let Err(violation) = judge.admit(block, checked) {
+            // the check stage may have recorded this block already
+            let is_recorded = tolerated.iter().any(|(at, _)| *at == height);
+            if !is_recorded && let Err(violation) = verifier.verify(block, checked) {
                 match self.chain.protocol.verify_transactions {
                     true => return Err(Refused::Broken(violation)),
                     false => tolerated.push((height, violation)),
@@ -218,11 +218,11 @@ impl Execution {
     }
 }
 
-/// The executor, and the tasks that follow it.
-type Added<'a> = (Option<Execution>, Vec<Task<'a, Batch, Error>>);
+/// The executor, and the tasks after it.
+type Added<'a> = (Option<ExecutionStage>, Vec<Task<'a, Batch, Error>>);
 
-/// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
-/// the other levels.
+/// What level execution adds to the stages: the executor and the tasks after it. Other levels add
+/// nothing.
 pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
@@ -230,6 +230,6 @@ pub(crate) fn begin<'a>(
 ) -> Result<Added<'a>, Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
-    let Following { with, after } = tasks::lay_out(&options.settings, ledger)?;
-    Ok((Some(Execution::new(options, ledger, (last, with), assumed)), after))
+    let FollowUps { inline, tasks } = tasks::plan(&options.settings, ledger)?;
+    Ok((Some(ExecutionStage::new(options, ledger, (last, inline), assumed)), tasks))
 }

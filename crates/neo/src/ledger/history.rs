@@ -1,9 +1,9 @@
-//! Contract storage as of every block: the option of a node that keeps all state tries
+//! Contract storage as of every block, for nodes that keep all state tries
 //! (`KeepOnlyLatestState: false` of neo-go).
 //!
-//! Not the tries are kept, but what they are made of: each change of a key under the key and its
-//! height. The value at a height is the last change up to there, and a trie of any height is built
-//! again from a scan; its root shows that it is the one.
+//! The table holds changes instead of tries: each change of a key, under the key and its height. The
+//! value at a height is the last change up to it. The trie of any height is rebuilt from a scan and
+//! checked against its root.
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};
@@ -16,11 +16,11 @@ pub const HISTORY: &str = "history";
 
 /// Bytes of a height at the end of a key.
 const HEIGHT: usize = 4;
-/// Changes that are applied at once when a trie is built.
+/// Number of changes that are applied to the trie at once.
 const LEAVES: usize = 1 << 16;
 
-/// Length and bytes of a storage key, and the height in big endian: keys of which one begins with
-/// the other do not mix.
+/// Length and bytes of a storage key, and the height in big endian. The length separates keys that
+/// are prefixes of each other.
 fn key_at(key: &StorageKey, height: u32) -> Vec<u8> {
     let key = key.as_slice();
     [&[key.len() as u8][..], key, &height.to_be_bytes()].concat()
@@ -35,7 +35,7 @@ pub(crate) fn put(
     let mut live = vec![];
     for (key, value) in changes {
         live.clear();
-        // a key that is gone has an entry without the first byte
+        // a deleted key has an empty entry, a live one begins with 1
         if let Some(value) = value {
             live.push(1);
             live.extend_from_slice(value);
@@ -45,7 +45,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Removes the change of a key by a block.
+/// Removes the change of a key in a block.
 pub(crate) fn remove(
     table: &mut Table,
     key: &StorageKey,
@@ -75,7 +75,7 @@ pub(crate) fn trie_at(runs: &Runs, height: u32, hasher: ManySha256) -> Result<St
     let mut trie = StateTrie::new(hasher)?;
     let mut leaves: Vec<Change> = vec![];
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
-    // the last change of a key up to the height counts
+    // the last change of a key up to the height
     let mut newest: Option<Change> = None;
     while let Some((key, entry)) = scan.next()? {
         let at = key.len().saturating_sub(HEIGHT);

@@ -1,52 +1,33 @@
-//! Where verified blocks go: nowhere, or a store of blocks.
+//! The receiver of verified blocks: none, a store of blocks, or a ledger.
 
+use super::Verified;
+use super::columns::Columns;
 use crate::Level;
-use crate::columns::Columns;
 use crate::fault::Error;
-use crate::ledger::{Facts, KeptBlocks, Ledger, MARK, ROOTS};
-use crate::link::Verified;
+use crate::ledger::{Facts, KeptBlocks, Ledger};
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
 use blockmill_hashes::sha256;
 use blockmill_store::{Blocks, ChainStore};
-use std::path::Path;
 
 /// The receiver of an import.
 pub enum Sink {
     /// Verify only.
     Discard,
-    /// The store of `blockmill import`: headers, and what follows them in their blocks as bodies.
+    /// A store of headers and bodies; a body is the rest of a block after its header.
     Store(Box<ChainStore>),
-    /// A store of executed blocks, for level execution: application logs are its receipts, and
-    /// tables stand beside the blocks.
+    /// A store of executed blocks, for level execution: blocks, application logs as their receipts,
+    /// and tables.
     Ledger(Box<Ledger>),
 }
 
-/// Does a folder hold a store of Neo blocks? A damaged one is recognised as long as a manifest can
-/// be read; one that has no block yet, by its tables.
-///
-/// # Errors
-/// When the system does not let it be read.
-pub fn holds_neo(folder: &Path) -> Result<bool, blockmill_store::Error> {
-    if !ChainStore::is_in(folder)? {
-        return Ok(false);
-    }
-    match ChainStore::open_damaged(folder) {
-        Ok((store, _)) => {
-            Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
-        }
-        Err(error @ blockmill_store::Error::Io { .. }) => Err(error),
-        Err(_) => Ok(false),
-    }
-}
-
-/// What stays the same for all commits of one run.
+/// What all commits of a run have in common.
 pub(crate) struct Commit {
     /// Hash of the chain's first block.
     pub chain: UInt256,
-    /// How deep blocks were verified.
+    /// The level of verification.
     pub level: Level,
-    /// The configuration that they were verified by.
+    /// The configuration that the blocks were verified against.
     pub configuration: Configuration,
 }
 
@@ -73,14 +54,18 @@ impl Sink {
                 let facts = facts.encode();
                 match store.state_of_parts() == facts {
                     true => store.commit(&tip)?,
-                    // the first commit says whose store it is, and one of another configuration so
+                    // the first commit records the configuration, and so does a changed one
                     false => store.commit_with(&tip, &mut [], &facts)?,
                 }
             }
             Self::Ledger(ledger) => {
                 let range = (verified.blocks()[0].header.index, verified.blocks().len());
-                ledger.put(range, verified.executed(), (verified.left(), verified.tolerated()))?;
-                let (columns, logs) = (verified.left().columns(), verified.left().logs());
+                ledger.put(
+                    range,
+                    verified.executed(),
+                    (verified.results(), verified.tolerated()),
+                )?;
+                let (columns, logs) = (verified.results().columns(), verified.results().logs());
                 let mut blocks = Self::blocks(verified, &columns, commit.level);
                 blocks.receipts = Some(logs.items(verified.blocks().len()));
                 ledger.append(&blocks, tip)?;
@@ -92,7 +77,7 @@ impl Sink {
         Ok(())
     }
 
-    /// The blocks as the store takes them; `columns` may go on behind them.
+    /// The blocks as the store takes them; `columns` may hold more of them.
     fn blocks<'a>(verified: &Verified<'_>, columns: &'a Columns, level: Level) -> Blocks<'a> {
         let count = verified.blocks().len();
         Blocks {
@@ -104,8 +89,7 @@ impl Sink {
         }
     }
 
-    /// Sets the configuration that blocks are verified by from now on, and which blocks a store of
-    /// executed blocks keeps.
+    /// Sets the configuration for the blocks to come, and which blocks a ledger keeps.
     pub(crate) fn configure(&mut self, configuration: &Configuration, blocks: KeptBlocks) {
         if let Self::Ledger(ledger) = self {
             ledger.configure(configuration.clone(), blocks);
@@ -114,7 +98,8 @@ impl Sink {
 
     /// Checks that an import with this value of `blocks` can continue a store.
     ///
-    /// # Errors Returns [`Error::Blocks`] if the store has removed blocks and the import keeps all,
+    /// # Errors
+    /// Returns [`Error::Blocks`] if the store has removed blocks and the import keeps all,
     /// or if the store keeps the state of every block and the import removes blocks.
     pub(crate) fn check_removal(&self, blocks: KeptBlocks) -> Result<(), Error> {
         let Self::Ledger(ledger) = self else { return Ok(()) };
@@ -134,7 +119,7 @@ impl Sink {
         Err(Error::Blocks { expected, found: blocks.name() })
     }
 
-    /// Asks the store of blocks; none where nothing is kept.
+    /// Queries the store of blocks; `None` if nothing is stored.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&ChainStore) -> T) -> Option<T> {
         match self {
             Self::Discard => None,
@@ -143,7 +128,7 @@ impl Sink {
         }
     }
 
-    /// The state root after the last block, where blocks are executed.
+    /// The state root after the last block; zero if blocks are not executed.
     pub(crate) fn root(&self) -> UInt256 {
         match self {
             Self::Ledger(ledger) => ledger.root(),
@@ -151,7 +136,7 @@ impl Sink {
         }
     }
 
-    /// Height of the last committed block; none where nothing is kept.
+    /// The height of the last committed block; `None` if nothing is stored.
     pub(crate) fn committed(&self) -> Option<u64> {
         self.with(ChainStore::tip).flatten().map(|tip| tip.number)
     }
@@ -165,8 +150,10 @@ impl Sink {
         }
     }
 
-    /// The header of the last committed block and its hash, read back and hashed; none where
-    /// nothing is kept.
+    /// Reads back the header of the last committed block and hashes it; `None` if nothing is stored.
+    ///
+    /// # Errors
+    /// Returns [`Error::StoredBlock`] if the stored block is not the one that was committed.
     pub(crate) fn read_back(&self, state_root: bool) -> Result<Option<(Header, UInt256)>, Error> {
         self.with(|store| read_back(store, state_root)).unwrap_or(Ok(None))
     }

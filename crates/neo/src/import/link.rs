@@ -1,6 +1,7 @@
-//! What needs the block before: the first block of a batch follows the last of the batch before.
+//! Checks each header against its parent, in order and across batches.
 
-use crate::batch::Batch;
+use super::Batch;
+use super::TaskResults;
 use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
@@ -10,21 +11,20 @@ use crate::header::{
     rules::{self, Parent},
 };
 use crate::params::Protocol;
-use crate::tasks::Left;
 use crate::types::{Block, UInt256};
 use crate::witness::{Checked, Verdict};
 
-/// The chain so far.
+/// The link stage: the end of the verified chain.
 pub(crate) struct Link<'a> {
     protocol: &'a Protocol,
     genesis: UInt256,
-    /// The last block; none before the first.
+    /// The last block; `None` before the genesis block.
     pub tip: Option<Parent>,
-    /// Runs witnesses of headers; none until a header needs it.
+    /// Runs witnesses of headers; created when the first header needs it.
     machine: Option<Box<HeaderMachine>>,
 }
 
-/// Blocks that were verified: only the link makes them.
+/// Verified blocks. Only the link stage creates them.
 pub struct Verified<'a> {
     batch: &'a Batch,
 }
@@ -36,40 +36,40 @@ impl<'a> Verified<'a> {
         self.batch.blocks()
     }
 
-    /// The executions of block `at` of these: before, the transactions in order, after; none where
-    /// it was not executed.
+    /// The executions of block `at` of the batch: OnPersist, the transactions in order, PostPersist.
+    /// `None` if the block was not executed.
     #[must_use]
     pub fn executions(&self, at: usize) -> Option<&'a [Execution]> {
         self.batch.executed.get(at).map(|executed| &executed.executions[..])
     }
 
-    /// What they leave, where they are executed.
+    /// The results of their execution; empty below level execution.
     pub(crate) fn executed(&self) -> &'a [Executed] {
         &self.batch.executed
     }
 
-    /// What followed their execution, likewise; of blocks behind these, too.
-    pub(crate) fn left(&self) -> &'a Left {
-        &self.batch.left
+    /// The results of the tasks after the execution. They may include blocks after these.
+    pub(crate) fn results(&self) -> &'a TaskResults {
+        &self.batch.results
     }
 
-    /// Those that break a rule, where the network stores such blocks; and of blocks behind these.
+    /// Blocks that break a rule that the network tolerates. They may include blocks after these.
     pub(crate) fn tolerated(&self) -> &'a [(u32, Violation)] {
         &self.batch.tolerated
     }
 
-    /// All is to be committed after them.
+    /// Whether everything is committed after these blocks.
     pub(crate) fn flushes(&self) -> bool {
         self.batch.flushes
     }
 }
 
-/// That the link has verified the good blocks of a batch: nobody else makes one.
+/// Proof that the link stage has verified the blocks of a batch.
 #[derive(Debug)]
 pub(crate) struct Linked(());
 
 impl Batch {
-    /// Its good blocks, if they were linked.
+    /// The verified blocks; `None` before the link stage.
     pub fn verified(&self) -> Option<Verified<'_>> {
         self.linked.as_ref().map(|_| Verified { batch: self })
     }
@@ -80,7 +80,7 @@ impl<'a> Link<'a> {
         Self { protocol, genesis, tip, machine: None }
     }
 
-    /// Verifies the headers of a batch one after the other. The first fault ends it.
+    /// Verifies the headers of a batch in order. The first fault ends the batch.
     pub fn extend(&mut self, batch: &mut Batch) {
         let mut broken = None;
         for (index, (block, checked)) in batch.blocks().iter().zip(&batch.headers).enumerate() {
@@ -88,9 +88,9 @@ impl<'a> Link<'a> {
                 broken = Some((index, block.hash, violation));
                 break;
             }
-            self.tip = Some(Parent::of(block));
+            self.tip = Some(Parent::from(block));
         }
-        // headers come before bodies, as in neo-go
+        // a fault of a header takes precedence over a fault of its body, as in neo-go
         if let (None, Some((block, checked))) = (&broken, batch.suspect())
             && let Err(violation) = self.verify(block, checked)
         {
@@ -103,7 +103,7 @@ impl<'a> Link<'a> {
         batch.linked = Some(Linked(()));
     }
 
-    /// The rules between the last block and this one.
+    /// Checks a block against the last one.
     fn verify(&mut self, block: &Block, checked: &Checked) -> Result<(), Violation> {
         let Some(parent) = self.tip else { return self.first(block) };
         let mut checked = *checked;
@@ -113,7 +113,7 @@ impl<'a> Link<'a> {
         rules::verify(self.protocol, &parent, &block.header, &checked)
     }
 
-    /// Runs the witness of a header.
+    /// Runs the witness of a header in the virtual machine.
     fn run(&mut self, parent: &Parent, block: &Block) -> Verdict {
         if self.machine.is_none() {
             self.machine = HeaderMachine::new(self.protocol).ok().map(Box::new);
@@ -122,7 +122,7 @@ impl<'a> Link<'a> {
         machine.map_or(Verdict::Invalid, |machine| machine.verdict(parent, block))
     }
 
-    /// The first block of the chain.
+    /// Checks the first block of the chain.
     fn first(&self, block: &Block) -> Result<(), Violation> {
         match block.hash == self.genesis {
             true => Ok(()),

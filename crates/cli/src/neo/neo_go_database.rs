@@ -31,7 +31,7 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         }
     };
     if json {
-        return Answer::ok().with(told(args, &written));
+        return Answer::ok().with(document(args, &written));
     }
     let blocks = grouped(u64::from(written.height) + 1);
     let (pairs, transfers) = (grouped(written.pairs), grouped(written.transfers));
@@ -73,7 +73,7 @@ fn source(args: &Convert) -> Result<&Path> {
 }
 
 /// The same for programs.
-fn told(args: &Convert, written: &Written) -> serde_json::Value {
+fn document(args: &Convert, written: &Written) -> serde_json::Value {
     serde_json::json!({
         "out": args.out.display().to_string(),
         "height": written.height,
