@@ -33,10 +33,7 @@ pub(crate) use trie::trie_of;
 pub use undo::{ChangeLog, UNWIND_DEPTH};
 pub use unwind::{Unwound, unwind_blocks};
 
-use crate::error::Violation;
-use crate::execute::block::Executed;
 use crate::fault::Error;
-use crate::import::TaskResults;
 use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::types::UInt256;
@@ -46,7 +43,7 @@ use parts::Parts;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use undo::{Replacements, UndoLog};
+use undo::UndoLog;
 
 /// Contract storage, by id and key.
 pub const STORAGE: &str = "storage";

@@ -1,7 +1,7 @@
-//! Networks as data: who may sign the first block, what holds from which height on, and settings.
+//! Networks as data: committee, hardforks and settings.
 //!
-//! A [`Protocol`] is made of a configuration file of neo-go ([`Protocol::from_yaml`]) or is built
-//! in ([`Protocol::by_name`]).
+//! A [`Protocol`] is read from a configuration file of neo-go ([`Protocol::from_yaml`]) or is built in
+//! ([`Protocol::by_name`]).
 
 mod configuration;
 mod genesis;
@@ -18,65 +18,65 @@ pub use yaml::ConfigError;
 use crate::types::{PublicKey, UInt160};
 use crate::witness::{multisig_script, quorum};
 
-/// A network: its constants and from when its rules hold (`config.ProtocolConfiguration` of neo-go,
+/// A network: its constants and the heights of its rules (`config.ProtocolConfiguration` of neo-go,
 /// with the defaults of `core.NewBlockchain`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
-    /// What people call it: `mainnet`, `testnet`, or `custom`.
+    /// Its name: `mainnet`, `testnet`, or `custom`.
     pub name: &'static str,
     /// The number that every signature covers.
     pub magic: u32,
-    /// The committee until it is voted for, in the order of the configuration; the first of them
-    /// are the consensus nodes.
+    /// The standby committee, in the order of the configuration. The first members are the consensus
+    /// nodes.
     pub standby_committee: Vec<PublicKey>,
-    /// How many of them there are from a height on; begins with height 0.
+    /// Size of the committee from a height on; begins with height 0.
     pub committee_sizes: Vec<(u32, u32)>,
-    /// How many consensus nodes there are from a height on; begins with height 0.
+    /// Number of consensus nodes from a height on; begins with height 0.
     pub validator_counts: Vec<(u32, u32)>,
-    /// When hardforks begin.
+    /// Heights of the hardforks.
     pub hardforks: Hardforks,
     /// GAS of the first block, in units of 10^-8.
     pub initial_gas: i64,
-    /// The longest block that consensus nodes propose, in bytes. No rule of the chain.
+    /// Size limit of blocks that consensus nodes propose, in bytes. Not a rule of the chain.
     pub max_block_size: u32,
-    /// The most system fees of a block, in units of 10^-8 GAS.
+    /// Limit of the system fees of a block, in units of 10^-8 GAS.
     pub max_block_system_fee: i64,
-    /// Blocks that contracts can see.
+    /// Number of latest blocks that contracts can read.
     pub max_traceable_blocks: u32,
-    /// The most transactions that consensus nodes put into a block. No rule of the chain.
+    /// Limit of transactions that consensus nodes put into a block. Not a rule of the chain.
     pub max_transactions_per_block: u16,
-    /// How far ahead a transaction's last height may be.
+    /// Limit of the distance to a transaction's last valid height.
     pub max_valid_until_block_increment: u32,
-    /// Milliseconds that a block should take.
+    /// Target time between blocks in milliseconds.
     pub milliseconds_per_block: u32,
-    /// Are state roots in headers?
+    /// Whether headers have state roots.
     pub state_root_in_header: bool,
-    /// Is a block with an invalid transaction refused? neo-go stores it if not.
+    /// Whether a block with an invalid transaction is rejected. Otherwise neo-go stores it.
     pub verify_transactions: bool,
-    /// The attribute of notary-assisted transactions has a fee for each key.
+    /// Whether the attribute of notary-assisted transactions has a fee for each key.
     pub p2p_sig_extensions: bool,
-    /// May transactions have attributes of the reserved types?
+    /// Whether transactions may have attributes of the reserved types.
     pub reserved_attributes: bool,
-    /// What the first block and the native contracts begin with.
+    /// Initial values of the genesis block and the native contracts.
     pub genesis: GenesisSettings,
 }
 
-/// What the first block and the native contracts begin with.
+/// Initial values of the genesis block and the native contracts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GenesisSettings {
-    /// As [`Protocol::max_traceable_blocks`]; the Policy contract begins with it at Echidna.
+    /// Initial [`Protocol::max_traceable_blocks`] of the Policy contract, at Echidna.
     pub max_traceable_blocks: u32,
-    /// As [`Protocol::max_valid_until_block_increment`]; likewise.
+    /// Initial [`Protocol::max_valid_until_block_increment`] of the Policy contract, at Echidna.
     pub max_valid_until_block_increment: u32,
-    /// As [`Protocol::milliseconds_per_block`]; likewise.
+    /// Initial [`Protocol::milliseconds_per_block`] of the Policy contract, at Echidna.
     pub milliseconds_per_block: u32,
-    /// Roles (`noderoles.Role`, a number) and their nodes from the beginning, by number.
+    /// Initial nodes of each role (`noderoles.Role`), by the number of the role.
     pub roles: Vec<(u8, Vec<PublicKey>)>,
-    /// A transaction of the first block.
+    /// The transaction of the genesis block, if there is one.
     pub transaction: Option<GenesisTransaction>,
 }
 
-/// A transaction of the first block, which the consensus nodes send and nobody signs.
+/// The transaction of the genesis block: sent by the consensus nodes, without signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenesisTransaction {
     /// Its script.
@@ -108,19 +108,19 @@ impl Protocol {
         Self::from_yaml(text).ok().map(|protocol| Self { name, ..protocol })
     }
 
-    /// How many members the committee has at this height.
+    /// The size of the committee at this height.
     #[must_use]
     pub fn committee_size(&self, height: u32) -> usize {
         at_height(&self.committee_sizes, height)
     }
 
-    /// How many consensus nodes there are at this height.
+    /// The number of consensus nodes at this height.
     #[must_use]
     pub fn validator_count(&self, height: u32) -> usize {
         at_height(&self.validator_counts, height)
     }
 
-    /// Is the committee chosen anew at this height (`ShouldUpdateCommitteeAt`)?
+    /// Reports whether the committee is elected at this height (`ShouldUpdateCommitteeAt`).
     #[must_use]
     pub fn updates_committee_at(&self, height: u32) -> bool {
         height.is_multiple_of(self.committee_size(height).max(1) as u32)
@@ -133,14 +133,14 @@ impl Protocol {
         &self.standby_committee[..count]
     }
 
-    /// The account of those who sign the block after the first.
+    /// The account that signs the block after the genesis block.
     #[must_use]
     pub fn first_consensus(&self) -> UInt160 {
         let keys = self.standby_validators();
         UInt160::of_script(&multisig_script(quorum(keys.len()), keys))
     }
 
-    /// The account of the committee before any vote: more than a half must sign.
+    /// The account of the standby committee: more than half of it must sign.
     #[must_use]
     pub fn standby_committee_account(&self) -> UInt160 {
         let keys = &self.standby_committee;
@@ -148,7 +148,7 @@ impl Protocol {
     }
 }
 
-/// The number that holds at this height, of those from heights on.
+/// The number in effect at this height.
 fn at_height(numbers: &[(u32, u32)], height: u32) -> usize {
     let (_, number) = *numbers.iter().rev().find(|(from, _)| *from <= height).unwrap_or(&(0, 0));
     number as usize

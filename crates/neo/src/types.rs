@@ -1,8 +1,8 @@
-//! Blocks and transactions taken apart, where they stand in their bytes.
+//! Blocks and transactions as parsed views over their bytes.
 //!
-//! Nothing is copied out of a block but fields of fixed length. What is refused here is what
-//! neo-go refuses to decode. Lengths with a shorter form, public keys in the long form and booleans
-//! other than 0 and 1 are rewritten before, as neo-go hashes and stores what it would write.
+//! Only fields of fixed length are copied. The decoder rejects what neo-go rejects. Neo-go accepts
+//! overlong lengths, uncompressed public keys and booleans other than 0 and 1, but hashes and stores
+//! the canonical form; so the bytes are rewritten to that form first.
 
 mod address;
 mod attribute;

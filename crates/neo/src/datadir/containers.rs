@@ -1,5 +1,5 @@
-//! When blocks were made, and what their executions belong to, in a file: transfers come account by
-//! account, each of another block. In memory there are 8 bytes for a block.
+//! A temporary file with the time of each block and the containers of its executions: transfers are
+//! written account by account, so each needs another block. It takes 8 bytes of memory per block.
 
 use crate::fault::Error;
 use crate::types::{Block, UInt256};
@@ -20,20 +20,20 @@ pub(crate) struct ContainersWriter {
 }
 
 impl ContainersWriter {
-    /// Begins a file, which must not be there.
+    /// Creates the file, which must not exist.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// Returns an I/O error if it cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = BufWriter::new(file.map_err(failed(path, "cannot create"))?);
         Ok(Self { path: path.into(), file, begins: vec![], end: 0 })
     }
 
-    /// Takes the next block.
+    /// Adds the next block.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an I/O error if it cannot be written.
     pub fn push(&mut self, block: &Block) -> Result<(), Error> {
         let own = [block.hash];
         let hashes = own.iter().chain(block.transactions.hashes()).chain(&own);
@@ -44,10 +44,10 @@ impl ContainersWriter {
         self.file.write_all(&bytes).map_err(failed(&self.path, "cannot write"))
     }
 
-    /// Ends the file, which can be read from now on.
+    /// Finishes the file for reading.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an I/O error if it cannot be written.
     pub fn finish(self) -> Result<Containers, Error> {
         let Self { path, file, mut begins, end } = self;
         begins.push(end);
@@ -57,7 +57,7 @@ impl ContainersWriter {
     }
 }
 
-/// Reads the file, and removes it in the end.
+/// Reads the file.
 pub(crate) struct Containers {
     path: PathBuf,
     file: File,
@@ -65,11 +65,11 @@ pub(crate) struct Containers {
 }
 
 impl Containers {
-    /// When a block was made, and to which block or transaction its execution of this number
-    /// belongs; none where there is no such one.
+    /// The time of a block, and the block or transaction of its execution with this index; `None` if
+    /// there is no such execution.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an I/O error if the file cannot be read.
     pub fn get(&mut self, height: u32, execution: u32) -> Result<Option<(u64, UInt256)>, Error> {
         let height = height as usize;
         let ends = self.begins.get(height).zip(self.begins.get(height + 1));
@@ -92,7 +92,7 @@ impl Containers {
     /// Removes the file.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// Returns an I/O error if it cannot be removed.
     pub fn remove(self) -> Result<(), Error> {
         drop(self.file);
         fs::remove_file(&self.path).map_err(failed(&self.path, "cannot remove"))

@@ -1,5 +1,5 @@
-//! Blocks and transactions with their application logs, and what transactions conflict with
-//! (`dao.StoreAsBlock`, `dao.StoreAsTransaction`).
+//! Blocks and transactions with their application logs, and conflict records (`dao.StoreAsBlock`,
+//! `dao.StoreAsTransaction`).
 
 use super::source::SourceStore;
 use super::{EXECUTABLE, key_of};
@@ -9,19 +9,18 @@ use crate::types::{Block, UInt256, write};
 use blockmill_leveldb::Sorter;
 use std::ops::Bound;
 
-/// What the value of a block begins with (`ExecBlock`).
+/// First byte of the value of a block (`ExecBlock`).
 const BLOCK: u8 = 1;
-/// What that of a transaction does, and of one that is only named as conflicting
-/// (`ExecTransaction`).
+/// First byte of the value of a transaction or conflict record (`ExecTransaction`).
 const TRANSACTION: u8 = 2;
-/// Bytes of the latter (`conflictRecordValueLen`).
+/// Bytes of a conflict record (`conflictRecordValueLen`).
 const CONFLICT: usize = 5;
-/// How a script ended (`vmstate`).
+/// Final states of a script (`vmstate`).
 const HALT: u8 = 1;
 const FAULT: u8 = 2;
 
-/// What is under a key that was written twice: a block or a transaction rather than the note that
-/// another conflicts with it, else what came last.
+/// Combines two values of a key: a block or transaction replaces a conflict record, otherwise the
+/// later value replaces the earlier one.
 pub(crate) fn combine(value: &mut Vec<u8>, later: &[u8]) {
     if later.len() != CONFLICT {
         value.clear();
@@ -57,14 +56,14 @@ pub(crate) fn put_block(
     Ok(())
 }
 
-/// An execution (`state.AppExecResult`).
+/// Writes an execution (`state.AppExecResult`).
 fn log(execution: &Execution, value: &mut Vec<u8>) {
     value.extend_from_slice(&execution.container.0);
     value.push(execution.trigger as u8);
     value.push(if execution.fault.is_none() { HALT } else { FAULT });
     value.extend_from_slice(&execution.gas.to_le_bytes());
     write::number(value, execution.stack.len() as u64);
-    // items end by themselves
+    // serialized items are self-delimiting
     execution.stack.iter().for_each(|item| value.extend_from_slice(item));
     write::number(value, execution.notifications.len() as u64);
     for event in &execution.notifications {
@@ -75,12 +74,11 @@ fn log(execution: &Execution, value: &mut Vec<u8>) {
     write::string(value, execution.fault.as_deref().unwrap_or_default().as_bytes());
 }
 
-/// Puts what transactions conflict with: of each hash that they name the last height, and the same
-/// for each signer of theirs.
+/// Puts the conflict records: for each named hash its last height, and the same for each signer.
 pub(crate) fn put_conflicts(source: &SourceStore, into: &mut Sorter) -> Result<(), Error> {
     let runs = source.conflicts.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
-    // the hash at hand, the height of the block that has it, and the last height that names it
+    // the current hash, the height of the block with that hash, and the last height that names it
     let mut at: Option<(UInt256, Option<u64>, u32)> = None;
     while let Some((key, value)) = scan.next()? {
         let (Some((hash, signer)), Ok(height)) = (key.split_first_chunk(), value.try_into()) else {
@@ -92,7 +90,7 @@ pub(crate) fn put_conflicts(source: &SourceStore, into: &mut Sorter) -> Result<(
             at = Some((hash, source.store.number_of(&hash.0)?, 0));
         }
         let Some((_, block, last)) = &mut at else { continue };
-        // neo-go makes no note about a block that is there already
+        // neo-go writes no record for the hash of an earlier block
         if block.is_some_and(|block| block < height.into()) {
             continue;
         }

@@ -1,8 +1,8 @@
-//! Every node of the state trie, from contract storage in the order of its keys: one for each place
-//! of the trie, with the branches on the way to the present key in memory and no more.
+//! Builds every node of the state trie from contract storage in key order. Only the branches on the
+//! path to the current key are in memory.
 //!
-//! A leaf hangs below the branch at the longer of the two prefixes that its key shares with the
-//! keys before and after it; a branch is whole when a key no longer runs through it.
+//! The parent of a leaf is the branch at the longer of the two prefixes that its key shares with the
+//! previous and the next key. A branch is complete when the next key leaves it.
 
 use super::{NODE, key_of};
 use crate::fault::Error;
@@ -11,12 +11,12 @@ use blockmill_hashes::sha256;
 use blockmill_leveldb::Sorter;
 use blockmill_trie::codec::{BranchParts, Codec, LeafParts, Neo};
 
-/// Where a branch has the value of the key that ends at it.
+/// The child of a branch for the key that ends at it.
 const OWN: usize = 16;
-/// Before the number of references of a node that is in use (`IsActiveValue`).
+/// Precedes the reference count of an active node (`IsActiveValue`).
 const ACTIVE: u8 = 1;
 
-/// What is under the key of a node that was met again: its references are added up.
+/// Combines two values of a node: adds their reference counts.
 pub(crate) fn add_references(value: &mut [u8], other: &[u8]) {
     if let (Some(count), Some(more)) = (value.last_chunk_mut(), other.last_chunk()) {
         let sum = u32::from_le_bytes(*count).saturating_add(u32::from_le_bytes(*more));
@@ -24,22 +24,21 @@ pub(crate) fn add_references(value: &mut [u8], other: &[u8]) {
     }
 }
 
-/// A branch whose later children are still to come.
+/// A branch that is not complete.
 struct OpenBranch {
-    /// Half-bytes above it.
+    /// Its depth in nibbles.
     depth: usize,
     children: [Option<[u8; 32]>; 17],
 }
 
-/// Takes the pairs and puts the nodes, each with its number of references
-/// (`KeepOnlyLatestState: true`).
+/// Builds the nodes from the pairs, each with its reference count (`KeepOnlyLatestState: true`).
 pub(crate) struct Nodes<'a> {
     into: &'a mut Sorter,
     codec: Neo,
     open: Vec<OpenBranch>,
-    /// The last pair, in half-bytes, which hangs where the next one says.
+    /// The last pair, its key in nibbles. The next key determines its parent.
     last: Option<(Vec<u8>, Vec<u8>)>,
-    /// Half-bytes that its key shares with the one before.
+    /// Nibbles that its key shares with the previous key.
     shared: Option<usize>,
     root: UInt256,
     node: Vec<u8>,
@@ -52,28 +51,28 @@ impl<'a> Nodes<'a> {
         Self { into, codec, open, last: None, shared: None, root: UInt256::ZERO, node }
     }
 
-    /// Takes the next pair.
+    /// Adds the next pair.
     ///
     /// # Errors
-    /// Those of the receiver.
+    /// Returns the error of the sorter.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let key: Vec<u8> = key.iter().flat_map(|byte| [byte >> 4, byte & 15]).collect();
-        self.hang(Some(&key))?;
+        self.attach(Some(&key))?;
         self.last = Some((key, value.to_vec()));
         Ok(())
     }
 
-    /// The root, all pairs being there.
+    /// Completes the trie. Returns its root.
     ///
     /// # Errors
-    /// Those of the receiver.
+    /// Returns the error of the sorter.
     pub fn finish(mut self) -> Result<UInt256, Error> {
-        self.hang(None)?;
+        self.attach(None)?;
         Ok(self.root)
     }
 
-    /// Hangs the last pair below its branch, and closes the branches that end with it.
-    fn hang(&mut self, next: Option<&[u8]>) -> Result<(), Error> {
+    /// Adds the leaf of the last pair, and completes the branches that end with it.
+    fn attach(&mut self, next: Option<&[u8]>) -> Result<(), Error> {
         let Some((key, value)) = self.last.take() else { return Ok(()) };
         let shared = |next: &[u8]| key.iter().zip(next).take_while(|(a, b)| a == b).count();
         let after = next.map(shared);
@@ -95,8 +94,7 @@ impl<'a> Nodes<'a> {
         Ok(())
     }
 
-    /// Hangs a node at `depth` on the way of `key` below the branch at `parent`, or makes it the
-    /// root.
+    /// Links a node at `depth` of the path `key` to the branch at `parent`, or makes it the root.
     fn place(
         &mut self,
         mut hash: [u8; 32],
@@ -116,7 +114,7 @@ impl<'a> Nodes<'a> {
         if self.open.last().is_none_or(|open| open.depth != parent) {
             self.open.push(OpenBranch { depth: parent, children: [None; 17] });
         }
-        // a key that ends at the branch is a child of its own
+        // a key that ends at the branch has its own child slot
         let slot = key.get(parent).map_or(OWN, |half| usize::from(*half));
         if let Some(open) = self.open.last_mut() {
             open.children[slot] = Some(hash);
@@ -124,7 +122,7 @@ impl<'a> Nodes<'a> {
         Ok(())
     }
 
-    /// Puts the node at hand.
+    /// Puts the encoded node. Returns its hash.
     fn put(&mut self) -> Result<[u8; 32], Error> {
         let hash = sha256(&sha256(&self.node));
         self.node.push(ACTIVE);

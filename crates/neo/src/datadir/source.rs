@@ -1,4 +1,4 @@
-//! What is handed over: the last commit of a store of executed blocks.
+//! The source of the export: the last commit of a store of executed blocks.
 
 use crate::execute::engine::Execution;
 use crate::fault::Error;
@@ -12,7 +12,7 @@ use blockmill_store::{ChainStore, Table, TableOptions};
 use blockmill_verdict::Level;
 use std::path::Path;
 
-/// A store of executed blocks, opened for reading.
+/// A store of executed blocks, opened read-only.
 pub(crate) struct SourceStore {
     pub store: ChainStore,
     pub storage: Table,
@@ -20,7 +20,7 @@ pub(crate) struct SourceStore {
     pub transfers: Table,
     pub updates: Table,
     pub roots: Table,
-    /// Contract storage as of every block, where that is kept.
+    /// Contract storage as of every block, if the store keeps it.
     pub history: Option<Table>,
     pub configuration: Configuration,
     /// The state root after the last block.
@@ -33,10 +33,11 @@ pub(crate) struct SourceStore {
 }
 
 impl SourceStore {
-    /// Opens the store in a folder. Nothing is changed.
+    /// Opens the store in a folder, read-only.
     ///
     /// # Errors
-    /// There is none, it has no block, or its blocks were not executed.
+    /// Returns [`Error::NotExecuted`] if the store has no executed blocks, [`Error::Store`] if it
+    /// cannot be opened.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let (store, _) = ChainStore::open_read_only(folder)?;
         let level = store.tip().and_then(|tip| Level::stored(tip.level));
@@ -89,7 +90,8 @@ impl SourceStore {
     /// A block and its executions.
     ///
     /// # Errors
-    /// Those of reading; a block or a log that is not what was written.
+    /// Returns [`Error::StoredBlock`] or [`Error::StoredLog`] if block or log are not as written,
+    /// [`Error::Store`] if they cannot be read.
     pub fn block(&self, height: u32) -> Result<(Block, Vec<Execution>), Error> {
         let number = u64::from(height);
         let expected = UInt256(self.store.hash_of(number)?.unwrap_or_default());
@@ -104,7 +106,7 @@ impl SourceStore {
         Ok((block, executions))
     }
 
-    /// Whether a setting holds in the configuration that the blocks were verified by.
+    /// Reports whether a setting is true in the configuration of the blocks.
     pub fn holds(&self, setting: &str) -> bool {
         self.configuration.value(setting) == Some("true")
     }

@@ -1,4 +1,4 @@
-//! What is said of the chain as a whole: state roots, hashes of headers, the last block, settings.
+//! Entries of the whole chain: state roots, header hashes, the last block, settings.
 
 use super::source::SourceStore;
 use super::{CURRENT_BLOCK, CURRENT_HEADER, HEADER_HASHES, ROOT, STORAGE, VERSION, key_of};
@@ -9,11 +9,11 @@ use std::ops::Bound;
 
 /// The format of neo-go v0.122's database (`blockchain.go`).
 const FORMAT: &[u8] = b"0.2.12";
-/// Under which key stands the height of the last state root (`prefixLocal`).
+/// The key of the height of the last state root (`prefixLocal`).
 const LAST_ROOT: [u8; 2] = [ROOT, 0x02];
-/// Hashes of headers under a key (`headerBatchCount`).
+/// Header hashes in one entry (`headerBatchCount`).
 const PAGE: u32 = 2000;
-/// Settings that may not change (`dao.Version`).
+/// Settings that must not change (`dao.Version`).
 const STATE_ROOT_IN_HEADER: u8 = 1;
 const P2P_SIG_EXTENSIONS: u8 = 1 << 1;
 const KEEP_ONLY_LATEST_STATE: u8 = 1 << 3;
@@ -25,7 +25,7 @@ pub(crate) fn put_roots(source: &SourceStore, into: &mut BulkWriter) -> Result<(
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
     while let Some((height, root)) = scan.next()? {
         let key = key_of(ROOT, &[height]);
-        // heights and the key of two bytes have one order
+        // the key of two bytes sorts between the heights
         if key[..] > LAST_ROOT[..]
             && let Some(last) = last.take()
         {
@@ -35,7 +35,7 @@ pub(crate) fn put_roots(source: &SourceStore, into: &mut BulkWriter) -> Result<(
         let Some((height, root)) = height.ok().zip(UInt256::from_slice(root)) else {
             return Err(Error::StoredFacts(format!("a state root of {} bytes", root.len())));
         };
-        // a version, and no witness
+        // version 0, no witness
         let mut value = vec![0];
         value.extend_from_slice(&u32::from_be_bytes(height).to_le_bytes());
         value.extend_from_slice(&root.0);
@@ -46,7 +46,7 @@ pub(crate) fn put_roots(source: &SourceStore, into: &mut BulkWriter) -> Result<(
     Ok(())
 }
 
-/// Puts contract storage; how many pairs there are.
+/// Puts contract storage. Returns the number of pairs.
 pub(crate) fn put_storage(source: &SourceStore, into: &mut BulkWriter) -> Result<u64, Error> {
     let mut count = 0;
     let runs = source.storage.snapshot();
@@ -58,7 +58,7 @@ pub(crate) fn put_storage(source: &SourceStore, into: &mut BulkWriter) -> Result
     Ok(count)
 }
 
-/// Puts the hashes of headers, as many pages as are full, the last block and the settings.
+/// Puts the full pages of header hashes, the last block and the settings.
 pub(crate) fn put_tip(source: &SourceStore, into: &mut BulkWriter) -> Result<(), Error> {
     for page in 0..(source.height / PAGE + u32::from(source.height % PAGE == PAGE - 1)) {
         let first = page * PAGE;
@@ -71,14 +71,14 @@ pub(crate) fn put_tip(source: &SourceStore, into: &mut BulkWriter) -> Result<(),
     }
     let (UInt256(mut hash), height) = (source.tip, source.height.to_le_bytes());
     into.put(&[CURRENT_BLOCK], &[&hash[..], &height].concat())?;
-    // here the hash is the other way round
+    // this entry has the hash reversed
     hash.reverse();
     into.put(&[CURRENT_HEADER], &[&hash[..], &height].concat())?;
     into.put(&[VERSION], &version(source)?)?;
     Ok(())
 }
 
-/// Format and settings (`dao.Version.Bytes`).
+/// Format version and settings (`dao.Version.Bytes`).
 fn version(source: &SourceStore) -> Result<Vec<u8>, Error> {
     let magic = source.configuration.value("Magic").and_then(|magic| magic.parse::<u32>().ok());
     let Some(magic) = magic else {

@@ -1,4 +1,4 @@
-//! Transfers of each account, in logs of 128, and where its next one belongs
+//! Transfers of each account in logs of 128, and the transfer info of the account
 //! (`state.TokenTransferLog`, `state.TokenTransferInfo`, `Blockchain.appendTokenTransfer`).
 
 use super::containers::Containers;
@@ -13,15 +13,15 @@ use blockmill_leveldb::Sorter;
 /// Transfers in a log (`TokenTransferBatchSize`).
 const BATCH: u8 = 128;
 
-/// The log of an account that is being filled; the first one has neither time nor number.
+/// The current log of an account. The first log has time 0 and number 0.
 #[derive(Default)]
 struct Log {
     prefix: u8,
-    /// When the last transfer of the log before took place.
+    /// Time of the last transfer in the previous log.
     time: u64,
-    /// Its number among the account's.
+    /// Index of this log.
     number: u32,
-    /// How many transfers it has, and these; empty before the first.
+    /// The number of transfers, and the transfers; empty before the first one.
     bytes: Vec<u8>,
 }
 
@@ -70,16 +70,16 @@ impl Log {
     }
 }
 
-/// What an account gets or, below zero, gives.
+/// The amount: positive if the account receives it, negative if it sends it.
 fn amount(transfer: &Transfer) -> Vec<u8> {
-    // of zero there are no bytes
+    // zero has no bytes
     match transfer.outgoing && !transfer.amount.is_empty() {
         true => (-integer_of(&transfer.amount)).to_signed_bytes_le(),
         false => transfer.amount.clone(),
     }
 }
 
-/// Puts the transfers of all accounts; how many there are.
+/// Puts the transfers of all accounts. Returns their number.
 pub(crate) fn put(
     source: &SourceStore,
     containers: &mut Containers,
@@ -108,7 +108,7 @@ pub(crate) fn put(
     Ok(count)
 }
 
-/// Ends an account: its last logs, and what is said of all of them.
+/// Finishes an account: puts its last logs and its transfer info.
 fn end(
     account: UInt160,
     logs: &[Log; 2],
@@ -119,7 +119,7 @@ fn end(
     let mut value = vec![];
     logs.iter().for_each(|log| value.extend_from_slice(&log.number.to_le_bytes()));
     logs.iter().for_each(|log| value.extend_from_slice(&log.time.to_le_bytes()));
-    // does the next transfer begin a log?
+    // whether the next transfer starts a log
     logs.iter().for_each(|log| value.push(u8::from(log.bytes.is_empty())));
     write::number(&mut value, updates.len() as u64);
     for (asset, height) in updates {
@@ -174,12 +174,12 @@ mod tests {
         let length = 4 + 32 + 20 + 4 + 8 + 2 + 3;
         assert_eq!((found[0].1[0], found[0].1.len()), (128, 1 + 128 * length));
         assert_eq!((found[1].1[0], found[1].1.len()), (2, 1 + 2 * length));
-        // what leaves the account is below zero
+        // a sent amount is negative
         assert!(found[1].1.ends_with(&[1, 0xff, 2, 8, 9]));
         let [numbers, times] = [[1_u32, 0], [1127, 0]];
         let mut expected = numbers.map(u32::to_le_bytes).concat();
         expected.extend(times.map(|time| u64::from(time).to_le_bytes()).concat());
-        // the log of NEP-17 is yet to begin; one contract
+        // the NEP-17 log has not started; one contract
         expected.extend([0, 1, 1, 0xfb, 0xff, 0xff, 0xff, 129, 0, 0, 0]);
         assert_eq!(found[2].1, expected);
     }

@@ -1,6 +1,6 @@
-//! Every node of the state tries after all blocks, without counts of references
-//! (`KeepOnlyLatestState: false`), where the store keeps contract storage as of every block. The
-//! changes are applied block by block once more, and nodes are taken where they are hashed.
+//! All nodes of the state tries of all blocks, without reference counts (`KeepOnlyLatestState: false`),
+//! for a store with contract storage as of every block. The changes are replayed block by block, and
+//! nodes are recorded when they are hashed.
 
 use super::source::SourceStore;
 use super::{NODE, key_of};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Nodes by their hashes.
 type Nodes = HashMap<[u8; 32], Vec<u8>>;
 
-/// Neo's nodes, each of which is kept when it is hashed.
+/// Neo's codec, which records each node that it hashes.
 #[derive(Clone, Debug, Default)]
 struct Recorder {
     codec: Neo,
@@ -27,7 +27,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// What was hashed since the last time.
+    /// Takes the nodes that were hashed since the last call.
     fn take_hashed(&self) -> Nodes {
         mem::take(&mut *self.nodes.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -74,8 +74,8 @@ impl Codec for Recorder {
     }
 }
 
-/// Puts the nodes of all versions, whose roots must be those that were committed. `changes` is for
-/// sorting the changes by block. False when the user asked to stop.
+/// Puts the nodes of all versions and checks their roots. `changes` sorts the changes by block.
+/// Returns false if it was cancelled.
 pub(crate) fn put(
     source: &SourceStore,
     history: &Table,
@@ -86,7 +86,7 @@ pub(crate) fn put(
     let runs = history.snapshot();
     let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded))?;
     while let Some((key, value)) = scan.next()? {
-        // a length, the key, and the height
+        // length, key, height
         let parts = key.split_first().and_then(|(_, rest)| rest.split_last_chunk::<4>());
         let Some((key, height)) = parts else {
             return Err(Error::StoredFacts(format!("a change of {} bytes", key.len())));
@@ -113,13 +113,13 @@ pub(crate) fn put(
     Ok(!stopped)
 }
 
-/// Applies the chain's changes once more.
+/// Replays the changes of the chain.
 struct Replay<'a> {
     source: &'a SourceStore,
     recorder: Recorder,
     forest: Forest<Recorder>,
     trie: TrieId,
-    /// The block at hand, and its changes so far.
+    /// The current block, and its changes so far.
     height: u32,
     changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     into: &'a mut Sorter,
@@ -131,13 +131,13 @@ impl Replay<'_> {
             self.end_block()?;
             self.height = height;
         }
-        // a key that is gone has no bytes
+        // a deleted key has an empty entry
         let value = entry.split_first().map(|(_, value)| value.to_vec());
         self.changes.push((key.to_vec(), value));
         Ok(())
     }
 
-    /// Applies the block at hand, and puts the nodes that it made.
+    /// Applies the current block and puts its new nodes.
     fn end_block(&mut self) -> Result<(), Error> {
         let updates = self.changes.iter().map(|(key, value)| Update {
             trie: self.trie,
@@ -157,9 +157,9 @@ impl Replay<'_> {
         }
     }
 
-    /// Puts the nodes that were hashed in this block and belong to the trie with this root. A leaf
-    /// that moves when the branch above it goes is hashed at both places, one of which is of no
-    /// trie. Above a new node all nodes are new.
+    /// Puts the nodes that were hashed in this block and belong to the trie with this root. A leaf that
+    /// moves because its branch collapses is hashed at both positions; only one belongs to a trie. All
+    /// ancestors of a new node are new.
     fn put_below(&mut self, root: [u8; 32]) -> Result<(), Error> {
         let mut nodes = self.recorder.take_hashed();
         let mut named = vec![root];
@@ -169,7 +169,7 @@ impl Replay<'_> {
             let children = match self.recorder.read(&node) {
                 Ok(ReadNode::Branch { children, .. }) => children,
                 Ok(ReadNode::Extension { child, .. }) => vec![child],
-                // what was just written can be read
+                // a node that was just written can be read
                 Ok(ReadNode::Leaf { .. }) | Err(_) => vec![],
             };
             named.extend(children.iter().filter_map(|child| match child {

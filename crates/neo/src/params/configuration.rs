@@ -1,4 +1,4 @@
-//! A network's settings as text, to keep them with what was made by them, and to tell two apart.
+//! A network's settings as text, for storage with the data that depends on them, and for comparison.
 
 use super::{Hardfork, Protocol};
 use crate::types::PublicKey;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 
 /// SharedContext the parts of a line.
 const TAB: char = '\t';
-/// The value of a hardfork from its height on.
+/// The value of an active hardfork.
 const HOLDS: &str = "holds";
 
-/// The settings of a network that its blocks and states depend on: by name, from which height on
-/// which value holds.
+/// The settings of a network that blocks and states depend on: by name, values with their first
+/// heights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration(BTreeMap<String, Vec<(u32, String)>>);
 
-/// A setting that is another one.
+/// A setting that differs between two configurations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: expected {expected}, found {found}")]
 pub struct Difference {
@@ -27,8 +27,8 @@ pub struct Difference {
 }
 
 impl Protocol {
-    /// The settings that blocks and states depend on. What only says how blocks are proposed, or
-    /// what a node is called, is left out.
+    /// The settings that blocks and states depend on. Settings of block proposal and of nodes are not
+    /// included.
     #[must_use]
     pub fn configuration(&self) -> Configuration {
         let mut all = Configuration::default();
@@ -89,18 +89,18 @@ impl Configuration {
         }
     }
 
-    /// The values of a setting, each from a height on.
+    /// The values of a setting with their first heights.
     pub(super) fn values(&self, name: &str) -> &[(u32, String)] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The value that a setting has from the first block on.
+    /// The value of a setting at the genesis block.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let values = self.0.get(name)?;
         values.first().filter(|(height, _)| *height == 0).map(|(_, value)| value.as_str())
     }
 
-    /// A setting that is a number, and the same at all heights.
+    /// A numeric setting with the same value at all heights.
     pub(crate) fn number(&self, name: &str) -> Option<u32> {
         let (_, value) = self.0.get(name)?.last()?;
         value.parse().ok()
@@ -115,7 +115,7 @@ impl Configuration {
         values.collect()
     }
 
-    /// The configuration of such a text; none where it is no such text.
+    /// Parses the text of [`Configuration::to_text`]; `None` if it is invalid.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut all = Self::default();
@@ -127,13 +127,13 @@ impl Configuration {
         Some(all)
     }
 
-    /// Whether a chain up to `height` that was made by this configuration may go on by another:
-    /// only what begins behind the next block may differ.
+    /// Checks that a chain up to `height` under this configuration may continue under another one:
+    /// only values that begin after the next block may differ.
     ///
     /// # Errors
-    /// The first setting that is another one.
+    /// Returns the first setting that differs.
     pub fn allows(&self, other: &Self, height: u32) -> Result<(), Difference> {
-        // the last block has chosen already who makes the next
+        // the last block has already determined who signs the next one
         let last = height.saturating_add(1);
         let names = self.0.keys().chain(other.0.keys());
         for name in names {
@@ -152,11 +152,11 @@ impl Configuration {
     }
 
     fn describe(&self, name: &str) -> String {
-        let told = |(height, value): &(u32, String)| match height {
+        let text = |(height, value): &(u32, String)| match height {
             0 if value != HOLDS => value.clone(),
             height => format!("{value} from {height}"),
         };
-        match self.0.get(name).map(|values| values.iter().map(told).collect::<Vec<_>>()) {
+        match self.0.get(name).map(|values| values.iter().map(text).collect::<Vec<_>>()) {
             None => "none".into(),
             Some(values) => values.join(", "),
         }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_is_its_text() {
+    fn a_configuration_is_parsed_from_its_text() {
         for name in Protocol::NETWORKS {
             let configuration = Protocol::by_name(name).unwrap().configuration();
             let text = configuration.to_text();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(Configuration::from_text("Magic\tx\t1"), None);
     }
 
-    /// Makes another network of one.
+    /// Changes a network.
     type Change = fn(&mut Protocol);
 
     #[test]
@@ -191,8 +191,8 @@ mod tests {
         let height = 19_999_998;
         assert_eq!(before.allows(&other.configuration(), height), Ok(()));
         assert_eq!(other.configuration().allows(&before, height), Ok(()));
-        let told = before.allows(&other.configuration(), height + 1).unwrap_err().to_string();
-        assert_eq!(told, "Hardforks.Huyao: expected none, found holds from 20000000");
+        let text = before.allows(&other.configuration(), height + 1).unwrap_err().to_string();
+        assert_eq!(text, "Hardforks.Huyao: expected none, found holds from 20000000");
         let changes: [(&str, Change); 5] = [
             ("Magic: expected 860833102, found 7", |all| all.magic = 7),
             ("CommitteeHistory: expected ", |all| all.committee_sizes[0].1 = 4),
@@ -203,10 +203,10 @@ mod tests {
         for (words, change) in changes {
             let mut other = own.clone();
             change(&mut other);
-            let told = before.allows(&other.configuration(), 5).unwrap_err().to_string();
-            assert!(told.starts_with(words), "{told}");
+            let text = before.allows(&other.configuration(), 5).unwrap_err().to_string();
+            assert!(text.starts_with(words), "{text}");
         }
-        // how blocks are proposed is no rule of the chain
+        // settings of block proposal are not rules of the chain
         let proposed = Protocol { max_block_size: 9, name: "custom", ..own };
         assert_eq!(before.allows(&proposed.configuration(), 5), Ok(()));
     }

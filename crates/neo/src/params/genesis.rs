@@ -1,4 +1,4 @@
-//! The first block of a network, made from its configuration (`core.CreateGenesisBlock`).
+//! Builds the genesis block from the configuration (`core.CreateGenesisBlock`).
 
 use super::{GenesisTransaction, Protocol};
 use crate::body::merkle;
@@ -8,11 +8,11 @@ use blockmill_hashes::sha256;
 /// 15 July 2016, 15:08:21 UTC, in milliseconds.
 const TIMESTAMP: u64 = 1_468_595_301_000;
 const NONCE: u64 = 2_083_236_893;
-/// `PUSH1`: anybody may have made this block.
+/// `PUSH1`: a witness that needs no signature.
 const ANYBODY: Witness<'_> = Witness { invocation: &[], verification: &[0x11] };
 
 impl Protocol {
-    /// The bytes of the first block.
+    /// The encoded genesis block.
     #[must_use]
     pub fn genesis_block(&self) -> Vec<u8> {
         let transaction = self.genesis.transaction.as_ref().map(|each| self.transaction(each));
@@ -36,7 +36,7 @@ impl Protocol {
         block
     }
 
-    /// How many signers the transaction has, and what of it is hashed.
+    /// The number of signers of the transaction, and its hashed bytes.
     fn transaction(&self, given: &GenesisTransaction) -> (u64, Vec<u8>) {
         let mut signers = vec![self.first_consensus()];
         let committee = self.standby_committee_account();
@@ -58,10 +58,11 @@ impl Protocol {
         (signers.len() as u64, signed)
     }
 
-    /// The hash of the first block.
+    /// The hash of the genesis block.
     ///
     /// # Errors
-    /// When its transaction is none: the script is too long or empty, or the fee is negative.
+    /// Returns a decode error if its transaction is invalid: the script is too long or empty, or the
+    /// fee is negative.
     pub fn genesis_hash(&self) -> Result<UInt256, Error> {
         let mut block = crate::types::Block { raw: self.genesis_block(), ..<_>::default() };
         block.decode(self.state_root_in_header, &blockmill_hashes::ManySha256::scalar())?;

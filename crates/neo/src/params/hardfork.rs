@@ -1,8 +1,8 @@
-//! Hardforks and when they begin (`config/hardfork.go`).
+//! Hardforks and their heights (`config/hardfork.go`).
 
 use std::fmt;
 
-/// A change of the protocol, oldest first.
+/// A hardfork. Variants are in order, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hardfork {
     /// neo#2712, neo#2749.
@@ -35,7 +35,7 @@ impl Hardfork {
         Self::Gorgon,
         Self::Huyao,
     ];
-    /// The newest that holds where a configuration names none.
+    /// The newest hardfork that is active if a configuration names none.
     pub const LATEST_STABLE: Self = Self::Gorgon;
 
     /// Its name in configurations.
@@ -66,12 +66,12 @@ impl fmt::Display for Hardfork {
     }
 }
 
-/// The height at which each hardfork begins; those without one never do.
+/// The height at which each hardfork begins; `None` if it never does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hardforks([Option<u32>; Hardfork::ALL.len()]);
 
 impl Hardforks {
-    /// All stable ones from the first block on.
+    /// All stable hardforks from the genesis block on.
     #[must_use]
     pub fn all_stable() -> Self {
         let mut hardforks = Self::default();
@@ -81,24 +81,24 @@ impl Hardforks {
         hardforks
     }
 
-    /// The hardfork begins at this height.
+    /// Sets the height of a hardfork.
     pub fn set(&mut self, hardfork: Hardfork, height: u32) {
         self.0[hardfork as usize] = Some(height);
     }
 
-    /// The height at which it begins.
+    /// The height of a hardfork.
     #[must_use]
     pub fn height(&self, hardfork: Hardfork) -> Option<u32> {
         self.0[hardfork as usize]
     }
 
-    /// Does it hold at this height?
+    /// Reports whether a hardfork is active at this height.
     #[must_use]
     pub fn holds(&self, hardfork: Hardfork, height: u32) -> bool {
         self.height(hardfork).is_some_and(|from| from <= height)
     }
 
-    /// The newest that holds at this height; none before the first.
+    /// The newest active hardfork at this height; `None` before the first one.
     #[must_use]
     pub fn latest(&self, height: u32) -> Option<Hardfork> {
         Hardfork::ALL.into_iter().rev().find(|hardfork| self.holds(*hardfork, height))

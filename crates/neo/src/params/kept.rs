@@ -1,15 +1,15 @@
-//! The network of a configuration that a store keeps.
+//! Rebuilds a network from the configuration in a store.
 
 use super::{Configuration, GenesisSettings, GenesisTransaction, Hardfork, Hardforks, Protocol};
 use crate::types::PublicKey;
 use std::str::FromStr;
 
-/// The most members of a committee (`CommitteeHistory`) that are looked for.
-const MOST_KEYS: usize = 1024;
+/// Limit of the members of a committee.
+const MAX_KEYS: usize = 1024;
 
 impl Configuration {
-    /// The network that this is the configuration of; none where a setting is missing. What only
-    /// says how blocks are proposed has the values of neo-go's defaults.
+    /// The network with this configuration; `None` if a setting is missing. Settings of block proposal
+    /// get neo-go's defaults.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         let known = Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name);
@@ -73,14 +73,14 @@ impl Configuration {
         self.values(name).iter().map(number).collect()
     }
 
-    /// The keys of a list, by place; none where one is no key.
+    /// The keys of a list, by index; `None` if one is invalid.
     fn public_keys(&self, name: &str) -> Option<Vec<PublicKey>> {
-        let places = (0..MOST_KEYS).map_while(|place| self.value(&format!("{name}[{place}]")));
+        let places = (0..MAX_KEYS).map_while(|place| self.value(&format!("{name}[{place}]")));
         places.map(|digits| bytes(digits)?.try_into().ok()).collect()
     }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 fn bytes(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
     let digit = |digit: u8| char::from(digit).to_digit(16);

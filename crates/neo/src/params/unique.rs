@@ -1,5 +1,4 @@
-//! Maps in which each key has one value, as YAML demands and as neo-go reads them: serde's own maps
-//! keep the last of several values.
+//! Maps with unique keys, as YAML and neo-go require: serde's own maps keep the last of several values.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! Configurations of neo-go: the section `ProtocolConfiguration` of its YAML files.
+//! Reads configurations of neo-go: the section `ProtocolConfiguration` of its YAML files.
 //!
-//! As there, a field that is not known is an error, and what is missing has the defaults of
-//! `core.NewBlockchain`. The section `ApplicationConfiguration` is of the node and is passed over.
+//! As in neo-go, an unknown field is an error, and a missing one has the default of
+//! `core.NewBlockchain`. The section `ApplicationConfiguration` is ignored.
 
 use super::unique::Unique;
 use super::values::{GAS, base64, fixed8, milliseconds};
@@ -10,18 +10,18 @@ use crate::types::{MAX_SCRIPT, PublicKey};
 use blockmill_signatures::is_p256_key;
 use serde::Deserialize;
 
-/// Why a text is no configuration.
+/// An invalid configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It is no YAML, or not of this form.
+    /// It is not YAML, or has another structure.
     #[error("{0}")]
     Form(String),
-    /// A field with a value that it cannot have.
+    /// A field with an invalid value.
     #[error("{field}: expected {expected}, found {found}")]
     Field {
         /// The field.
         field: &'static str,
-        /// What it may be.
+        /// The valid values.
         expected: String,
         /// Its value.
         found: String,
@@ -96,7 +96,7 @@ struct Transaction {
     system_fee: i64,
 }
 
-/// A number that may stand in quotes or have decimals.
+/// A number that may be quoted or have decimals.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Scalar {
@@ -105,22 +105,22 @@ enum Scalar {
     Text(String),
 }
 
-/// GAS of the first block where the configuration does not say (`DefaultInitialGAS`).
+/// Default of `InitialGASSupply` (`DefaultInitialGAS`).
 const INITIAL_GAS: i64 = 52_000_000 * GAS;
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 const DAY: u32 = 24 * 60 * 60 * 1000;
 
-/// `value`, or what stands for 0.
+/// `value`, or `default` for zero.
 fn or<T: Default + PartialEq>(value: T, default: T) -> T {
     if value == T::default() { default } else { value }
 }
 
 impl Protocol {
-    /// A network from the text of a configuration file of neo-go.
+    /// Reads a network from the text of a configuration file of neo-go.
     ///
     /// # Errors
-    /// When the text is no YAML, has a field that is not known, or has values that neo-go refuses
-    /// (`ProtocolConfiguration.Validate`).
+    /// Returns [`ConfigError`] if the text is not YAML, has an unknown field, or has values that neo-go
+    /// rejects (`ProtocolConfiguration.Validate`).
     pub fn from_yaml(text: &str) -> Result<Self, ConfigError> {
         let file: File =
             serde_yaml_ng::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;
@@ -240,8 +240,8 @@ fn validator_counts(
     Ok(counts)
 }
 
-/// The checks of `Validate`, and then what `NewBlockchain` makes of it: no section at all means all
-/// stable ones, older ones than those that are named hold from the beginning.
+/// The checks of `Validate` and the defaults of `NewBlockchain`: without the section all stable
+/// hardforks are active from the start, and so are hardforks older than the named ones.
 fn hardforks(given: Option<&Unique<String, u32>>) -> Result<Hardforks, ConfigError> {
     const FIELD: &str = "Hardforks";
     let Some(given) = given else { return Ok(Hardforks::all_stable()) };

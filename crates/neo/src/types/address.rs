@@ -1,4 +1,4 @@
-//! Addresses, as users know accounts: base58 with a version and a checksum.
+//! Addresses: accounts in base58 with a version and a checksum.
 
 use super::hash::{TextError, UInt160};
 use blockmill_hashes::sha256d;
@@ -11,7 +11,7 @@ const VERSION: u8 = 0x35;
 const BYTES: usize = 25;
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// A script hash that shows itself as an address.
+/// A script hash whose `Display` form is an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(pub UInt160);
 
@@ -27,8 +27,7 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // the version is not zero, so no leading zero has to be kept; 25 bytes are at most
-        // 35 digits
+        // the version is not zero, so there are no leading zeros; 25 bytes have at most 35 digits
         let mut number = self.bytes();
         let mut digits = [0; 35];
         let mut first = digits.len();

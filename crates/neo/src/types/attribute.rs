@@ -1,34 +1,34 @@
-//! What a transaction says of itself beside its script (`transaction/attribute.go`).
+//! Attributes of transactions (`transaction/attribute.go`).
 
 use super::{Error, Reader, UInt256};
 use blockmill_verdict::Span;
 
-/// The longest answer of an oracle (`transaction.MaxOracleResultSize`).
+/// Length limit of an oracle response (`transaction.MaxOracleResultSize`).
 pub const MAX_ORACLE_RESULT: u64 = 0xffff;
-/// The longest value of a reserved attribute (`io.MaxArraySize`; the transaction is shorter).
+/// Length limit of a reserved attribute (`io.MaxArraySize`; a transaction is shorter).
 const MAX_RESERVED: u64 = 0x100_0000;
-/// The codes of oracle answers (`transaction.OracleResponseCode`): success first.
+/// The codes of oracle responses (`transaction.OracleResponseCode`), success first.
 const ORACLE_CODES: [u8; 10] = [0, 0x10, 0x12, 0x14, 0x16, 0x18, 0x1a, 0x1c, 0x1f, 0xff];
 
-/// An attribute: its fields and where its bytes stand.
+/// A parsed attribute: its fields and spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeParts {
-    /// The committee asks to be served first.
+    /// High priority, for the committee.
     HighPriority,
-    /// The answer of the oracle nodes to a request.
+    /// The response of the oracle nodes to a request.
     OracleResponse {
-        /// The request.
+        /// The id of the request.
         id: u64,
         /// 0 for success.
         code: u8,
-        /// The answer; empty unless the code is 0.
+        /// The result; empty unless the code is 0.
         result: Span,
     },
-    /// Not to be in a block below this height.
+    /// Not valid in a block below this height.
     NotValidBefore(u32),
-    /// Not to be in the chain together with this transaction.
+    /// Conflicts with this transaction: the chain may contain one of the two.
     Conflicts(UInt256),
-    /// Signed with the notaries' help, by so many keys.
+    /// Notary-assisted: the number of keys that sign.
     NotaryAssisted(u8),
     /// Of a type from 0xe0 to 0xff, for private networks (`ReservedAttributes`).
     Reserved {
@@ -70,14 +70,14 @@ impl AttributeParts {
         }
         let result = reader.string("oracle response", MAX_ORACLE_RESULT)?;
         if code != 0 && !result.is_empty() {
-            let expected = "no result beside a code other than 0";
+            let expected = "no result with a code other than 0";
             let found = result.len() as u64;
             return Err(Error::Field { at, what: "oracle response", expected, found });
         }
         Ok(Self::OracleResponse { id, code, result })
     }
 
-    /// The number of its type in the encoding (`transaction.AttrType`).
+    /// The number of its type (`transaction.AttrType`).
     #[must_use]
     pub fn kind(&self) -> u8 {
         match self {
@@ -90,7 +90,7 @@ impl AttributeParts {
         }
     }
 
-    /// May a transaction have several of them?
+    /// Reports whether a transaction may have several attributes of this type.
     #[must_use]
     pub fn may_repeat(&self) -> bool {
         matches!(self, Self::Conflicts(_))
@@ -104,11 +104,11 @@ pub enum Attribute<'a> {
     HighPriority,
     /// As [`AttributeParts::OracleResponse`].
     OracleResponse {
-        /// The request.
+        /// The id of the request.
         id: u64,
         /// 0 for success.
         code: u8,
-        /// The answer.
+        /// The result.
         result: &'a [u8],
     },
     /// As [`AttributeParts::NotValidBefore`].

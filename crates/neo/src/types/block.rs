@@ -6,44 +6,42 @@ use super::witness::Witness;
 use super::{Error, Reader, UInt256};
 use blockmill_hashes::ManySha256;
 
-/// The longest block that is read, in bytes. The limit of a network's configuration is lower; no
-/// length may make memory be taken that the bytes do not fill.
+/// Size limit of the decoder for a block, in bytes. Configured limits are lower. No length field
+/// allocates more than the bytes that follow it.
 pub const MAX_BLOCK_BYTES: usize = 1 << 28;
-/// The most transactions of a block.
+/// Limit of transactions in a block.
 pub const MAX_TRANSACTIONS: u64 = 0xffff;
 
-/// A block taken apart: where each transaction, signer, attribute and witness stands in its bytes.
+/// A parsed block: its bytes, and the spans of its transactions, signers, attributes and witnesses.
 ///
-/// Nothing is copied out of the block but fields of fixed length. The lists are reused from block
-/// to block.
+/// Only fields of fixed length are copied. The lists are reused from block to block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The block's bytes, header first.
     pub raw: Vec<u8>,
     /// The header.
     pub header: Header,
-    /// SHA-256 of what is signed of the header.
+    /// SHA-256 of the signed part of the header.
     pub hash: UInt256,
     /// The transactions.
     pub transactions: Transactions,
 }
 
 impl Block {
-    /// Takes apart and hashes what stands in `raw`. `state_root`: does this chain have state roots
-    /// in headers?
+    /// Parses and hashes the block in `raw`. `state_root`: whether headers have state roots.
     ///
     /// # Errors
-    /// When `raw` is no complete block and nothing else. There are no transactions then.
+    /// Returns a decode error if `raw` is not exactly one block. The block has no transactions then.
     pub fn decode(&mut self, state_root: bool, hasher: &ManySha256) -> Result<(), Error> {
         self.parse(state_root)?;
         hash_blocks(std::slice::from_mut(self), hasher);
         Ok(())
     }
 
-    /// Takes in the header alone of the block that `bytes` are, and nothing of what follows it.
+    /// Parses only the header of the block in `bytes`.
     ///
     /// # Errors
-    /// When it is no header.
+    /// Returns a decode error if the header is invalid.
     pub fn parse_header(&mut self, bytes: &[u8], state_root: bool) -> Result<(), Error> {
         self.transactions.clear();
         let mut reader = Reader::new(bytes);
@@ -63,12 +61,11 @@ impl Block {
         Ok(())
     }
 
-    /// Takes apart what stands in `raw`; hashes nothing: `hash` stays as it was, and the
-    /// transactions cannot be asked for. Lengths, keys and booleans in longer or other forms, which
-    /// neo-go reads and never writes, are rewritten in `raw` before.
+    /// Parses the block in `raw` without hashing: `hash` does not change, and the transactions cannot
+    /// be accessed yet. Non-canonical lengths, keys and booleans are rewritten in `raw` first.
     ///
     /// # Errors
-    /// As [`Block::decode`].
+    /// Returns the errors of [`Block::decode`].
     pub fn parse(&mut self, state_root: bool) -> Result<(), Error> {
         self.transactions.clear();
         if self.raw.len() > MAX_BLOCK_BYTES {
@@ -90,7 +87,7 @@ impl Block {
         result
     }
 
-    /// Takes in header and transactions of the block that `reader` reads.
+    /// Parses header and transactions from `reader`.
     fn read(&mut self, reader: &mut Reader<'_>, state_root: bool) -> Result<(), Error> {
         self.transactions.clear();
         self.header = Header::read(reader, state_root)?;
@@ -107,7 +104,7 @@ impl Block {
         self.header.witness.verification.end as usize
     }
 
-    /// What is hashed and signed of the header.
+    /// The signed bytes of the header.
     #[must_use]
     pub fn signed_bytes(&self) -> &[u8] {
         self.header.signed.of(&self.raw)
@@ -122,7 +119,7 @@ impl Block {
     /// Transaction `index`.
     ///
     /// # Panics
-    /// When there are not so many, or the block is only parsed.
+    /// If there are fewer transactions, or the block is parsed but not hashed.
     #[must_use]
     pub fn transaction(&self, index: usize) -> Transaction<'_> {
         self.transactions.get(&self.raw, index)
@@ -155,8 +152,8 @@ impl Hashes {
     }
 }
 
-/// Hashes the headers, the transactions and their scripts of all these blocks together: alone, a
-/// block without transactions would leave the lanes empty.
+/// Hashes the headers, transactions and scripts of several blocks together: a single block would
+/// leave most lanes empty.
 pub fn hash_blocks(blocks: &mut [Block], hasher: &ManySha256) {
     let mut messages: Vec<&[u8]> = blocks.iter().map(Block::signed_bytes).collect();
     messages.extend(blocks.iter().flat_map(|block| block.transactions.signed(&block.raw)));

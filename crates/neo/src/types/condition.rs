@@ -1,22 +1,21 @@
-//! Conditions of witness rules: which callers a signature is for (NEP of `WitnessRule`;
-//! `transaction/witness_condition.go`).
+//! Conditions of witness rules: the callers that a signature is valid for
+//! (`transaction/witness_condition.go`).
 //!
-//! They are checked when a transaction is decoded, and read from its bytes again where a rule is
-//! asked.
+//! Decoding a transaction validates them; the evaluation of a rule reads them from its bytes again.
 
 use super::{Error, Reader, UInt160, point};
 use blockmill_signatures::is_p256_key;
 use blockmill_verdict::Span;
 
-/// Conditions inside conditions inside conditions: no deeper.
+/// Nesting limit of conditions.
 pub const MAX_NESTING: u8 = 3;
-/// The most conditions beside each other, rules, contracts or groups of a signer.
+/// Limit of conditions in a list, and of rules, contracts or groups of a signer.
 pub const MAX_ITEMS: u64 = 16;
 
-/// The first byte of a key in the long form: x and y follow.
+/// The first byte of an uncompressed key: x and y follow.
 const UNCOMPRESSED: u8 = 4;
 
-/// A public key as it stands in the encoding: 0x02 (even y) or 0x03 (odd y), then x.
+/// A compressed public key: 0x02 (even y) or 0x03 (odd y), then x.
 pub type PublicKey = [u8; 33];
 
 /// When a rule applies.
@@ -24,21 +23,21 @@ pub type PublicKey = [u8; 33];
 pub enum Condition<'a> {
     /// Always or never.
     Boolean(bool),
-    /// When the other does not.
+    /// If the inner condition does not hold.
     Not(Box<Condition<'a>>),
-    /// When all do.
+    /// If all conditions hold.
     And(Conditions<'a>),
-    /// When any does.
+    /// If any condition holds.
     Or(Conditions<'a>),
-    /// When the contract that asks has this hash.
+    /// If the calling contract has this hash.
     ScriptHash(UInt160),
-    /// When the contract that asks is of the group with this key.
+    /// If the calling contract is in the group with this key.
     Group(&'a PublicKey),
-    /// When the script of the transaction asks, or what it calls directly.
+    /// If the entry script asks, or a contract that it calls directly.
     CalledByEntry,
-    /// When this contract called the one that asks.
+    /// If this contract called the asking one.
     CalledByContract(UInt160),
-    /// When a contract of the group with this key called the one that asks.
+    /// If a contract of the group with this key called the asking one.
     CalledByGroup(&'a PublicKey),
 }
 
@@ -60,7 +59,7 @@ impl Condition<'_> {
     }
 }
 
-/// Conditions that stand beside each other.
+/// The conditions of `And` or `Or`.
 #[derive(Clone, Debug)]
 pub struct Conditions<'a> {
     reader: Reader<'a>,
@@ -68,13 +67,13 @@ pub struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// How many there are still.
+    /// The number of remaining ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.left
     }
 
-    /// None left?
+    /// Reports whether none remain.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left == 0
@@ -86,15 +85,15 @@ impl<'a> Iterator for Conditions<'a> {
 
     fn next(&mut self) -> Option<Condition<'a>> {
         self.left = self.left.checked_sub(1)?;
-        // they were read when the transaction was decoded, so there is no error here
+        // decoding the transaction validated them
         read(&mut self.reader, MAX_NESTING, Points::Known).ok()
     }
 }
 
-/// The action of a rule, and when it applies (`transaction/witness_rule.go`).
+/// A witness rule: action and condition (`transaction/witness_rule.go`).
 #[derive(Clone, Debug)]
 pub struct Rule<'a> {
-    /// Does the witness count then?
+    /// Whether the witness is valid if the condition holds.
     pub allow: bool,
     /// When the rule applies.
     pub condition: Condition<'a>,
@@ -112,13 +111,13 @@ impl<'a> Rules<'a> {
         Self { reader: Reader::at_span(raw, span), left: count }
     }
 
-    /// How many there are still.
+    /// The number of remaining ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.left
     }
 
-    /// None left?
+    /// Reports whether none remain.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left == 0
@@ -134,7 +133,7 @@ impl<'a> Iterator for Rules<'a> {
     }
 }
 
-/// Are public keys known to be points of the curve? To find out takes a square root.
+/// Whether public keys are known to be on the curve. The check costs a square root.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Points {
     Known,
@@ -174,8 +173,8 @@ fn hash(reader: &mut Reader<'_>) -> Result<UInt160, Error> {
     reader.array().copied().map(UInt160)
 }
 
-/// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). The long
-/// form is written compressed.
+/// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). An uncompressed
+/// key is rewritten.
 pub(super) fn public_key<'a>(
     reader: &mut Reader<'a>,
     points: Points,
@@ -198,8 +197,7 @@ pub(super) fn public_key<'a>(
     Ok(key)
 }
 
-/// Reads a condition that may hold `depth - 1` levels of others: it calls itself three times at
-/// most.
+/// Reads a condition with at most `depth` levels. The recursion is at most [`MAX_NESTING`] deep.
 fn read<'a>(reader: &mut Reader<'a>, depth: u8, points: Points) -> Result<Condition<'a>, Error> {
     let at = reader.position();
     if depth == 0 {
@@ -224,7 +222,7 @@ fn read<'a>(reader: &mut Reader<'a>, depth: u8, points: Points) -> Result<Condit
     })
 }
 
-/// Reads 1 to 16 conditions, and returns them to be read again.
+/// Reads 1 to 16 conditions. Returns an iterator that reads them again.
 fn several<'a>(
     reader: &mut Reader<'a>,
     depth: u8,

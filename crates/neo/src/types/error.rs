@@ -1,16 +1,16 @@
-//! Why bytes are no header, block or transaction.
+//! Decode errors of headers, blocks and transactions.
 
-/// Why bytes are none. `at` is the offset of the first byte that does not fit.
+/// A decode error. `at` is the offset of the first invalid byte.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes end too early.
     #[error("byte {at}: expected {expected} bytes, found {found} before the end")]
     Truncated {
-        /// Where the part begins that is cut.
+        /// Offset of the truncated part.
         at: u32,
-        /// Bytes of that part.
+        /// Its length in bytes.
         expected: u64,
-        /// Bytes left.
+        /// Remaining bytes.
         found: u32,
     },
     /// A count or length that has a shorter encoding.
@@ -19,9 +19,9 @@ pub enum Error {
          found {found}"
     )]
     NotCanonical {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
-        /// The least that is encoded this way.
+        /// The smallest number with this form.
         expected: u64,
         /// The number.
         found: u64,
@@ -29,7 +29,7 @@ pub enum Error {
     /// A count or a length over its limit.
     #[error("byte {at}: {what}: expected at most {expected}, found {found}")]
     TooMany {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
         /// What is counted.
         what: &'static str,
@@ -38,14 +38,14 @@ pub enum Error {
         /// The number.
         found: u64,
     },
-    /// A field with a value that it cannot have.
+    /// A field with an invalid value.
     #[error("byte {at}: {what}: expected {expected}, found {found}")]
     Field {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
         /// Which field.
         what: &'static str,
-        /// What it may be.
+        /// The valid values.
         expected: &'static str,
         /// Its value.
         found: u64,
@@ -53,14 +53,14 @@ pub enum Error {
     /// The same account or attribute twice in one transaction.
     #[error("byte {at}: {what}: expected each once, found {found} again")]
     Repeated {
-        /// Where it stands for the second time.
+        /// Offset of the second occurrence.
         at: u32,
         /// What should be unique.
         what: &'static str,
         /// What it is.
         found: String,
     },
-    /// Bytes behind the end.
+    /// Bytes after the end.
     #[error("expected {expected} bytes, found {found}")]
     Trailing {
         /// Its length.
@@ -68,7 +68,7 @@ pub enum Error {
         /// The bytes given.
         found: u32,
     },
-    /// More bytes than anything of this kind may have.
+    /// More bytes than the limit.
     #[error("too long: expected at most {expected} bytes, found {found}")]
     TooLong {
         /// The limit.

@@ -1,7 +1,7 @@
-//! What hashes stand for, how they are made and how they are shown.
+//! Hash types.
 //!
-//! Both types hold their bytes in the order of the encoding (the order that neo-go calls
-//! big-endian) and show themselves as Neo does: `0x` and the bytes reversed.
+//! Both hold their bytes in the order of the encoding (big-endian in neo-go). Their `Display` form is
+//! Neo's: `0x` and the bytes reversed.
 
 use super::address::Address;
 use blockmill_hashes::sha256;
@@ -10,11 +10,11 @@ use ripemd::{Digest, Ripemd160};
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is no hash or address.
+/// An invalid hash or address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found:?}")]
 pub struct TextError {
-    /// What would have been one.
+    /// The expected form.
     pub expected: &'static str,
     /// The text.
     pub found: String,
@@ -28,7 +28,7 @@ macro_rules! hash {
         pub struct $name(pub [u8; $bytes]);
 
         impl $name {
-            /// How many bytes it has.
+            /// Its length in bytes.
             pub const BYTES: usize = $bytes;
             /// All bytes zero.
             pub const ZERO: Self = Self([0; $bytes]);
@@ -39,7 +39,7 @@ macro_rules! hash {
                 &self.0
             }
 
-            /// From bytes in the order of the encoding; `None` when there are more or fewer.
+            /// From bytes in the order of the encoding; `None` if the length differs.
             #[must_use]
             pub fn from_slice(bytes: &[u8]) -> Option<Self> {
                 bytes.try_into().ok().map(Self)
@@ -97,13 +97,13 @@ impl UInt160 {
         Self::of_digest(&sha256(script))
     }
 
-    /// The same from the SHA-256 of the script.
+    /// The hash of a script, from the script's SHA-256.
     #[must_use]
     pub fn of_digest(digest: &[u8; 32]) -> Self {
         Self(Ripemd160::digest(digest).into())
     }
 
-    /// The same bytes as an address, which users know.
+    /// The account as an address.
     #[must_use]
     pub fn address(self) -> Address {
         Address(self)

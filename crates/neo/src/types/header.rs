@@ -4,12 +4,12 @@ use super::witness::{Witness, WitnessParts};
 use super::{Error, Reader, UInt160, UInt256};
 use blockmill_verdict::Span;
 
-/// A header: its fields, and where its witness stands.
+/// A parsed header: its fields, and the span of its witness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// 0.
     pub version: u32,
-    /// The block before.
+    /// The hash of the parent.
     pub previous: UInt256,
     /// The merkle root of the transactions' hashes; zero without transactions.
     pub merkle_root: UInt256,
@@ -19,23 +19,23 @@ pub struct Header {
     pub nonce: u64,
     /// The height.
     pub index: u32,
-    /// Which of the consensus nodes proposed the block.
+    /// The index of the consensus node that proposed the block.
     pub primary: u8,
-    /// The account of those who sign the next block.
+    /// The account that signs the next block.
     pub next_consensus: UInt160,
-    /// The state root of the block before, in chains that have it in headers.
+    /// The state root after the parent, in networks with state roots in headers.
     pub previous_state_root: Option<UInt256>,
-    /// What is hashed and signed.
+    /// The hashed and signed bytes.
     pub signed: Span,
     /// The witness.
     pub witness: WitnessParts,
 }
 
 impl Header {
-    /// Reads a header. `state_root`: does this chain have state roots in headers? No byte tells.
+    /// Reads a header. `state_root`: whether headers have state roots; the encoding does not say it.
     ///
     /// # Errors
-    /// When it is cut, or has another number of witnesses than one.
+    /// Returns a decode error if the header is truncated or does not have exactly one witness.
     pub fn read(reader: &mut Reader<'_>, state_root: bool) -> Result<Self, Error> {
         let start = reader.position();
         let mut header = Self {
@@ -65,7 +65,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Writes what is hashed and signed.
+    /// Writes the hashed and signed bytes.
     pub fn write_signed(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.version.to_le_bytes());
         into.extend_from_slice(&self.previous.0);

@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 
 use super::PublicKey;
 
-/// A key in either form (`keys.PublicKey.DecodeBytes`), compressed; `None` when it is no point.
+/// Compresses a key in either form (`keys.PublicKey.DecodeBytes`); `None` if it is not on the curve.
 #[must_use]
 pub fn compressed(bytes: &[u8]) -> Option<PublicKey> {
     let key = match *bytes {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn keys_are_sorted_by_x_and_then_by_y() {
-        // the generator: its y begins with 0x4f, so that of its negative is the larger one
+        // the generator: its y begins with 0x4f, so its negative has the larger y
         let x = hex(b"6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296");
         let y = hex(b"4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5");
         let key = |odd: u8| {

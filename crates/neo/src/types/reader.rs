@@ -1,16 +1,15 @@
-//! The bytes that are not read yet, and Neo's variable-length numbers.
+//! Reads Neo's encoding: integers, variable-length numbers and byte strings.
 
 use super::{Error, write};
 use blockmill_verdict::Span;
 
-/// The bytes of an object that are not read yet. It knows where it stands.
+/// A cursor over the bytes of an object.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
-    /// Bytes of the whole object, or where this stretch of it ends.
+    /// Offset of the end.
     end: usize,
-    /// Parts in another form than the one that is hashed and stored, with that form; none: such a
-    /// part is an error.
+    /// Non-canonical parts with their canonical forms; `None` if such a part is an error.
     rewrites: Option<Vec<(Span, Vec<u8>)>>,
 }
 
@@ -21,12 +20,12 @@ impl<'a> Reader<'a> {
         Self { rest: raw, end: raw.len(), rewrites: None }
     }
 
-    /// Reads `raw`, and notes parts in another form than Neo writes instead of refusing them.
+    /// Reads `raw` and records non-canonical parts instead of rejecting them.
     pub(super) fn lenient(raw: &'a [u8]) -> Self {
         Self { rewrites: Some(Vec::new()), ..Self::new(raw) }
     }
 
-    /// The bytes of `raw` that are read, each noted part in the form that Neo writes.
+    /// The read bytes of `raw`, with non-canonical parts replaced.
     pub(super) fn rewritten(&self, raw: &[u8]) -> Vec<u8> {
         let (mut bytes, mut at) = (Vec::new(), 0);
         for (span, form) in self.rewrites.iter().flatten() {
@@ -38,7 +37,7 @@ impl<'a> Reader<'a> {
         bytes
     }
 
-    /// Notes that what was read from `start` on has another form; false where that is an error.
+    /// Records the canonical form of the bytes since `start`. Returns false if such bytes are an error.
     pub(super) fn rewrite(&mut self, start: u32, form: impl FnOnce() -> Vec<u8>) -> bool {
         let end = self.position();
         match &mut self.rewrites {
@@ -50,7 +49,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the bytes of `span` in `raw`; offsets count from the beginning of `raw`.
+    /// Reads the bytes of `span` in `raw`. Offsets are relative to `raw`.
     pub(super) fn at_span(raw: &'a [u8], span: Span) -> Self {
         Self { rest: span.of(raw), end: span.end as usize, rewrites: None }
     }
@@ -61,13 +60,13 @@ impl<'a> Reader<'a> {
         (self.end - self.rest.len()) as u32
     }
 
-    /// Is everything read?
+    /// Reports whether all bytes are read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Nothing follows.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
     /// Returns [`Error::Trailing`] if bytes are left.
@@ -85,7 +84,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// When there are fewer; this is so for all that follow.
+    /// Returns [`Error::Truncated`] if there are fewer.
     #[inline(always)]
     pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
         match self.rest.split_first_chunk() {
@@ -100,40 +99,41 @@ impl<'a> Reader<'a> {
     /// The next byte.
     ///
     /// # Errors
-    /// As [`Reader::array`].
+    /// Returns [`Error::Truncated`] if there are fewer bytes.
     #[inline(always)]
     pub fn byte(&mut self) -> Result<u8, Error> {
         self.array().map(|[byte]| *byte)
     }
 
-    /// A number of two bytes in little endian, as all numbers are.
+    /// A number of two bytes, little endian.
     ///
     /// # Errors
-    /// As [`Reader::array`].
+    /// Returns [`Error::Truncated`] if there are fewer bytes.
     pub fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(|bytes| u16::from_le_bytes(*bytes))
     }
 
-    /// A number of four bytes.
+    /// A number of four bytes, little endian.
     ///
     /// # Errors
-    /// As [`Reader::array`].
+    /// Returns [`Error::Truncated`] if there are fewer bytes.
     pub fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(|bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// A number of eight bytes.
+    /// A number of eight bytes, little endian.
     ///
     /// # Errors
-    /// As [`Reader::array`].
+    /// Returns [`Error::Truncated`] if there are fewer bytes.
     pub fn u64(&mut self) -> Result<u64, Error> {
         self.array().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// A number of 1, 3, 5 or 9 bytes.
+    /// A variable-length number of 1, 3, 5 or 9 bytes.
     ///
     /// # Errors
-    /// When it is cut, or has a shorter form.
+    /// Returns [`Error::Truncated`] if bytes are missing, [`Error::NotCanonical`] if the number has a
+    /// shorter form.
     #[inline]
     pub fn number(&mut self) -> Result<u64, Error> {
         let at = self.position();
@@ -150,10 +150,10 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// A number that counts `what` and is at most `most`.
+    /// A variable-length number of at most `most`, which counts `what`.
     ///
     /// # Errors
-    /// When it is more, and as [`Reader::number`].
+    /// Returns [`Error::TooMany`] if it is larger, and the errors of [`Reader::number`].
     #[inline]
     pub fn count(&mut self, what: &'static str, most: u64) -> Result<usize, Error> {
         let at = self.position();
@@ -163,10 +163,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The length of `what`, at most `most`, and as many bytes.
+    /// A length of at most `most`, and so many bytes of `what`.
     ///
     /// # Errors
-    /// When it is longer or cut.
+    /// Returns the errors of [`Reader::count`], and [`Error::Truncated`] if bytes are missing.
     #[inline]
     pub fn string(&mut self, what: &'static str, most: u64) -> Result<Span, Error> {
         let length = self.count(what, most)?;
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
     /// The next `length` bytes.
     ///
     /// # Errors
-    /// When there are fewer.
+    /// Returns [`Error::Truncated`] if there are fewer.
     #[inline]
     pub fn skip(&mut self, length: usize) -> Result<Span, Error> {
         let start = self.position();

@@ -1,26 +1,26 @@
-//! Who signs a transaction, and for which contracts (`transaction/signer.go`).
+//! Signers of transactions and their scopes (`transaction/signer.go`).
 
 use super::condition::{self, MAX_ITEMS, Points, PublicKey, Rules};
 use super::{Error, Reader, UInt160};
 use blockmill_verdict::Span;
 use std::fmt;
 
-/// For which contracts a witness counts: a set of flags (`transaction/witness_scope.go`).
+/// The contracts that a witness is valid for: a set of flags (`transaction/witness_scope.go`).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Scopes(pub u8);
 
 impl Scopes {
-    /// For none: the signer only pays.
+    /// No contract: the signer only pays.
     pub const NONE: Self = Self(0);
-    /// For the script of the transaction and what it calls directly.
+    /// The entry script, and contracts that it calls directly.
     pub const CALLED_BY_ENTRY: Self = Self(0x01);
-    /// For the contracts that are named.
+    /// The listed contracts.
     pub const CUSTOM_CONTRACTS: Self = Self(0x10);
-    /// For contracts of the groups that are named.
+    /// Contracts of the listed groups.
     pub const CUSTOM_GROUPS: Self = Self(0x20);
-    /// Where the first rule that applies allows it.
+    /// Calls that the first applicable rule allows.
     pub const WITNESS_RULES: Self = Self(0x40);
-    /// For all contracts; stands alone.
+    /// All contracts; excludes other flags.
     pub const GLOBAL: Self = Self(0x80);
 
     const NAMES: [(Self, &'static str); 5] = [
@@ -31,7 +31,7 @@ impl Scopes {
         (Self::GLOBAL, "Global"),
     ];
 
-    /// Has it all flags of `other`?
+    /// Reports whether it has all flags of `other`.
     #[must_use]
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -63,18 +63,18 @@ impl fmt::Debug for Scopes {
     }
 }
 
-/// A signer: where its parts stand.
+/// A parsed signer: its fields and spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignerParts {
     /// The account.
     pub account: UInt160,
-    /// For which contracts.
+    /// Its scopes.
     pub scopes: Scopes,
     /// Hashes of contracts, 20 bytes each.
     contracts: Span,
     /// Keys of groups, 33 bytes each.
     groups: Span,
-    /// Rules, one after the other.
+    /// The rules.
     rules: Span,
     rule_count: u8,
 }
@@ -128,7 +128,7 @@ impl<'a> Signer<'a> {
         self.parts.account
     }
 
-    /// For which contracts.
+    /// Its scopes.
     #[must_use]
     pub fn scopes(self) -> Scopes {
         self.parts.scopes

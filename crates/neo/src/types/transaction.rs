@@ -1,4 +1,4 @@
-//! Transactions (`transaction/transaction.go`): where their parts stand, and the view of one.
+//! Parsed transactions, and the view of one (`transaction/transaction.go`).
 
 use super::attribute::{Attribute, AttributeParts};
 use super::signer::{Signer, SignerParts};
@@ -8,27 +8,27 @@ use blockmill_hashes::sha256;
 use blockmill_verdict::Span;
 use std::ops::Range;
 
-/// The longest transaction that a block may have, in bytes.
+/// Size limit of a transaction, in bytes.
 pub const MAX_TRANSACTION_SIZE: usize = 102_400;
-/// The most signers and attributes together.
+/// Limit of signers and attributes together.
 pub const MAX_ATTRIBUTES: u64 = 16;
-/// The longest script.
+/// Length limit of a script.
 pub const MAX_SCRIPT: u64 = 0xffff;
 
-/// A transaction: its fields, and where its parts stand.
+/// A parsed transaction: its fields and spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactionParts {
     /// The whole transaction.
     pub span: Span,
-    /// What is hashed and signed: all but the witnesses.
+    /// The hashed and signed bytes: all but the witnesses.
     pub signed: Span,
-    /// A random number, so that hashes differ.
+    /// A random number that makes hashes unique.
     pub nonce: u32,
-    /// What execution may cost, in units of 10^-8 GAS; burnt.
+    /// The fee for execution in units of 10^-8 GAS; burnt.
     pub system_fee: i64,
-    /// What size and verification may cost; goes to the consensus nodes.
+    /// The fee for size and verification in units of 10^-8 GAS; paid to the consensus nodes.
     pub network_fee: i64,
-    /// The last height at which it may be in a block.
+    /// The last height at which it is valid.
     pub valid_until_block: u32,
     /// The script.
     pub script: Span,
@@ -37,33 +37,33 @@ pub struct TransactionParts {
     witnesses: Range<u32>,
 }
 
-/// Transactions taken apart. The lists are reused from block to block.
+/// Parsed transactions. The lists are reused from block to block.
 #[derive(Clone, Debug, Default)]
 pub struct Transactions {
     list: Vec<TransactionParts>,
     signers: Vec<SignerParts>,
     attributes: Vec<AttributeParts>,
     witnesses: Vec<WitnessParts>,
-    /// The hash of each, once they are hashed.
+    /// The hash of each transaction, once hashed.
     hashes: Vec<UInt256>,
-    /// That of its script, where they were hashed together.
+    /// The hash of each script, if they were hashed with the transactions.
     script_hashes: Vec<UInt160>,
 }
 
 impl Transactions {
-    /// How many.
+    /// The number of transactions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// None?
+    /// Reports whether there are no transactions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Forgets them all.
+    /// Removes all transactions.
     pub fn clear(&mut self) {
         self.list.clear();
         self.signers.clear();
@@ -73,22 +73,22 @@ impl Transactions {
         self.script_hashes.clear();
     }
 
-    /// Where the parts of each stand.
+    /// The fields and spans of each transaction.
     #[must_use]
     pub fn parts(&self) -> &[TransactionParts] {
         &self.list
     }
 
-    /// The hash of each.
+    /// The hash of each transaction.
     #[must_use]
     pub fn hashes(&self) -> &[UInt256] {
         &self.hashes
     }
 
-    /// Transaction `index` of those in `raw`.
+    /// The view of transaction `index` over the bytes `raw`.
     ///
     /// # Panics
-    /// When there are not so many, or they are not hashed.
+    /// If there are fewer transactions, or they are not hashed.
     #[must_use]
     pub fn get<'a>(&'a self, raw: &'a [u8], index: usize) -> Transaction<'a> {
         let script_hash = self.script_hashes.get(index);
@@ -96,29 +96,29 @@ impl Transactions {
         Transaction { raw, lists: self, parts, hash, script_hash }
     }
 
-    /// What is hashed of each.
+    /// The hashed bytes of each transaction.
     pub(super) fn signed<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         self.list.iter().map(|each| each.signed.of(raw))
     }
 
-    /// The script of each.
+    /// The script of each transaction.
     pub(super) fn scripts<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         self.list.iter().map(|each| each.script.of(raw))
     }
 
-    /// The SHA-256 of what [`Transactions::scripts`] gives.
+    /// Sets the script hashes from the SHA-256 digests of [`Transactions::scripts`].
     pub(super) fn set_script_hashes(&mut self, digests: &[[u8; 32]]) {
         self.script_hashes.clear();
         self.script_hashes.extend(digests.iter().map(UInt160::of_digest));
     }
 
-    /// The hashes of what [`Transactions::signed`] gives.
+    /// Sets the hashes of [`Transactions::signed`].
     pub(super) fn set_hashes(&mut self, hashes: &[[u8; 32]]) {
         self.hashes.clear();
         self.hashes.extend(hashes.iter().copied().map(UInt256));
     }
 
-    /// Reads one more transaction.
+    /// Reads and adds a transaction.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
         let start = reader.position();
         let mut parts = read_fixed(reader)?;
@@ -213,7 +213,7 @@ fn read_fixed(reader: &mut Reader<'_>) -> Result<TransactionParts, Error> {
     Ok(TransactionParts { nonce, system_fee, network_fee, valid_until_block, ..<_>::default() })
 }
 
-/// A transaction.
+/// A view of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction<'a> {
     raw: &'a [u8],
@@ -270,7 +270,7 @@ impl<'a> Transaction<'a> {
         self.script_hash.copied().unwrap_or_else(|| UInt160::of_script(self.script()))
     }
 
-    /// Who pays: the first signer.
+    /// The sender, who pays: the first signer.
     #[must_use]
     pub fn sender(self) -> UInt160 {
         self.signer_parts()[0].account
@@ -301,7 +301,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// A transaction that stands alone.
+/// A transaction outside of a block.
 #[derive(Clone, Debug)]
 pub struct SingleTransaction {
     raw: Vec<u8>,
@@ -309,10 +309,10 @@ pub struct SingleTransaction {
 }
 
 impl SingleTransaction {
-    /// Takes apart and hashes the transaction that `raw` is.
+    /// Parses and hashes the transaction in `raw`.
     ///
     /// # Errors
-    /// When `raw` is no complete transaction and nothing else.
+    /// Returns a decode error if `raw` is not exactly one transaction.
     pub fn decode(raw: Vec<u8>) -> Result<Self, Error> {
         if raw.len() > MAX_TRANSACTION_SIZE {
             return Err(Error::TooLong { expected: MAX_TRANSACTION_SIZE, found: raw.len() });

@@ -1,17 +1,17 @@
-//! What proves that an account agrees: two scripts (`transaction/witness.go`).
+//! Witnesses: an invocation and a verification script (`transaction/witness.go`).
 
 use super::{Error, Reader, UInt160, write};
 use blockmill_verdict::Span;
 
-/// The longest invocation script, and the longest verification script.
+/// Length limit of an invocation or verification script.
 pub const MAX_WITNESS_SCRIPT: u64 = 1024;
 
-/// A witness: where its scripts stand.
+/// A parsed witness: the spans of its scripts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WitnessParts {
     /// The script that pushes signatures.
     pub invocation: Span,
-    /// The script that checks them; empty for a contract on the chain.
+    /// The script that checks them; empty for a deployed contract.
     pub verification: Span,
 }
 
@@ -29,7 +29,7 @@ impl WitnessParts {
 pub struct Witness<'a> {
     /// The script that pushes signatures.
     pub invocation: &'a [u8],
-    /// The script that checks them; empty for a contract on the chain.
+    /// The script that checks them; empty for a deployed contract.
     pub verification: &'a [u8],
 }
 
@@ -38,13 +38,13 @@ impl<'a> Witness<'a> {
         Self { invocation: parts.invocation.of(raw), verification: parts.verification.of(raw) }
     }
 
-    /// The hash of the script that checks: the account that it speaks for.
+    /// The hash of the verification script: the account.
     #[must_use]
     pub fn script_hash(self) -> UInt160 {
         UInt160::of_script(self.verification)
     }
 
-    /// Writes it as it is read.
+    /// Writes both scripts.
     pub fn write(self, into: &mut Vec<u8>) {
         write::string(into, self.invocation);
         write::string(into, self.verification);

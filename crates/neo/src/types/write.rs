@@ -1,6 +1,6 @@
-//! Writing Neo's encoding: what [`super::Reader`] reads.
+//! Writes Neo's encoding, which [`super::Reader`] reads.
 
-/// How many bytes [`number`] writes.
+/// The number of bytes that [`number`] writes.
 #[must_use]
 pub fn number_length(number: u64) -> usize {
     match number {
@@ -11,8 +11,8 @@ pub fn number_length(number: u64) -> usize {
     }
 }
 
-/// A number of variable length, as neo-go writes it (`io.PutVarUint`): the largest number of a form
-/// has the next longer one. The C# node writes 65,535 in 3 bytes.
+/// Writes a variable-length number as neo-go does (`io.PutVarUint`): the largest number of a form is
+/// written in the next longer one. The C# node writes 65,535 in 3 bytes.
 pub fn number(into: &mut Vec<u8>, number: u64) {
     match number {
         0..0xfd => into.push(number as u8),
@@ -31,7 +31,7 @@ pub fn number(into: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// The length of `bytes`, then the bytes.
+/// Writes the length of `bytes`, then the bytes.
 pub fn string(into: &mut Vec<u8>, bytes: &[u8]) {
     number(into, bytes.len() as u64);
     into.extend_from_slice(bytes);
