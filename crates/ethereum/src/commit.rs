@@ -8,10 +8,10 @@ mod verified;
 pub use making::{MadeTask, Make, Making};
 pub use store::{Sink, append, commit};
 pub(crate) use store::{committed, read_back, take_back};
+pub use verified::Verified;
 
 use crate::commit::executed_store::ExecutedStore;
 use crate::fault::Error;
-pub use crate::link::Verified;
 use crate::{Hash, Level};
 use blockmill_store::ChainStore;
 

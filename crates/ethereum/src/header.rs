@@ -10,12 +10,15 @@ mod base_fee;
 mod blobs;
 pub mod difficulty;
 pub mod ethash;
+mod index;
 mod owned;
 pub mod rules;
 pub mod seal;
 
 pub use base_fee::{INITIAL_BASE_FEE, next_base_fee};
 pub use blobs::{BLOB_GAS, blob_base_fee, next_excess_blob_gas};
+pub use index::EncodedHeader;
+pub(crate) use index::HeaderIndex;
 pub use owned::Header;
 
 /// The hash of an empty list of ommers: Keccak-256 of the byte 0xc0.

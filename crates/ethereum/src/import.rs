@@ -1,8 +1,8 @@
 //! The front door: read, decode, verify, link, write, in order and on one screen.
 
+pub(crate) mod batch;
+
 use crate::Level;
-use crate::batch::{Batch, Checks};
-pub use crate::batch::{ChainRules, HeaderChecks};
 use crate::commit::{self, BlockSink, Commit, Making, Verified};
 use crate::execute::stages::{self, Execution};
 use crate::fault::Error;
@@ -12,7 +12,10 @@ use crate::overlap;
 use crate::resume::{self, Beginning};
 pub use crate::run::{Run, Setup};
 use crate::settings::SenderOrder;
-use blockmill_archive::{Archive, Reader, Want};
+use crate::verify::Checks;
+pub use crate::verify::{ChainRules, HeaderChecks};
+use batch::Batch;
+use blockmill_archive::{Archive, Want};
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
@@ -132,7 +135,7 @@ fn stages(
     let want = wanted(archive, options.level);
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, stages::chunk(options), range)?;
-    let mut link = Link::new(beginning, options.trust.iter().copied().collect());
+    let mut chain = Link::new(beginning, options.trust.iter().copied().collect());
     let making = sink.making();
     let checks = Checks { headers, keep_signers: making.is_some(), ..checks(options, want) };
     let commit = Commit { chain: options.spec.genesis.hash, level: options.level };
@@ -143,27 +146,22 @@ fn stages(
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state to go on with
         run.stopped = true;
-        return run.close(link, Ok(()), options);
+        return run.close(chain, Ok(()), options);
     }
     let mut synced_at = 0;
 
     let pace = execution.as_ref().map(Execution::pace);
     let read = |batch: &mut Batch| {
         pace.iter().for_each(|pace| reader.limit_blocks(pace.blocks()));
-        read(&mut reader, batch)
+        batch.read(&mut reader)
     };
-    let mut tip = link.tip.clone();
-    let connect = |batch: &mut Batch| {
-        checks.check_later(batch);
-        link.extend_later(&checks, batch);
-    };
+    let mut tip = chain.tip.clone();
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
         run.bytes += batch.blocks.packed.disk_bytes();
-        let verified = batch.verified();
-        let written = write_new(sink, &commit, &verified)?;
-        run.add(&verified, Duration::ZERO, written, start);
+        let written = write_new(sink, &commit, &batch.verified())?;
+        run.add(batch, written, start);
         tip = batch.tip().or(tip.take());
-        // it is as large as the blocks
+        // frees the rows, which are as large as the blocks
         batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
@@ -181,12 +179,13 @@ fn stages(
     };
     let checked = Stages::read("read", read)
         .watched(options.cancel.live())
-        .parallel(CHECK, |batch| checks.check(batch));
-    let made = Making::stages(making, Execution::stages(&mut execution, checked, connect));
+        .parallel(CHECK, |batch| batch.check(&checks));
+    let link = |batch: &mut Batch| batch.link(&checks, &mut chain);
+    let made = Making::stages(making, Execution::stages(&mut execution, checked, link));
     let ended = made.write("write", write).run(batches, threads);
-    (run.times, link.tip) = (ended.times, tip);
+    (run.times, chain.tip) = (ended.times, tip);
     run.notes.extend(reader.note());
-    run.close(link, ended.outcome, options)
+    run.close(chain, ended.outcome, options)
 }
 
 /// Writes the new blocks, if there are any. The time it took.
@@ -218,13 +217,6 @@ fn so_far(run: &Run, tip: Option<&Tip>, sink: &dyn BlockSink) -> Progress {
 fn workers(options: &Options) -> (usize, Vec<Batch>) {
     let threads = options.settings.stages.threads(options.threads);
     (threads, (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect())
-}
-
-fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {
-    let clock = Instant::now();
-    let more = reader.read(&mut batch.blocks.packed)?;
-    batch.times.read = clock.elapsed();
-    Ok(more)
 }
 
 /// The checks that `options` ask for.

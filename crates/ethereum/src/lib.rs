@@ -2,7 +2,7 @@
 //!
 //! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
 //! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
-//! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`;
+//! `import.rs` are the steps of an import: `resume`, `verify`, `link`, `execution`, `commit`;
 //! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
 //! again, `shard` verifies parts of a chain and merges them, `suite` runs the public tests.
 
@@ -26,7 +26,6 @@ pub mod stored;
 pub mod suite;
 pub mod witness;
 
-mod batch;
 mod block_times;
 mod encoding;
 mod link;
@@ -34,6 +33,7 @@ mod options;
 mod overlap;
 mod resume;
 mod run;
+mod verify;
 
 pub use blockmill_verdict::Level;
 pub use body::{bloom, ommers, receipts, senders, signing, transaction_rules, transactions};

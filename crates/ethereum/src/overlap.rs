@@ -5,15 +5,16 @@
 //! and if its body and receipts have the roots of that header. So neither seals nor signatures nor
 //! rules of headers are looked at again, and nothing is written.
 
-use crate::batch::Batch;
 use crate::commit::BlockSink;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Error, Fault, archive_fault};
+use crate::import::batch::Batch;
 use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
 use crate::options::Options;
 use crate::resume::Beginning;
 use crate::run::Run;
+use crate::verify::{Blocks, Checked, Checks};
 use blockmill_archive::{Archive, Part};
 use blockmill_pipeline::{Flow, Stages};
 use blockmill_store::ChainStore;
@@ -35,23 +36,24 @@ pub(crate) fn compare(
     let until = options.until.unwrap_or(u64::MAX).min(tip.number);
     let want = wanted(archive, options.level);
     let checks = checks(options, want);
-    let checks = crate::batch::Checks { known: true, content_later: false, ..checks };
+    let checks = Checks { known: true, content_later: false, ..checks };
     let mut link = Link::new(Beginning::default(), HashSet::new());
     let mut blocks = 0;
     if from <= until {
         let mut reader = archive.reader(want, options.chunk, from..=until)?;
         let threads = options.settings.stages.threads(options.threads);
         let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-        let read = |batch: &mut Batch| Ok(reader.read(&mut batch.blocks.packed)?);
+        let read = |batch: &mut Batch| batch.read(&mut reader);
         let compare = |batch: &mut Batch| -> Result<Flow, Error> {
             run.bytes += batch.blocks.packed.disk_bytes();
-            let end = link.extend(&checks, batch).range.end;
+            batch.link(&checks, &mut link);
+            let end = batch.new_blocks().end;
             let fault_at = end + usize::from(batch.verdict.doubts_last_good());
             let fault = batch.verdict.fault.take();
-            if let Some(i) = first_difference(store, batch)?
+            if let Some(i) = first_difference(store, &batch.blocks)?
                 && (fault.is_none() || i < fault_at)
             {
-                return Err(difference(store, batch, i)?.into());
+                return Err(difference(store, batch.checked(), i)?.into());
             }
             blocks += end as u64;
             let number = link.tip.as_ref().map_or(0, |tip| tip.id.number);
@@ -75,7 +77,7 @@ pub(crate) fn compare(
             }
         };
         let ended = Stages::read("read", read)
-            .parallel(CHECK, |batch| checks.check(batch))
+            .parallel(CHECK, |batch| batch.check(&checks))
             .serial("compare", compare)
             .run(batches, threads);
         run.times = ended.times;
@@ -100,26 +102,25 @@ fn named(error: Error) -> Error {
     }
 }
 
-/// The first header of `batch` that does not have the stored hash.
-fn first_difference(store: &ChainStore, batch: &Batch) -> Result<Option<usize>, Error> {
+/// The first header that does not have the stored hash.
+fn first_difference(store: &ChainStore, blocks: &Blocks) -> Result<Option<usize>, Error> {
     let mut stored = vec![];
-    store.hashes(batch.blocks.first_number, batch.blocks.hashes.len() as u64, &mut stored)?;
-    Ok(stored.iter().zip(&batch.blocks.hashes).position(|(stored, found)| stored != found))
+    store.hashes(blocks.first_number, blocks.hashes.len() as u64, &mut stored)?;
+    Ok(stored.iter().zip(&blocks.hashes).position(|(stored, found)| stored != found))
 }
 
 /// The fault of header `i`, which is not the stored one.
-fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Error> {
-    let (block, hash) = (batch.blocks.number(i), batch.blocks.hashes[i]);
+fn difference(store: &ChainStore, checked: Checked<'_>, i: usize) -> Result<Fault, Error> {
+    let blocks = checked.blocks;
+    let (block, hash) = (blocks.number(i), blocks.hashes[i]);
     let expected = store.hash_of(block)?.unwrap_or_default();
-    let next =
-        (i + 1 < batch.blocks.hashes.len()).then(|| batch.blocks.header(i + 1).ok()).flatten();
-    let goes_on = next.is_some_and(|next| *next.parent_hash == expected);
-    let what = match goes_on {
+    let is_single = checked.decoded(i + 1).is_some_and(|next| *next.parent_hash == expected);
+    let what = match is_single {
         true => "not the header that the next block of the archive follows",
         false => "another chain from here on",
     };
     let found = format!("{}, {what}", Hex(&hash));
     let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
-    let (hash, location) = (Some(hash), batch.blocks.chunk.location(Part::Header, i));
+    let (hash, location) = (Some(hash), blocks.chunk.location(Part::Header, i));
     Ok(Fault { block, hash, location, cause: Cause::Rule(violation) })
 }

@@ -4,7 +4,6 @@ mod notes;
 
 use crate::Level;
 use crate::fault::Error;
-use crate::header::HeaderView;
 use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
@@ -54,8 +53,8 @@ pub fn of(
     record.result = result(run, outcome);
     if options.level >= Level::Execution
         && let Some(tip) = &run.tip
-        && let Ok(header) = HeaderView::decode(&tip.header)
     {
+        let header = tip.header.view();
         record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
         record.facts.count("ahead_taken", run.ahead.taken);
         record.facts.count("ahead_refused", run.ahead.refused);

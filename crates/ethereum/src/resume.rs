@@ -4,10 +4,10 @@ use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::commit::BlockSink;
 use crate::fault::Error;
-use crate::header::HeaderView;
+use crate::header::{EncodedHeader, HeaderView};
 use crate::link::{BlockId, Tip};
 use crate::options::Options;
-use crate::shard::summary::ShardSummary;
+use crate::shard::summary::{LastBlock, ShardSummary};
 use crate::{Hash, Level, U256};
 use blockmill_archive::Archive;
 use blockmill_store::{Blocks, ChainStore, Items};
@@ -18,11 +18,11 @@ use blockmill_verdict::Hex;
 pub(crate) struct Beginning {
     /// First block to read.
     pub from: u64,
-    /// The block that the first new one must follow; none where the first block is believed.
+    /// The block that the first new one must follow; `None` if the first block is believed.
     pub tip: Option<Tip>,
     /// The last blocks before it.
     pub window: AncestorWindow,
-    /// Set when a store goes on.
+    /// The last block of the store that the run resumes from.
     pub resumed: Option<BlockId>,
     /// The anchor of the stored chain, when it does not begin with the genesis block.
     pub anchor: Option<BlockId>,
@@ -31,25 +31,27 @@ pub(crate) struct Beginning {
 }
 
 impl Beginning {
-    /// Behind block 0, which is part of the program and often left out of exports.
-    pub(crate) fn behind_genesis(options: &Options) -> Result<Self, Error> {
+    /// After block 0, which is part of the program and often left out of exports.
+    pub(crate) fn after_genesis(options: &Options) -> Result<Self, Error> {
         let genesis = &options.spec.genesis;
-        let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
+        let header = EncodedHeader::decode(genesis.raw.clone()).map_err(|_| Error::Empty)?;
         let mut window = AncestorWindow::default();
-        window.push(Ancestor::new(genesis.hash, &header, &[]));
-        let tip = Tip {
-            id: BlockId { number: 0, hash: genesis.hash },
-            header: genesis.raw.clone(),
-            total_difficulty: Some(header.difficulty),
-        };
+        window.push(Ancestor::new(genesis.hash, &header.view(), &[]));
+        let total_difficulty = Some(header.view().difficulty);
+        let id = BlockId { number: 0, hash: genesis.hash };
+        let tip = Tip { id, header, total_difficulty };
         Ok(Self { tip: Some(tip), window, ..Self::default() })
     }
 
-    /// Behind the last block of `before`.
-    pub(crate) fn behind(before: &ShardSummary, options: &Options) -> Self {
-        let total = before.last.as_ref().and_then(|last| last.total_difficulty);
-        let tip = before.last.as_ref().map(|last| last.tip(total.map(|total| total.0)));
-        Self { from: options.from.unwrap_or(0), tip, window: before.window(), ..Self::default() }
+    /// After the last block of `before`.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if the header of that block cannot be decoded.
+    pub(crate) fn after(before: &ShardSummary, options: &Options) -> Result<Self, Error> {
+        let tip = |last: &LastBlock| last.tip(last.total_difficulty.map(|total| total.0));
+        let tip = before.last.as_ref().map(tip).transpose()?;
+        let (from, window) = (options.from.unwrap_or(0), before.window());
+        Ok(Self { from, tip, window, ..Self::default() })
     }
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn begin(
     if let Some(store) = sink.store()
         && let Some(tip) = store.tip()
     {
-        return go_on(store, &tip, options);
+        return resume(store, &tip, options);
     }
     let mut beginning = Beginning {
         from: options.from.unwrap_or(0),
@@ -84,8 +86,8 @@ pub(crate) fn begin(
         store.set_first_added(first == 1);
     }
     if first == 1 {
-        let behind = Beginning::behind_genesis(options)?;
-        (beginning.tip, beginning.window) = (behind.tip, behind.window);
+        let after = Beginning::after_genesis(options)?;
+        (beginning.tip, beginning.window) = (after.tip, after.window);
         if let Some(store) = sink.store_mut() {
             store_genesis(store, archive.has_receipts(), options)?;
         }
@@ -93,8 +95,8 @@ pub(crate) fn begin(
     Ok(beginning)
 }
 
-/// The end of a stored chain.
-fn go_on(
+/// After the last block of a stored chain.
+fn resume(
     store: &ChainStore,
     tip: &blockmill_store::Tip,
     options: &Options,
@@ -105,11 +107,11 @@ fn go_on(
         let expected = stored.map_or("another chain".to_string(), |stored| stored.name);
         return Err(Error::OtherChain { expected, found: spec.name.clone() });
     }
-    // all of a chain's blocks are enough to make its state
-    let is_raised = options.level == Level::Execution
+    // a store with all blocks of the chain can be upgraded: they are executed
+    let is_upgraded = options.level == Level::Execution
         && tip.level == Level::Bodies as u8
         && store.first() == Some(0);
-    if tip.level != options.level as u8 && !is_raised {
+    if tip.level != options.level as u8 && !is_upgraded {
         let stored = Level::stored(tip.level).map_or("unknown", Level::name);
         return Err(Error::OtherChain {
             expected: format!("blocks of level {stored}"),
@@ -125,6 +127,7 @@ fn go_on(
     let gone = || Error::StoredBlock { number: tip.number, expected: tip.hash, found: None };
     let header = store.header(tip.number)?.ok_or_else(gone)?;
     check_tip(store, tip, &header)?;
+    let header = EncodedHeader::decode(header).map_err(|_| gone())?;
     let anchored = tip.anchor_number > 0;
     let mut met = vec![];
     for hash in &options.trust {
@@ -143,8 +146,8 @@ fn go_on(
     })
 }
 
-/// Holds the last stored block to its hash, and the anchor to its own, so that damage of the
-/// store never makes an archive look guilty.
+/// Compares the last stored block and the anchor with their hashes, so that a corrupt store is never
+/// reported as an invalid archive.
 fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> Result<(), Error> {
     let damaged = |what, expected: &Hash, found: &Hash| {
         let (path, offset) = store.header_place(tip.number);

@@ -4,8 +4,9 @@ use crate::Hash;
 use crate::block_times::BlockTimes;
 use crate::execute::evm::{Foresight, Tally};
 use crate::fault::{Error, archive_fault};
+use crate::import::batch::Batch;
 use crate::link::passed::Passed;
-use crate::link::{BlockId, Link, Tip, Verified};
+use crate::link::{BlockId, Link, Tip};
 use crate::options::Options;
 use blockmill_archive::Survey;
 use blockmill_pipeline::Times;
@@ -134,43 +135,33 @@ impl Run {
         }
     }
 
-    /// Adds one batch: the time it took to link it and to write it.
-    pub(crate) fn add(
-        &mut self,
-        verified: &Verified<'_>,
-        linked: Duration,
-        written: Duration,
-        start: Instant,
-    ) {
-        let batch = verified.batch;
-        for done in batch.executed.blocks.iter().take(verified.range().len()) {
+    /// Adds one batch, which took `written` to write.
+    pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
+        let Batch { content, executed, times, .. } = batch;
+        let new = batch.new_blocks();
+        for done in executed.blocks.iter().take(new.len()) {
             self.ahead.add(done.tally());
         }
         self.foresight.add(&batch.speculated.foresight);
-        self.seals_checked += batch.content.seals_checked;
-        self.transactions += batch.content.transactions;
-        self.senders += batch.content.senders;
-        self.senders_busy += batch.times.senders;
-        if verified.range.is_empty() {
-            return;
+        self.seals_checked += content.seals_checked;
+        self.transactions += content.transactions;
+        self.senders += content.senders;
+        self.senders_busy += times.check.senders;
+        let (Some(first), Some(last)) = (new.clone().next(), new.clone().last()) else { return };
+        self.ends_era = batch.linked.ends_era();
+        self.seals_left += content.seals_left;
+        let lists = batch.blocks.chunk.access_lists.iter().skip(first).take(new.len());
+        self.access_lists += lists.filter(|list| !list.is_empty()).count() as u64;
+        let (first, last) = (batch.blocks.number(first), batch.blocks.number(last));
+        self.range = Some((self.range.map_or(first, |(begin, _)| begin), last));
+        self.blocks += new.len() as u64;
+        for (i, done) in new.clone().zip(&executed.blocks) {
+            self.blocks_executed.add(done.time(&content.prepared[i]));
         }
-        self.ends_era = batch.linked.ends_era;
-        self.seals_left += batch.content.seals_left;
-        let lists = batch.blocks.chunk.access_lists.iter().skip(verified.range.start);
-        let lists = lists.take(verified.range.len()).filter(|list| !list.is_empty());
-        self.access_lists += lists.count() as u64;
-        let (first, last) = (verified.range.start, verified.range.end - 1);
-        let begin = self.range.map_or(batch.blocks.number(first), |(begin, _)| begin);
-        self.range = Some((begin, batch.blocks.number(last)));
-        self.blocks += verified.range.len() as u64;
-        for (i, done) in verified.range.clone().zip(&batch.executed.blocks) {
-            self.blocks_executed.add(done.time(&batch.content.prepared[i]));
-        }
-        let times = &batch.times;
         self.chunks.push(ChunkTimes {
-            first: batch.blocks.number(first),
-            blocks: verified.range.len() as u64,
-            busy_s: [times.read, times.decode, times.validate + linked, written]
+            first,
+            blocks: new.len() as u64,
+            busy_s: [times.read, times.check.decode, times.check.validate, written]
                 .map(|time| time.as_secs_f64())
                 .to_vec(),
             end_s: start.elapsed().as_secs_f64(),
@@ -212,8 +203,8 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::U256;
-    use crate::batch::Batch;
+    use crate::link::Linked;
+    use std::ops::Range;
 
     #[test]
     fn access_lists_of_new_blocks_are_counted() {
@@ -221,11 +212,11 @@ mod tests {
         for list in [&b"\xc0"[..], b"\xc0", b"", b"\xc1\xc0"] {
             batch.blocks.chunk.access_lists.push(list);
         }
-        let totals = [U256::ZERO; 4];
-        let mut count = |range| {
-            let verified = Verified { batch: &batch, range, totals: &totals, anchor: None };
+        let mut count = |range: Range<usize>| {
+            batch.verdict.begin(range.end);
+            batch.linked = Linked::of(range);
             let mut run = Run::default();
-            run.add(&verified, Duration::ZERO, Duration::ZERO, Instant::now());
+            run.add(&batch, Duration::ZERO, Instant::now());
             run.access_lists
         };
         let counts = [0..0, 0..1, 0..4, 1..4, 2..3, 3..6].map(&mut count);

@@ -1,6 +1,5 @@
 //! The options of the import and their values.
 
-pub use crate::batch::Hashes;
 pub use crate::body::senders::{SenderBatches, SignatureLanes};
 pub use crate::commit::executed_store::LogValues;
 pub use crate::execute::evm::{Journal, MachineKeccak};
@@ -12,6 +11,7 @@ pub use crate::state::{
     BlockCache, Bloom, CommitThreads, FlatStore, KeyHashes, NodeHashes, PageCache, PageReads,
     ReadChecksum, References, StateKind, TrieDesign, TriePreload,
 };
+pub use crate::verify::Hashes;
 pub use blockmill_pipeline::StageOrder;
 
 use crate::execute::evm::MachineOptions;

@@ -62,7 +62,7 @@ pub fn verify_shard_into(
         let path = archive.files().first().cloned().unwrap_or_default();
         blockmill_archive::Error::Io { path, action: "cannot read", source }
     })?;
-    let beginning = after.map(|after| Beginning::behind(after, options));
+    let beginning = after.map(|after| Beginning::after(after, options)).transpose()?;
     let wiring = Wiring { headers: &ChainRules, sink };
     let (run, outcome) = import_after(beginning, archive, options, wiring, progress);
     if run.stopped {

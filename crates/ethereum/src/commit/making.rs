@@ -1,8 +1,8 @@
 //! What is made of verified blocks on their way to a sink, beside each other and in order.
 
-use crate::batch::Batch;
 use crate::commit::Verified;
 use crate::fault::Error;
+use crate::import::batch::Batch;
 use blockmill_pipeline::{Flow, Made, NotMade, Stages, Task};
 use std::sync::Arc;
 

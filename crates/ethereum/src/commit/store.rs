@@ -3,7 +3,6 @@
 use super::{BlockSink, Commit, Verified};
 use crate::commit::executed_store::ExecutedStore;
 use crate::fault::Error;
-use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
 use crate::{Level, U256};
 use blockmill_archive::Column;
@@ -32,8 +31,7 @@ impl BlockSink for Sink {
             Self::Executed(store) => {
                 append(&mut store.blocks, blocks, blocks.range())?;
                 log(store, blocks)?;
-                let is_settled =
-                    blocks.batch.executed.settles && blocks.batch.verdict.fault.is_none();
+                let is_settled = blocks.executed.settles && blocks.is_faultless;
                 Ok(store.commit(&tip_of(commit, blocks), is_settled)?)
             }
         }
@@ -81,13 +79,13 @@ pub fn append(
     range: Range<usize>,
 ) -> Result<(), Error> {
     let Range { start: from, end: to } = range;
-    let chunk = &blocks.batch.blocks.chunk;
+    let chunk = &blocks.checked.blocks.chunk;
     let mut ends = [vec![], vec![], vec![]];
     let [headers, bodies, receipts] = &mut ends;
     let empty = Items { bytes: &[], ends: &[] };
     store.append(&Blocks {
-        first: blocks.batch.blocks.number(from),
-        hashes: &blocks.batch.blocks.hashes[from..to],
+        first: blocks.number(from),
+        hashes: &blocks.checked.blocks.hashes[from..to],
         headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
         bodies: items(&chunk.bodies, from, to, bodies),
         receipts: items(&chunk.receipts, from, to, receipts),
@@ -106,13 +104,12 @@ pub fn commit(store: &mut ChainStore, commit: &Commit, blocks: &Verified<'_>) ->
 
 /// What a store says of its last block when these are the last ones.
 fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
-    let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
-    let last = blocks.range.end - 1;
-    let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
+    let anchor = blocks.anchor().unwrap_or(BlockId { number: 0, hash: commit.chain });
+    let last = blocks.range().end - 1;
     blockmill_store::Tip {
-        number: blocks.batch.blocks.number(last),
-        hash: blocks.batch.blocks.hashes[last],
-        total_difficulty: total.to_be_bytes(),
+        number: blocks.number(last),
+        hash: *blocks.hash(last),
+        total_difficulty: blocks.total_difficulty(last).to_be_bytes(),
         anchor_number: anchor.number,
         anchor_hash: anchor.hash,
         chain: commit.chain,
@@ -122,7 +119,7 @@ fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
 
 /// Appends the records of the new blocks to the log of the state. The genesis block's is there.
 fn log(store: &mut ExecutedStore, blocks: &Verified<'_>) -> Result<(), Error> {
-    for (at, done) in blocks.range().zip(&blocks.batch.executed.blocks) {
+    for (at, done) in blocks.range().zip(&blocks.executed.blocks) {
         if !done.record.is_empty() {
             store.log(blocks.number(at), *blocks.hash(at), &done.record)?;
         }
@@ -149,7 +146,7 @@ pub(crate) fn take_back(sink: &mut dyn BlockSink, tip: &Tip, cancel: &Cancel) ->
     let number = stored.number - 1;
     let Some(hash) = store.hash_of(number)? else { return Ok(()) };
     // one difficulty less: `check::tip_at` would add them all up from the genesis block
-    let difficulty = HeaderView::decode(&tip.header).map_or(U256::ZERO, |tip| tip.difficulty);
+    let difficulty = tip.header.view().difficulty;
     let total = U256::from_be_bytes(stored.total_difficulty).saturating_sub(difficulty);
     let total_difficulty = total.to_be_bytes();
     if let Some(store) = sink.executed() {

@@ -1,11 +1,11 @@
-//! What a sink reads of verified blocks.
+//! The blocks that a sink writes, and what the phases before found out about them.
 
-use crate::batch::Batch;
 use crate::commit::executed_store::BlockChanges;
 use crate::execute::receipts::Receipts;
-use crate::fault::Error;
+use crate::execute::stages::ExecutedChunk;
 use crate::header::HeaderView;
-use crate::link::{BlockId, Verified};
+use crate::link::{BlockId, Linked};
+use crate::verify::{Checked, Content, Verdict};
 use crate::{Address, Hash, U256};
 use blockmill_archive::{Part, ReceiptEncoding};
 use blockmill_hashes::ManyKeccak;
@@ -13,6 +13,36 @@ use blockmill_pipeline::{Made, NotMade};
 use blockmill_verdict::Location;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// New blocks of a batch that passed every check and extend the chain. Only [`Linked`] names
+/// them, which the link phase alone fills.
+#[derive(Clone)]
+pub struct Verified<'a> {
+    pub(super) checked: Checked<'a>,
+    pub(super) content: &'a Content,
+    pub(super) executed: &'a ExecutedChunk,
+    /// Is there no fault after these blocks?
+    pub(super) is_faultless: bool,
+    linked: &'a Linked,
+    made: Option<&'a Result<Made, NotMade>>,
+    range: Range<usize>,
+}
+
+impl<'a> Verified<'a> {
+    /// The new blocks of `linked` that are good by `verdict`, with what other phases left of them;
+    /// `made` is what was built from them for the sink.
+    pub(crate) fn new(
+        checked: Checked<'a>,
+        content: &'a Content,
+        linked: &'a Linked,
+        executed: &'a ExecutedChunk,
+        made: Option<&'a Result<Made, NotMade>>,
+        verdict: &Verdict,
+    ) -> Self {
+        let (range, is_faultless) = (linked.range(verdict), verdict.fault.is_none());
+        Self { checked, content, executed, is_faultless, linked, made, range }
+    }
+}
 
 impl Verified<'_> {
     /// Where the new blocks are in their batch.
@@ -24,58 +54,52 @@ impl Verified<'_> {
     /// Number of block `at` of the batch.
     #[must_use]
     pub fn number(&self, at: usize) -> u64 {
-        self.batch.blocks.number(at)
+        self.checked.blocks.number(at)
     }
 
     /// Hash of block `at` of the batch.
     #[must_use]
     pub fn hash(&self, at: usize) -> &Hash {
-        &self.batch.blocks.hashes[at]
+        &self.checked.blocks.hashes[at]
     }
 
     /// Header of block `at` of the batch.
     #[must_use]
     pub fn header(&self, at: usize) -> &[u8] {
-        self.batch.blocks.chunk.headers.get(at)
+        self.checked.blocks.chunk.headers.get(at)
     }
 
     /// The fields of that header.
-    ///
-    /// # Errors
-    /// None of a header that was verified.
-    pub fn fields(&self, at: usize) -> Result<HeaderView<'_>, Error> {
-        HeaderView::decode(self.header(at)).map_err(|_| Error::StoredBlock {
-            number: self.number(at),
-            expected: *self.hash(at),
-            found: None,
-        })
+    #[must_use]
+    pub fn fields(&self, at: usize) -> HeaderView<'_> {
+        self.checked.header(at)
     }
 
     /// Total difficulty after new block `at` of the batch.
     #[must_use]
     pub fn total_difficulty(&self, at: usize) -> U256 {
-        self.totals[at - self.range.start]
+        self.linked.totals()[at - self.range.start]
     }
 
     /// The block that was believed without a parent.
     #[must_use]
     pub fn anchor(&self) -> Option<BlockId> {
-        self.anchor
+        self.linked.anchor()
     }
 
-    /// Body of block `at` of the batch, where bodies were verified.
+    /// Body of block `at` of the batch, if bodies were verified.
     #[must_use]
     pub fn body(&self, at: usize) -> Option<&[u8]> {
-        let bodies = &self.batch.blocks.chunk.bodies;
+        let bodies = &self.checked.blocks.chunk.bodies;
         (at < bodies.len()).then(|| bodies.get(at))
     }
 
-    /// Receipts of new block `at` of the batch, and how they are written: those of the archive, or
-    /// those of its execution.
+    /// Receipts of new block `at` of the batch, and their encoding: from the archive, else from the
+    /// execution.
     #[must_use]
     pub fn receipts(&self, at: usize) -> Option<(Cow<'_, [u8]>, ReceiptEncoding)> {
-        let Batch { blocks, content, executed, .. } = self.batch;
-        let chunk = &blocks.chunk;
+        let Self { content, executed, .. } = self;
+        let chunk = &self.checked.blocks.chunk;
         if at < chunk.receipts.len() {
             return Some((Cow::Borrowed(chunk.receipts.get(at)), chunk.receipt_encoding));
         }
@@ -85,25 +109,25 @@ impl Verified<'_> {
         Some((Cow::Owned(list), ReceiptEncoding::Consensus))
     }
 
-    /// What new block `at` of the batch changed in the state, with old values; none where it was
-    /// not executed. Block 0 is the state that the chain begins with, and changes nothing.
+    /// What new block `at` of the batch changed in the state, with old values; `None` if it was not
+    /// executed. Block 0 is the state that the chain begins with, and changes nothing.
     #[must_use]
     pub fn changes(&self, at: usize) -> Option<BlockChanges> {
-        let done = self.batch.executed.blocks.get(at.checked_sub(self.range.start)?)?;
+        let done = self.executed.blocks.get(at.checked_sub(self.range.start)?)?;
         Some(done.changes(self.number(at)))
     }
 
-    /// Who signed the transactions of the batch, from its first block on; only where
-    /// [`BlockSink::making`](super::BlockSink::making) was something and bodies are verified.
+    /// The senders of the transactions of the batch, from its first block on; empty unless
+    /// [`BlockSink::making`](super::BlockSink::making) returned something and bodies are verified.
     #[must_use]
     pub fn signers(&self) -> &[Address] {
-        &self.batch.content.signers
+        &self.content.signers
     }
 
-    /// Where `part` of block `at` of the batch stands.
+    /// Where `part` of block `at` of the batch is in the archive.
     #[must_use]
     pub fn location(&self, part: Part, at: usize) -> Option<Location> {
-        self.batch.blocks.chunk.location(part, at)
+        self.checked.blocks.chunk.location(part, at)
     }
 
     /// What was made of these blocks.
@@ -111,6 +135,6 @@ impl Verified<'_> {
     /// # Errors
     /// When nothing could be made of them.
     pub fn made(&self) -> Result<Option<&Made>, NotMade> {
-        self.batch.made.as_ref().map(Result::as_ref).transpose().map_err(Clone::clone)
+        self.made.map(Result::as_ref).transpose().map_err(Clone::clone)
     }
 }

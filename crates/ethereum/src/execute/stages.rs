@@ -7,10 +7,10 @@
 mod chunks;
 mod keeping;
 mod order;
+mod phases;
 mod prefetch;
 mod roots;
 
-use crate::batch::Batch;
 use crate::block_times::BlockTime;
 use crate::commit::BlockSink;
 use crate::commit::executed_store::{BlockChanges, LogValues, execute_stored, unready, unusable};
@@ -21,6 +21,7 @@ use crate::execute::receipts::Receipts;
 use crate::execute::speculation::{Account, Speculate, speculate};
 use crate::execute::{self, Evm, Executed, ExecutionError, PreparedBlock, Replay};
 use crate::fault::{Cause, Error};
+use crate::import::batch::Batch;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
@@ -33,6 +34,7 @@ use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
 use keeping::Keeping;
 pub use order::{ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder};
+pub(crate) use phases::{ExecutedChunk, Speculated};
 pub use prefetch::Prefetch;
 use prefetch::{prefetching, teach};
 use roots::root_chunk;
@@ -240,11 +242,11 @@ impl<'c> Execution<'c> {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
                 let clock = Instant::now();
-                let blocks = &batch.content.prepared[batch.verified().range()];
+                let blocks = &batch.content.prepared[batch.new_blocks()];
                 let (which, on) =
                     ((which, &speculation.account), (state, &batch.speculated.foreseen));
                 let tried = speculate(which, spec, on, (machine, hasher), blocks);
-                batch.times.ahead = clock.elapsed();
+                batch.times.speculation = clock.elapsed();
                 (batch.speculated.ahead, batch.speculated.hashing) = (tried.ahead, tried.hashing);
             }),
         };
@@ -261,7 +263,7 @@ impl<'c> Execution<'c> {
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
             let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
-            pace.took(count, busy + batch.times.ahead, hashing);
+            pace.took(count, busy + batch.times.speculation, hashing);
             settle(&speculation.account, batch);
         };
         let stages = match inline.root {
@@ -277,7 +279,7 @@ impl<'c> Execution<'c> {
 
 /// Accounts for what was executed of the new blocks before its turn.
 fn settle(account: &Account, batch: &Batch) {
-    for (i, done) in batch.verified().range().zip(&batch.executed.blocks) {
+    for (i, done) in batch.new_blocks().zip(&batch.executed.blocks) {
         account.settle(&done.executed.tally, batch.content.prepared[i].header.gas_used);
     }
 }
@@ -297,7 +299,7 @@ fn serial<'a>(
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
 /// is that of no block, and nothing more can be executed.
 fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
-    let range = batch.verified().range();
+    let range = batch.new_blocks();
     batch.executed.blocks.clear();
     let mut ahead = std::mem::take(&mut batch.speculated.ahead).into_iter();
     for i in range {
@@ -325,7 +327,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
 fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
     let mut receipts = Receipts::new(hasher);
     let mut failure = None;
-    let range = batch.verified().range();
+    let range = batch.new_blocks();
     for (i, done) in range.zip(&mut batch.executed.blocks) {
         let block = &batch.content.prepared[i];
         if block.header.number == 0 {
@@ -360,7 +362,7 @@ fn make_records(log: LogValues, batch: &mut Batch) {
     if log == LogValues::None {
         return;
     }
-    let numbers: Vec<u64> = batch.verified().range().map(|i| batch.blocks.number(i)).collect();
+    let numbers: Vec<u64> = batch.new_blocks().map(|i| batch.blocks.number(i)).collect();
     for (number, done) in numbers.into_iter().zip(&mut batch.executed.blocks) {
         // the genesis block was the first record
         if number > 0 {

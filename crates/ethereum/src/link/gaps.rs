@@ -1,17 +1,17 @@
-//! Blocks that are missing are told apart from blocks whose number is wrong.
+//! Tells missing blocks apart from blocks with a wrong number.
 
 use super::{BlockId, Tip};
-use crate::batch::Batch;
 use crate::error::Rule;
 use crate::fault::Cause;
 use crate::header::HeaderView;
+use crate::verify::{Checked, Verdict};
 use blockmill_archive::{Error, Part};
 use blockmill_verdict::Location;
 use std::path::PathBuf;
 
-/// The gap in front of `header`, which stands at `location`: its number is higher than that behind
-/// `last`, the block before it, and `last` is not its parent. None where it is no gap. `file` is
-/// that of `last`, where it is known.
+/// The gap before `header`, which is at `location`: its number is higher than the one after `last`,
+/// the block before it, and `last` is not its parent. `None` if there is no gap. `file` has `last`,
+/// if it is known.
 pub(crate) fn before(
     header: &HeaderView<'_>,
     location: Location,
@@ -25,25 +25,22 @@ pub(crate) fn before(
 }
 
 /// A header whose number is higher than the next one, and whose parent is not the block before it,
-/// follows a block that is not there: then the fault of `batch` is a gap.
-pub(super) fn tell(tip: Option<&Tip>, batch: &mut Batch) {
-    let i = batch.verdict.good;
+/// follows a block that is missing: then the fault is a gap.
+pub(super) fn recognise(tip: Option<&Tip>, checked: Checked<'_>, verdict: &mut Verdict) {
+    let (i, blocks) = (verdict.good, checked.blocks);
     let is_number = |cause: &Cause| matches!(cause, Cause::Rule(v) if v.rule == Rule::Number);
-    if !batch.verdict.fault.as_ref().is_some_and(|fault| is_number(&fault.cause)) {
+    let Some(fault) = verdict.fault.as_mut().filter(|fault| is_number(&fault.cause)) else {
         return;
-    }
+    };
     let last = match i.checked_sub(1) {
-        Some(i) => Some(BlockId { number: batch.blocks.number(i), hash: batch.blocks.hashes[i] }),
+        Some(i) => Some(BlockId { number: blocks.number(i), hash: blocks.hashes[i] }),
         None => tip.map(|tip| tip.id),
     };
-    let (Some(last), Ok(header)) = (last, batch.blocks.header(i)) else { return };
-    let Some(location) = batch.blocks.chunk.location(Part::Header, i) else { return };
+    let (Some(last), Some(header)) = (last, checked.decoded(i)) else { return };
+    let Some(location) = blocks.chunk.location(Part::Header, i) else { return };
     // of the store's last block the file is not known
-    let file = i.checked_sub(1).and_then(|i| batch.blocks.chunk.location(Part::Header, i));
-    let Some(gap) = before(&header, location, last, file.map(|location| location.file)) else {
-        return;
-    };
-    if let Some(fault) = &mut batch.verdict.fault {
+    let file = i.checked_sub(1).and_then(|i| blocks.chunk.location(Part::Header, i));
+    if let Some(gap) = before(&header, location, last, file.map(|location| location.file)) {
         (fault.block, fault.hash) = (last.number.saturating_add(1), None);
         fault.cause = Cause::Archive(gap);
     }

@@ -4,14 +4,14 @@
 
 use super::passed::Passed;
 use super::totals::check_merge;
-use super::{BlockId, Link};
+use super::{BlockId, Link, Linked};
 use crate::U256;
-use crate::batch::{Batch, Checks};
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault, archive_fault};
 use crate::header::HeaderView;
 use crate::shard::summary::{FirstStake, HeadBlock, LastWork, ShardSummary, TailBlock};
 use crate::shard::text::Number;
+use crate::verify::{Blocks, Checked, Checks, Headers, Verdict};
 use blockmill_archive::era1::Accumulator;
 use blockmill_archive::{Part, expect_next};
 use blockmill_rlp::{Encode, Write};
@@ -64,21 +64,24 @@ impl Link {
         shard: &ShardSummary,
     ) -> Result<(), Broken> {
         self.expect_first(before, shard)?;
-        let mut batch = head_batch(shard);
+        let Head { blocks, headers, mut verdict } = Head::of(shard);
+        let (checked, mut linked) =
+            (Checked { blocks: &blocks, headers: &headers }, Linked::default());
         let seen = self.passed.seen;
-        let linked = self.extend(checks, &mut batch).range;
+        self.extend(checks, checked, &mut verdict, &mut linked);
         self.era = Accumulator::default();
-        let sum = batch.headers.difficulties[linked.clone()]
+        let linked = linked.range(&verdict);
+        let sum = headers.difficulties()[linked.clone()]
             .iter()
             .fold(U256::ZERO, |sum, next| sum.saturating_add(*next));
         let own = shard.fault.as_ref();
-        if let Some(fault) = batch.verdict.fault.take() {
-            // a fault that stands before it is one that a merge finds, too; never accept less
-            let own = own.filter(|own| own.at < batch.verdict.good as u64);
+        if let Some(fault) = verdict.fault.take() {
+            // a fault before it is one that a merge finds, too; never accept less
+            let own = own.filter(|own| own.at < verdict.good as u64);
             return Err(own.map_or(fault, |own| own.fault()).into());
         }
         self.check_sides(checks, shard, linked.len() as u64, sum)?;
-        self.pass_over(shard, seen, linked.len() as u64, sum);
+        self.pass_over(shard, seen, linked.len() as u64, sum)?;
         match own {
             Some(own) => {
                 self.passed.fault_at = Some(seen + own.at);
@@ -133,7 +136,7 @@ impl Link {
             && let Some(total) = before(*at, *sum_before)
             && let Ok(view) = HeaderView::decode(&header.0)
         {
-            check_merge(checks.spec, (view.number, U256::ZERO), total, || Some(view)).map_err(
+            check_merge(checks.spec, (view.number, U256::ZERO), total, || view).map_err(
                 |violation| Fault {
                     block: view.number,
                     hash: Some(hash.0),
@@ -147,14 +150,22 @@ impl Link {
 
     /// Moves on to the end of `shard`, of which `linked` blocks with difficulties of `sum` were
     /// linked already.
-    fn pass_over(&mut self, shard: &ShardSummary, seen: u64, linked: u64, sum: U256) {
+    fn pass_over(
+        &mut self,
+        shard: &ShardSummary,
+        seen: u64,
+        linked: u64,
+        sum: U256,
+    ) -> Result<(), Broken> {
         let known = self.tip.as_ref().and_then(|tip| tip.total_difficulty);
-        let Some(last) = shard.last.as_ref().filter(|_| shard.blocks > linked) else { return };
+        let Some(last) = shard.last.as_ref().filter(|_| shard.blocks > linked) else {
+            return Ok(());
+        };
         let rest = shard.difficulty_sum.0.wrapping_sub(sum);
         if known.is_none() {
             self.pass_sides(shard, seen, sum);
         }
-        self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest))));
+        self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest)))?);
         for block in &shard.tail {
             // the first blocks were linked, and a chain behind genesis begins with it
             let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);
@@ -170,6 +181,7 @@ impl Link {
                 self.met.push(id);
             }
         }
+        Ok(())
     }
 
     /// Takes over where proof of work ends in `shard`, which begins behind `seen` blocks; `sum` is
@@ -189,41 +201,51 @@ impl Link {
     }
 }
 
-/// The first blocks of `shard` as a batch that was checked: with its fault, if that is of the block
-/// behind them.
-fn head_batch(shard: &ShardSummary) -> Batch {
-    let head = &shard.head;
-    let mut batch = Batch::default();
-    batch.blocks.chunk.first = head.starts_at;
-    batch.blocks.first_number = head.starts_at.unwrap_or(0);
-    let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
-    let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
-    let parts: [(Part, Place); 3] = [
-        (Part::Header, |block| &block.header_at),
-        (Part::Body, |block| &block.body_at),
-        (Part::TotalDifficulty, |block| &block.total_at),
-    ];
-    for (part, at) in parts.into_iter().filter(|(_, at)| is_located(*at)) {
-        for location in head.blocks.iter().filter_map(|block| at(block).as_ref()) {
-            batch.blocks.chunk.locate(part, location);
+/// The first blocks of a shard as the check phase leaves a batch.
+struct Head {
+    blocks: Blocks,
+    headers: Headers,
+    verdict: Verdict,
+}
+
+impl Head {
+    /// The first blocks of `shard`, with its fault if that is of the block after them.
+    fn of(shard: &ShardSummary) -> Self {
+        let head = &shard.head;
+        let (mut blocks, mut headers) = (Blocks::default(), Headers::default());
+        let chunk = &mut blocks.chunk;
+        chunk.first = head.starts_at;
+        blocks.first_number = head.starts_at.unwrap_or(0);
+        let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
+        let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
+        let parts: [(Part, Place); 3] = [
+            (Part::Header, |block| &block.header_at),
+            (Part::Body, |block| &block.body_at),
+            (Part::TotalDifficulty, |block| &block.total_at),
+        ];
+        for (part, at) in parts.into_iter().filter(|(_, at)| is_located(*at)) {
+            for location in head.blocks.iter().filter_map(|block| at(block).as_ref()) {
+                chunk.locate(part, location);
+            }
         }
+        for block in &head.blocks {
+            // a shard summary that agrees with itself has headers that can be decoded
+            let Ok(header) = HeaderView::decode(&block.header.0) else { break };
+            headers.push(&header);
+            chunk.headers.push(&block.header.0);
+            blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
+            if let Some(total) = block.total_difficulty.filter(|_| with_total) {
+                chunk.total_difficulties.push(total.0.to_be_bytes());
+            }
+            match &block.ommers.0[..] {
+                [] => chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
+                ommers => chunk.bodies.push(&OmmersOnly(ommers).encode()),
+            }
+        }
+        headers.good = headers.difficulties().len();
+        let good = head.good.min(headers.good);
+        let fault = shard.fault.as_ref().filter(|fault| fault.at == good as u64);
+        let verdict = Verdict { good, fault: fault.map(|fault| fault.fault()) };
+        Self { blocks, headers, verdict }
     }
-    for block in &head.blocks {
-        batch.blocks.chunk.headers.push(&block.header.0);
-        batch.blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
-        let header = HeaderView::decode(&block.header.0);
-        batch.headers.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
-        if let Some(total) = block.total_difficulty.filter(|_| with_total) {
-            batch.blocks.chunk.total_difficulties.push(total.0.to_be_bytes());
-        }
-        match &block.ommers.0[..] {
-            [] => batch.blocks.chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
-            ommers => batch.blocks.chunk.bodies.push(&OmmersOnly(ommers).encode()),
-        }
-    }
-    batch.verdict.good = head.good.min(head.blocks.len());
-    batch.headers.good = head.blocks.len();
-    let fault = shard.fault.as_ref().filter(|fault| fault.at == batch.verdict.good as u64);
-    batch.verdict.fault = fault.map(|fault| fault.fault());
-    batch
 }

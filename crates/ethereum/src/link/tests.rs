@@ -1,15 +1,22 @@
 //! One batch, tied to nothing before it.
 
 use super::*;
-use crate::batch::ChainRules;
-use crate::header::Header;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
+use crate::header::{Header, HeaderView};
 use crate::params::ChainSpec;
 use crate::settings::Settings;
+use crate::verify::{Blocks, ChainRules, Headers};
 use blockmill_archive::Want;
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Encode;
+
+/// A batch of one header that the check phase has passed.
+struct Batch {
+    blocks: Blocks,
+    headers: Headers,
+    verdict: Verdict,
+}
 
 /// What linking one batch, the first of a run, finds wrong.
 fn fault_of(batch: &mut Batch) -> Option<String> {
@@ -32,21 +39,23 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
         keep_signers: false,
     };
     let mut link = Link::new(Beginning::default(), HashSet::new());
-    let verified = link.extend(&checks, batch).range.len();
-    assert!(verified == 0 || batch.verdict.fault.is_none());
-    batch.verdict.fault.as_ref().map(ToString::to_string)
+    let Batch { blocks, headers, verdict } = batch;
+    let (checked, mut linked) = (Checked { blocks, headers }, Linked::default());
+    link.extend(&checks, checked, verdict, &mut linked);
+    assert!(linked.range(verdict).is_empty() || verdict.fault.is_none());
+    verdict.fault.as_ref().map(ToString::to_string)
 }
 
 /// One header that the container calls block `stated`, with a total difficulty.
 fn batch(header: &Header, stated: u64) -> Batch {
-    let mut batch = Batch::default();
-    batch.blocks.chunk.headers.push(&header.encode());
-    batch.blocks.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
-    batch.blocks.hashes.push(header.hash());
-    batch.headers.difficulties.push(header.difficulty);
-    batch.blocks.first_number = stated;
-    batch.verdict.good = 1;
-    batch
+    let (mut blocks, mut headers) = (Blocks::default(), Headers::default());
+    let raw = header.encode();
+    headers.push(&HeaderView::decode(&raw).unwrap());
+    blocks.chunk.headers.push(&raw);
+    blocks.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
+    blocks.hashes.push(header.hash());
+    blocks.first_number = stated;
+    Batch { blocks, headers, verdict: Verdict { good: 1, fault: None } }
 }
 
 fn block(number: u64) -> Header {
@@ -70,7 +79,7 @@ fn an_anchor_keeps_the_rules_that_need_no_parent() {
 #[test]
 fn a_first_header_that_was_refused_before_leaves_nothing_to_link() {
     let mut batch = batch(&block(8_192), 8_192);
-    batch.headers.difficulties.clear();
+    batch.headers.clear();
     batch.verdict.good = 0;
     assert_eq!(fault_of(&mut batch), None);
 }

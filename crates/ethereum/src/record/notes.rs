@@ -3,7 +3,6 @@
 use crate::Level;
 use crate::body::senders::BATCH;
 use crate::execute::evm::Tally;
-use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
@@ -102,7 +101,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let Some(tip) = run.tip.as_ref().filter(|tip| run.blocks > 0 && tip.id.number > 0) else {
         return notes;
     };
-    let Ok(header) = HeaderView::decode(&tip.header) else { return notes };
+    let header = tip.header.view();
     let number = tip.id.number;
     let pinned = run.trusted.contains(&tip.id);
     if pinned || !header.difficulty.is_zero() && options.seal.selects(number) {

@@ -3,12 +3,12 @@
 
 use super::merge::{MergeError, Merged};
 use super::summary::{Asked, Counts, ShardFault, ShardSummary, Source};
-use crate::batch::Checks;
 use crate::fault::{Error, Fault};
 use crate::import::{Options, Run, checks};
 use crate::link::Link;
 use crate::link::merge::Broken;
 use crate::resume::Beginning;
+use crate::verify::Checks;
 use blockmill_archive::Want;
 use blockmill_verdict::Shortfall;
 use std::collections::HashSet;
@@ -74,7 +74,7 @@ impl<'a> Merger<'a> {
         let mut link = self.link.take().unwrap_or_else(|| {
             self.format.clone_from(&shard.format);
             let beginning = match shard.starts_at() {
-                Some(1) => Beginning::behind_genesis(options).unwrap_or_default(),
+                Some(1) => Beginning::after_genesis(options).unwrap_or_default(),
                 _ => Beginning::default(),
             };
             Link::new(beginning, options.trust.iter().copied().collect())

@@ -2,7 +2,9 @@
 //! rule, and what was found. `docs/formats/summary.md` has the document.
 
 use super::text::{Bytes, HashText, Number};
+use crate::encoding::header_cause;
 use crate::fault::{Cause, Fault, RemoteFault, remote_fault};
+use crate::header::EncodedHeader;
 use crate::link::{BlockId, Tip};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::{Level, U256};
@@ -293,7 +295,7 @@ impl From<&Tip> for LastBlock {
         Self {
             number: tip.id.number,
             hash: HashText(tip.id.hash),
-            header: Bytes(tip.header.clone()),
+            header: Bytes(tip.header.raw().to_vec()),
             total_difficulty: tip.total_difficulty.map(Number),
         }
     }
@@ -301,9 +303,18 @@ impl From<&Tip> for LastBlock {
 
 impl LastBlock {
     /// The block as a tip, with this total difficulty.
-    pub(crate) fn tip(&self, total_difficulty: Option<U256>) -> Tip {
+    ///
+    /// # Errors
+    /// Its header cannot be decoded: the summary does not agree with itself.
+    pub(crate) fn tip(&self, total_difficulty: Option<U256>) -> Result<Tip, Fault> {
         let id = BlockId { number: self.number, hash: self.hash.0 };
-        Tip { id, header: self.header.0.clone(), total_difficulty }
+        let header = EncodedHeader::decode(self.header.0.clone()).map_err(|error| Fault {
+            block: self.number,
+            hash: Some(self.hash.0),
+            location: None,
+            cause: header_cause(&self.header.0, error),
+        })?;
+        Ok(Tip { id, header, total_difficulty })
     }
 }
 

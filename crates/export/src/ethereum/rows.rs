@@ -57,7 +57,7 @@ impl Tables {
         let mut at_transaction = skip;
         for at in range {
             let number = blocks.number(at);
-            let header = blocks.fields(at).map_err(|_| undecodable(number, "header"))?;
+            let header = blocks.fields(at);
             let body = blocks.body(at).map(BodyView::decode).transpose();
             let body = body.map_err(|_| undecodable(number, "body"))?;
             let count = body.as_ref().map_or(0, BodyView::transaction_count);

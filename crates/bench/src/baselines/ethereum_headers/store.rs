@@ -4,6 +4,7 @@ use super::header_table::{HeaderEntry, HeaderTable};
 use super::{Baseline, Waste};
 use blockmill_ethereum::commit::{BlockSink, Commit, Verified, append, commit};
 use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::header::HeaderView;
 use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use std::hint::black_box;
@@ -56,9 +57,10 @@ impl Earlier {
             black_box(self.cancel.is_cancelled());
         }
         if self.baseline.has(Waste::LinkTwice) && at > headers.range().start {
-            let fields = headers.fields(at)?;
-            let linked =
-                fields.number == headers.number(at) && *fields.parent_hash == *headers.hash(at - 1);
+            // decoded again, as go-ethereum does
+            let linked = HeaderView::decode(headers.header(at)).is_ok_and(|fields| {
+                fields.number == headers.number(at) && *fields.parent_hash == *headers.hash(at - 1)
+            });
             debug_assert!(black_box(linked), "the headers were verified");
         }
         if self.baseline.has(Waste::LookUpKnown) {

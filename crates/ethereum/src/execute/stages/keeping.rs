@@ -1,8 +1,8 @@
 //! When a state on disk is written, and where it is when nothing is kept.
 
-use crate::batch::Batch;
 use crate::commit::executed_store::{ExecutedStore, LogValues};
 use crate::fault::Error;
+use crate::import::batch::Batch;
 use crate::settings::Settings;
 use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};
 use blockmill_pipeline::Flow;

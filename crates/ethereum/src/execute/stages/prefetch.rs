@@ -1,12 +1,12 @@
 //! What blocks name of a state on disk is read together before they are executed: a disk does a
 //! hundred reads in the time of a few.
 
-use crate::batch::Batch;
 use crate::execute::evm::{Foresight, MachineOptions};
 use crate::execute::history::{Foreseen, History, Slot};
 use crate::execute::speculation::{Account, dry_runs};
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Error;
+use crate::import::batch::Batch;
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crate::{Address, Hash};
@@ -48,7 +48,7 @@ pub(super) fn prefetching<'a>(
 ) -> Stages<'a, Batch, Error> {
     let Some(disk) = disk else { return stages };
     stages.parallel("prefetch", move |batch| {
-        let blocks = &batch.content.prepared[batch.verified().range()];
+        let blocks = &batch.content.prepared[batch.new_blocks()];
         let calls = blocks.iter().flat_map(|block| &block.transactions);
         let calls = calls.filter_map(PreparedTransaction::call);
         let mut slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();

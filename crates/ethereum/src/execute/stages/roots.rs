@@ -1,8 +1,8 @@
 //! The state roots of chunks: of each block, of small ones together, or of the last of some.
 
 use super::{ExecutedBlock, cause};
-use crate::batch::Batch;
 use crate::execute::{ExecutionError, PreparedBlock, verify_state_root};
+use crate::import::batch::Batch;
 use crate::state::{Changes, Tries};
 use blockmill_archive::Part;
 use std::time::Instant;
@@ -15,7 +15,7 @@ const SMALL: usize = 20;
 /// together. False when one is wrong: then the tries are those of no right block.
 pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mut Batch) -> bool {
     let (every, most) = together;
-    let range = batch.verified().range();
+    let range = batch.new_blocks();
     let mut executed = std::mem::take(&mut batch.executed.blocks);
     // the genesis block's changes are in the tries
     let mut at =

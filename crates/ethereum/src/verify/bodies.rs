@@ -1,57 +1,83 @@
-//! The bodies of a chunk: against their headers, and the transactions against their rules.
+//! The bodies of a chunk: compared with their headers, and transactions with their rules.
 
-use super::{Blocks, Checks, Content, Verdict};
-use crate::Level;
+use super::{Checked, Checks, Verdict};
 use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::TransactionRules;
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
-use crate::encoding::{body_cause, header_cause};
+use crate::encoding::body_cause;
 use crate::error::{Rule, Violation};
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
 use crate::settings::SenderBatches;
+use crate::{Address, Level};
 use blockmill_archive::Part;
 use blockmill_trie::RootBuilder;
 use std::time::Duration;
 
-/// What the checks of bodies keep from chunk to chunk.
+/// What the checks of bodies and seals leave. It keeps its memory from batch to batch.
 #[derive(Default)]
-pub(super) struct BodyMemory {
+pub(crate) struct Content {
+    /// Seals that were checked.
+    pub seals_checked: u64,
+    /// Headers under proof of work whose seals were not.
+    pub seals_left: u64,
+    /// Transactions in the bodies that were checked.
+    pub transactions: u64,
+    /// Senders that were recovered.
+    pub senders: u64,
+    /// The senders of the transactions, if a sink asks for them.
+    pub signers: Vec<Address>,
+    /// At level execution, the blocks that are executed: at least the good ones.
+    pub prepared: Vec<PreparedBlock>,
+    buffers: Buffers,
+}
+
+impl Content {
+    /// Forgets the counts of the batch before.
+    pub(super) fn clear(&mut self) {
+        (self.seals_checked, self.seals_left) = (0, 0);
+        (self.transactions, self.senders) = (0, 0);
+    }
+}
+
+/// Buffers of the checks of bodies.
+#[derive(Default)]
+struct Buffers {
     roots: RootBuilder,
     keys: KeyBatch,
 }
 
 impl Checks<'_> {
-    /// Compares transactions, ommers, withdrawals and receipts with their roots, and holds the
-    /// transactions to their rules. The time it took to recover senders.
+    /// Compares transactions, ommers, withdrawals and receipts with their roots, and transactions
+    /// with their rules. Returns the time that it took to recover senders.
     pub(super) fn check_bodies(
         &self,
-        blocks: &Blocks,
+        checked: Checked<'_>,
         content: &mut Content,
         verdict: &mut Verdict,
     ) -> Duration {
-        let Content { memory, signers, .. } = content;
+        let Content { buffers, signers, .. } = content;
         let executes = self.level >= Level::Execution && !self.known;
         let mut prepared = vec![];
         signers.clear();
-        let mut take = |signed: &Signed<'_>, sender| {
+        let mut add = |signed: &Signed<'_>, sender| {
             let Signed { transaction, form } = signed;
             if executes {
                 prepared.push(PreparedTransaction::new(transaction, sender, form.protected));
             }
             signers.push(sender);
         };
-        let mut senders = Senders::new(self.signatures, self.hasher, &mut memory.keys);
+        let mut senders = Senders::new(self.signatures, self.hasher, &mut buffers.keys);
         if executes || self.keep_signers {
-            senders.each = Some(&mut take);
+            senders.each = Some(&mut add);
         }
         let mut transactions = 0;
         let mut failure = None;
         for i in 0..verdict.good {
-            match self.check_body(blocks, i, &mut memory.roots, &mut senders) {
+            match self.check_body(checked, i, &mut buffers.roots, &mut senders) {
                 Ok(count) => transactions += count,
                 Err(fault) => {
                     failure = Some(*fault);
@@ -59,62 +85,58 @@ impl Checks<'_> {
                 }
             }
         }
-        // those that wait stand before a fault
+        // signatures that were not verified yet are of blocks before the fault
         if let Err(refused) = senders.recover() {
             failure = Some((refused.block, Part::Body, refused.cause()));
         }
         let (recovered, busy) = (senders.recovered, senders.busy);
         if let Some((i, part, cause)) = failure {
-            verdict.refuse(blocks, i, part, cause);
+            verdict.refuse(checked.blocks, i, part, cause);
         }
         if executes {
             recover_authorities(self.signatures, prepared.iter_mut());
-            content.prepared = self.prepare(blocks, verdict.good, prepared);
+            content.prepared = self.prepare(checked, verdict.good, prepared);
         }
         (content.transactions, content.senders) = (transactions, recovered);
         busy
     }
 
-    /// The first `good` blocks as execution takes them; these are their transactions.
+    /// Prepares the first `good` blocks, which have these transactions, for execution.
     fn prepare(
         &self,
-        blocks: &Blocks,
+        checked: Checked<'_>,
         good: usize,
         transactions: Vec<PreparedTransaction>,
     ) -> Vec<PreparedBlock> {
         let mut prepared = Vec::with_capacity(good);
         let mut transactions = transactions.into_iter();
         for i in 0..good {
-            let (Ok(header), Ok(body)) =
-                (blocks.header(i), BodyView::decode(blocks.chunk.bodies.get(i)))
-            else {
-                break; // they were decoded before
-            };
+            // every good body was decoded before
+            let Ok(body) = BodyView::decode(checked.blocks.chunk.bodies.get(i)) else { break };
             let own = transactions.by_ref().take(body.transaction_count()).collect();
-            prepared.push(PreparedBlock::of(self.spec, blocks.hashes[i], &header, &body, own));
+            let (hash, header) = (checked.blocks.hashes[i], checked.header(i));
+            prepared.push(PreparedBlock::of(self.spec, hash, &header, &body, own));
         }
         prepared
     }
 
-    /// Checks the body and the receipts of block `i`, and adds its transactions to those whose
-    /// senders are sought; the number of its transactions, or the fault of this block or one
-    /// before it.
+    /// Checks the body and the receipts of block `i`, and adds its transactions to those of which
+    /// the senders are recovered. Returns the number of its transactions, or the fault of this
+    /// block or one before it.
     fn check_body<'a>(
         &self,
-        blocks: &'a Blocks,
+        checked: Checked<'a>,
         i: usize,
         roots: &mut RootBuilder,
         senders: &mut Senders<'_, 'a>,
     ) -> Result<u64, Box<(usize, Part, Cause)>> {
-        let chunk = &blocks.chunk;
+        let chunk = &checked.blocks.chunk;
         let in_body = |cause: Cause| Box::new((i, Part::Body, cause));
         if i >= chunk.bodies.len() {
             let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
             return Err(in_body(Cause::Rule(violation)));
         }
-        let raw = chunk.headers.get(i);
-        let in_header = |error| Box::new((i, Part::Header, header_cause(raw, error)));
-        let header = blocks.header(i).map_err(in_header)?;
+        let header = checked.header(i);
         let raw = chunk.bodies.get(i);
         let body = BodyView::decode(raw).map_err(|error| in_body(body_cause(raw, error)))?;
         let fork_rules = self.spec.rules_of(&header);

@@ -1,6 +1,6 @@
 //! The seals of a chunk.
 
-use super::{Blocks, Checks, Content, Headers, Verdict};
+use super::{Checked, Checks, Content, Verdict};
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::fault::Cause;
@@ -14,19 +14,19 @@ use blockmill_archive::Part;
 const LAST_EPOCH: u64 = 2047;
 
 impl Checks<'_> {
-    /// Checks the seals of the chosen headers, and of the ommers of all blocks where all are asked.
+    /// Checks the seals of the selected headers and of the ommers in their blocks.
     pub(super) fn check_seals(
         &self,
-        blocks: &Blocks,
-        headers: &Headers,
+        checked: Checked<'_>,
         content: &mut Content,
         verdict: &mut Verdict,
     ) {
         if self.known {
             return;
         }
+        let blocks = checked.blocks;
         // the genesis block has no seal, nor has any under proof of stake
-        let is_mined = |i: usize| blocks.number(i) > 0 && !headers.difficulties[i].is_zero();
+        let is_mined = |i: usize| blocks.number(i) > 0 && !checked.difficulty(i).is_zero();
         if self.seal.mode == SealMode::Off {
             let mined = (0..verdict.good).filter(|i| is_mined(*i)).count();
             content.seals_left = mined as u64;
@@ -52,12 +52,12 @@ impl Checks<'_> {
                 content.seals_left += 1;
                 continue;
             }
-            // decoded and compared before
-            let Ok(header) = blocks.header(i) else { continue };
+            let header = checked.header(i);
             add(i, Part::Header, &header);
             if *header.ommers_hash == EMPTY_OMMERS || i >= blocks.chunk.bodies.len() {
                 continue;
             }
+            // every good body was decoded before
             let Ok(body) = BodyView::decode(blocks.chunk.bodies.get(i)) else { continue };
             body.ommers().for_each(|ommer| add(i, Part::Body, &ommer));
         }

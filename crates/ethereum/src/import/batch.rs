@@ -1,0 +1,96 @@
+//! A batch of blocks on its way through the stages, phase by phase.
+//!
+//! Each phase fills its own part and reads the parts before it: the check phase [`Blocks`],
+//! [`Headers`] and [`Content`], the link [`Linked`], the execution [`Speculated`] and
+//! [`ExecutedChunk`]; a sink reads all of them as [`Verified`].
+
+use crate::commit::Verified;
+use crate::execute::stages::{ExecutedChunk, Speculated};
+use crate::fault::{Cause, Error};
+use crate::link::{Link, Linked, Tip};
+use crate::verify::{Blocks, CheckTimes, Checked, Checks, Content, Headers, Verdict};
+use blockmill_archive::{Part, Reader};
+use blockmill_pipeline::{Made, NotMade};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Consecutive blocks. Batches circulate through the stages and are never freed in between.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub blocks: Blocks,
+    pub headers: Headers,
+    pub content: Content,
+    pub linked: Linked,
+    pub speculated: Speculated,
+    pub executed: ExecutedChunk,
+    /// The rows that were derived from the new blocks before they are written.
+    pub made: Option<Result<Made, NotMade>>,
+    pub verdict: Verdict,
+    pub times: BatchTimes,
+}
+
+/// Busy times of one batch in the stages before the write.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BatchTimes {
+    /// Reading.
+    pub read: Duration,
+    /// The checks, the link included.
+    pub check: CheckTimes,
+    /// Speculative execution.
+    pub speculation: Duration,
+}
+
+impl Batch {
+    /// Reads the next blocks. Returns whether there are any.
+    ///
+    /// # Errors
+    /// [`Error::Archive`] if the archive cannot be read.
+    pub fn read(&mut self, reader: &mut Reader) -> Result<bool, Error> {
+        let clock = Instant::now();
+        let more = reader.read(&mut self.blocks.packed)?;
+        self.times.read = clock.elapsed();
+        Ok(more)
+    }
+
+    /// Checks everything that needs no other batch.
+    pub fn check(&mut self, checks: &Checks<'_>) {
+        let Self { blocks, headers, content, verdict, .. } = self;
+        self.times.check = checks.check(blocks, headers, content, verdict);
+    }
+
+    /// Ties the blocks to the chain, after the checks that were left for this moment.
+    pub fn link(&mut self, checks: &Checks<'_>, link: &mut Link) {
+        let Self { blocks, headers, content, linked, verdict, .. } = self;
+        let checked = Checked { blocks, headers };
+        self.times.check.senders += checks.check_later(checked, content, verdict);
+        let clock = Instant::now();
+        link.extend(checks, checked, verdict, linked);
+        self.times.check.validate += clock.elapsed();
+    }
+
+    /// Blocks and decoded headers.
+    pub fn checked(&self) -> Checked<'_> {
+        Checked { blocks: &self.blocks, headers: &self.headers }
+    }
+
+    /// The new blocks that passed every check so far.
+    pub fn new_blocks(&self) -> Range<usize> {
+        self.linked.range(&self.verdict)
+    }
+
+    /// The same blocks, for those who write them.
+    pub fn verified(&self) -> Verified<'_> {
+        let Self { content, linked, executed, made, verdict, .. } = self;
+        Verified::new(self.checked(), content, linked, executed, made.as_ref(), verdict)
+    }
+
+    /// The last of these blocks.
+    pub fn tip(&self) -> Option<Tip> {
+        self.linked.tip(self.checked(), &self.verdict)
+    }
+
+    /// Refuses block `i` and those after it, unless an earlier one is refused already.
+    pub fn refuse(&mut self, i: usize, part: Part, cause: Cause) {
+        self.verdict.refuse(&self.blocks, i, part, cause);
+    }
+}
