@@ -217,7 +217,7 @@ impl Pairs {
 
 /// A fact that is compared. CPU time is the sum of two.
 pub fn figure_of(record: &RunRecord, figure: &str) -> f64 {
-    if figure == CPU_S { record.cpu_s() } else { record.facts.of(figure) }
+    if figure == CPU_S { record.cpu_s() } else { record.facts.value(figure) }
 }
 
 /// CPU time of the process, inside and outside of the kernel.

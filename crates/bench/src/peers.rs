@@ -156,7 +156,7 @@ impl Ready {
             RunRecord::new(Program { name, version, ..Program::default() }, entry.label.clone());
         record.machine = Machine::detect();
         record.facts = printed.facts;
-        if record.facts.of(PEAK_RSS_BYTES) == 0.0 {
+        if record.facts.value(PEAK_RSS_BYTES) == 0.0 {
             // what it tells itself is without what it does when its clock has stopped
             record.facts.count(PEAK_RSS_BYTES, ended.peak_rss_bytes);
         }

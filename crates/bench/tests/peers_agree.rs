@@ -218,9 +218,9 @@ fn real_headers_end_at_the_same_head() {
         assert_eq!(record.phases(), ["decode", VALIDATION, "write"]);
         let busy: f64 = record.phases().iter().map(|phase| record.busy_s(phase)).sum();
         println!("{peer}: {} s, busy {busy}", record.wall_s());
-        assert!(busy > 0.0 && busy <= record.facts.of(WALL_S));
+        assert!(busy > 0.0 && busy <= record.facts.value(WALL_S));
         // version 1.17 checks none
-        let checks_seals = record.facts.of("seals") >= 160.0;
+        let checks_seals = record.facts.value("seals") >= 160.0;
         assert_eq!(checks_seals, !peer.starts_with("geth-v1.17"), "{peer}");
     }
 }
@@ -248,7 +248,7 @@ fn bitcoin_core_ends_with_the_coins_that_we_have() {
         let stages: Vec<_> = record.stages.iter().map(|stage| stage.name.as_str()).collect();
         assert_eq!(stages, ["open", "load", "connect", "close"]);
         let busy: f64 = record.stages.iter().map(|stage| stage.busy_s).sum();
-        assert!((busy - record.wall_s()).abs() < 1e-6 && record.facts.of("index_s") > 0.0);
+        assert!((busy - record.wall_s()).abs() < 1e-6 && record.facts.value("index_s") > 0.0);
     }
 }
 
@@ -276,7 +276,7 @@ fn neo_go_finds_in_generated_chains_what_we_find() {
         let record = ready.run(&settings, &folder.path().join("peer")).unwrap();
         let case = format!("seed {seed}");
         assert_eq!(agree(&record, &ours, &case), 4, "number and hash, root and digest");
-        assert!(ours.facts.of("transactions") > 4_000.0);
+        assert!(ours.facts.value("transactions") > 4_000.0);
     }
 }
 

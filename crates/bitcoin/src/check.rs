@@ -96,7 +96,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
     })?;
     checked.stopped = survey.stopped;
     checked.coins = survey.live;
-    for error in survey.damage {
+    for error in survey.corruption {
         checked.add(Part::Coins, error.into())?;
     }
     if let Some(state) = state.filter(|_| !checked.stopped) {

@@ -46,7 +46,7 @@ pub fn of(
     record.took(run.wall_s);
     record.take_usage();
     let stages = run.times.stages.iter();
-    record.stages = stages.map(|times| Stage::of(times, run.blocks, run.bytes)).collect();
+    record.stages = stages.map(|times| Stage::from_times(times, run.blocks, run.bytes)).collect();
     record.threads = run.times.threads.iter().map(Into::into).collect();
     facts(run, &mut record.facts);
     if options.level == Level::Execution {

@@ -57,7 +57,7 @@ impl Answer {
     }
 
     /// A command that ended so.
-    pub fn of(status: Status) -> Self {
+    pub fn with_status(status: Status) -> Self {
         Self { status, ..Self::default() }
     }
 
@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_whatever_the_end() {
-        let ended = [Answer::ok(), Answer::failed(&anyhow!("no")), Answer::of(Status::Partial)];
+        let ended =
+            [Answer::ok(), Answer::failed(&anyhow!("no")), Answer::with_status(Status::Partial)];
         for answer in ended {
             let document = answer.document("verify");
             let mut names: Vec<_> = document.as_object().unwrap().keys().cloned().collect();

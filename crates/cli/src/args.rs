@@ -78,9 +78,9 @@ pub enum Command {
     Import(Import),
     /// Verify an archive and keep nothing; the exit code says whether it is good
     Verify(Verify),
-    /// Say what is in an archive: format, chain, range, gaps, damage
+    /// Say what is in an archive: format, chain, range, gaps, corruption
     Inspect(Inspect),
-    /// Read all of a store, say what is damaged and what repairs it
+    /// Read all of a store, say what is corrupt and what repairs it
     Check(Check),
     /// Take blocks of a store back, with the state behind them
     Unwind(Unwind),
@@ -111,7 +111,7 @@ pub enum Command {
     Report(Report),
     /// Show the run of a record as a page and as Prometheus metrics, until Ctrl-C
     Serve(Serve),
-    /// Generate a small chain, import it, damage a copy, and open the report
+    /// Generate a small chain, import it, corruption a copy, and open the report
     Demo(Demo),
     /// Print completions for a shell
     Completions {

@@ -61,7 +61,7 @@ fn start(args: Vec<OsString>) -> Result<Answer> {
         }
     };
     let error = FaultReport { hint: Some(HINT.into()), ..FaultReport::new(message) };
-    Ok(Answer { error: Some(error), ..Answer::of(Status::Environment) })
+    Ok(Answer { error: Some(error), ..Answer::with_status(Status::Environment) })
 }
 
 /// The program in the folder of this one, if it is there.

@@ -1,4 +1,4 @@
-//! `check`: reads all of a store and says what is damaged, and what repairs it.
+//! `check`: reads all of a store and says what is corrupt, and what repairs it.
 
 mod parts;
 
@@ -19,18 +19,18 @@ use std::sync::PoisonError;
 /// Corrupt places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
-/// What a repair did where only parts were damaged that repair themselves. A newer commit of an
-/// interrupted import is passed over where bytes of it are damaged.
-pub const REBUILT: &str = "done: the damaged parts were rebuilt; blocks that only an interrupted \
+/// What a repair did where only parts were corrupt that repair themselves. A newer commit of an
+/// interrupted import is passed over where bytes of it are corrupt.
+pub const REBUILT: &str = "done: the corrupt parts were rebuilt; blocks that only an interrupted \
                            import had may be gone: the next import has them again";
 
-/// A damaged part.
+/// A corrupt part.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CorruptPart {
     /// The file.
     #[serde(serialize_with = "blockmill_verdict::path::serialize_option")]
     pub file: Option<PathBuf>,
-    /// Its first damaged byte.
+    /// Its first corrupt byte.
     pub offset: Option<u64>,
     /// What it is, what was expected and what was found.
     pub what: String,
@@ -62,8 +62,8 @@ pub struct Checked {
     pub holds: Vec<String>,
     /// What belongs to the store and was not read, in a sentence.
     pub unread: Option<String>,
-    /// What is damaged.
-    pub damage: Vec<CorruptPart>,
+    /// What is corrupt.
+    pub corruption: Vec<CorruptPart>,
     /// What repairs the store, in a sentence; none when it is whole.
     pub repair: Option<String>,
     /// Set after `--repair`: the block that is the last one now.
@@ -100,26 +100,26 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
 
 fn unknown(args: &Check) -> Answer {
     let message = format!("{}: expected a store or a snapshot, found none", args.data.display());
-    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Unrecognised) }
+    Answer { error: Some(FaultReport::new(message)), ..Answer::with_status(Status::Unrecognised) }
 }
 
 fn answer(checked: &Checked, repaired: bool) -> Answer {
-    let Some(first) = checked.damage.first() else {
+    let Some(first) = checked.corruption.first() else {
         let status = if checked.stopped { Status::Interrupted } else { Status::Ok };
-        return Answer::of(status);
+        return Answer::with_status(status);
     };
     if repaired {
         return Answer { notes: checked.repair.clone().into_iter().collect(), ..Answer::ok() };
     }
     let error = FaultReport {
-        message: format!("the {} is damaged: {}", noun(checked), sentence(first)),
+        message: format!("the {} is corrupt: {}", noun(checked), sentence(first)),
         block: first.first_block,
         file: first.file.clone(),
         offset: first.offset,
         hint: checked.repair.clone(),
         ..FaultReport::default()
     };
-    Answer { error: Some(error), ..Answer::of(Status::Corrupt) }
+    Answer { error: Some(error), ..Answer::with_status(Status::Corrupt) }
 }
 
 /// What was checked, for a message only.
@@ -127,7 +127,7 @@ fn noun(checked: &Checked) -> &'static str {
     if is_file(&checked.data).unwrap_or(false) { "snapshot" } else { "store" }
 }
 
-/// A damaged part in one line.
+/// A corrupt part in one line.
 fn sentence(part: &CorruptPart) -> String {
     let mut text = String::new();
     if let Some(file) = &part.file {
@@ -158,20 +158,23 @@ fn print(checked: &Checked) {
     if let Some(unread) = &checked.unread {
         println!("not read       {unread}");
     }
-    if checked.damage.is_empty() {
+    if checked.corruption.is_empty() {
         match (checked.stopped, &checked.unread) {
             (true, _) => {}
-            (false, None) => println!("damage         none: every byte is as it was written"),
-            (false, Some(_)) => println!("damage         none in what was read"),
+            (false, None) => println!("corruption     none: every byte is as it was written"),
+            (false, Some(_)) => println!("corruption     none in what was read"),
         }
         return;
     }
-    println!("damage         {}", blockmill_report::counted(checked.damage.len() as u64, "place"));
-    for part in checked.damage.iter().take(PRINTED) {
+    println!(
+        "corruption     {}",
+        blockmill_report::counted(checked.corruption.len() as u64, "place")
+    );
+    for part in checked.corruption.iter().take(PRINTED) {
         println!("  {}", sentence(part));
     }
-    if checked.damage.len() > PRINTED {
-        println!("  and {} more", checked.damage.len() - PRINTED);
+    if checked.corruption.len() > PRINTED {
+        println!("  and {} more", checked.corruption.len() - PRINTED);
     }
     if let Some(repair) = &checked.repair {
         println!("repair         {repair}");

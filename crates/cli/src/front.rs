@@ -101,5 +101,5 @@ fn not_understood(error: &clap::Error) -> Answer {
 pub(crate) fn usage(error: &clap::Error) -> Answer {
     let text = error.render().to_string();
     let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Usage) }
+    Answer { error: Some(FaultReport::new(message)), ..Answer::with_status(Status::Usage) }
 }

@@ -58,6 +58,6 @@ impl Profiler {
             let names: Vec<String> = symbols.map(|symbol| symbol.name()).collect();
             (names, u64::try_from(*samples).unwrap_or_default())
         });
-        Ok(Profile::of(Self::HERTZ, stacks))
+        Ok(Profile::from_stacks(Self::HERTZ, stacks))
     }
 }

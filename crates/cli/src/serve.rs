@@ -25,5 +25,5 @@ pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {
     while !cancel.is_cancelled() {
         thread::sleep(LOOK_EVERY);
     }
-    Ok(Answer::of(Status::Interrupted))
+    Ok(Answer::with_status(Status::Interrupted))
 }

@@ -113,7 +113,9 @@ pub fn answer(answer: Answer) -> Answer {
     match answer.status {
         Status::Interrupted => Answer { kept, error: None, ..answer },
         // what was done when it was stopped says why it failed
-        Status::Environment | Status::Usage => Answer { kept, ..Answer::of(Status::Interrupted) },
+        Status::Environment | Status::Usage => {
+            Answer { kept, ..Answer::with_status(Status::Interrupted) }
+        }
         _ => answer,
     }
 }
@@ -202,7 +204,7 @@ fn without_memory(what: &str) -> ! {
     let kept = LEFT.try_lock().ok().map(|left| left.words.clone());
     let (error, status) = (Some(FaultReport::new(&*message)), Status::Environment);
     if let Some((command, true)) = COMMAND.get() {
-        let answer = Answer { error, kept, ..Answer::of(status) };
+        let answer = Answer { error, kept, ..Answer::with_status(status) };
         let document = format!("{:#}\n", answer.document(command));
         let _ = io::stdout().write_all(document.as_bytes());
     } else {
@@ -216,7 +218,7 @@ fn without_memory(what: &str) -> ! {
 /// Ends the process now.
 fn end(command: &str, json: bool) -> ! {
     end_others();
-    answer(Answer::of(Status::Interrupted)).tell(command, json);
+    answer(Answer::with_status(Status::Interrupted)).tell(command, json);
     remove_unfinished();
     process::exit(Status::Interrupted.exit_code().into())
 }

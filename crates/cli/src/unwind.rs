@@ -32,7 +32,7 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
             bail!("{name}: expected a store of Ethereum or Neo blocks, found {found}")
         }
     };
-    let Some(done) = done else { return Ok(Answer::of(Status::Interrupted)) };
+    let Some(done) = done else { return Ok(Answer::with_status(Status::Interrupted)) };
     let state = match done.with_state {
         true => "blocks, state and log",
         false => "blocks; there was no state",
@@ -43,7 +43,7 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
         println!("now            up to block {} ({state})", grouped(done.to));
     }
     let status = if done.to == args.to { Status::Verified } else { Status::Interrupted };
-    Answer::of(status).with(json!({
+    Answer::with_status(status).with(json!({
         "data": data.display().to_string(),
         "from": done.from,
         "to": done.to,

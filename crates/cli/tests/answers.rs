@@ -48,7 +48,7 @@ fn each_end_has_a_document_and_an_exit_code() {
 }
 
 #[test]
-fn a_fault_and_damage_are_told_in_parts() {
+fn a_fault_and_corruption_are_reported_in_fields() {
     let scratch = Scratch::new("answers-fault");
     let blocks = blocks(&scratch);
     let good = fs::read(&blocks).unwrap();

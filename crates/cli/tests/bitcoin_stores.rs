@@ -88,8 +88,8 @@ fn a_store_without_coins_names_its_block_files_too() {
     assert!(!store.join("coins").exists(), "looking makes nothing");
 
     fs::write(store.join("index"), b"BMINDEX1 and nothing that an index has").expect("a file");
-    let damaged = with_store("verify", &store);
-    assert_eq!(damaged["status"], "corrupt", "{damaged}");
+    let corrupt = with_store("verify", &store);
+    assert_eq!(corrupt["status"], "corrupt", "{corrupt}");
 }
 
 #[test]

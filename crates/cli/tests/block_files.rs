@@ -1,4 +1,4 @@
-//! Block files that lack blocks or are damaged: `verify`, `import` and `convert` say so, each with
+//! Block files that lack blocks or are corrupt: `verify`, `import` and `convert` say so, each with
 //! an exit code of its own; and nothing is said to be stored that is not.
 
 use crate::program::{Scratch, blockmill, run, succeed};
@@ -180,7 +180,7 @@ fn verdicts(path: &Path, code: i32, status: &str) -> Vec<Value> {
     let mut to_core = blockmill("convert --to core");
     to_core.arg(path).arg("--data").arg(&data).arg("--out").arg(&core);
     all.push(ends(&mut to_core, code, good("convert")));
-    // what is written has all blocks, and no damage
+    // what is written has all blocks, and no corruption
     for written in [&blk, &core.join("blocks"), &core.join("signet/blocks")] {
         if written.exists() {
             ends(blockmill("inspect --deep").arg(written), 0, "ok");
@@ -191,7 +191,7 @@ fn verdicts(path: &Path, code: i32, status: &str) -> Vec<Value> {
 
 #[blockmill_testkit::needs(cases)]
 #[test]
-fn a_damaged_length_is_damage_for_every_command() {
+fn a_corrupt_length_is_corruption_for_every_command() {
     let file = |name: &str| blockmill_testkit::case("14-bitcoin-damaged-length").join(name);
     for (name, offset, expected, found) in [
         ("core-mainnet-alt-lengthflip-at-88141.dat", 88_135, 169, 524_457),

@@ -1,5 +1,5 @@
 //! Level execution as a user meets it: the default where there is a state to begin with, `unwind`,
-//! `witness`, `test`, and what is said when a state is missing or damaged.
+//! `witness`, `test`, and what is said when a state is missing or corrupt.
 
 use crate::program::{
     Ended, Scratch, blockmill, copy, document, fixtures, misunderstand, refuse, run, succeed,
@@ -111,7 +111,7 @@ fn blocks_are_taken_back_and_come_again() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_damaged_log_or_checkpoint_is_told_with_what_to_do() {
+fn a_corrupt_log_or_checkpoint_is_reported_with_what_to_do() {
     let scratch = Scratch::new("execution-damage");
     let chain = fixtures().join("chains/hive-sync/chain.rlp");
     let genesis = fixtures().join("chains/hive-sync/genesis.json");

@@ -1,4 +1,4 @@
-//! `export` as its users meet it: names, manifest, what is replaced, and what damage leaves.
+//! `export` as its users meet it: names, manifest, what is replaced, and what corruption leaves.
 
 use crate::program::{Scratch, blockmill, copy, document, misunderstand, run, succeed_json};
 use serde_json::Value;
@@ -84,7 +84,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damage_leaves_whole_units_and_no_word_of_a_chain() {
+fn corruption_leaves_whole_units_and_no_word_of_a_chain() {
     let scratch = Scratch::new("exports_damage");
     let folder = scratch.path("era1");
     fs::create_dir_all(&folder).unwrap();

@@ -79,7 +79,10 @@ fn generated_chain_is_described_with_branches_duplicates_and_order() {
         says(&folder, "", 0, &["regtest, 1 block file, ", "obfuscated", "stale: ", "order: "]);
     assert!(text.contains(generated["tip"].as_str().unwrap()), "{text}");
     assert!(text.contains("4 repeat a block"), "{text}");
-    assert!(text.ends_with("no damage, no gaps (headers only; --deep checks bodies)\n"), "{text}");
+    assert!(
+        text.ends_with("no corruption, no gaps (headers only; --deep checks bodies)\n"),
+        "{text}"
+    );
 
     let ordered = scratch.path("ordered");
     chain(&ordered, "--order height");
@@ -103,11 +106,11 @@ fn block_that_is_missing_is_a_gap() {
     assert!((1..height).contains(&reached), "{found}");
     let first = found["gaps"][0]["first"]["file"].as_str().unwrap();
     assert!(first.ends_with("blk00002.dat"), "{found}");
-    says(&folder, "", 3, &["gap: block ", " is missing, before ", "0 damaged places", "1 gap "]);
+    says(&folder, "", 3, &["gap: block ", " is missing, before ", "0 corrupt places", "1 gap "]);
 }
 
 #[test]
-fn damage_of_each_kind_is_found_in_its_place() {
+fn corruption_of_each_kind_is_found_at_its_location() {
     let scratch = Scratch::new("inspect-damage");
     let (good, bad) = (scratch.path("good"), scratch.path("bad"));
     chain(&good, "--order height");
@@ -119,7 +122,7 @@ fn damage_of_each_kind_is_found_in_its_place() {
     };
 
     with(&bytes[..bytes.len() - 10]);
-    says(&bad, "", 3, &["INCOMPLETE: byte ", "before the file ends", "1 damaged place,"]);
+    says(&bad, "", 3, &["INCOMPLETE: byte ", "before the file ends", "1 corrupt place,"]);
 
     with(&[&bytes[..], &[0; 5000]].concat());
     says(&bad, "", 0, &["5,000 zeros at the end"]);
@@ -130,7 +133,7 @@ fn damage_of_each_kind_is_found_in_its_place() {
 
     with(&[&[7; 89][..], &bytes[..]].concat());
     let lack = "INCOMPLETE: byte 0: expected a record, found 89 bytes of something else";
-    says(&bad, "", 3, &[lack, "1 damaged place,"]);
+    says(&bad, "", 3, &[lack, "1 corrupt place,"]);
 
     let mut wrong = bytes.clone();
     wrong[4] ^= 1;
@@ -142,7 +145,7 @@ fn damage_of_each_kind_is_found_in_its_place() {
     let last = changed.len() - 100;
     changed[last] ^= 1;
     with(&changed);
-    says(&bad, "", 0, &["no damage"]);
+    says(&bad, "", 0, &["no corruption"]);
     let found = inspect(&bad, "--deep", 1);
     assert_eq!(found["bodies"]["fault_count"], 1, "{found}");
     assert!(found["bodies"]["faults"][0]["offset"].as_u64().unwrap() < last as u64);
@@ -201,7 +204,7 @@ fn store_and_datadir_show_the_same_coins() {
     for name in ["tip", "height", "coins", "transactions", "total_amount", "hash_serialized_3"] {
         assert_eq!(of_core["datadir"][name], found[name], "{name}");
     }
-    says(place, "", 0, &["datadir ", "hash_serialized_3", "no damage, no gaps"]);
+    says(place, "", 0, &["datadir ", "hash_serialized_3", "no corruption, no gaps"]);
 
     fails("inspect", &[&store, &folder], &["is a store", "found other paths"]);
     let manifest = store.join("coins/manifest");
@@ -219,10 +222,10 @@ fn real_files_are_described() {
     assert_eq!((&found["network"], &found["chain"]["height"]), (&"testnet3".into(), &400.into()));
     assert_eq!((count(&found["gaps"]), found["bodies"]["fault_count"].as_u64()), (0, Some(0)));
 
-    assert_eq!(found["files"][0]["damage_count"], 1);
+    assert_eq!(found["files"][0]["corruption_count"], 1);
     let mainnet = inspect(&fixtures.join("mainnet-0-4521.dat"), "--deep", 3);
     assert_eq!(mainnet["chain"]["height"], 4521);
-    assert_eq!(mainnet["files"][0]["damage_count"], 1);
+    assert_eq!(mainnet["files"][0]["corruption_count"], 1);
     assert_eq!(mainnet["bodies"]["transactions"], 4583);
 
     // nothing but the genesis block's hash tells the network of blocks in hex
@@ -252,14 +255,14 @@ fn coins_of_real_blocks_are_those_of_bitcoin_core() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn single_real_blocks_are_no_damage_but_not_linked() {
+fn single_real_blocks_are_whole_but_not_linked() {
     let fixtures = fixtures();
     for entry in fs::read_dir(fixtures.join("blocks")).unwrap() {
         let path = entry.unwrap().path();
         let found = inspect(&path, "--deep", 0);
         assert_eq!((&found["chain"], &found["blocks"]), (&Value::Null, &1.into()), "{path:?}");
         assert_eq!(found["bodies"]["good"], 1, "{path:?}");
-        says(&path, "", 0, &["block: ", "no damage; the blocks before these are missing"]);
+        says(&path, "", 0, &["block: ", "no corruption; the blocks before these are missing"]);
     }
 }
 
@@ -322,7 +325,7 @@ fn summary_of_an_import_speaks_of_coins_and_not_of_seals() {
 }
 
 #[test]
-fn demo_refuses_its_damaged_block_and_names_place_and_rule() {
+fn demo_refuses_its_corrupt_block_and_names_location_and_rule() {
     let scratch = Scratch::new("inspect-demo");
     let out = scratch.path("demo");
     let ended = run(blockmill("demo --headers 2000 --out").arg(&out));
@@ -378,7 +381,7 @@ fn a_datadir_is_verified_with_what_was_not_checked_and_inspected_with_it() {
         let ended = run(blockmill("inspect --deep").arg(&folder));
         assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains(&words[0]), "{}", ended.stdout);
-        assert!(ended.stderr.contains(&format!("error: damaged {part}: ")), "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("error: corrupt {part}: ")), "{}", ended.stderr);
         assert!(ended.stderr.contains(file), "{}", ended.stderr);
         fs::write(&path, whole).unwrap();
     }

@@ -127,18 +127,18 @@ fn a_store_whose_state_was_given_up_has_the_same_kind_of_state_again() {
 fn a_lost_file_of_a_store_is_noticed_or_changes_nothing_of_the_archive() {
     let scratch = Scratch::new("kept-files");
     let own = Own::new(&scratch);
-    let [store, damaged, out] = ["store", "damaged", "out.rlp"].map(|name| scratch.path(name));
+    let [store, corrupt, out] = ["store", "damaged", "out.rlp"].map(|name| scratch.path(name));
     // the archive begins with block 1
     succeed(&mut own.named(&store, "--level bodies"));
     fs::remove_dir_all(store.join("records")).expect("run records");
     let (mut noticed, mut harmless) = (vec![], vec![]);
     for entry in fs::read_dir(&store).expect("a store") {
         let name = entry.expect("an entry of a store").file_name();
-        copy(&store, &damaged);
-        fs::remove_file(damaged.join(&name)).expect("a file to remove");
-        match run(blockmill("check").arg(&damaged)).code {
+        copy(&store, &corrupt);
+        fs::remove_file(corrupt.join(&name)).expect("a file to remove");
+        match run(blockmill("check").arg(&corrupt)).code {
             Some(0) => {
-                succeed(blockmill("convert --to rlp --force --out").arg(&out).arg(&damaged));
+                succeed(blockmill("convert --to rlp --force --out").arg(&out).arg(&corrupt));
                 let (found, archive) = (fs::read(&out), fs::read(&own.archive));
                 assert!(found.expect("an export") == archive.expect("an archive"), "{name:?}");
                 harmless.push(name);
@@ -148,7 +148,7 @@ fn a_lost_file_of_a_store_is_noticed_or_changes_nothing_of_the_archive() {
                 noticed.push(name);
             }
         }
-        fs::remove_dir_all(&damaged).expect("a store to remove");
+        fs::remove_dir_all(&corrupt).expect("a store to remove");
     }
     assert!(noticed.len() > 8 && harmless.iter().any(|name| name == "lock"), "{harmless:?}");
 }
@@ -215,7 +215,7 @@ fn another_chain_is_refused_but_for_forks_that_are_still_to_come() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damage_of_the_kept_chain_is_found_and_mended_as_the_check_says() {
+fn corruption_of_the_stored_chain_is_found_and_repaired_as_the_check_says() {
     let scratch = Scratch::new("kept-chain-damage");
     let own = Own::new(&scratch);
     let store = scratch.path("store");
@@ -334,13 +334,13 @@ fn every_command_takes_folders_of_names_that_are_not_utf_8() {
     succeed_json(blockmill("witness --chain").arg(&own.genesis).arg(&out));
     let tables = scratch.path("").join(OsStr::from_bytes(b"\xfftables"));
     succeed_json(blockmill("export --seal off --tables blocks --to").arg(&tables).arg(&store));
-    let damaged = store.join("headers.00000");
-    let mut bytes = fs::read(&damaged).expect("headers");
+    let corrupt = store.join("headers.00000");
+    let mut bytes = fs::read(&corrupt).expect("headers");
     bytes[2000] ^= 1;
-    fs::write(&damaged, bytes).expect("headers");
+    fs::write(&corrupt, bytes).expect("headers");
     let found = document(&run(blockmill("check --json").arg(&store)));
     assert_eq!(found["status"], "corrupt", "{found}");
-    assert!(found["result"]["damage"][0]["file"].as_str().expect("a file").ends_with(".00000"));
+    assert!(found["result"]["corruption"][0]["file"].as_str().expect("a file").ends_with(".00000"));
 }
 
 /// The genesis block of a signet, and a header after it with the work that signets ask for.

@@ -129,7 +129,7 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
     }
     println!("{hits} kills hit, {misses} missed, {completed} imports completed");
     let checked = succeed_json(blockmill("check").arg(scratch.path("killed")));
-    assert_eq!(checked["damage"], serde_json::json!([]));
+    assert_eq!(checked["corruption"], serde_json::json!([]));
 }
 
 fn records(dump: &Path) -> Vec<Vec<u8>> {

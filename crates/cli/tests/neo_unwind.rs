@@ -91,7 +91,7 @@ fn a_generated_chain_is_taken_back_and_comes_again() {
     let text = succeed(&mut unwind(&store, 7));
     assert!(text.contains("up to block 7 (blocks, state and log)"), "{text}");
     let checked = succeed_json(blockmill("check").arg(&store));
-    assert_eq!(checked["damage"], serde_json::json!([]));
+    assert_eq!(checked["corruption"], serde_json::json!([]));
     succeed(&mut import(&store, &dump, ""));
     assert!((answers(&store, &accounts), conflicts(&store)) == whole);
 

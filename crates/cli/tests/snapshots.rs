@@ -53,7 +53,7 @@ fn the_state_of_every_chain_is_what_its_snapshot_says() {
 }
 
 #[test]
-fn a_snapshot_behind_an_earlier_block_and_damaged_ones() {
+fn a_snapshot_after_an_earlier_block_and_corrupt_ones() {
     let scratch = Scratch::new("snapshots-damage");
     let [store, last, early] = ["store", "last", "early"].map(|name| scratch.path(name));
     let chain = Chain::made(&scratch);
@@ -65,7 +65,7 @@ fn a_snapshot_behind_an_earlier_block_and_damaged_ones() {
     let written = succeed_json(&mut convert(&store, &early, &format!("{named} --until 17")));
     assert_eq!(written["state_root"], state_root(&part));
     let text = succeed(&mut check(&early));
-    assert!(text.contains("the state behind block 17 ") && text.contains("damage         none"));
+    assert!(text.contains("the state behind block 17 ") && text.contains("corruption     none"));
 
     let text = succeed(blockmill("inspect").arg(&early));
     let root = state_root(&part);
@@ -75,21 +75,21 @@ fn a_snapshot_behind_an_earlier_block_and_damaged_ones() {
     assert_eq!(told["accounts"], written["accounts"]);
 
     let bytes = fs::read(&last).expect("a snapshot");
-    let damaged = scratch.path("damaged");
+    let corrupt = scratch.path("damaged");
     for at in [9, 130, bytes.len() / 2, bytes.len() - 1] {
         let mut other = bytes.clone();
         other[at] ^= 4;
-        fs::write(&damaged, other).expect("a file");
-        let ended = run(&mut check(&damaged));
+        fs::write(&corrupt, other).expect("a file");
+        let ended = run(&mut check(&corrupt));
         assert_eq!(ended.code, Some(4), "byte {at}: {}{}", ended.stdout, ended.stderr);
         let text = &ended.stdout;
         assert!(text.contains("damaged at offset") && text.contains("expected"), "{at}: {text}");
         assert!(text.contains("make it again"), "{at}: {text}");
-        let ended = run(blockmill("inspect --deep").arg(&damaged));
+        let ended = run(blockmill("inspect --deep").arg(&corrupt));
         assert!(ended.code == Some(4) && ended.stderr.contains("at offset"), "{}", ended.stderr);
     }
-    fs::write(&damaged, &bytes[..bytes.len() - 7]).expect("a file");
-    let ended = run(&mut check(&damaged));
+    fs::write(&corrupt, &bytes[..bytes.len() - 7]).expect("a file");
+    let ended = run(&mut check(&corrupt));
     assert!(
         ended.code == Some(4) && ended.stdout.contains("the end of the file"),
         "{}",
@@ -147,7 +147,7 @@ fn blocks_go_on_from_a_snapshot() {
         let adopted = succeed_json(&mut adopt(store));
         assert_eq!((&adopted["block"], tip_of(store)), (&17.into(), Some(17)));
         misunderstand(&mut adopt(store), &["expected a store of blocks without a state"]);
-        assert!(succeed(blockmill("check").arg(store)).contains("damage         none"));
+        assert!(succeed(blockmill("check").arg(store)).contains("corruption     none"));
         let record = succeed_json(&mut chain.import(store, ""));
         assert_eq!(record["level"], "execution");
         assert_eq!((state_root(&record), tip_of(store)), (state_root(&expected), Some(30)));
@@ -182,7 +182,7 @@ fn a_snapshot_goes_into_a_state_on_disk() {
         let words = format!("import {with} --data");
         let adopted = succeed_json(blockmill(&words).arg(&store).arg(&snapshot));
         assert_eq!((&adopted["state"], &adopted["block"]), (&state.into(), &17.into()));
-        assert!(succeed(blockmill("check").arg(&store)).contains("damage         none"));
+        assert!(succeed(blockmill("check").arg(&store)).contains("corruption     none"));
         let record = succeed_json(&mut chain.import(&store, &with));
         assert_eq!((state_root(&record), tip_of(&store)), (state_root(&expected), Some(30)));
         // what a store knows of a state whose first block it did not execute

@@ -109,7 +109,7 @@ fn a_raised_store_answers_as_one_that_was_executed_at_once() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damaged_files_of_values_or_of_nodes_are_healed() {
+fn corrupt_files_of_values_or_of_nodes_are_healed() {
     let scratch = Scratch::new("state-on-disk-heal");
     let store = scratch.path("store");
     succeed(&mut import(&store, "--with state=flat+trie"));
@@ -120,13 +120,13 @@ fn damaged_files_of_values_or_of_nodes_are_healed() {
     let is_one = |path: &PathBuf| of_state(&path.file_name().unwrap_or_default().to_string_lossy());
     let files: Vec<PathBuf> = files.filter(is_one).collect();
     assert!(files.len() > 2, "{files:?}");
-    let mut damaged_files = 0;
+    let mut corrupt_files = 0;
     for path in files {
         // an earlier file of the same table replaced it
         if !path.exists() {
             continue;
         }
-        damaged_files += 1;
+        corrupt_files += 1;
         let mut bytes = fs::read(&path).expect("a file");
         let at = bytes.len() / 3;
         bytes[at] ^= 8;
@@ -134,12 +134,12 @@ fn damaged_files_of_values_or_of_nodes_are_healed() {
         assert_eq!(run(blockmill("check").arg(&store)).code, Some(4), "{}", path.display());
         let healed = succeed_json(blockmill("heal").arg(&store));
         assert_eq!((&healed["lost"], &healed["replaced"]), (&0.into(), &true.into()), "{healed}");
-        let damaged = healed["damaged"][0].as_str().unwrap_or_default();
-        assert!(damaged.contains(path.to_str().expect("UTF-8")), "{damaged}");
+        let corrupt = healed["corrupt"][0].as_str().unwrap_or_default();
+        assert!(corrupt.contains(path.to_str().expect("UTF-8")), "{corrupt}");
         succeed(blockmill("check").arg(&store));
         assert!(!path.exists(), "{} was replaced", path.display());
     }
-    assert!(damaged_files > 2, "{damaged_files}");
+    assert!(corrupt_files > 2, "{corrupt_files}");
     succeed(blockmill("unwind --to 40").arg(&store));
     succeed(&mut import(&store, "--with state=flat+trie"));
     assert_eq!(tip_of(&store), Some(54));
@@ -148,7 +148,7 @@ fn damaged_files_of_values_or_of_nodes_are_healed() {
 /// Earlier programs committed what is to be said of a state on disk without the state.
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
+fn a_store_that_names_a_state_and_has_none_is_corrupt() {
     let scratch = Scratch::new("state-on-disk-lost");
     let genesis = fixtures().join("chains/execution-apis/genesis.json");
     for kind in ["pages", "flat+trie", "memory"] {
@@ -165,9 +165,9 @@ fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
         let ended = run(blockmill("check --json").arg(&lost));
         let found = document(&ended);
         assert_eq!((ended.code, &found["status"]), (Some(4), &"corrupt".into()), "{kind}: {found}");
-        let damage = &found["result"]["damage"];
-        assert_eq!(damage.as_array().map(Vec::len), Some(1), "{damage}");
-        let advice = damage[0]["repair"].as_str().unwrap_or_default();
+        let corruption = &found["result"]["corruption"];
+        assert_eq!(corruption.as_array().map(Vec::len), Some(1), "{corruption}");
+        let advice = corruption[0]["repair"].as_str().unwrap_or_default();
         assert!(advice.contains("blockmill import DATA --data NEW"), "{advice}");
         // what is advised works
         let mut again = blockmill(&format!("import --seal off --with state={kind} --data"));
@@ -179,7 +179,7 @@ fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
+fn a_corrupt_state_is_reported_as_corrupt_and_never_blamed_on_a_block() {
     let scratch = Scratch::new("state-on-disk-damage");
     let store = scratch.path("store");
     succeed(&mut import(&store, "--with state=pages --until 40"));

@@ -192,7 +192,7 @@ fn with_small_runs(from: &Path, to: &Path) {
         let count = (tip.number + 1 - first).min(4_096);
         let mut hashes = vec![];
         source.hashes(first, count, &mut hashes).expect("hashes");
-        let headers = source.items(blockmill_store::Part::Headers, first, count);
+        let headers = source.items(blockmill_store::BlockPart::Headers, first, count);
         let headers = headers.expect("headers").expect("stored headers");
         let headers = Items { bytes: &headers.bytes, ends: &headers.ends };
         let (bodies, receipts) = (None, None);

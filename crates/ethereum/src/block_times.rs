@@ -98,7 +98,7 @@ impl BlockTimes {
         facts.count("slot_hits", sum.slot_hits);
         facts.count("changed", sum.changed);
         let mut all: Vec<f64> = self.rows.iter().map(|block| block.all().as_secs_f64()).collect();
-        let found = Percentiles::of(&mut all);
+        let found = Percentiles::from_values(&mut all);
         facts.set("block_p50_s", found.p50);
         facts.set("block_p95_s", found.p95);
         facts.set("block_p99_s", found.p99);
@@ -174,7 +174,7 @@ mod tests {
         times.facts(2.0, &mut facts);
         assert_eq!(facts.get(MGAS_PER_S), Some(5e-6 * count as f64));
         assert_eq!(facts.get("block_max_s"), Some(all[0].as_secs_f64()));
-        assert!(facts.of("block_p50_s") < facts.of("block_p99_s"));
+        assert!(facts.value("block_p50_s") < facts.value("block_p99_s"));
         for (name, value) in [("account_reads", 3.0), ("slot_reads", 4.0), ("slot_hits", 5.0)] {
             assert_eq!(facts.get(name), Some(value * count as f64), "{name}");
             assert!(series.iter().all(|series| series.values(name).iter().all(|v| *v == value)));

@@ -11,7 +11,7 @@ use crate::params::Fork;
 use crate::{Hash, U256};
 use blockmill_archive::ReceiptEncoding;
 use blockmill_hashes::ManyKeccak;
-use blockmill_store::{ChainStore, OwnedItems, Part};
+use blockmill_store::{BlockPart, ChainStore, OwnedItems};
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::{CheckReport, Finding, Hex};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -136,8 +136,8 @@ impl Worker<'_> {
         count: u64,
     ) -> Result<Done, blockmill_store::Error> {
         let part = |part| self.store.items(part, from, count).map(Option::unwrap_or_default);
-        let headers = part(Part::Headers)?;
-        let (bodies, receipts) = (part(Part::Bodies)?, part(Part::Receipts)?);
+        let headers = part(BlockPart::Headers)?;
+        let (bodies, receipts) = (part(BlockPart::Bodies)?, part(BlockPart::Receipts)?);
         let mut stored = vec![];
         self.store.hashes(from, count, &mut stored)?;
         let mut parent = match from > first {

@@ -78,7 +78,7 @@ fn checksum(run: &Run) -> Option<String> {
 fn stages(run: &Run) -> Vec<Stage> {
     let mut stages = vec![];
     for times in &run.times.stages {
-        let stage = Stage::of(times, run.blocks, run.bytes);
+        let stage = Stage::from_times(times, run.blocks, run.bytes);
         if times.name == CHECK {
             stages.extend(parts(&stage, run));
         } else {

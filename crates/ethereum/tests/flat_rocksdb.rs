@@ -141,7 +141,7 @@ fn what_was_written_before_the_first_commit_is_forgotten() {
         let (mut parts, mut world) = (open(dir), World::default());
         assert_holds(&parts.state, &mut world);
         parts.change(&mut world, Draw::Uniform, 40, &mut random);
-        parts.state.write_ahead().unwrap();
+        parts.state.spill().unwrap();
         parts.change(&mut world, Draw::Uniform, 40, &mut random);
         assert_holds(&parts.state, &mut world);
         parts.commit_until(end);

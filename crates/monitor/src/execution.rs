@@ -51,7 +51,7 @@ pub struct Times {
 }
 
 impl Times {
-    fn of(times: &blockmill_verdict::BlockTimes) -> Self {
+    fn new(times: &blockmill_verdict::BlockTimes) -> Self {
         Self { busy_s: times.busy.as_secs_f64(), counts: times.counts.to_vec() }
     }
 
@@ -78,16 +78,16 @@ pub struct Recent {
 }
 
 impl Recent {
-    fn of(recent: &blockmill_verdict::Recent) -> Self {
+    fn new(recent: &blockmill_verdict::Recent) -> Self {
         let mut seconds: Vec<f64> = recent.seconds().iter().map(|time| f64::from(*time)).collect();
-        let found = Percentiles::of(&mut seconds);
+        let found = Percentiles::from_values(&mut seconds);
         let Percentiles { p50: p50_s, p95: p95_s, p99: p99_s, max: max_s } = found;
         Self { blocks: seconds.len(), p50_s, p95_s, p99_s, max_s }
     }
 }
 
 impl Execution {
-    pub(crate) fn of(all: &blockmill_verdict::Execution, elapsed_s: f64) -> Self {
+    pub(crate) fn new(all: &blockmill_verdict::Execution, elapsed_s: f64) -> Self {
         let rate = if elapsed_s > 0.0 { all.gas as f64 / 1e6 / elapsed_s } else { 0.0 };
         Self {
             gas: all.gas,
@@ -99,9 +99,9 @@ impl Execution {
             changed: all.changed,
             ahead_taken: all.ahead_taken,
             ahead_refused: all.ahead_refused,
-            all: Times::of(&all.all),
-            phases: BLOCK_PHASES.into_iter().zip(all.phases.iter().map(Times::of)).collect(),
-            recent: Recent::of(&all.recent),
+            all: Times::new(&all.all),
+            phases: BLOCK_PHASES.into_iter().zip(all.phases.iter().map(Times::new)).collect(),
+            recent: Recent::new(&all.recent),
             slowest: all.slowest.0,
             slowest_s: all.slowest.1.as_secs_f64(),
         }
@@ -124,7 +124,7 @@ impl Execution {
         all.changed = count("changed");
         all.ahead_taken = count("ahead_taken");
         all.ahead_refused = count("ahead_refused");
-        Some(Self { mgas_per_s: record.facts.of(MGAS_PER_S), ..Self::of(&all, 0.0) })
+        Some(Self { mgas_per_s: record.facts.value(MGAS_PER_S), ..Self::new(&all, 0.0) })
     }
 }
 

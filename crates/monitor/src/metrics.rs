@@ -25,18 +25,18 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// When the library cannot write them.
 pub fn text(status: &Status) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Run(status.clone())));
+    registry.register_collector(Box::new(RunCollector(status.clone())));
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
 }
 
 #[derive(Debug)]
-struct Run(Status);
+struct RunCollector(Status);
 
 type Figure = (&'static str, &'static str, Option<Unit>, f64);
 
-impl Run {
+impl RunCollector {
     /// What goes up and down.
     fn gauges(&self) -> Vec<Figure> {
         let status = &self.0;
@@ -146,7 +146,7 @@ impl Run {
     }
 }
 
-impl Collector for Run {
+impl Collector for RunCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let status = &self.0;
         let about = Info::new([

@@ -167,7 +167,7 @@ impl Watcher {
             committed: progress.committed,
             bytes_per_s: looks.speed(),
             blocks_per_s: if elapsed_s > 0.0 { progress.blocks as f64 / elapsed_s } else { 0.0 },
-            execution: progress.execution.map(|all| Execution::of(&all, elapsed_s)),
+            execution: progress.execution.map(|all| Execution::new(&all, elapsed_s)),
             eta: looks.eta(total_bytes.saturating_sub(progress.bytes)),
             threads: state.threads,
             stages: stages.collect(),

@@ -64,7 +64,7 @@ fn stages(run: &Run) -> Vec<Stage> {
     let share = if decode + verify > 0.0 { decode / (decode + verify) } else { 0.5 };
     let mut stages = vec![];
     for times in &run.times.stages {
-        let stage = Stage::of(times, run.blocks, run.bytes);
+        let stage = Stage::from_times(times, run.blocks, run.bytes);
         let part = |name: &str, share: f64| Stage {
             name: name.into(),
             busy_s: stage.busy_s * share,

@@ -149,12 +149,12 @@ impl RunRecord {
 
     /// The whole run on the clock on the wall, in seconds.
     pub fn wall_s(&self) -> f64 {
-        self.facts.of(WALL_S)
+        self.facts.value(WALL_S)
     }
 
     /// CPU time of the process, in seconds.
     pub fn cpu_s(&self) -> f64 {
-        self.facts.of(CPU_USER_S) + self.facts.of(CPU_SYS_S)
+        self.facts.value(CPU_USER_S) + self.facts.value(CPU_SYS_S)
     }
 
     /// The series whose rows are these.
@@ -251,7 +251,7 @@ pub struct Stage {
 
 impl Stage {
     /// The times of a stage through which so many blocks and bytes went.
-    pub fn of(times: &StageTimes, items: u64, bytes: u64) -> Self {
+    pub fn from_times(times: &StageTimes, items: u64, bytes: u64) -> Self {
         Self {
             name: times.name.into(),
             threads: times.threads,

@@ -26,7 +26,7 @@ pub(crate) const READ: usize = 0;
 
 /// What a stage is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum StageKind {
     /// One item at a time, in order.
     Serial,
     /// The same, and it waits for disks.
@@ -79,7 +79,7 @@ pub(crate) enum Next {
 
 struct Stage {
     step: usize,
-    kind: Kind,
+    kind: StageKind,
     /// Serial stages: is a thread in it?
     is_busy: bool,
     /// Serial stages: the number of the item that comes next.
@@ -120,7 +120,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// `steps` are the kinds of the stages of each step; the first step is reading. `computing`
     /// threads may be at once in stages that do not wait for disks.
-    pub fn new(steps: &[Vec<Kind>], buffers: usize, computing: usize) -> Self {
+    pub fn new(steps: &[Vec<StageKind>], buffers: usize, computing: usize) -> Self {
         let mut stages: Vec<Stage> = vec![];
         let mut ranges = vec![];
         for (step, kinds) in steps.iter().enumerate() {
@@ -132,13 +132,14 @@ impl Schedule {
                 next: 0,
                 barrier: None,
                 waiting: BinaryHeap::with_capacity(match kind {
-                    Kind::Parallel => buffers,
-                    Kind::Serial | Kind::Disk => 0,
+                    StageKind::Parallel => buffers,
+                    StageKind::Serial | StageKind::Disk => 0,
                 }),
             }));
             ranges.push(start..stages.len());
         }
-        let is_serial = |step: &usize| matches!(steps[*step][..], [Kind::Serial | Kind::Disk]);
+        let is_serial =
+            |step: &usize| matches!(steps[*step][..], [StageKind::Serial | StageKind::Disk]);
         let later = (1..steps.len()).rev();
         let order = later.clone().filter(is_serial).chain(later.filter(|step| !is_serial(step)));
         Self {
@@ -180,7 +181,7 @@ impl Schedule {
         let Job { number, .. } = *job;
         let stage = &mut self.stages[job.stage];
         stage.is_busy = false;
-        if stage.kind != Kind::Disk {
+        if stage.kind != StageKind::Disk {
             self.permits += 1;
         }
         let flow = match done {
@@ -242,10 +243,10 @@ impl Schedule {
     /// The item that `stage` may take now.
     fn ready(&self, stage: usize) -> Option<u64> {
         let it = &self.stages[stage];
-        if it.kind != Kind::Disk && self.permits == 0 {
+        if it.kind != StageKind::Disk && self.permits == 0 {
             return None;
         }
-        if it.kind == Kind::Parallel {
+        if it.kind == StageKind::Parallel {
             return it.waiting.peek().map(|number| number.0);
         }
         let has_come = match stage {
@@ -260,10 +261,10 @@ impl Schedule {
         let at = self.position(number);
         let it = &mut self.stages[stage];
         match it.kind {
-            Kind::Parallel => drop(it.waiting.pop()),
-            Kind::Serial | Kind::Disk => it.is_busy = true,
+            StageKind::Parallel => drop(it.waiting.pop()),
+            StageKind::Serial | StageKind::Disk => it.is_busy = true,
         }
-        if it.kind != Kind::Disk {
+        if it.kind != StageKind::Disk {
             self.permits -= 1;
         }
         // there is one, or `ready` would not have said so
@@ -282,7 +283,7 @@ impl Schedule {
         if let Some(stages) = self.steps.get(item.step) {
             item.left = stages.len();
             for stage in &mut self.stages[stages.clone()] {
-                if stage.kind == Kind::Parallel {
+                if stage.kind == StageKind::Parallel {
                     stage.waiting.push(Reverse(number));
                 }
             }

@@ -31,7 +31,7 @@ mod tests;
 pub use order::StageOrder;
 
 use crate::live::Live;
-use crate::schedule::{Done, Flow, Job, Kind, Next, Schedule};
+use crate::schedule::{Done, Flow, Job, Next, Schedule, StageKind};
 use crate::times::{StageTimes, ThreadTimes, Times};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -59,11 +59,11 @@ struct Stage<'a, S, E> {
 }
 
 impl<S, E> Stage<'_, S, E> {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> StageKind {
         match self.work {
-            Work::Read(_) | Work::Write(_) => Kind::Disk,
-            Work::Serial(_) | Work::Task(_) => Kind::Serial,
-            Work::Parallel(_) => Kind::Parallel,
+            Work::Read(_) | Work::Write(_) => StageKind::Disk,
+            Work::Serial(_) | Work::Task(_) => StageKind::Serial,
+            Work::Parallel(_) => StageKind::Parallel,
         }
     }
 }
@@ -163,15 +163,15 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
     /// gives, the longer it takes.
     pub fn run(self, buffers: Vec<S>, threads: usize) -> Ended<S, E> {
         let steps = self.steps.iter();
-        let kinds: Vec<Vec<Kind>> =
+        let kinds: Vec<Vec<StageKind>> =
             steps.map(|step| step.iter().map(Stage::kind).collect()).collect();
         let schedule = Schedule::new(&kinds, buffers.len(), threads);
-        let disks = kinds.iter().flatten().filter(|kind| **kind == Kind::Disk).count();
+        let disks = kinds.iter().flatten().filter(|kind| **kind == StageKind::Disk).count();
         // the caller's is one of them
         let others = if threads == 0 { 0 } else { threads + disks - 1 };
         let names: Vec<_> = self.steps.iter().flatten().map(|stage| stage.name).collect();
         self.live.begin(&names, threads);
-        let run = Run {
+        let run = PipelineRun {
             live: self.live,
             began: Instant::now(),
             stages: self.steps.into_iter().flatten().collect(),
@@ -194,7 +194,7 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
 }
 
 /// What the threads of a run share.
-struct Run<'a, S, E> {
+struct PipelineRun<'a, S, E> {
     live: Live,
     began: Instant,
     stages: Vec<Stage<'a, S, E>>,
@@ -222,7 +222,7 @@ fn anyway<T>(lock: LockResult<T>) -> T {
     lock.unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: Send + Sync, E: Send> Run<'_, S, E> {
+impl<S: Send + Sync, E: Send> PipelineRun<'_, S, E> {
     fn lock(&self) -> MutexGuard<'_, State<E>> {
         anyway(self.state.lock())
     }
@@ -305,7 +305,7 @@ impl<S: Send + Sync, E: Send> Run<'_, S, E> {
         let timeline = self.live.look().timeline;
         let mut times = Times { timeline, ..Times::default() };
         for (at, stage) in self.stages.iter().enumerate() {
-            let threads = if stage.kind() == Kind::Parallel { threads.max(1) } else { 1 };
+            let threads = if stage.kind() == StageKind::Parallel { threads.max(1) } else { 1 };
             let busy = laps.iter().map(|lap| lap.stages[at].0).sum();
             times.push(StageTimes {
                 name: stage.name,

@@ -26,14 +26,14 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
 
 /// Did the headers come from an earlier run's index?
 fn is_taken_over(facts: &Facts) -> bool {
-    facts.of("scan_s") == 0.0 && facts.count_of("index_bytes") == 0
+    facts.value("scan_s") == 0.0 && facts.count_of("index_bytes") == 0
 }
 
 fn index(facts: &Facts) -> String {
     let found = format::counted(facts.count_of("found"), "block");
     let files = format::counted(facts.count_of("files"), "file");
-    let time = format::duration(facts.of("index_s"));
-    let speed = format::rate(rate(facts.count_of("found"), facts.of("index_s")));
+    let time = format::duration(facts.value("index_s"));
+    let speed = format::rate(rate(facts.count_of("found"), facts.value("index_s")));
     let how = if is_taken_over(facts) { ", taken over from an earlier run" } else { "" };
     let memory = match facts.count_of("tree_memory_bytes") {
         0 => String::new(),
@@ -63,8 +63,8 @@ fn connected(record: &RunRecord, facts: &Facts) -> String {
     let blocks = format::counted(record.data.blocks, "block");
     let transactions = format::counted(facts.count_of("transactions"), "transaction");
     let inputs = format::counted(facts.count_of("inputs"), "input");
-    let speed = format::rate(rate(facts.count_of("inputs"), facts.of("connect_s")));
-    let time = format::duration(facts.of("connect_s"));
+    let speed = format::rate(rate(facts.count_of("inputs"), facts.value("connect_s")));
+    let time = format::duration(facts.value("connect_s"));
     let mut text = format!("{blocks}, {transactions}, {inputs}, {time}, {speed} inputs/s");
     if facts.count_of("disconnected") > 0 {
         let blocks = format::counted(facts.count_of("disconnected"), "block");
@@ -88,7 +88,7 @@ fn coins(facts: &Facts) -> String {
     let coins = format::count(facts.count_of("coins"));
     let memory = format::bytes(facts.count_of("coins_memory_bytes"));
     let commits = format::counted(facts.count_of("commits"), "commit");
-    let time = format::duration(facts.of("commit_s"));
+    let time = format::duration(facts.value("commit_s"));
     format!("{coins} left, {memory} of memory at most, {commits} in {time}")
 }
 

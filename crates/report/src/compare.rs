@@ -37,14 +37,14 @@ const LINES: [(&str, Show); 10] = [
         let speed = rate(r.data.bytes, r.wall_s()) / 1e6;
         (speed > 0.0).then(|| format::figure(speed))
     }),
-    ("set-up", |r| time(r.facts.of("setup_s"))),
-    ("index", |r| time(r.facts.of("index_s"))),
+    ("set-up", |r| time(r.facts.value("setup_s"))),
+    ("index", |r| time(r.facts.value("index_s"))),
 ];
 
 /// The lines behind them.
 const MORE_LINES: [(&str, Show); 4] = [
-    ("CPU, user", |r| time(r.facts.of(CPU_USER_S))),
-    ("CPU, system", |r| time(r.facts.of(CPU_SYS_S))),
+    ("CPU, user", |r| time(r.facts.value(CPU_USER_S))),
+    ("CPU, system", |r| time(r.facts.value(CPU_SYS_S))),
     ("cores busy", |r| {
         let cores = r.cpu_s() / r.wall_s();
         (cores > 0.0).then(|| format::number(cores, 2))

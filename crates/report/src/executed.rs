@@ -22,7 +22,7 @@ pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let count = |name| record.facts.count_of(name);
     let mut work = format::counted(count("transactions"), "transaction");
     if count("gas") > 0 {
-        let speed = format::rate(record.facts.of(MGAS_PER_S));
+        let speed = format::rate(record.facts.value(MGAS_PER_S));
         work = format!("{} gas of {work}, {speed} Mgas/s", format::count(count("gas")));
     }
     let mut reads = format::counted(count("account_reads"), "account");
@@ -50,7 +50,7 @@ pub(crate) fn stages(record: &RunRecord) -> impl Iterator<Item = (&str, f64)> {
 /// Percentiles of what a block took in all.
 fn block_times(record: &RunRecord) -> String {
     let all = ["p50", "p95", "p99", "max"].map(|name| {
-        let time = record.facts.of(&format!("block_{name}_s"));
+        let time = record.facts.value(&format!("block_{name}_s"));
         format!("{name} {}", format::duration(time))
     });
     all.join(", ")
@@ -105,7 +105,7 @@ pub fn table(record: &RunRecord) -> Option<Table> {
         let times = [p50, p95, p99, max].map(Cell::of_seconds);
         [Cell::from(name)].into_iter().chain(times).chain([Cell::of_share(sum / whole)])
     };
-    let fact = |name: &str| record.facts.of(name);
+    let fact = |name: &str| record.facts.value(name);
     let all = Percentiles {
         p50: fact("block_p50_s"),
         p95: fact("block_p95_s"),

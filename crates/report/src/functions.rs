@@ -50,7 +50,7 @@ mod tests {
         let stacks = [("main a a b", 6), ("main a", 2), ("main", 2)];
         let mut record = sample::full("x", 1.0);
         assert!(table(&record).is_none());
-        let profile = Profile::of(9, stacks.map(|(text, samples)| (names(text), samples)));
+        let profile = Profile::from_stacks(9, stacks.map(|(text, samples)| (names(text), samples)));
         assert_eq!(heaviest(&profile), [("b", 6, 6), ("main", 2, 10), ("a", 2, 8)]);
         record.profile = Some(profile);
         let text = table(&record).unwrap().markdown();

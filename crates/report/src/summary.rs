@@ -167,7 +167,7 @@ fn figures(record: &RunRecord) -> Vec<(&'static str, String)> {
         "rate",
         format!(
             "{} blocks/s, {} in all",
-            format::rate(record.facts.of(BLOCKS_PER_S)),
+            format::rate(record.facts.value(BLOCKS_PER_S)),
             format::duration(wall_s)
         ),
     )];
@@ -209,8 +209,8 @@ pub(crate) const INDEX: &str = "index";
 /// The parts of the busy time that were measured, in the order of the work.
 pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
     let before = match block_files::are_of(record) {
-        true => (INDEX, record.facts.of("index_s")),
-        false => (SET_UP, record.facts.of("setup_s")),
+        true => (INDEX, record.facts.value("index_s")),
+        false => (SET_UP, record.facts.value("setup_s")),
     };
     let phases = record.phases().into_iter().map(|phase| (phase, record.busy_s(phase)));
     let mut parts: Vec<_> = [before].into_iter().chain(phases).collect();

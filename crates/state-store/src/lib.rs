@@ -10,6 +10,6 @@ mod pages;
 
 pub use page_store::{PageStore, PageStoreOptions};
 pub use pages::{
-    Change, HeldPages, NodeAt, PAGE_FORMAT, Pages, PagesOptions, PagesSurvey, ReadAhead,
+    Change, HeldPages, NodeAt, PAGE_FORMAT, Pages, PagesOptions, PagesSurvey, ReadMethod,
     StagedPages, StateKey, Update,
 };

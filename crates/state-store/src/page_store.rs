@@ -90,7 +90,7 @@ impl PageStore {
         let mut at = self.start;
         let mut bytes = vec![];
         while at < self.log.len() {
-            let damaged = |log: &Segment, expected: String, found: String| {
+            let corrupt = |log: &Segment, expected: String, found: String| {
                 let (path, offset) = log.location(at);
                 Error::Corrupt { path, offset, what: "batch of a log", expected, found }
             };
@@ -103,18 +103,18 @@ impl PageStore {
             let len = u64::from(u32::from_le_bytes(*len));
             if len > left.saturating_sub(HEADER as u64) || left < HEADER as u64 {
                 let expected = format!("at most {left} bytes");
-                return Err(damaged(&self.log, expected, format!("{len} bytes")));
+                return Err(corrupt(&self.log, expected, format!("{len} bytes")));
             }
             bytes.resize(len as usize, 0);
             self.log.read(at + HEADER as u64, &mut bytes)?;
             let changes = decode(&bytes);
             let changes = changes
-                .ok_or_else(|| damaged(&self.log, "changes".into(), "something else".into()))?;
+                .ok_or_else(|| corrupt(&self.log, "changes".into(), "something else".into()))?;
             let found = self.pages.update(&changes)?;
             if found != root {
                 let (expected, found) = (hex(root), hex(&found));
                 let (expected, found) = (format!("root {expected}"), format!("root {found}"));
-                return Err(damaged(&self.log, expected, found));
+                return Err(corrupt(&self.log, expected, found));
             }
             at += HEADER as u64 + len;
         }

@@ -11,7 +11,7 @@
 //! # Cells
 //!
 //! The tries are cut where at most 32 leaves are left. Above the cuts they are in memory: branches
-//! with the references of their children ([`upper`]). What is below one reference is a *cell*:
+//! with the references of their children ([`branches`]). What is below one reference is a *cell*:
 //! leaves in the order of their keys, and no node at all. When a cell changes, the nodes below its
 //! reference are made and hashed again, many cells together in the lanes of the CPU ([`subtree`]).
 //! A cell that grows becomes a branch over cells; a branch over few leaves becomes a cell.
@@ -42,13 +42,14 @@
 //! takes some 150 bytes besides. A checkpoint writes the references that changed, and as many again
 //! ([`index`]).
 
-mod ahead;
 mod append;
 mod batch;
 mod branch_record;
+mod branches;
 mod cell;
 mod checkpoint;
-mod clean;
+mod compact;
+mod descent;
 mod evict;
 mod files;
 mod format;
@@ -57,31 +58,30 @@ mod index;
 mod key;
 mod nested;
 mod nodes;
+mod page_reads;
 mod read;
 mod subtree;
 mod update;
-mod upper;
-mod walk;
 
-pub use ahead::ReadAhead;
 pub use batch::HeldPages;
 pub use checkpoint::StagedPages;
 pub use format::PAGE_FORMAT;
 pub use key::{Change, StateKey};
 pub use nested::Update;
 pub use nodes::NodeAt;
+pub use page_reads::ReadMethod;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use blockmill_trie::EMPTY_ROOT;
 
 use self::{
+    branches::{Arena, Below, Child},
     checkpoint::Packing,
     evict::Budget,
     files::PageFiles,
     hashing::Hashing,
     index::IndexFiles,
-    upper::{Arena, Below, Child},
 };
 use blockmill_store::{
     Error, PageCache, Result,
@@ -99,8 +99,8 @@ pub struct PagesOptions {
     pub page_bytes: usize,
     /// Bytes of a file, about. Always the same for a store.
     pub file_bytes: u64,
-    /// Bytes of references and upper levels in memory, about; those beyond are in pages, as of each
-    /// commit. None: all are in memory.
+    /// About how many bytes of branches stay in memory; each commit puts the others into pages.
+    /// `None`: all of them.
     pub reference_bytes: Option<usize>,
     /// Pages that were read stay here.
     pub cache: PageCache,
@@ -108,7 +108,7 @@ pub struct PagesOptions {
     /// disk may be dead.
     pub disk_factor: f64,
     /// How reads that are known together are made.
-    pub read_ahead: ReadAhead,
+    pub read_method: ReadMethod,
     /// Threads that hash what a large update changed.
     pub threads: usize,
 }
@@ -119,9 +119,9 @@ impl PagesOptions {
     pub fn new(cache_bytes: u64) -> Self {
         let cache = PageCache::new(cache_bytes);
         let (page_bytes, file_bytes, disk_factor) = (4096, 64 << 20, 2.0);
-        let (read_ahead, threads) = (ReadAhead::default(), 1);
+        let (read_method, threads) = (ReadMethod::default(), 1);
         let reference_bytes = None;
-        Self { page_bytes, file_bytes, reference_bytes, cache, disk_factor, read_ahead, threads }
+        Self { page_bytes, file_bytes, reference_bytes, cache, disk_factor, read_method, threads }
     }
 }
 
@@ -163,10 +163,10 @@ impl Buffer {
         self.cells.get(at as usize).and_then(Option::as_deref).ok_or_else(|| lost(at))
     }
 
-    /// Has a cell brought near.
-    fn look_ahead(&self, at: u32) {
+    /// Prefetches a cell into the CPU caches.
+    fn prefetch(&self, at: u32) {
         if let Some(Some(record)) = self.cells.get(at as usize) {
-            walk::bring_near(record);
+            descent::prefetch_all(record);
         }
     }
 
@@ -215,7 +215,7 @@ pub struct Pages {
     /// What changed is in pages, and only the manifest does not say so.
     staged: bool,
     /// Bytes of records written anew because a file was emptied, so far.
-    cleaned: u64,
+    compacted: u64,
     /// What of the branches is in memory.
     budget: Budget,
 }
@@ -231,8 +231,8 @@ impl fmt::Debug for Pages {
 pub struct PagesSurvey {
     /// Storage tries that are not in the entry of their account.
     pub tries: usize,
-    /// Bytes of references and upper levels.
-    pub upper_bytes: usize,
+    /// Bytes of the branches in memory.
+    pub branch_bytes: usize,
     /// Bytes of cells that changed since the last commit, and of branches that came into memory for
     /// that.
     pub buffer_bytes: usize,
@@ -243,7 +243,7 @@ pub struct PagesSurvey {
     /// Bytes of pages and references written since it was opened.
     pub written_bytes: u64,
     /// Bytes of records among them that did not change: their file was emptied.
-    pub cleaned_bytes: u64,
+    pub compacted_bytes: u64,
     /// Branches that were put into pages since it was opened.
     pub evicted: u64,
 }
@@ -282,7 +282,7 @@ impl Pages {
             is_updating: false,
             packing: None,
             staged: false,
-            cleaned: 0,
+            compacted: 0,
             budget: Budget::new(options.reference_bytes),
         };
         if let Some(facts) = facts {
@@ -316,12 +316,12 @@ impl Pages {
         let (disk_bytes, live_bytes) = self.files.bytes();
         PagesSurvey {
             tries: self.storage.len(),
-            upper_bytes: self.arena.bytes() + self.tries.capacity() * size_of::<Trie>(),
+            branch_bytes: self.arena.bytes() + self.tries.capacity() * size_of::<Trie>(),
             buffer_bytes: self.buffer_bytes(),
             disk_bytes,
             live_bytes,
             written_bytes: self.files.written,
-            cleaned_bytes: self.cleaned,
+            compacted_bytes: self.compacted,
             evicted: self.budget.evicted,
         }
     }
@@ -331,7 +331,7 @@ impl Pages {
         match child.below() {
             Below::Buffer(at) => self.buffer.take(at).map(drop),
             Below::Page(page) => {
-                self.files.dies(page, child.bytes());
+                self.files.release(page, child.bytes());
                 Ok(())
             }
             Below::Branch(_) | Below::Evicted(_) => Err(mismatch("cell", "a cell", "a branch")),
@@ -347,7 +347,7 @@ impl Pages {
     }
 
     /// Nor what an update has left half-way be changed or committed.
-    fn check_settled(&self) -> Result<()> {
+    fn check_ready(&self) -> Result<()> {
         match self.failed || self.is_updating {
             true => Err(Error::Failed { path: self.folder.dir.clone() }),
             false => Ok(()),

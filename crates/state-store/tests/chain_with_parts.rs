@@ -1,6 +1,6 @@
 //! A table, a log file and a segment beside the blocks of a chain store: at every moment of a kill
 //! or a power loss they are those of one commit, with its blocks; runs that do not need them leave
-//! them as they are; damage in them is told.
+//! them as they are; corruption in them is told.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -181,18 +181,18 @@ fn a_store_gets_parts_when_they_are_asked_for_and_keeps_those_that_are_not() {
 }
 
 #[test]
-fn damage_of_a_part_is_told_and_is_none_of_the_blocks() {
+fn corruption_of_a_part_is_reported_and_is_none_of_the_blocks() {
     let dir = folder();
     let (mut chain, _) = Chain::open(dir.path(), &small()).unwrap();
     let mut turned = true;
     while step(&mut chain, &mut turned).unwrap() {}
     drop(chain);
     let check = || {
-        let (blocks, damage) = ChainStore::open_damaged(dir.path()).unwrap();
-        assert!(damage.is_empty());
-        let damage = blocks.check(Some(&PAGE_FORMAT), 2, &|_| true).unwrap();
-        assert_eq!(blocks.last_whole(&damage, None), Some(END));
-        damage
+        let (blocks, corruption) = ChainStore::open_corrupt(dir.path()).unwrap();
+        assert!(corruption.is_empty());
+        let corruption = blocks.check(Some(&PAGE_FORMAT), 2, &|_| true).unwrap();
+        assert_eq!(blocks.last_whole(&corruption, None), Some(END));
+        corruption
     };
     assert_eq!(check().len(), 0);
     let mut files = 0;
@@ -207,12 +207,16 @@ fn damage_of_a_part_is_told_and_is_none_of_the_blocks() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             fs::write(&path, &bytes).unwrap();
-            let damage = check();
-            assert!(!damage.is_empty(), "{name} at {at}");
-            for damage in damage {
-                assert!(damage.is_besides && !damage.mends_itself && damage.blocks.is_none());
+            let corruption = check();
+            assert!(!corruption.is_empty(), "{name} at {at}");
+            for corruption in corruption {
+                assert!(
+                    corruption.is_besides
+                        && !corruption.mends_itself
+                        && corruption.blocks.is_none()
+                );
                 // sums speak of what they are sums of
-                let file = damage.error.report().file.unwrap();
+                let file = corruption.error.report().file.unwrap();
                 let told = file.file_name().unwrap().to_str().unwrap().to_owned();
                 let part = part.replace("-sums", "");
                 assert!(told.starts_with(&part), "{name} at {at}: {told}");

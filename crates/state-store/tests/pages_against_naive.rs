@@ -43,7 +43,7 @@ fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
     let mut parts = open(&disk, page_bytes, budget);
     let mut blocks = 0;
     let most = [3, 12, 60][random.below(3_usize)];
-    let (mut cleaned, mut evicted) = (0, 0);
+    let (mut compacted, mut evicted) = (0, 0);
     for (removes, count) in [(5, 20), (40, 20), (15, 15), (75, 40)] {
         for _ in 0..count {
             let slots = [20, 50, 90][random.below(3_usize)];
@@ -54,13 +54,13 @@ fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
             assert_eq!(root, world.root(), "{draw:?}, seed {seed}, block {blocks}");
             blocks += 1;
             if random.below(5_u32) == 0 {
-                parts.pages.write_ahead().unwrap();
+                parts.pages.spill().unwrap();
                 assert_eq!(parts.pages.survey().buffer_bytes, 0);
             }
             if random.below(4_u32) == 0 {
                 parts.commit();
                 let survey = parts.pages.survey();
-                cleaned = survey.cleaned_bytes.max(cleaned);
+                compacted = survey.compacted_bytes.max(compacted);
                 evicted = survey.evicted.max(evicted);
             }
             if random.below(8_u32) == 0 {
@@ -83,23 +83,23 @@ fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
     let survey = parts.pages.survey();
     assert_eq!((survey.tries, survey.buffer_bytes, survey.live_bytes), (0, 0, 0));
     parts.commit();
-    (blocks, cleaned, evicted)
+    (blocks, compacted, evicted)
 }
 
 #[test]
 fn random_blocks_have_the_roots_of_the_definition() {
-    let (mut blocks, mut cleaned, mut evicted) = (0, 0, [0; BUDGETS.len()]);
+    let (mut blocks, mut compacted, mut evicted) = (0, 0, [0; BUDGETS.len()]);
     for seed in 0..rounds(6) as u64 {
         for (budget, evicted) in BUDGETS.into_iter().zip(&mut evicted) {
             for draw in Draw::ALL {
                 let (more, bytes, branches) = life(draw, seed, budget);
-                (blocks, cleaned) = (blocks + more, cleaned + bytes);
+                (blocks, compacted) = (blocks + more, compacted + bytes);
                 *evicted += branches;
             }
         }
     }
     assert!(blocks > 380 * rounds(6) as u32, "{blocks} blocks");
-    assert!(cleaned > 0, "no file was emptied");
+    assert!(compacted > 0, "no file was emptied");
     assert_eq!(evicted[0], 0);
     assert!(evicted.is_sorted() && evicted[3] > 0, "{evicted:?}");
     if rounds(6) == 6 {
@@ -107,7 +107,7 @@ fn random_blocks_have_the_roots_of_the_definition() {
         assert!(evicted.is_sorted_by(|less, more| less < more), "{evicted:?}");
     }
     println!(
-        "{blocks} blocks, {cleaned} bytes of cells moved, {evicted:?} branches put into pages"
+        "{blocks} blocks, {compacted} bytes of cells moved, {evicted:?} branches put into pages"
     );
 }
 
@@ -120,7 +120,7 @@ fn what_was_written_ahead_goes_with_the_process() {
     let block = |parts: &mut Parts, world: &mut World, random: &mut Random| {
         let batch = world.block(mood, random);
         assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
-        parts.pages.write_ahead().unwrap();
+        parts.pages.spill().unwrap();
     };
     for _ in 0..rounds(12) {
         for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! A state in pages is killed at every point of its commits, loses power at any moment, meets a
 //! full disk, and has bits turned over: it opens with the state of a commit, and its root, or names
-//! the damage.
+//! the corruption.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -106,7 +106,7 @@ fn a_power_loss_at_any_moment_goes_back_to_a_commit() {
         }
     })
     .unwrap();
-    assert!(store.pages().survey().cleaned_bytes > 0, "no file was emptied");
+    assert!(store.pages().survey().compacted_bytes > 0, "no file was emptied");
     let mut random = Random::new(4);
     let mut tried = 0;
     let first = moments[0].0;

@@ -21,7 +21,7 @@ struct Parts {
     store: Store,
     pages: Pages,
     evicted: u64,
-    cleaned: u64,
+    compacted: u64,
 }
 
 impl Parts {
@@ -37,7 +37,7 @@ impl Parts {
         };
         let pages = Pages::open(&mut opening, "pages", &options).unwrap();
         let (store, _) = opening.finish().unwrap();
-        Self { disk, budget, store, pages, evicted: 0, cleaned: 0 }
+        Self { disk, budget, store, pages, evicted: 0, compacted: 0 }
     }
 
     fn commit(&mut self) {
@@ -46,12 +46,12 @@ impl Parts {
 
     fn again(self) -> Self {
         let survey = self.pages.survey();
-        let (evicted, cleaned) = (self.evicted, self.cleaned);
+        let (evicted, compacted) = (self.evicted, self.compacted);
         let Self { disk, budget, store, pages, .. } = self;
         drop((store, pages));
         let mut again = Self::open(disk, budget);
         again.evicted = evicted + survey.evicted;
-        again.cleaned = cleaned + survey.cleaned_bytes;
+        again.compacted = compacted + survey.compacted_bytes;
         again
     }
 }
@@ -142,7 +142,7 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
     let mut random = Random::new(1);
     let mut states = BUDGETS.map(|budget| Parts::open(SimulatedDisk::default(), budget));
     let mut keys = BTreeMap::new();
-    let mut upper = [0; BUDGETS.len()];
+    let mut branches = [0; BUDGETS.len()];
     // fewer do not come to what is asserted of the smallest budget
     let rounds = rounds(60).max(20);
     for number in 0..rounds {
@@ -161,7 +161,7 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
         states = states.map(|mut state| {
             match what {
                 0 => state.commit(),
-                1 => state.pages.write_ahead().unwrap(),
+                1 => state.pages.spill().unwrap(),
                 2 => {
                     state.commit();
                     state = state.again();
@@ -173,7 +173,7 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
         let found = states.each_ref().map(|state| answers(&state.pages, &some));
         assert!(found.iter().all(|other| *other == found[0]), "block {number}");
         if what == 2 {
-            upper = states.each_ref().map(|state| state.pages.survey().upper_bytes);
+            branches = states.each_ref().map(|state| state.pages.survey().branch_bytes);
             let found = states.each_ref().map(|state| slots(&state.pages, &LARGE));
             assert!(found.iter().all(|other| *other == found[0]), "block {number}");
         }
@@ -183,14 +183,14 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
         state.again()
     });
     let evicted = states.each_ref().map(|state| state.evicted);
-    let cleaned = states.each_ref().map(|state| state.cleaned);
-    println!("{} keys, {upper:?} bytes, {evicted:?} branches, {cleaned:?} bytes", keys.len());
+    let compacted = states.each_ref().map(|state| state.compacted);
+    println!("{} keys, {branches:?} bytes, {evicted:?} branches, {compacted:?} bytes", keys.len());
     assert_eq!(evicted[0], 0);
-    assert!(evicted[3] > 100 && upper[2] > upper[3], "{evicted:?} {upper:?}");
+    assert!(evicted[3] > 100 && branches[2] > branches[3], "{evicted:?} {branches:?}");
     if rounds == 60 {
         assert!(evicted[1..].iter().all(|evicted| *evicted > 100), "{evicted:?}");
-        assert!(cleaned.iter().all(|cleaned| *cleaned > 0), "{cleaned:?}");
-        assert!(upper[0] > 2 * upper[2], "{upper:?}");
+        assert!(compacted.iter().all(|compacted| *compacted > 0), "{compacted:?}");
+        assert!(branches[0] > 2 * branches[2], "{branches:?}");
     }
     // an account at a time until nothing is left: no record counts any more
     let accounts: Vec<_> = keys.keys().filter(|key| key.slot.is_none()).copied().collect();
@@ -209,7 +209,7 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
 #[test]
 fn a_branch_that_is_in_memory_again_and_did_not_change_is_not_lost() {
     let mut random = Random::new(2);
-    // room for the upper two levels, so that of the third all are in pages
+    // room for the two topmost levels, so that of the third all are in pages
     let mut state = Parts::open(SimulatedDisk::default(), Some(15_000));
     let value = |random: &mut Random| vec![1 + random.below(120_u8); 32];
     let mut slots: BTreeMap<_, _> =

@@ -26,7 +26,7 @@ pub struct Recovery {
     pub blocks: u64,
     /// Bytes that no commit names, which were cut off (or, for reading only, left out).
     pub cut_bytes: u64,
-    /// Index runs that were missing or damaged and were built again.
+    /// Index runs that were missing or corrupt and were built again.
     pub index_runs_built: u64,
     /// Why newer commits could not be used. One that a kill interrupted is among them.
     pub passed_over: Vec<Error>,
@@ -46,7 +46,7 @@ impl ChainStore {
                 Ok(found.parts.is_empty() || found.part(PartKind::Segment, SEGMENTS[6]).is_some())
             }
             Err(error @ Error::Io { .. }) => Err(error),
-            // a damaged one is recognised by the files next to it
+            // a corrupt one is recognised by the files next to it
             Err(_) => {
                 for name in ["hashes.00000", OLD_NAME] {
                     let path = dir.join(name);
@@ -110,19 +110,19 @@ impl ChainStore {
     fn check_last_block(&self) -> Result<()> {
         let Some(Tip { number, hash, .. }) = self.tip() else { return Ok(()) };
         let (last, found) = (self.count() - 1, self.hash_of(number)?.unwrap_or_default());
-        let damaged = |(path, offset), what, expected, found| {
+        let corrupt = |(path, offset), what, expected, found| {
             Err(Error::Corrupt { path, offset, what, expected, found })
         };
         if hash != found {
             let place = self.hashes.file.location(last * 32);
-            return damaged(place, "last hash", hex(&hash), hex(&found));
+            return corrupt(place, "last hash", hex(&hash), hex(&found));
         }
         for column in self.columns.iter().filter(|column| column.count() > 0) {
             let (expected, found) = (column.data.len(), column.end_of(last)?);
             if found != expected {
                 let place = column.ends.file.location(last * 8);
                 let what = "end of the last item";
-                return damaged(place, what, expected.to_string(), found.to_string());
+                return corrupt(place, what, expected.to_string(), found.to_string());
             }
             column.item(last)?;
         }
@@ -144,7 +144,7 @@ impl ChainStore {
             return Ok(());
         }
         let found = format!("{count} blocks from {first} to {}", tip.number);
-        Err(manifest::damaged(&self.dir, "lengths of segments that fit one another", found))
+        Err(manifest::corrupt(&self.dir, "lengths of segments that fit one another", found))
     }
 }
 
@@ -176,11 +176,11 @@ pub(crate) fn open<T>(
         [] => (ChainState { run_items: options.run_items, ..ChainState::default() }, &[][..]),
         bytes => ChainState::decode(bytes).ok_or_else(|| {
             let found = format!("{} other bytes", bytes.len());
-            manifest::damaged(dir, "the state of a chain", found)
+            manifest::corrupt(dir, "the state of a chain", found)
         })?,
     };
     let state_of_parts = state_of_parts.to_vec();
-    let (writes, takes_damage) = (purpose.writes(), purpose.takes_damage());
+    let (writes, accepts_corruption) = (purpose.writes(), purpose.accepts_corruption());
     let created = opening.manifest.is_none();
     if created && !writes {
         return Err(Error::NoStore { path: dir.to_path_buf() });
@@ -201,13 +201,14 @@ pub(crate) fn open<T>(
         committed,
     };
     store.check_lengths()?;
-    if !takes_damage {
+    if !accepts_corruption {
         store.check_last_block()?;
     }
-    let restored = store.index.restore(committed, 0, &store.hashes.file, writes && !takes_damage);
+    let restored =
+        store.index.restore(committed, 0, &store.hashes.file, writes && !accepts_corruption);
     let index_runs_built = match restored {
         // without hashes the newest blocks cannot be found by hash
-        Err(Error::Corrupt { .. }) if takes_damage => 0,
+        Err(Error::Corrupt { .. }) if accepts_corruption => 0,
         restored => restored?,
     };
     let (cut_bytes, passed_over) = (opening.excess, std::mem::take(&mut opening.passed_over));

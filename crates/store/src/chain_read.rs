@@ -10,7 +10,7 @@ use crate::{
 
 /// What a chain store keeps of each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum BlockPart {
     /// Headers.
     Headers = 0,
     /// Bodies.
@@ -28,7 +28,7 @@ impl ChainStore {
 
     /// Header bytes of block `number`, or `None` when the store does not have it.
     pub fn header(&self, number: u64) -> Result<Option<Vec<u8>>> {
-        self.item(Part::Headers, number)
+        self.item(BlockPart::Headers, number)
     }
 
     /// Body bytes of block `number`, or `None` when the store does not have them.
@@ -36,7 +36,7 @@ impl ChainStore {
     /// # Errors
     /// [`crate::Error::Removed`] when it has them no more; those of reading.
     pub fn body(&self, number: u64) -> Result<Option<Vec<u8>>> {
-        self.item(Part::Bodies, number)
+        self.item(BlockPart::Bodies, number)
     }
 
     /// Receipt bytes of block `number`, or `None` when the store does not have them.
@@ -44,10 +44,10 @@ impl ChainStore {
     /// # Errors
     /// As [`ChainStore::body`].
     pub fn receipts(&self, number: u64) -> Result<Option<Vec<u8>>> {
-        self.item(Part::Receipts, number)
+        self.item(BlockPart::Receipts, number)
     }
 
-    fn item(&self, part: Part, number: u64) -> Result<Option<Vec<u8>>> {
+    fn item(&self, part: BlockPart, number: u64) -> Result<Option<Vec<u8>>> {
         let column = &self.columns[part as usize];
         match self.position(number).filter(|position| *position < column.count()) {
             Some(position) if position < column.first() => Err(self.removed(column, number)),
@@ -62,7 +62,7 @@ impl ChainStore {
     /// # Errors
     /// [`crate::Error::Corrupt`] names the file; [`crate::Error::Mismatch`] when the store has not
     /// all of these blocks, or they have 4 GiB or more; [`crate::Error::Removed`].
-    pub fn items(&self, part: Part, first: u64, count: u64) -> Result<Option<OwnedItems>> {
+    pub fn items(&self, part: BlockPart, first: u64, count: u64) -> Result<Option<OwnedItems>> {
         let column = &self.columns[part as usize];
         if column.count() == 0 || count == 0 {
             return Ok(None);

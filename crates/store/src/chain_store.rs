@@ -10,6 +10,7 @@
 use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 
 use crate::{
+    checksummed_file::ChecksummedFile,
     column::{Column, Items},
     crash::CrashPoint,
     disk::{Disk, RealDisk},
@@ -20,7 +21,6 @@ use crate::{
     segment::Segment,
     segmented_file::SegmentedFile,
     store::{CommitPart, Store},
-    summed::SummedFile,
     tip::{ChainState, Tip},
 };
 
@@ -116,7 +116,7 @@ fn segments<'a>(columns: &'a mut [Column; 3], hashes: &'a mut Segment) -> [&'a m
 
 impl ChainStore {
     /// The files of all segments, in the order of [`SEGMENTS`].
-    pub(crate) fn files(&self) -> [&SummedFile; 7] {
+    pub(crate) fn files(&self) -> [&ChecksummedFile; 7] {
         let [headers, bodies, receipts] = &self.columns;
         [
             &headers.data.file,

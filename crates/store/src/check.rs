@@ -17,6 +17,7 @@ use std::{
 use crate::{
     chain_open::{self, Recovery},
     chain_store::{ChainStore, Options, SEGMENTS},
+    checksummed_file::ChecksummedFile,
     error::{Error, Result, mismatch},
     log_file::LogFile,
     manifest::{PartFacts, PartKind},
@@ -24,7 +25,6 @@ use crate::{
     part::ForeignFormat,
     segment::Segment,
     store::Store,
-    summed::SummedFile,
     table::{Table, shared_lock},
 };
 
@@ -53,10 +53,10 @@ pub struct Corruption {
 impl Corruption {
     /// Corruption of what opening the store for writing puts right.
     fn that_mends(error: Error) -> Corruption {
-        Corruption { mends_itself: true, is_besides: false, ..Corruption::of(error, 0, None) }
+        Corruption { mends_itself: true, is_besides: false, ..Corruption::new(error, 0, None) }
     }
 
-    fn of(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Corruption {
+    fn new(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Corruption {
         let is_besides = place.is_none_or(|(file, _)| file >= SEGMENTS.len());
         Corruption {
             error,
@@ -81,12 +81,12 @@ enum Task {
 }
 
 impl ChainStore {
-    /// Opens the store in `dir` to look at it, however damaged it is, and says what is wrong with
-    /// its commits. Nothing is changed. Reads of damaged bytes fail.
+    /// Opens the store in `dir` to look at it, however corrupt it is, and says what is wrong with
+    /// its commits. Nothing is changed. Reads of corrupt bytes fail.
     ///
     /// # Errors
     /// When there is no store, or no manifest says how long it is.
-    pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Corruption>)> {
+    pub fn open_corrupt(dir: &Path) -> Result<(ChainStore, Vec<Corruption>)> {
         let (store, recovery) = open(dir, Purpose::Survey)?;
         Ok((store, recovery.passed_over.into_iter().map(Corruption::that_mends).collect()))
     }
@@ -94,8 +94,8 @@ impl ChainStore {
     /// The same with parts besides the blocks, which `parts` opens for reading.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open_damaged`] and of `parts`.
-    pub fn open_damaged_with<T>(
+    /// Those of [`ChainStore::open_corrupt`] and of `parts`.
+    pub fn open_corrupt_with<T>(
         dir: &Path,
         parts: impl FnMut(&mut Opening) -> Result<T>,
     ) -> Result<(ChainStore, T)> {
@@ -106,7 +106,7 @@ impl ChainStore {
 
     /// Bytes that [`ChainStore::check`] reads, with the same `format`.
     pub fn bytes_to_check(&self, format: Option<&dyn ForeignFormat>) -> u64 {
-        let bytes = |file: &SummedFile| file.whole().end - file.whole().start;
+        let bytes = |file: &ChecksummedFile| file.whole().end - file.whole().start;
         let segments: u64 = self.files().into_iter().map(bytes).sum();
         let bytes_of = |part: &PartFacts| match part.kind {
             PartKind::Table => Table::bytes_of(&part.facts),
@@ -135,7 +135,7 @@ impl ChainStore {
     }
 
     /// Reads everything that is committed, parts besides the blocks included, on `threads` threads,
-    /// and says what is damaged, in the order of the files. `watch` gets the bytes read so far now
+    /// and says what is corrupt, in the order of the files. `watch` gets the bytes read so far now
     /// and then; when it says no, the check ends early. `format` reads parts that another crate
     /// defines.
     ///
@@ -172,8 +172,10 @@ impl ChainStore {
                         let done = self.run(task, format, &files, watch);
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match done {
-                            Ok((bytes, damage)) => {
-                                found.0.extend(damage.into_iter().map(|damage| (number, damage)));
+                            Ok((bytes, corruption)) => {
+                                found.0.extend(
+                                    corruption.into_iter().map(|corruption| (number, corruption)),
+                                );
                                 stop.fetch_or(!watch(bytes), Relaxed);
                             }
                             Err(error) => {
@@ -185,11 +187,11 @@ impl ChainStore {
                 });
             }
         });
-        let (mut damage, outcome) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut corruption, outcome) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         outcome?;
-        damage.sort_by_key(|(task, damage)| (*task, damage.place));
-        let named = damage.into_iter().map(|(task, mut damage)| {
-            damage.part = match (&tasks[task], damage.place) {
+        corruption.sort_by_key(|(task, corruption)| (*task, corruption.place));
+        let named = corruption.into_iter().map(|(task, mut corruption)| {
+            corruption.part = match (&tasks[task], corruption.place) {
                 (Task::Part(part), _) => Some(part.name.clone()),
                 (_, Some((file, _))) => {
                     let besides = file.checked_sub(SEGMENTS.len());
@@ -197,12 +199,12 @@ impl ChainStore {
                 }
                 _ => None,
             };
-            damage
+            corruption
         });
-        Ok(join(named).into_iter().map(|damage| self.with_blocks(damage)).collect())
+        Ok(join(named).into_iter().map(|corruption| self.with_blocks(corruption)).collect())
     }
 
-    fn tasks(&self, files: &[&SummedFile]) -> Vec<Task> {
+    fn tasks(&self, files: &[&ChecksummedFile]) -> Vec<Task> {
         let mut tasks = vec![];
         for (file, Range { start, end }) in files.iter().map(|file| file.whole()).enumerate() {
             let ranges = (start..end).step_by(TASK as usize).map(|at| at..(at + TASK).min(end));
@@ -214,12 +216,12 @@ impl ChainStore {
         tasks
     }
 
-    /// The bytes that were read, and what is damaged.
+    /// The bytes that were read, and what is corrupt.
     fn run(
         &self,
         task: &Task,
         format: Option<&dyn ForeignFormat>,
-        files: &[&SummedFile],
+        files: &[&ChecksummedFile],
         watch: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(u64, Vec<Corruption>)> {
         match task {
@@ -227,7 +229,7 @@ impl ChainStore {
                 let mut found = vec![];
                 files[*file].survey(range.clone(), |pieces, error| {
                     let bytes = pieces.end - pieces.start;
-                    found.push(Corruption::of(error, bytes, Some((*file, pieces.start))));
+                    found.push(Corruption::new(error, bytes, Some((*file, pieces.start))));
                 })?;
                 Ok((range.end - range.start, join(found.into_iter())))
             }
@@ -238,7 +240,7 @@ impl ChainStore {
             Task::Part(PartFacts { kind: PartKind::Log, name, facts }) => {
                 match LogFile::survey(&self.hashes.folder, name, facts, watch) {
                     Err(error @ Error::Corrupt { .. }) => {
-                        Ok((0, vec![Corruption::of(error, 0, None)]))
+                        Ok((0, vec![Corruption::new(error, 0, None)]))
                     }
                     done => done.map(|()| (0, vec![])),
                 }
@@ -246,21 +248,21 @@ impl ChainStore {
             Task::Part(PartFacts { kind: PartKind::Foreign, name, facts }) => {
                 let format = format.ok_or_else(|| unknown(name))?;
                 let found = format.survey(&self.hashes.folder, name, facts, watch)?;
-                Ok((0, found.into_iter().map(|error| Corruption::of(error, 0, None)).collect()))
+                Ok((0, found.into_iter().map(|error| Corruption::new(error, 0, None)).collect()))
             }
             Task::Part(PartFacts { name, facts, .. }) => {
                 let found = Table::survey(&self.hashes.folder, name, facts, watch)?;
-                Ok((0, found.into_iter().map(|error| Corruption::of(error, 0, None)).collect()))
+                Ok((0, found.into_iter().map(|error| Corruption::new(error, 0, None)).collect()))
             }
         }
     }
 
-    /// Adds the blocks that stand in the damaged bytes.
-    fn with_blocks(&self, damage: Corruption) -> Corruption {
-        let Some((file, start)) = damage.place.filter(|_| !damage.is_besides) else {
-            return damage;
+    /// Adds the blocks that stand in the corrupt bytes.
+    fn with_blocks(&self, corruption: Corruption) -> Corruption {
+        let Some((file, start)) = corruption.place.filter(|_| !corruption.is_besides) else {
+            return corruption;
         };
-        let last = start + damage.bytes.max(1) - 1;
+        let last = start + corruption.bytes.max(1) - 1;
         let items = match file {
             6 => Some((start / 32, last / 32)),
             1 | 3 | 5 => Some((start / 8, last / 8)),
@@ -273,14 +275,14 @@ impl ChainStore {
         };
         let (first, last_item) = (self.state.first, self.count().saturating_sub(1));
         let blocks = items.map(|(from, to)| first + from..=first + to.min(last_item));
-        Corruption { blocks, ..damage }
+        Corruption { blocks, ..corruption }
     }
 
-    /// The last block before all damage: it and all blocks before it are whole; `None` when there
-    /// is none. `damage` is all that [`ChainStore::check`] found, `wrong` the first block that is
-    /// not what its hash says, where there is one.
-    pub fn last_whole(&self, damage: &[Corruption], wrong: Option<u64>) -> Option<u64> {
-        let whole = self.last_whole_by_bytes(damage)?;
+    /// The last block before all corruption: it and all blocks before it are whole; `None` when
+    /// there is none. `corruption` is all that [`ChainStore::check`] found, `wrong` the first block
+    /// that is not what its hash says, where there is one.
+    pub fn last_whole(&self, corruption: &[Corruption], wrong: Option<u64>) -> Option<u64> {
+        let whole = self.last_whole_by_bytes(corruption)?;
         match wrong {
             Some(block) if block <= self.state.first => None,
             Some(block) => Some(whole.min(block - 1)),
@@ -288,9 +290,9 @@ impl ChainStore {
         }
     }
 
-    fn last_whole_by_bytes(&self, damage: &[Corruption]) -> Option<u64> {
-        let of_blocks = || damage.iter().filter(|damage| !damage.is_besides);
-        let places = || of_blocks().filter_map(|damage| damage.place);
+    fn last_whole_by_bytes(&self, corruption: &[Corruption]) -> Option<u64> {
+        let of_blocks = || corruption.iter().filter(|corruption| !corruption.is_besides);
+        let places = || of_blocks().filter_map(|corruption| corruption.place);
         let mut count = self.count();
         for (file, start) in places() {
             match file {
@@ -317,17 +319,17 @@ fn open(dir: &Path, purpose: Purpose) -> Result<(ChainStore, Recovery)> {
     Ok(chain_open::open(dir, &Options::default(), purpose, |_| Ok(()))?.0)
 }
 
-/// Makes one of neighbouring damage in the same file, as where a file is missing.
-fn join(damage: impl Iterator<Item = Corruption>) -> Vec<Corruption> {
+/// Makes one of neighbouring corruption in the same file, as where a file is missing.
+fn join(corruption: impl Iterator<Item = Corruption>) -> Vec<Corruption> {
     let mut out: Vec<Corruption> = vec![];
-    for damage in damage {
-        match (out.last_mut(), damage.place) {
+    for corruption in corruption {
+        match (out.last_mut(), corruption.place) {
             (Some(last), Some((file, start)))
                 if last.place.is_some_and(|(r, at)| r == file && at + last.bytes == start) =>
             {
-                last.bytes += damage.bytes;
+                last.bytes += corruption.bytes;
             }
-            _ => out.push(damage),
+            _ => out.push(corruption),
         }
     }
     out

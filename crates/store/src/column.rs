@@ -5,7 +5,7 @@ use crate::{
     segment::Segment,
 };
 
-/// The largest item that a store takes: far above any block, and a bound on what a damaged end
+/// The largest item that a store takes: far above any block, and a bound on what a corrupt end
 /// offset can make a read allocate.
 pub const MAX_ITEM_BYTES: u64 = 1 << 27;
 

@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// Bytes on disk are not what the store wrote there.
     #[error(
-        "{} at offset {offset}: damaged {what}: expected {expected}, found {found}",
+        "{} at offset {offset}: corrupt {what}: expected {expected}, found {found}",
         path.display()
     )]
     Corrupt {
@@ -107,8 +107,8 @@ pub enum Error {
     Crash(CrashPoint),
 }
 
-/// What somebody whose store is damaged may not know.
-pub const CORRUPTION_HINT: &str = "the store is damaged, not what is imported: \
+/// What somebody whose store is corrupt may not know.
+pub const CORRUPTION_HINT: &str = "the store is corrupt, not what is imported: \
      `blockmill check DATA` reads all of it and says what is left and what repairs it";
 
 /// What somebody who asks for a removed block may not know.
@@ -156,7 +156,7 @@ pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> 
 }
 
 /// The error for a file that cannot be opened. One that is not there was there before: it is
-/// damage of the store, not trouble of the machine.
+/// corruption of the store, not trouble of the machine.
 pub fn missing_or(source: io::Error, path: &Path) -> Error {
     if source.kind() != io::ErrorKind::NotFound {
         return Error::Io { action: "open", path: path.to_path_buf(), source };

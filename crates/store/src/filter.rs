@@ -26,18 +26,18 @@ impl Filter {
 
     /// Takes in a key.
     pub fn insert(&mut self, prefix: u64) {
-        let (word, bits) = self.spot(prefix);
+        let (word, bits) = self.position(prefix);
         self.words[word] |= bits;
     }
 
     /// False when the key was never taken in.
     pub fn may_hold(&self, prefix: u64) -> bool {
-        let (word, bits) = self.spot(prefix);
+        let (word, bits) = self.position(prefix);
         self.words[word] & bits == bits
     }
 
     /// The word of a key, and its four bits there.
-    fn spot(&self, prefix: u64) -> (usize, u64) {
+    fn position(&self, prefix: u64) -> (usize, u64) {
         let key = prefix >> PLACE_BITS << PLACE_BITS;
         // the high bits of a hash are evenly spread as they are
         let word = (u128::from(key) * self.words.len() as u128) >> 64;

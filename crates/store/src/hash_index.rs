@@ -9,19 +9,19 @@
 //! in memory for the tail and for each run, made when the run is first asked, answers for most
 //! absent hashes; at 25 million blocks the filters take 40 MB.
 //!
-//! The index holds nothing that the hashes do not say, so lost or damaged runs are built again: in
+//! The index holds nothing that the hashes do not say, so lost or corrupt runs are built again: in
 //! the files when the store is opened for writing, in memory when a reader meets one. Layout:
 //! `docs/formats/segment.md`.
 
 use std::sync::Arc;
 
 use crate::{
+    checksummed_file::ChecksummedFile,
     error::{Error, Result, hex},
     filter::Filter,
     index_level::{Level, prefix, prefixes, seal_from_hashes},
     segment::Segment,
     segmented_file::SegmentedFile,
-    summed::SummedFile,
 };
 
 /// Small runs in a big one.
@@ -61,7 +61,7 @@ impl HashIndex {
     }
 
     /// Takes in the hashes of new blocks, which `all` already ends with.
-    pub fn append(&mut self, mut hashes: &[[u8; 32]], all: &SummedFile) -> Result<()> {
+    pub fn append(&mut self, mut hashes: &[[u8; 32]], all: &ChecksummedFile) -> Result<()> {
         let run_items = self.levels[0].run_items as usize;
         while !hashes.is_empty() {
             let (now, later) = hashes.split_at(hashes.len().min(run_items - self.tail.len()));
@@ -84,7 +84,7 @@ impl HashIndex {
     }
 
     /// Position of the block with this hash, counted from the first block of the store.
-    pub fn find(&self, hash: &[u8; 32], all: &SummedFile) -> Result<Option<u64>> {
+    pub fn find(&self, hash: &[u8; 32], all: &ChecksummedFile) -> Result<Option<u64>> {
         let wanted = prefix(hash);
         let [small, big] = &self.levels;
         let mut is_hit = |item: u64| {
@@ -119,8 +119,13 @@ impl HashIndex {
     }
 
     /// Holds a run to the hashes: its bytes, and what is wrong with them. Nothing is said of a run
-    /// whose hashes are damaged.
-    pub fn check(&self, level: usize, run: u64, all: &SummedFile) -> Result<(u64, Option<Error>)> {
+    /// whose hashes are corrupt.
+    pub fn check(
+        &self,
+        level: usize,
+        run: u64,
+        all: &ChecksummedFile,
+    ) -> Result<(u64, Option<Error>)> {
         let level = &self.levels[level];
         for block in 0..level.run_blocks() {
             match level.read_block(run, block) {
@@ -145,14 +150,14 @@ impl HashIndex {
     }
 
     /// Makes the index match the first `count` hashes of `all`: runs beyond them are cut off, runs
-    /// that are missing, or damaged after the first `trusted` hashes, are built again. Returns how
+    /// that are missing, or corrupt after the first `trusted` hashes, are built again. Returns how
     /// many were built. An index open for reading builds none, and mends those that it is asked
     /// for.
     pub fn restore(
         &mut self,
         count: u64,
         trusted: u64,
-        all: &SummedFile,
+        all: &ChecksummedFile,
         writable: bool,
     ) -> Result<u64> {
         let mut built = 0;

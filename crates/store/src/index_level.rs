@@ -9,10 +9,10 @@ use std::{
 };
 
 use crate::{
+    checksummed_file::ChecksummedFile,
     error::{Error, Result, hex},
     filter::Filter,
     segmented_file::SegmentedFile,
-    summed::SummedFile,
 };
 
 /// Entries in an index block; an eight-byte trailer fills it up to 4096 bytes.
@@ -101,7 +101,7 @@ impl Level {
     }
 
     /// What run `run` should be.
-    pub fn build(&self, run: u64, all: &SummedFile) -> Result<Vec<u8>> {
+    pub fn build(&self, run: u64, all: &ChecksummedFile) -> Result<Vec<u8>> {
         let start = run * self.run_items;
         Ok(self.encode(run, &prefixes(all, start..start + self.run_items)?))
     }
@@ -112,7 +112,7 @@ impl Level {
     }
 
     /// Builds run `run` again from the hashes, for as long as the store is open.
-    fn mend(&self, run: u64, all: &SummedFile) -> Result<()> {
+    fn mend(&self, run: u64, all: &ChecksummedFile) -> Result<()> {
         let bytes = Arc::new(self.build(run, all)?);
         self.mended.lock().unwrap_or_else(PoisonError::into_inner).insert(run, bytes);
         Ok(())
@@ -160,16 +160,16 @@ impl Level {
         Ok(filter)
     }
 
-    /// The position of the block that [`Level::find`] finds; a damaged run is built again first.
+    /// The position of the block that [`Level::find`] finds; a corrupt run is built again first.
     pub fn find_or_mend(
         &self,
         run: u64,
         prefix: u64,
-        all: &SummedFile,
+        all: &ChecksummedFile,
         is_hit: &mut impl FnMut(u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         match self.find(run, prefix, is_hit) {
-            // damaged hashes, which `is_hit` reads, stop this too
+            // corrupt hashes, which `is_hit` reads, stop this too
             Err(Error::Corrupt { .. }) => {
                 self.mend(run, all)?;
                 self.find(run, prefix, is_hit)
@@ -266,13 +266,13 @@ impl Block {
 }
 
 /// Appends the next run of `level` from the hashes on disk.
-pub(crate) fn seal_from_hashes(level: &mut Level, all: &SummedFile) -> Result<()> {
+pub(crate) fn seal_from_hashes(level: &mut Level, all: &ChecksummedFile) -> Result<()> {
     let bytes = level.build(level.runs(), all)?;
     level.file.append(&bytes)
 }
 
 /// The hash prefixes of `items`.
-pub(crate) fn prefixes(all: &SummedFile, items: Range<u64>) -> Result<Vec<u64>> {
+pub(crate) fn prefixes(all: &ChecksummedFile, items: Range<u64>) -> Result<Vec<u64>> {
     let mut out = Vec::with_capacity((items.end - items.start) as usize);
     all.stream(items.start * 32..items.end * 32, |piece| {
         out.extend(piece.as_chunks::<32>().0.iter().map(prefix));

@@ -176,12 +176,12 @@ impl LogFile {
         self.file.read(trailer, &mut bytes)?;
         let len = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let expected = bytes.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let damaged = |expected: String, found: String| {
+        let corrupt = |expected: String, found: String| {
             let (path, offset) = self.file.location(trailer);
             Error::Corrupt { path, offset, what: "record of a log file", expected, found }
         };
         let Some(start) = trailer.checked_sub(u64::from(len)) else {
-            return Err(damaged(format!("at most {trailer} bytes"), format!("{len}")));
+            return Err(corrupt(format!("at most {trailer} bytes"), format!("{len}")));
         };
         out.resize(len as usize, 0);
         self.file.read(start, out)?;
@@ -190,7 +190,7 @@ impl LogFile {
         hasher.update(&bytes[..4]);
         let found = hasher.finalize();
         if found != expected {
-            return Err(damaged(format!("CRC-32 {expected:08x}"), format!("{found:08x}")));
+            return Err(corrupt(format!("CRC-32 {expected:08x}"), format!("{found:08x}")));
         }
         Ok(start)
     }
@@ -221,7 +221,7 @@ impl LogFile {
     }
 
     /// What was prepared counts.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_cut) {
             self.file.cut(self.file.len())?;
         }
@@ -241,7 +241,7 @@ fn read_facts(facts: &[u8], name: &str, dir: &Path) -> Result<(u64, u64)> {
         (Some(len), Some(size), []) if size > 0 => Ok((len, size)),
         _ => {
             let found = format!("{} other bytes", facts.len());
-            Err(manifest::damaged(dir, format!("facts of log file {name}"), found))
+            Err(manifest::corrupt(dir, format!("facts of log file {name}"), found))
         }
     }
 }

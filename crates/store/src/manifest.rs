@@ -180,15 +180,15 @@ impl Manifest {
             let bytes = read_file(disk, &dir.join(OLD_NAME))?.unwrap_or_default();
             return old(OLD_NAME, &bytes).map_or(Ok(None), Err);
         };
-        // one of this format whose name a damaged byte turned into an older one is damaged
+        // one of this format whose name a corrupt byte turned into an older one is corrupt
         if !Manifest::is_whole_but_for_magic(&bytes)
             && let Some(error) = old(NAME, &bytes)
         {
             return Err(error);
         }
         let found = || format!("{} other bytes", bytes.len());
-        let damage = || damaged(dir, "a checksum over all of it", found());
-        Manifest::decode(&bytes).map(Some).ok_or_else(damage)
+        let corruption = || corrupt(dir, "a checksum over all of it", found());
+        Manifest::decode(&bytes).map(Some).ok_or_else(corruption)
     }
 
     /// Reads the manifest in file `number` of light commits; `None` when there is no such file.
@@ -260,7 +260,7 @@ fn read_file(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 /// The error for a manifest that is not as written.
-pub fn damaged(dir: &Path, expected: impl Into<String>, found: impl Into<String>) -> Error {
+pub fn corrupt(dir: &Path, expected: impl Into<String>, found: impl Into<String>) -> Error {
     let (path, expected, found) = (dir.join(NAME), expected.into(), found.into());
     Error::Corrupt { path, offset: 0, what: "manifest", expected, found }
 }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_a_next_one_is_damage() {
+    fn a_number_without_a_next_one_is_corruption() {
         let (parts, state) = (vec![], vec![]);
         let last = MAX_SEQUENCE;
         let manifest =

@@ -30,11 +30,11 @@ const BETWEEN: u64 = 2;
 pub(crate) enum Purpose {
     /// To be read: nothing is created, locked or changed.
     Read,
-    /// The same, however damaged it is: where no commit holds, the newest counts.
+    /// The same, however corrupt it is: where no commit holds, the newest counts.
     Survey,
     /// To be written.
     Write,
-    /// The same, however damaged it is.
+    /// The same, however corrupt it is.
     Repair,
 }
 
@@ -43,7 +43,7 @@ impl Purpose {
         matches!(self, Purpose::Write | Purpose::Repair)
     }
 
-    pub fn takes_damage(self) -> bool {
+    pub fn accepts_corruption(self) -> bool {
         matches!(self, Purpose::Survey | Purpose::Repair)
     }
 }
@@ -152,7 +152,7 @@ impl Opening {
             self.fell_back = true;
         }
         match self.passed_over.pop() {
-            Some(Error::Corrupt { .. }) if purpose.takes_damage() => {
+            Some(Error::Corrupt { .. }) if purpose.accepts_corruption() => {
                 // what is wrong will be found piece by piece
                 self.passed_over.truncate(unread);
                 self.take(&commits[0], purpose.writes(), false)?;
@@ -379,7 +379,7 @@ pub(crate) fn locked(disk: &dyn Disk, dir: &Path) -> Result<Lock> {
 
 /// The error for files of parts that no manifest names.
 pub(crate) fn without_manifest(dir: &Path) -> Error {
-    manifest::damaged(dir, "a manifest that names the parts of the store", "no file of that name")
+    manifest::corrupt(dir, "a manifest that names the parts of the store", "no file of that name")
 }
 
 pub(crate) fn describe(parts: &[(PartKind, String)]) -> String {

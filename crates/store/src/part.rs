@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 pub use crate::error::{hex, io_error, mismatch, missing_or};
 pub use crate::folder::Folder;
-pub use crate::manifest::{Fields, damaged as damaged_manifest};
+pub use crate::manifest::{Fields, corrupt as corrupt_manifest};
 pub use crate::table::{Mixer, number_of, path_of};
 
 /// A part of a store that is open. It is committed as [`CommitPart::Foreign`].
@@ -33,7 +33,7 @@ pub trait ForeignPart: Send {
     ///
     /// # Errors
     /// Returns [`Error::Io`] where a file cannot be removed.
-    fn settle(&mut self) -> Result<()>;
+    fn finish_commit(&mut self) -> Result<()>;
 }
 
 /// What a store asks of a kind of part without opening it.
@@ -51,7 +51,7 @@ pub trait ForeignFormat: Sync {
     fn bytes(&self, facts: &[u8]) -> u64;
 
     /// Reads all files that the facts of a manifest name, as long as `watch`, which gets the bytes
-    /// of each read, returns true. Returns what is damaged.
+    /// of each read, returns true. Returns what is corrupt.
     ///
     /// # Errors
     /// Returns [`Error::Io`] where a file cannot be read. Corruption is no error.

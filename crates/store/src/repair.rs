@@ -1,4 +1,4 @@
-//! Repairing a store in place: blocks and parts that are damaged are given up.
+//! Repairing a store in place: blocks and parts that are corrupt are given up.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ impl ChainStore {
     /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
     /// commit. `format` knows the files of parts that another crate defines. Where any part was
     /// given up, `state` is what that commit says of all parts. Then it opens the store for
-    /// writing once, which builds a damaged index again.
+    /// writing once, which builds a corrupt index again.
     ///
     /// # Errors
     /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and writing.
@@ -48,9 +48,9 @@ impl ChainStore {
         ChainStore::open(dir, &Options::default())?.0.sync()
     }
 
-    /// Opens the store in `dir` for writing, however damaged its blocks are, with parts besides the
+    /// Opens the store in `dir` for writing, however corrupt its blocks are, with parts besides the
     /// blocks, which `parts` opens. Those of which `gives_up` says so are empty then. A commit that
-    /// takes back the damaged blocks, [`ChainStore::truncate_after_with`], makes it a whole store.
+    /// takes back the corrupt blocks, [`ChainStore::truncate_after_with`], makes it a whole store.
     ///
     /// # Errors
     /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and of `parts`.
@@ -70,7 +70,7 @@ impl ChainStore {
 }
 
 impl Store {
-    /// Removes the files of the store in `dir`, however damaged it is; `parts` are names of its
+    /// Removes the files of the store in `dir`, however corrupt it is; `parts` are names of its
     /// tables and log files. The folder stays, with its lock.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Store {
         let (first, mut others): (Vec<_>, Vec<_>) =
             opening::names(&RealDisk, dir)?.into_iter().partition(|name| is_manifest(name));
         others.retain(|name| parts.iter().any(|part| is_file_of(name, part)));
-        // a kill in between leaves a store that is damaged, too
+        // a kill in between leaves a store that is corrupt, too
         for name in first.into_iter().chain(others) {
             let path = dir.join(name);
             RealDisk.remove(&path).map_err(io_error("remove", &path))?;

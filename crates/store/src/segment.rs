@@ -4,11 +4,11 @@
 use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use crate::{
+    checksummed_file::{ChecksummedFile, Proof},
     error::{Result, mismatch},
     folder::Folder,
     manifest::{self, Fields},
     segmented_file::SegmentedFile,
-    summed::{Proof, SummedFile},
 };
 
 /// The least and the largest size of its files: a page, a pebibyte.
@@ -20,7 +20,7 @@ pub struct Segment {
     pub(crate) folder: Arc<Folder>,
     name: String,
     file_bytes: u64,
-    pub(crate) file: SummedFile,
+    pub(crate) file: ChecksummedFile,
     /// The next commit, a durable one, cuts the files to the length that is known here.
     is_cut: bool,
     /// The next commit, a durable one, gives up what is before the beginning known here.
@@ -39,7 +39,7 @@ impl Segment {
             return Err(mismatch("file size", "4096 bytes to 1 PiB", file_bytes));
         }
         let (disk, dir) = (&folder.disk, &folder.dir);
-        let file = SummedFile::new(disk, dir, name, file_bytes, writable);
+        let file = ChecksummedFile::new(disk, dir, name, file_bytes, writable);
         let (folder, name) = (Arc::clone(folder), name.to_owned());
         Ok(Segment { folder, name, file_bytes, file, is_cut: false, is_shortened: false })
     }
@@ -51,13 +51,13 @@ impl Segment {
         facts: &[u8],
         writable: bool,
     ) -> Result<Segment> {
-        let damaged = || {
+        let corrupt = || {
             let found = format!("{} other bytes", facts.len());
-            manifest::damaged(&folder.dir, format!("facts of segment {name}"), found)
+            manifest::corrupt(&folder.dir, format!("facts of segment {name}"), found)
         };
-        let (file_bytes, proof) = read_facts(facts).ok_or_else(damaged)?;
+        let (file_bytes, proof) = read_facts(facts).ok_or_else(corrupt)?;
         let mut segment =
-            Segment::new(folder, name, file_bytes, writable).map_err(|_| damaged())?;
+            Segment::new(folder, name, file_bytes, writable).map_err(|_| corrupt())?;
         segment.file.resume(proof);
         Ok(segment)
     }
@@ -218,7 +218,7 @@ impl Segment {
     }
 
     /// What was prepared counts.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_cut) {
             self.file.cut()?;
         }

@@ -2,7 +2,7 @@
 //!
 //! Byte `p` of the sequence lies in file `p / file_bytes` at offset `p % file_bytes`, so a position
 //! alone says where a byte is: no table of files is kept. What the bytes are worth is for others to
-//! know: `summed.rs` keeps checksums of them. Layout: `docs/formats/segment.md`.
+//! know: `checksummed_file.rs` keeps checksums of them. Layout: `docs/formats/segment.md`.
 
 use std::{
     io,

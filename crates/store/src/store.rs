@@ -15,7 +15,7 @@
 //! bytes that it names: it carries a checksum of the sums that segments got since the durable one,
 //! and opening believes it only if these sums and the bytes that they cover hold. A store with
 //! segments has a copy of its manifest in the place of a light commit: of the three files any one
-//! may be damaged.
+//! may be corrupt.
 //!
 //! A merge in the background writes a run that nothing names; the next commit names it in place of
 //! its inputs. A run that the manifest does not name, of a number that an interrupted commit or
@@ -137,12 +137,12 @@ impl CommitPart<'_> {
         }
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn finish_commit(&mut self) -> Result<()> {
         match self {
-            CommitPart::Table(table) => table.settle(),
-            CommitPart::Log(log) => log.settle(),
-            CommitPart::Segment(segment) => segment.settle(),
-            CommitPart::Foreign(part) => part.settle(),
+            CommitPart::Table(table) => table.finish_commit(),
+            CommitPart::Log(log) => log.finish_commit(),
+            CommitPart::Segment(segment) => segment.finish_commit(),
+            CommitPart::Foreign(part) => part.finish_commit(),
         }
     }
 
@@ -271,7 +271,7 @@ impl Store {
             if at > 0 {
                 self.folder.reach(CrashPoint::HalfRemoval)?;
             }
-            part.settle()?;
+            part.finish_commit()?;
         }
         (self.failed, self.fell_back) = (false, false);
         Ok(())
@@ -279,7 +279,7 @@ impl Store {
 
     /// Makes what was appended to segments count, and `state`: the death of this process does not
     /// lose it; a power loss goes back to the last commit that reached the disk whole, and never
-    /// behind the last durable one. After damage this is a durable commit.
+    /// behind the last durable one. After corruption this is a durable commit.
     ///
     /// # Errors
     /// Those of [`Store::commit`]; [`Error::Mismatch`] when a table or a log file has changed, or a

@@ -63,16 +63,16 @@ pub enum Compression {
 
 /// What an entry says of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct EntryKind {
     /// The key is live from here on; else the entry is a tombstone.
     live: bool,
     /// The key was, or may have been, live in what is older than this entry.
     below: bool,
 }
 
-impl Kind {
-    const FRESH: Kind = Kind { live: true, below: false };
-    const TOMBSTONE: Kind = Kind { live: false, below: true };
+impl EntryKind {
+    const FRESH: EntryKind = EntryKind { live: true, below: false };
+    const TOMBSTONE: EntryKind = EntryKind { live: false, below: true };
 
     /// The entry in two bits.
     fn bits(self) -> u8 {
@@ -80,8 +80,8 @@ impl Kind {
     }
 
     /// The kind of these two bits, unless the entry says nothing.
-    fn from_bits(bits: u8) -> Option<Kind> {
-        (1..=3).contains(&bits).then_some(Kind { live: bits & 1 != 0, below: bits & 2 != 0 })
+    fn from_bits(bits: u8) -> Option<EntryKind> {
+        (1..=3).contains(&bits).then_some(EntryKind { live: bits & 1 != 0, below: bits & 2 != 0 })
     }
 }
 
@@ -89,6 +89,6 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     key: &'a [u8],
-    kind: Kind,
+    kind: EntryKind,
     value: &'a [u8],
 }

@@ -1,4 +1,4 @@
-//! A log file against a list of records: going back, cutting, opening, damage.
+//! A log file against a list of records: going back, cutting, opening, corruption.
 
 use std::{fs, path::Path};
 
@@ -62,7 +62,7 @@ fn records_are_read_backwards_across_files_and_cuts() {
 }
 
 #[test]
-fn damage_is_named_and_never_believed() {
+fn corruption_is_named_and_never_believed() {
     let dir = folder();
     let (mut store, mut log) = open(dir.path()).unwrap();
     let ends: Vec<u64> = (0..20u8).map(|n| log.append(&[n; 90]).unwrap()).collect();

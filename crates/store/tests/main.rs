@@ -1,11 +1,12 @@
-//! The store against naive ones, kills, power losses and damage: one test program, so that it is
-//! linked once and its tests fill all cores.
+//! The store against naive ones, kills, power losses and corruption: one test program, so that it
+//! is linked once and its tests fill all cores.
 
 mod generated_keys;
 mod made_blocks;
 
 mod append_and_read;
-mod damaged_files;
+mod corrupt_files;
+mod corrupt_tables;
 mod kill_during_commit;
 mod kill_during_store_commit;
 mod large_tables_together;
@@ -15,5 +16,4 @@ mod power_loss_of_a_chain;
 mod removed_blocks;
 mod scratch_disk;
 mod table_against_a_map;
-mod table_damaged;
 mod table_under_load;

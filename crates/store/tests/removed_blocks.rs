@@ -2,7 +2,7 @@
 //! has their room again, whoever asks for them is told, and everything else is as before.
 
 use crate::made_blocks::{FIRST, assert_holds, copy, extend, folder, item, small, tip};
-use blockmill_store::{ChainStore, Error, Options, Part};
+use blockmill_store::{BlockPart, ChainStore, Error, Options};
 use std::fs;
 use std::path::Path;
 
@@ -38,9 +38,9 @@ fn removed_blocks_are_told_and_the_others_stay() {
     let words = "block 1,005 was removed: this store keeps the last 21 blocks, 3,979 to 3,999";
     assert_eq!(removed.to_string(), words);
     assert!(removed.report().hint.is_some());
-    let items = store.items(Part::Bodies, LAST - 20, 21).unwrap().unwrap();
+    let items = store.items(BlockPart::Bodies, LAST - 20, 21).unwrap().unwrap();
     assert!((0..21).all(|at| items.get(at) == item(1, LAST - 20 + at as u64)));
-    let early = store.items(Part::Receipts, LAST - 21, 2);
+    let early = store.items(BlockPart::Receipts, LAST - 21, 2);
     assert!(matches!(early, Err(Error::Removed { block, .. }) if block == LAST - 21));
     drop(store);
     let (mut store, recovery) = ChainStore::open(dir.path(), &small()).unwrap();
@@ -107,15 +107,15 @@ fn open_again(store: ChainStore, dir: &Path) -> ChainStore {
 }
 
 #[test]
-fn damage_is_found_in_what_is_left_and_not_in_what_is_gone() {
+fn corruption_is_found_in_what_is_left_and_not_in_what_is_removed() {
     let (dir, bad) = (folder(), folder());
     let mut store = open(dir.path(), &small());
     extend(&mut store, LAST).unwrap();
     store.remove_before(FIRST + 250).unwrap();
     store.sync().unwrap();
     drop(store);
-    let (store, damage) = ChainStore::open_damaged(dir.path()).unwrap();
-    assert_eq!((damage.len(), store.check(None, 1, &|_| true).unwrap().len()), (0, 0));
+    let (store, corruption) = ChainStore::open_corrupt(dir.path()).unwrap();
+    assert_eq!((corruption.len(), store.check(None, 1, &|_| true).unwrap().len()), (0, 0));
     let mut checked = 0;
     for entry in fs::read_dir(dir.path()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -127,10 +127,10 @@ fn damage_is_found_in_what_is_left_and_not_in_what_is_gone() {
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
         fs::write(bad.path().join(&name), bytes).unwrap();
-        let (store, _) = ChainStore::open_damaged(bad.path()).unwrap();
-        let damage = store.check(None, 1, &|_| true).unwrap();
-        assert_eq!(damage.len(), 1, "{name}");
-        let blocks = damage[0].blocks.clone().unwrap();
+        let (store, _) = ChainStore::open_corrupt(bad.path()).unwrap();
+        let corruption = store.check(None, 1, &|_| true).unwrap();
+        assert_eq!(corruption.len(), 1, "{name}");
+        let blocks = corruption[0].blocks.clone().unwrap();
         assert!(*blocks.end() >= FIRST + 250 && *blocks.end() <= LAST, "{blocks:?}");
         checked += 1;
     }

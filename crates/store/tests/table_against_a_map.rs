@@ -178,7 +178,7 @@ fn history(seed: u64, steps: u64, chains: u64, options: &TableOptions) {
         state.get(key).is_some_and(|expected| expected == value)
     })
     .unwrap();
-    assert!(survey.damage.is_empty() && survey.live == state.len() as u64, "{survey:?}");
+    assert!(survey.corruption.is_empty() && survey.live == state.len() as u64, "{survey:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) fn comparison(experiment: &str, all: &[(&str, f64)]) -> Comparison {
                 record.series.retain(|series| {
                     ![CHUNK, SLICE].contains(&series.row.as_str()) || turn == 0 && block == 1
                 });
-                record.facts.set(CPU_USER_S, record.facts.of(WALL_S) * 1.5);
+                record.facts.set(CPU_USER_S, record.facts.value(WALL_S) * 1.5);
                 record.facts.count(PEAK_RSS_BYTES, (wall_s * 1e8) as u64);
                 record.command = vec!["blockmill".into(), "bench".into(), one.label.clone()];
                 runs.push(Run { variant, block, disturbed: false, record });

@@ -8,9 +8,9 @@ pub struct Check {
     /// Folder of a store; or a snapshot, as `convert --to snapshot` writes it
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
-    /// Rebuild a damaged index; cut a store of Ethereum or Neo blocks back to the last block before
-    /// any other damage; give up a damaged state of Ethereum or damaged coins of Bitcoin, which the
-    /// next import builds again, or a damaged undo log of Neo
+    /// Rebuild a corrupt index; cut a store of Ethereum or Neo blocks back to the last block before
+    /// any other corruption; give up a corrupt state of Ethereum or corrupt coins of Bitcoin, which
+    /// the next import builds again, or a corrupt undo log of Neo
     #[arg(long)]
     pub repair: bool,
     /// Threads that read [default: one for each core]

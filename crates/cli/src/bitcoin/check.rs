@@ -7,7 +7,7 @@ use blockmill_verdict::grouped;
 use std::path::Path;
 
 /// Checks the store in `data`, and repairs it on request; the second value says whether that was
-/// done and nothing is damaged any more.
+/// done and nothing is corrupt any more.
 pub fn check<'a>(
     data: &Path,
     repair: bool,
@@ -31,13 +31,13 @@ pub fn check<'a>(
     if found.indexed > 0 {
         checked.holds.push(format!("block index of {} records", grouped(found.indexed)));
     }
-    checked.damage = found.damage.iter().map(part).collect();
+    checked.corruption = found.damage.iter().map(part).collect();
     checked.set_repair();
-    if !repair || checked.damage.is_empty() || checked.stopped {
+    if !repair || checked.corruption.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
     check::repair(data, &found.damage).context("--repair")?;
-    let is_of = |part: Part| found.damage.iter().any(|damage| damage.part == part);
+    let is_of = |part: Part| found.damage.iter().any(|corruption| corruption.part == part);
     let gives_up_coins = is_of(Part::Coins) || is_of(Part::Undo);
     checked.went_back_to = gives_up_coins.then_some(0);
     let mut done = String::from(match gives_up_coins {
@@ -51,12 +51,16 @@ pub fn check<'a>(
         checked.repair = Some(done);
         return Ok((checked, true));
     }
-    if found.damage.iter().all(|damage| damage.part == Part::Challenge) {
+    if found.damage.iter().all(|corruption| corruption.part == Part::Challenge) {
         return Ok((checked, false));
     }
-    // what was repaired is not damaged any more
-    checked.damage =
-        found.damage.iter().filter(|damage| damage.part == Part::Challenge).map(part).collect();
+    // what was repaired is not corrupt any more
+    checked.corruption = found
+        .damage
+        .iter()
+        .filter(|corruption| corruption.part == Part::Challenge)
+        .map(part)
+        .collect();
     done.push_str("; ");
     done.push_str(CHALLENGE);
     checked.repair = Some(done);
@@ -66,8 +70,8 @@ pub fn check<'a>(
 /// What repairs the challenge of a signet.
 const CHALLENGE: &str = "import again with --chain signet:CHALLENGE: that writes it";
 
-fn part(damage: &Corruption) -> CorruptPart {
-    let repair = match damage.part {
+fn part(corruption: &Corruption) -> CorruptPart {
+    let repair = match corruption.part {
         Part::Coins => {
             "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
              files again connects all blocks; or import them into a new folder"
@@ -83,15 +87,15 @@ fn part(damage: &Corruption) -> CorruptPart {
         }
         Part::Challenge => CHALLENGE,
     };
-    let (file, offset) = damage.location.clone().unzip();
-    let height = damage.height.map(u64::from);
+    let (file, offset) = corruption.location.clone().unzip();
+    let height = corruption.height.map(u64::from);
     CorruptPart {
         file,
         offset,
-        what: damage.what.clone(),
+        what: corruption.what.clone(),
         first_block: height,
         last_block: height,
         repair: repair.into(),
-        mends_itself: damage.part == Part::Index,
+        mends_itself: corruption.part == Part::Index,
     }
 }

@@ -48,7 +48,7 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
 fn answer(folder: &Path, sources: &Sources) -> Answer {
     let missing = |error: blockmill_bitcoin::Error| Answer {
         shortfalls: vec![Shortfall::new(ShortfallKind::MissingBlocks, error.to_string())],
-        ..Answer::of(error.status())
+        ..Answer::with_status(error.status())
     };
     sources.paths(folder).map_or_else(missing, |_| Answer::ok())
 }

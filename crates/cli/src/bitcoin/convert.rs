@@ -92,7 +92,7 @@ fn from_store(
         // a bad block ends the chain, which is good up to there
         Err(error @ Error::Fault(_)) => failure(&error, data, options),
         Err(error) => return Ok(failure(&error, data, options)),
-        Ok(()) if run.stopped => return Ok(Answer::of(Status::Interrupted)),
+        Ok(()) if run.stopped => return Ok(Answer::with_status(Status::Interrupted)),
         Ok(()) => answer(options, &run),
     };
     if args.data.is_some() {
@@ -101,7 +101,7 @@ fn from_store(
     stop::writes(&args.out, total);
     let room = |needed| room(args, needed);
     let written = export::to_core(files, options, data, &args.out, !args.copy, |_| {}, room)?;
-    let Some(written) = written else { return Ok(Answer::of(Status::Interrupted)) };
+    let Some(written) = written else { return Ok(Answer::with_status(Status::Interrupted)) };
     if json {
         return answer.with(serde_json::json!({
             "out": out.to_string(),
@@ -149,7 +149,7 @@ pub fn block_files(
     stop::writes(&args.out, files.bytes());
     let room = |needed| room(args, needed);
     let copied = export::to_block_files(files, options, &args.out, writer, |_| {}, room)?;
-    let Some(copied) = copied else { return Ok(Answer::of(Status::Interrupted)) };
+    let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
     let answer = written(args, answer, (0, copied.last.into()), "headers, not bodies", json)?;
     if !json {
@@ -164,14 +164,14 @@ fn room(args: &Convert, needed: u64) -> Result<(), Error> {
     expect_room(args, needed).map_err(|source| Error::System { action, path, source })
 }
 
-/// How a conversion ended, with what the files lack, and what is damaged in them.
+/// How a conversion ended, with what the files lack, and what is corrupt in them.
 fn answer(options: &Options, run: &Run) -> Answer {
     let status = match run.status_of_files(options.partial) {
         Status::Verified => Status::Ok,
         status => status,
     };
     let (shortfalls, notes) = (run.shortfalls.clone(), record::places(run));
-    Answer { error: run.damage_of_files(), shortfalls, notes, ..Answer::of(status) }
+    Answer { error: run.damage_of_files(), shortfalls, notes, ..Answer::with_status(status) }
 }
 
 /// Says that the chain that was written is not all.

@@ -11,7 +11,7 @@ use blockmill_report::counted;
 use blockmill_verdict::{FaultReport, Shortfall, Status, grouped};
 use serde_json::{Value, json};
 
-/// The status, with damaged length fields and files that are missing.
+/// The status, with corrupt length fields and files that are missing.
 pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
     let mut wrong = inspection.wrong_lengths();
     let error = wrong.next().map(WrongLength::report);
@@ -28,7 +28,7 @@ pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
         Status::Ok if !files.left_out().unread().is_empty() => Status::Incomplete,
         status => status,
     };
-    Answer { error, notes, shortfalls, ..Answer::of(status) }
+    Answer { error, notes, shortfalls, ..Answer::with_status(status) }
 }
 
 /// Can the coins be read?
@@ -36,16 +36,16 @@ pub(super) fn is_readable(checked: &CheckedDatadir) -> bool {
     checked.damage.iter().all(|(part, _)| *part == Part::Undo)
 }
 
-/// The answer, with the damage of the datadir around the block files.
+/// The answer, with the corruption of the datadir around the block files.
 pub(super) fn with_datadir(answer: Answer, checked: Option<&CheckedDatadir>) -> Answer {
     let Some(checked) = checked.filter(|checked| checked.damage_count > 0) else { return answer };
-    let mut damage = checked.damage.iter().take(SHOWN).map(|(part, error)| {
-        let message = format!("damaged {}: {error}", part.name());
+    let mut corruption = checked.damage.iter().take(SHOWN).map(|(part, error)| {
+        let message = format!("corrupt {}: {error}", part.name());
         let (file, offset) = error.place();
         FaultReport { file, offset, ..FaultReport::new(message) }
     });
-    let error = answer.error.or_else(|| damage.next());
-    let notes = answer.notes.into_iter().chain(damage.map(|report| report.message)).collect();
+    let error = answer.error.or_else(|| corruption.next());
+    let notes = answer.notes.into_iter().chain(corruption.map(|report| report.message)).collect();
     Answer { status: Status::Corrupt, error, notes, ..answer }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn print_datadir(checked: &CheckedDatadir) {
 
 /// The same as JSON.
 pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
-    let damage = checked.damage.iter().map(|(part, error)| {
+    let corruption = checked.damage.iter().map(|(part, error)| {
         let (file, offset) = error.place();
         let file = file.map(|file| file.display().to_string());
         let (part, text) = (part.name(), error.to_string());
@@ -69,7 +69,7 @@ pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
         "indexed": checked.indexed,
         "undo_blocks": checked.undo_blocks,
         "coins": checked.coins,
-        "damage": damage.collect::<Vec<_>>(),
-        "damage_count": checked.damage_count,
+        "corruption": corruption.collect::<Vec<_>>(),
+        "corruption_count": checked.damage_count,
     })
 }

@@ -11,7 +11,7 @@ use blockmill_verdict::{Span, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Generates a chain in `out`, imports it, and has a damaged copy refused.
+/// Generates a chain in `out`, imports it, and has a corrupt copy refused.
 pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.say("\nBitcoin: 2,000 inputs with signatures, blocks in any order, files obfuscated.");
     let chain = "--inputs 2000 --block-inputs 100 --stale 2 --order shuffled --xor";
@@ -21,7 +21,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.good(&format!("import @bitcoin --data @bitcoin-store {record}"))?;
     demo.good("inspect @bitcoin-store")?;
 
-    let height = damage(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
+    let height = corrupt(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     let exit = demo.run("verify @bitcoin-damaged")?;
     ensure!(
@@ -33,7 +33,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
 
 /// Copies block files and changes one byte of a signature in the middle of the chain. Returns the
 /// block's height.
-fn damage(from: &Path, to: &Path) -> Result<u32> {
+fn corrupt(from: &Path, to: &Path) -> Result<u32> {
     copy(from, to)?;
     let files = blkdat::open(&[to.to_path_buf()], None)?;
     let inspection = inspect(&files, host::cores(), false, None)?;

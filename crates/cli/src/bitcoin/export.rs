@@ -29,7 +29,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     blockmill_archive::output::will_go(folder.path());
     let (ended, mut outcome) = job.engine(folder.path(), &run)?;
     let mut files = vec![];
-    // what is missing or damaged in the files is no error of the engine
+    // what is missing or corrupt in the files is no error of the engine
     let is_there = ended.status_of_files(job.options.partial).is_success();
     if outcome.is_ok() && is_there && !ended.stopped {
         match writing.finish(asked, verdict(&ended)) {

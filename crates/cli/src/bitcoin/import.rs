@@ -212,7 +212,7 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
     let report = FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
     let mut notes = vec![];
     let kept = committed(data, options, &mut notes).map(|height| kept("height", height));
-    Answer { error: Some(report), kept, notes, ..Answer::of(error.status()) }
+    Answer { error: Some(report), kept, notes, ..Answer::with_status(error.status()) }
 }
 
 /// What the reader of an error may not know.

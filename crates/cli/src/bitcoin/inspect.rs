@@ -30,7 +30,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let checked = datadir.as_ref().filter(|_| args.deep);
     let checked = checked.map(|folder| check(folder, host::cores())).transpose()?;
     let answer = with_datadir(answer(&files, &inspection), checked.as_ref());
-    // what is damaged there has no coins to show
+    // what is corrupt there has no coins to show
     let shown = datadir.as_ref().filter(|_| checked.as_ref().is_none_or(is_readable));
     if json {
         let mut document = view.json();
@@ -80,7 +80,7 @@ impl View<'_> {
         }
         if files.len() > MANY {
             let whole = inspection.reports.iter().filter(|report| report.damage_count == 0);
-            println!("  and {} files without damage", grouped(whole.count() as u64));
+            println!("  and {} files without corruption", grouped(whole.count() as u64));
         }
         self.print_chain();
         self.print_order();
@@ -99,7 +99,7 @@ impl View<'_> {
         }
     }
 
-    /// The damaged places of a file.
+    /// The corrupt places of a file.
     fn places(&self, file: &BlockFile) -> Vec<&Place> {
         let files = self.files.files();
         let is_of = |place: &&Place| {
@@ -192,10 +192,10 @@ impl View<'_> {
 
     fn print_verdict(&self, deep: bool, has_datadir: bool) {
         let inspection = self.inspection;
-        let damage: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
+        let corruption: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
         let harmless = |place: &&Place| matches!(place.meaning, Meaning::Nothing(_));
         let notes = inspection.places.iter().filter(harmless).count() as u64;
-        let damage = damage - notes;
+        let corruption = corruption - notes;
         let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
         let depth = match (deep, has_datadir) {
@@ -204,19 +204,20 @@ impl View<'_> {
             (false, true) => "headers and coins; --deep checks bodies, undo files and databases",
         };
         if inspection.is_sound() && gaps > 0 {
-            println!("no damage; the blocks before these are missing ({depth})");
+            println!("no corruption; the blocks before these are missing ({depth})");
         } else if inspection.is_sound() && notes > 0 {
             let notes = counted(notes, "odd place");
-            println!("no damage, no gaps; {notes} without loss of a block ({depth})");
+            println!("no corruption, no gaps; {notes} without loss of a block ({depth})");
         } else if inspection.is_sound() {
-            println!("no damage, no gaps ({depth})");
+            println!("no corruption, no gaps ({depth})");
         } else {
-            let (damage, gaps) = (counted(damage, "damaged place"), counted(gaps as u64, "gap"));
+            let (corruption, gaps) =
+                (counted(corruption, "corrupt place"), counted(gaps as u64, "gap"));
             let refused = counted(refused.into(), "refused header");
             let bad =
                 if bad == 1 { "1 bad body".into() } else { format!("{} bad bodies", grouped(bad)) };
             let bodies = if deep { format!(", {bad}") } else { String::new() };
-            println!("{damage}, {refused}{bodies}, {gaps} ({depth})");
+            println!("{corruption}, {refused}{bodies}, {gaps} ({depth})");
         }
     }
 
@@ -294,10 +295,10 @@ pub(super) fn print_some<T>(all: &[T], print: impl Fn(&T)) {
     }
 }
 
-/// What a damaged place means, in one word.
+/// What a corrupt place means, in one word.
 fn meaning(place: &Place) -> &'static str {
     match place.meaning {
-        Meaning::Length(_) => "damage",
+        Meaning::Length(_) => "corrupt",
         Meaning::Lack(_) => "incomplete",
         Meaning::Nothing(_) => "note",
     }
@@ -329,7 +330,7 @@ fn print_file(file: &BlockFile, report: &FileReport, places: &[&Place]) {
     }
     let more = report.damage_count.saturating_sub(SHOWN as u64);
     if more > 0 {
-        println!("  and {} more", counted(more, "damaged place"));
+        println!("  and {} more", counted(more, "corrupt place"));
     }
 }
 
@@ -348,7 +349,7 @@ fn body_fault(fault: &BodyFault) -> String {
 }
 
 fn json_file(file: &BlockFile, report: &FileReport, places: &[&Place]) -> Value {
-    let damage = places.iter().map(|place| {
+    let corruption = places.iter().map(|place| {
         json!({
             "offset": place.damage.offset,
             "length": place.damage.length,
@@ -363,8 +364,8 @@ fn json_file(file: &BlockFile, report: &FileReport, places: &[&Place]) -> Value 
         "block_bytes": report.block_bytes,
         "obfuscated": !file.key().is_none(),
         "zero_tail": report.zero_tail,
-        "damage": damage.collect::<Vec<_>>(),
-        "damage_count": report.damage_count,
+        "corruption": corruption.collect::<Vec<_>>(),
+        "corruption_count": report.damage_count,
     })
 }
 

@@ -49,7 +49,7 @@ pub fn verify(
     let Some(after) = after else {
         options.level = level(asked, &options)?;
         let document = Document::Headers(headers(&files, &options)?);
-        return with_summary(Answer::of(Status::Verified), &document, json);
+        return with_summary(Answer::with_status(Status::Verified), &document, json);
     };
     let (answer, document) = behind(&files, after, &options)?;
     with_summary(answer, &document, json)
@@ -77,7 +77,7 @@ pub(super) fn behind(
         (None, Some(finding)) => (Status::Unrecognised, Some(of(finding))),
         (None, None) => (Status::Verified, None),
     };
-    let answer = Answer { error: text.map(FaultReport::new), ..Answer::of(status) };
+    let answer = Answer { error: text.map(FaultReport::new), ..Answer::with_status(status) };
     Ok((answer, Document::Bodies { sources, bodies }))
 }
 
@@ -106,7 +106,7 @@ fn verify_coins(
             add_coins(told, folder, &execution, options)?
         }
     };
-    with_summary(Answer::of(Status::Verified), &Document::Coins(document), json)
+    with_summary(Answer::with_status(Status::Verified), &Document::Coins(document), json)
 }
 
 /// The level of shards: no deeper than bodies, but where a sum takes the place of a set of coins.
@@ -283,7 +283,7 @@ fn to_verify(
     let coins = coins.map(|coins| Document::Coins(Coins { part: None, ..coins }));
     let all: Vec<_> =
         execution.map(Document::Execution).into_iter().chain(coins).chain(tables).collect();
-    let answer = Answer { notes: vec![note.clone()], ..Answer::of(Status::Unrecognised) };
+    let answer = Answer { notes: vec![note.clone()], ..Answer::with_status(Status::Unrecognised) };
     let all: Vec<_> = all.iter().map(sealed).collect::<Result<_>>()?;
     if json {
         return answer.with(all);
@@ -322,6 +322,6 @@ fn answer(run: &Run, outcome: &Result<(), Error>, partial: bool) -> Answer {
         error: outcome.as_ref().err().map(report).or_else(|| run.damage_of_files()),
         shortfalls: run.shortfalls.clone(),
         notes: record::places(run).into_iter().chain(run.proof.map(|it| it.to_string())).collect(),
-        ..Answer::of(status)
+        ..Answer::with_status(status)
     }
 }

@@ -6,7 +6,7 @@ use blockmill_verdict::Finding;
 
 impl CorruptPart {
     /// A part that cannot be read.
-    pub fn of(error: &Error, repair: &str) -> Self {
+    pub fn from_error(error: &Error, repair: &str) -> Self {
         let (what, repair) = (error.to_string(), repair.into());
         let mut part = Self { what, repair, ..Self::default() };
         if let Error::Corrupt { path, offset, what, expected, found } = error {
@@ -18,28 +18,28 @@ impl CorruptPart {
 }
 
 impl Checked {
-    /// Adds damaged bytes, and blocks that are not what their hashes say. `itself` says what
+    /// Adds corrupt bytes, and blocks that are not what their hashes say. `itself` says what
     /// repairs parts that the next import rebuilds, `others` what repairs all others.
-    pub fn add_damage(
+    pub fn add_corruption(
         &mut self,
-        damage: &[Corruption],
+        corruption: &[Corruption],
         findings: &[Finding],
         itself: &str,
         others: &str,
     ) {
-        for damage in damage {
-            let repair = if damage.mends_itself { itself } else { others };
-            let mut part = CorruptPart::of(&damage.error, repair);
-            if damage.bytes > 4096 {
-                part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
+        for corruption in corruption {
+            let repair = if corruption.mends_itself { itself } else { others };
+            let mut part = CorruptPart::from_error(&corruption.error, repair);
+            if corruption.bytes > 4096 {
+                part.what = format!("{} bytes are corrupt: {}", corruption.bytes, part.what);
             }
-            part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
-            part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
-            part.mends_itself = damage.mends_itself;
-            self.damage.push(part);
+            part.first_block = corruption.blocks.as_ref().map(|blocks| *blocks.start());
+            part.last_block = corruption.blocks.as_ref().map(|blocks| *blocks.end());
+            part.mends_itself = corruption.mends_itself;
+            self.corruption.push(part);
         }
         for Finding { block, what, expected, found } in findings {
-            self.damage.push(CorruptPart {
+            self.corruption.push(CorruptPart {
                 what: format!("{what}: expected {expected}, found {found}"),
                 first_block: Some(*block),
                 last_block: Some(*block),
@@ -51,7 +51,7 @@ impl Checked {
 
     /// Sets what repairs the store: that of the first part that does not repair itself.
     pub fn set_repair(&mut self) {
-        self.damage.sort_by_key(|part| part.mends_itself);
-        self.repair = self.damage.first().map(|part| part.repair.clone());
+        self.corruption.sort_by_key(|part| part.mends_itself);
+        self.repair = self.corruption.first().map(|part| part.repair.clone());
     }
 }

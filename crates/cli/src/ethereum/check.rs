@@ -16,7 +16,7 @@ use blockmill_verdict::{Finding, Level, Status};
 use std::path::Path;
 
 /// Checks the store in `data`, and repairs it on request; the second value says whether that was
-/// done and nothing is damaged any more.
+/// done and nothing is corrupt any more.
 pub fn check<'a>(
     data: &Path,
     threads: usize,
@@ -36,18 +36,18 @@ pub fn check<'a>(
         }
         Err(error) => return Err(error.into()),
     };
-    // what was repaired is not damaged any more, and what that changed is part of the answer
+    // what was repaired is not corrupt any more, and what that changed is part of the answer
     let done = if repaired { checked.repair.take() } else { None };
     if repaired {
-        checked.damage.clear();
+        checked.corruption.clear();
     }
-    checked.damage.push(CorruptPart {
+    checked.corruption.push(CorruptPart {
         file: Some(file),
         what: format!("the chain's genesis.json: expected {expected}, found {found}"),
         repair: CHAIN.into(),
         ..CorruptPart::default()
     });
-    let advice = checked.damage.first().map(|part| part.repair.clone());
+    let advice = checked.corruption.first().map(|part| part.repair.clone());
     checked.repair = match (done, advice) {
         (Some(done), Some(advice)) => Some(format!("{done}; {advice}")),
         (_, advice) => advice,
@@ -63,10 +63,10 @@ fn check_blocks<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "ethereum", data: data.into(), ..Checked::default() };
-    let (store, mut damage) = match ChainStore::open_damaged(data) {
+    let (store, mut corruption) = match ChainStore::open_corrupt(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(CorruptPart::of(&error, ANEW));
+            checked.corruption.push(CorruptPart::from_error(&error, ANEW));
             checked.repair = Some(ANEW.into());
             return Ok((checked, false));
         }
@@ -74,23 +74,24 @@ fn check_blocks<'a>(
     };
     // the bytes are read twice: against their sums, and against the hashes
     let watch = watch(store.bytes_to_check(Some(&PAGE_FORMAT)).saturating_mul(2));
-    damage.extend(store.check(Some(&PAGE_FORMAT), threads, &|bytes| watch.read(bytes))?);
+    corruption.extend(store.check(Some(&PAGE_FORMAT), threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;
-    // a damaged part is told once
-    let is_whole = damage.iter().all(|damage| damage.mends_itself) && blocks.findings.is_empty();
+    // a corrupt part is told once
+    let is_whole =
+        corruption.iter().all(|corruption| corruption.mends_itself) && blocks.findings.is_empty();
     let state = match is_whole && !checked.stopped {
         true => check_state(data, &store, &mut checked, watch.cancel())?,
         false => None,
     };
     watch.finish();
-    let plan = Plan::of(&store, &damage, &blocks.findings, state.is_some());
-    tell(&mut checked, &damage, &blocks.findings, state.as_ref(), plan.as_ref());
-    if !repair || checked.damage.is_empty() || checked.stopped {
+    let plan = Plan::of(&store, &corruption, &blocks.findings, state.is_some());
+    tell(&mut checked, &corruption, &blocks.findings, state.as_ref(), plan.as_ref());
+    if !repair || checked.corruption.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
-    if checked.damage.iter().all(|part| part.mends_itself) {
+    if checked.corruption.iter().all(|part| part.mends_itself) {
         drop(store);
         ChainStore::repair(data, None, None, |_| false, &[]).context("--repair")?;
         checked.repair = Some(REBUILT.into());
@@ -120,22 +121,26 @@ impl Plan {
     /// None where nothing in place repairs the store.
     fn of(
         store: &ChainStore,
-        damage: &[Corruption],
+        corruption: &[Corruption],
         findings: &[Finding],
         is_other_state: bool,
     ) -> Option<Self> {
         let (first, tip) = (store.first()?, store.tip()?);
-        let is_of_blocks = |damage: &Corruption| !damage.is_besides && !damage.mends_itself;
-        let goes_back = !findings.is_empty() || damage.iter().any(is_of_blocks);
+        let is_of_blocks =
+            |corruption: &Corruption| !corruption.is_besides && !corruption.mends_itself;
+        let goes_back = !findings.is_empty() || corruption.iter().any(is_of_blocks);
         let last = if goes_back {
-            store.last_whole(damage, findings.first().map(|it| it.block))?
+            store.last_whole(corruption, findings.first().map(|it| it.block))?
         } else {
             tip.number
         };
-        let mut parts = damage.iter().filter(|damage| damage.is_besides && !damage.mends_itself);
+        let mut parts = corruption
+            .iter()
+            .filter(|corruption| corruption.is_besides && !corruption.mends_itself);
         let is_whole = parts.clone().next().is_none() && !is_other_state;
         let keeps_state = is_whole && Facts::of(store).is_none_or(|facts| facts.reaches(last));
-        let is_of_state = |damage: &Corruption| damage.part.as_deref().is_some_and(is_state_part);
+        let is_of_state =
+            |corruption: &Corruption| corruption.part.as_deref().is_some_and(is_state_part);
         let is_made_again =
             first == 0 && tip.level >= Level::Bodies as u8 && parts.all(is_of_state);
         let goes_back = last < tip.number;
@@ -246,25 +251,25 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }
 
-/// Tells what is damaged, and what to do.
+/// Tells what is corrupt, and what to do.
 fn tell(
     checked: &mut Checked,
-    damage: &[Corruption],
+    corruption: &[Corruption],
     findings: &[Finding],
     state: Option<&fault::Error>,
     plan: Option<&Plan>,
 ) {
     let back = plan.map_or_else(|| ANEW.to_string(), Plan::advice);
-    checked.damage.extend(state.map(|error| state_part(error, &back)));
-    checked.add_damage(damage, findings, ITSELF, &back);
+    checked.corruption.extend(state.map(|error| state_part(error, &back)));
+    checked.add_corruption(corruption, findings, ITSELF, &back);
     checked.set_repair();
 }
 
 /// A state that is not the one after its block.
 fn state_part(error: &fault::Error, repair: &str) -> CorruptPart {
     match error {
-        fault::Error::Store(error) => CorruptPart::of(error, repair),
-        fault::Error::State(error) => CorruptPart::of(error.store(), repair),
+        fault::Error::Store(error) => CorruptPart::from_error(error, repair),
+        fault::Error::State(error) => CorruptPart::from_error(error.store(), repair),
         error => {
             let (what, repair) = (error.to_string(), repair.to_owned());
             CorruptPart { what, repair, ..CorruptPart::default() }

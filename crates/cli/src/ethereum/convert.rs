@@ -65,7 +65,7 @@ fn answer(shortfalls: Vec<Shortfall>, partial: bool) -> Answer {
     }
     let error = Error::Incomplete(shortfalls.clone()).report();
     let status = status(&shortfalls, partial);
-    Answer { error: (!partial).then_some(error), shortfalls, ..Answer::of(status) }
+    Answer { error: (!partial).then_some(error), shortfalls, ..Answer::with_status(status) }
 }
 
 /// How many blocks will be written, as far as the archive tells.

@@ -1,4 +1,4 @@
-//! The Ethereum part of the demo: blocks and headers of a generated chain, and a damaged copy.
+//! The Ethereum part of the demo: blocks and headers of a generated chain, and a corrupt copy.
 
 use crate::args::Demo;
 use crate::demo::{Steps, flip};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// Blocks of the archive that is taken through the level `bodies`.
 const BLOCKS: u64 = 20_000;
 
-/// Imports blocks and headers, and has a damaged copy of the blocks found out.
+/// Imports blocks and headers, and has a corrupt copy of the blocks found out.
 pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     demo.good(&format!("generate ethereum --headers {BLOCKS} --format freezer --out @ancient"))?;
     demo.good("inspect @ancient")?;
@@ -25,7 +25,7 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     let record = "--label headers --record @headers.json";
     demo.good(&format!("import @headers.rlp --data @store --seal off {record}"))?;
 
-    damage(&args.out.join("blocks.rlp"), &args.out.join("damaged.rlp"))?;
+    corrupt(&args.out.join("blocks.rlp"), &args.out.join("damaged.rlp"))?;
     demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
     let exit = demo.run(&format!("verify @damaged.rlp {made}"))?;
     let is_found = matches!(exit, Status::Invalid | Status::Corrupt);
@@ -49,7 +49,7 @@ fn execute(demo: &Steps<'_>) -> Result<()> {
 }
 
 /// Copies a file and flips one bit in the middle.
-fn damage(from: &Path, to: &Path) -> Result<()> {
+fn corrupt(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     let middle = fs::metadata(to)?.len() / 2;
     flip(to, middle)

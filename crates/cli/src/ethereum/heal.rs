@@ -26,18 +26,18 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     let watch = Watch::new(bytes, json, cancel);
     let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));
     watch.finish();
-    let Healing { healed, damaged, lost: places, is_whole } = healing?;
+    let Healing { healed, damaged: corrupt, lost: places, is_whole } = healing?;
     let Healed { values, nodes, removed, lost } = healed;
     let is_replaced = is_whole && lost == 0;
     if !json {
         println!("store          {}", data.display());
-        for place in damaged.iter().take(PRINTED) {
-            println!("damaged        {place}");
+        for place in corrupt.iter().take(PRINTED) {
+            println!("corrupt        {place}");
         }
-        if damaged.len() > PRINTED {
-            println!("               and {} more", damaged.len() - PRINTED);
+        if corrupt.len() > PRINTED {
+            println!("               and {} more", corrupt.len() - PRINTED);
         }
-        if !damaged.is_empty() && is_replaced {
+        if !corrupt.is_empty() && is_replaced {
             println!("               these files were replaced");
         }
         println!("values         {} put right from the tries", grouped(values));
@@ -51,7 +51,7 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     };
     let places: Vec<String> = places.iter().map(ToString::to_string).collect();
     let error = (lost > 0).then(|| {
-        let what = "nodes are damaged with the values below them, in both copies of the state";
+        let what = "nodes are corrupt with the values below them, in both copies of the state";
         let again = "`blockmill check DATA --repair` gives up the state, and importing the archive \
                      again executes the blocks of the store; or `blockmill import DATA --data NEW` \
                      imports them into a new folder";
@@ -61,14 +61,14 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
             ..FaultReport::new(format!("{} {what}; the first: {first}", grouped(lost)))
         }
     });
-    Answer { error, ..Answer::of(status) }.with(json!({
+    Answer { error, ..Answer::with_status(status) }.with(json!({
         "data": data.display().to_string(),
         "values": values,
         "nodes": nodes,
         "removed": removed,
         "lost": lost,
         "lost_places": places,
-        "damaged": damaged,
-        "replaced": is_replaced && !damaged.is_empty(),
+        "corrupt": corrupt,
+        "replaced": is_replaced && !corrupt.is_empty(),
     }))
 }

@@ -12,7 +12,7 @@ use blockmill_verdict::grouped;
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let mut inspection = blockmill_archive::inspect(&args.paths, args.deep)?;
     inspection.files.iter_mut().try_for_each(name_chain)?;
-    let answer = Answer::of(inspection.status());
+    let answer = Answer::with_status(inspection.status());
     if json {
         return answer.with(inspection);
     }
@@ -25,7 +25,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
 fn name_chain(file: &mut FileReport) -> Result<()> {
     let paths = std::slice::from_ref(&file.path);
     let Ok(archive) = Archive::open(paths) else { return Ok(()) };
-    // damage is reported in its place; here it only means that the first block names no chain
+    // corruption is reported in its place; here it only means that the first block names no chain
     match network::by_first_block(&archive) {
         Ok(Some(spec)) => file.network = Some(spec.name),
         _ if file.network.is_some() => {
@@ -48,11 +48,11 @@ fn print(inspection: &Inspection, deep: bool) {
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
     print_left_out(&inspection.left_out);
-    let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let corrupt = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
     let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
-    match (damaged, inspection.gaps.len()) {
-        (0, 0) => println!("no damage, no gaps ({depth})"),
-        (damaged, gaps) => println!("{damaged} damaged, {gaps} gaps ({depth})"),
+    match (corrupt, inspection.gaps.len()) {
+        (0, 0) => println!("no corruption, no gaps ({depth})"),
+        (corrupt, gaps) => println!("{corrupt} corrupt, {gaps} gaps ({depth})"),
     }
 }
 
@@ -70,7 +70,7 @@ fn print_file(file: &FileReport) {
     println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.tables.iter().for_each(print_table);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.damage.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
+    file.damage.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
 }
 
 fn print_table(table: &TableReport) {

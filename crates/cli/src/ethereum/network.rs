@@ -88,7 +88,7 @@ fn find(
 /// the same block; none where it has neither.
 ///
 /// # Errors
-/// What it keeps is damaged.
+/// What it keeps is corrupt.
 pub fn of_store(store: &ChainStore) -> Result<Option<Found>> {
     if let Some(file) = kept_in(store.dir())? {
         return from_file(&file, Some(store)).map(Some);

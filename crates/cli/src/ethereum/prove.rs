@@ -1,7 +1,7 @@
 //! `prove`: an account and slots of its storage, with the nodes between them and the state root of
 //! a stored block.
 
-use super::state::Source;
+use super::state::StateReader;
 use crate::answer::Answer;
 use crate::args::Prove;
 use anyhow::Result;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 /// `blockmill prove`.
 pub fn run(args: &Prove, json: bool, cancel: &Cancel) -> Result<Answer> {
-    let source = Source::open(&args.data)?;
+    let source = StateReader::open(&args.data)?;
     let number = args.block.map_or_else(|| source.last(), Ok)?;
     let Some((nodes, root)) = source.nodes_behind(number, cancel)? else {
-        return Ok(Answer::of(Status::Interrupted));
+        return Ok(Answer::with_status(Status::Interrupted));
     };
     let slots: Vec<U256> = args.slots.iter().map(|slot| U256::from_be_bytes(*slot)).collect();
     let proof = document(&AccountProof::new(&nodes, &root, &args.account, &slots)?);

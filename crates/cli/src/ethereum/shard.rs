@@ -115,7 +115,7 @@ fn answer(summary: &ShardSummary) -> Answer {
     Answer {
         shortfalls: summary.shortfalls.clone(),
         notes: summary.notes.clone(),
-        ..Answer::of(summary.status)
+        ..Answer::with_status(summary.status)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::import::{limits, settings_for};
 use super::network;
-use super::state::Source;
+use super::state::StateReader;
 use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
 use crate::check::{Checked, CorruptPart, Watch};
@@ -37,7 +37,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     let out = args.out.display();
     stop::leaves(format!("nothing was written to {out}"));
     stop::writes(&args.out, 0);
-    let source = Source::open(data)?;
+    let source = StateReader::open(data)?;
     let spec = source.spec(args.chain.as_deref())?;
     let number = args.until.map_or_else(|| source.last(), Ok)?;
     let encoded = source.header(number)?;
@@ -53,13 +53,13 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         state_root: *header.state_root,
     };
     let Some(state) = source.state_behind(number, &spec, cancel)? else {
-        return Ok(Answer::of(Status::Interrupted));
+        return Ok(Answer::with_status(Status::Interrupted));
     };
     expect_room(args, 0).with_context(|| format!("cannot write {out}"))?;
     let mut file = OutputFile::create(&args.out)?;
     let written = write(&state, &head, &mut file, cancel);
     let Some(written) = written.with_context(|| format!("cannot write {out}"))? else {
-        return Ok(Answer::of(Status::Interrupted));
+        return Ok(Answer::with_status(Status::Interrupted));
     };
     let (expected, found) = (head.state_root, written.state_root);
     if found != expected {
@@ -156,10 +156,10 @@ fn refused(error: SnapshotError) -> Result<Answer> {
     if let SnapshotError::Corrupt { path, offset, .. } = &error {
         let (file, offset) = (Some(path.clone()), Some(*offset));
         let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
-        return Ok(Answer { error: Some(report), ..Answer::of(Status::Corrupt) });
+        return Ok(Answer { error: Some(report), ..Answer::with_status(Status::Corrupt) });
     }
     match error {
-        SnapshotError::Stopped => Ok(Answer::of(Status::Interrupted)),
+        SnapshotError::Stopped => Ok(Answer::with_status(Status::Interrupted)),
         SnapshotError::Taker(error) => Err((*error).into()),
         error => Err(error.into()),
     }
@@ -236,7 +236,7 @@ pub fn check<'a>(
         Err(SnapshotError::Corrupt { offset, account, expected, found, .. }) => {
             let repair = "make it again: `blockmill convert DATA --to snapshot`";
             let of = account.map(|address| format!("account {}: ", Hex(&address)));
-            checked.damage.push(CorruptPart {
+            checked.corruption.push(CorruptPart {
                 file: Some(path.clone()),
                 offset: Some(offset),
                 what: format!("{}expected {expected}, found {found}", of.unwrap_or_default()),

@@ -10,11 +10,11 @@ use blockmill_verdict::Hex;
 use std::path::Path;
 
 /// A store that is only read.
-pub struct Source {
+pub struct StateReader {
     store: ExecutedStore,
 }
 
-impl Source {
+impl StateReader {
     pub fn open(data: &Path) -> Result<Self> {
         let store = ExecutedStore::open_read_only(data)
             .with_context(|| format!("cannot read the store {}", data.display()))?;

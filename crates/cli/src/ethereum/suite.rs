@@ -119,7 +119,7 @@ impl Report {
             }
             () => (Status::Ok, None),
         };
-        let answer = Answer { error: message.map(FaultReport::new), ..Answer::of(status) };
+        let answer = Answer { error: message.map(FaultReport::new), ..Answer::with_status(status) };
         answer.with(json!({
             "passed": passed, "failed": failed, "skipped": skipped, "unread_files": unread,
             "networks": counts, "cases": results,

@@ -2,7 +2,7 @@
 //! files, made of blocks of a store.
 
 use super::network;
-use super::state::Source;
+use super::state::StateReader;
 use crate::answer::Answer;
 use crate::{args, outputs};
 use anyhow::{Context, Result, bail};
@@ -109,14 +109,14 @@ fn make(
     let [data] = &args.files[..] else {
         bail!("--block {block}: expected the folder of one store, found {}", args.files.len());
     };
-    let source = Source::open(data)?;
+    let source = StateReader::open(data)?;
     let spec = source.spec(args.chain.as_deref())?;
     let Some(parent) = block.checked_sub(1) else {
         bail!("--block 0: expected a block with a parent, found the genesis block");
     };
     let claim = outputs::claim(out, &args.files, Shape::File, args.replace)?;
     let Some((before, _)) = source.nodes_behind(parent, cancel)? else {
-        return Ok(Answer::of(Status::Interrupted));
+        return Ok(Answer::with_status(Status::Interrupted));
     };
     let (header, body) = (source.header(block)?, source.body(block)?);
     let header_of = |number| source.header(number);
@@ -166,7 +166,7 @@ fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answ
     };
     let message = format!("{}: {error}", file.display());
     let error = FaultReport { file: Some(file.into()), rule, ..FaultReport::new(message) };
-    Answer { error: Some(error), ..Answer::of(status) }.with(results)
+    Answer { error: Some(error), ..Answer::with_status(status) }.with(results)
 }
 
 fn document(file: &Path, done: &Stateless) -> Value {

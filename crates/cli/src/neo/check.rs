@@ -23,10 +23,10 @@ pub fn check<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
-    let (store, mut damage) = match ChainStore::open_damaged(data) {
+    let (store, mut damage) = match ChainStore::open_corrupt(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(CorruptPart::of(&error, ANEW));
+            checked.corruption.push(CorruptPart::from_error(&error, ANEW));
             checked.set_repair();
             return Ok((checked, false));
         }
@@ -47,11 +47,11 @@ pub fn check<'a>(
     let is_other_state = matches!(state, Some((_, Some(_))));
     let plan = Plan::of(data, &store, &damage, (&blocks.findings, is_other_state))?;
     let advice = plan.as_ref().map_or_else(|| ANEW.into(), Plan::advice);
-    checked.add_damage(&damage, &blocks.findings, ITSELF, &advice);
+    checked.add_corruption(&damage, &blocks.findings, ITSELF, &advice);
     if let Some((expected, found)) = state {
         match found {
             None => checked.holds.push(format!("contract storage with state root {expected}")),
-            Some(found) => checked.damage.push(CorruptPart {
+            Some(found) => checked.corruption.push(CorruptPart {
                 what: format!("state root: expected {expected}, found {found}"),
                 repair: ANEW.into(),
                 ..CorruptPart::default()
@@ -60,7 +60,7 @@ pub fn check<'a>(
     }
     checked.set_repair();
     drop(store);
-    match plan.filter(|_| repair && !checked.damage.is_empty() && !checked.stopped) {
+    match plan.filter(|_| repair && !checked.corruption.is_empty() && !checked.stopped) {
         Some(plan) => plan.run(data, checked),
         None => Ok((checked, false)),
     }

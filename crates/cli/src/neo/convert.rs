@@ -56,14 +56,14 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
         if !args.partial || missing <= first {
             let message = format!("nothing was written: the dumps lack block {missing}");
             let error = Some(FaultReport::new(message));
-            return Ok(Answer { error, shortfalls, ..Answer::of(Status::Incomplete) });
+            return Ok(Answer { error, shortfalls, ..Answer::with_status(Status::Incomplete) });
         }
         last = missing - 1;
         // how many there are stands at the beginning
         copied = source.copy(args, head(last), gzip, &cancel)?;
     }
     match copied {
-        Copied::Stopped => return Ok(Answer::of(Status::Interrupted)),
+        Copied::Stopped => return Ok(Answer::with_status(Status::Interrupted)),
         Copied::Whole(shortfall) => shortfalls.extend(shortfall),
         Copied::Lacks(missing, _) => bail!("the dumps changed: block {missing} is no longer there"),
     }

@@ -16,7 +16,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.good(&format!("import @neo/chain.acc --data @neo-store {record}"))?;
     demo.good("inspect @neo-store")?;
 
-    damage(&out.join("neo"), &out.join("neo-damaged"))?;
+    corrupt(&out.join("neo"), &out.join("neo-damaged"))?;
     demo.say("\nIn a copy, one bit of the last transaction's signature is flipped:");
     let exit = demo.run("verify @neo-damaged/chain.acc")?;
     ensure!(
@@ -27,7 +27,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
 }
 
 /// Copies a dump and its configuration, and flips a bit of the last signature in it.
-fn damage(from: &Path, to: &Path) -> Result<()> {
+fn corrupt(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
     for name in [FILE, CONFIGURATION] {
         let copied = fs::copy(from.join(name), to.join(name));

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let dumps = acc::open(&args.paths)?;
     let (inspection, transactions) = look(&dumps, args.deep);
-    let answer = Answer::of(inspection.status());
+    let answer = Answer::with_status(inspection.status());
     if json {
         let mut document = serde_json::to_value(&inspection)?;
         document["format"] = "acc".into();
@@ -83,8 +83,8 @@ fn print(inspection: &Inspection, transactions: Option<u64>) {
         None => "lengths and heights only; --deep decodes all where the network is known".into(),
     };
     match (damaged, inspection.gaps.len()) {
-        (0, 0) => println!("no damage, no gaps ({depth})"),
-        (damaged, gaps) => println!("{damaged} damaged, {gaps} gaps ({depth})"),
+        (0, 0) => println!("no corruption, no gaps ({depth})"),
+        (damaged, gaps) => println!("{damaged} corrupt, {gaps} gaps ({depth})"),
     }
 }
 

@@ -24,9 +24,9 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     room.with_context(|| format!("cannot write {out}"))?;
     let written = match to_neo_go(data, &args.out, cancel) {
         Ok(Some(written)) => written,
-        Ok(None) => return Ok(Answer::of(Status::Interrupted)),
+        Ok(None) => return Ok(Answer::with_status(Status::Interrupted)),
         Err(error) => {
-            let answer = Answer::of(error.status());
+            let answer = Answer::with_status(error.status());
             return Ok(Answer { error: Some(error.report()), ..answer });
         }
     };

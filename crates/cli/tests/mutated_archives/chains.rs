@@ -1,4 +1,4 @@
-//! The archives that are damaged: small chains, generated, in memory.
+//! The archives that are corrupt: small chains, generated, in memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ pub struct Original {
     pub packing: Packing,
     /// Its files, unpacked.
     pub files: Files,
-    /// Files that are never damaged.
+    /// Files that are never corrupt.
     pub beside: Files,
     /// The file in the folder that is verified, or the folder itself.
     pub target: &'static str,

@@ -1,6 +1,6 @@
-//! Archives with random damage: `verify` says "verified" only of what is whole and unchanged.
+//! Archives with random corruption: `verify` says "verified" only of what is whole and unchanged.
 //!
-//! Small generated chains in every format are damaged at random, by seed: records deleted,
+//! Small generated chains in every format are corrupt at random, by seed: records deleted,
 //! repeated and swapped, files deleted and cut, bytes changed, inserted and zeroed. An oracle that
 //! shares no reader and no decoder with the program cuts what is left into records and compares
 //! them with those of the original ([`oracle`]). What it says of each verdict:

@@ -1,4 +1,4 @@
-//! Random damage.
+//! Random corruption.
 
 use std::fs;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use blockmill_testkit::Random;
 use crate::chains::{Files, Kind, Original, Packing, pack};
 use crate::oracle;
 
-/// A damaged copy of an archive.
+/// A corrupt copy of an archive.
 pub struct Mutant {
     /// The files as they lie on disk.
     pub files: Files,
@@ -47,7 +47,7 @@ const HARMLESS_TO_BLOCKS: [&str; 4] =
     ["nothing", "record repeated", "records swapped", "zeros at the end"];
 
 impl Mutant {
-    /// A copy with one to two kinds of damage.
+    /// A copy with one to two kinds of corruption.
     pub fn new(original: &Original, random: &mut Random) -> Self {
         let mut files = original.files.clone();
         let count = if random.below(5_u32) == 0 { 2 } else { 1 };
@@ -73,7 +73,7 @@ impl Mutant {
         Self { files, harmless, beside: original.beside.clone(), kinds }
     }
 
-    /// The kind of damage, or that there are two.
+    /// The kind of corruption, or that there are two.
     pub fn kind(&self) -> String {
         match &self.kinds[..] {
             [kind] => (*kind).into(),

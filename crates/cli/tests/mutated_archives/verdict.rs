@@ -41,7 +41,7 @@ pub fn run(original: &Original, folder: &Path, trusted: bool) -> Run {
     Run { code: output.status.code(), status, message, stdout, stderr, time, document }
 }
 
-/// The exit code of each status that damage may end with.
+/// The exit code of each status that corruption may end with.
 const CODES: [(&str, i32); 6] = [
     ("verified", 0),
     ("invalid", 1),

@@ -36,8 +36,8 @@ pub fn blockmill(words: &str) -> Command {
     command(env!("CARGO_BIN_EXE_blockmill"), words)
 }
 
-/// Runs a command that must find a fault: the exit code of a fault or of damage, no panic, and an
-/// error on standard error that has every one of `words`, and what was expected and found. The
+/// Runs a command that must find a fault: the exit code of a fault or of corruption, no panic, and
+/// an error on standard error that has every one of `words`, and what was expected and found. The
 /// error's text.
 pub fn refuse(command: &mut Command, words: &[&str]) -> String {
     let ended = run(command);

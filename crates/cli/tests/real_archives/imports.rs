@@ -107,7 +107,7 @@ fn inspect_finds_real_archives_sound() {
         let inspection = succeed_json(command.arg(fixtures.join(path)));
         assert_eq!(inspection["gaps"], Value::Array(vec![]), "{path}");
         let files = inspection["files"].as_array().unwrap().clone();
-        assert!(files.iter().all(|file| file["damage"] == Value::Array(vec![])), "{path}");
+        assert!(files.iter().all(|file| file["corruption"] == Value::Array(vec![])), "{path}");
         files
     };
     let files = inspect("era1", true);
@@ -132,5 +132,5 @@ fn inspect_finds_real_archives_sound() {
     let text = succeed(blockmill("inspect").arg(fixtures.join("era1")));
     assert!(text.contains("mainnet-00001-a5364e9a.era1"), "{text}");
     assert!(text.contains("blocks 8,192 to 16,383 (8,192)"), "{text}");
-    assert!(text.contains("no damage, no gaps"), "{text}");
+    assert!(text.contains("no corruption, no gaps"), "{text}");
 }

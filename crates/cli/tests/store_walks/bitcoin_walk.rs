@@ -1,5 +1,5 @@
 //! Walks over stores of Bitcoin blocks: import, resume, stop, kill, a longer branch, conversion to
-//! a datadir, damage and repair.
+//! a datadir, corruption and repair.
 
 use crate::bitcoin_model::{At, Chain, coins_of, files, import};
 use crate::command::{Command, Ended};
@@ -56,7 +56,7 @@ impl<'a> BitcoinWalk<'a> {
             (_, 5..=7) => self.kill(),
             (_, 8) if self.branches == 1 => self.add_branch(),
             (Some(_), 9) => self.convert(),
-            (Some(model), 10..) => self.damage(model),
+            (Some(model), 10..) => self.corrupt(model),
             _ => self.import(),
         }
         self.compare();
@@ -183,11 +183,11 @@ impl<'a> BitcoinWalk<'a> {
     }
 
     /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
-    fn damage(&mut self, before: At) {
+    fn corrupt(&mut self, before: At) {
         let mut whole = deeds::files(&self.data);
         whole.retain(|name, _| !name.starts_with("records") && !name.ends_with("lock"));
         let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
-        self.note("damage", format!("{deed:?}"));
+        self.note("corruption", format!("{deed:?}"));
         let found = Command::new("check").path(&self.data).run();
         if found.status == Status::Ok {
             return;

@@ -37,7 +37,7 @@ impl Walk<'_> {
             14 | 15 => self.snapshot(model),
             16 => self.witness(model),
             17 => self.raise(),
-            18 | 19 => self.damage(),
+            18 | 19 => self.corrupt(),
             _ => self.unwind(model),
         }
     }

@@ -169,7 +169,8 @@ impl<'a> Walk<'a> {
         let mut checked = Command::new("check").path(&self.data).run();
         if self.killed && checked.status == Status::Corrupt {
             // half of a commit is what a kill may leave
-            let parts = checked.document["result"]["damage"].as_array().expect("a list").clone();
+            let parts =
+                checked.document["result"]["corruption"].as_array().expect("a list").clone();
             assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());
             Command::new("check --repair").path(&self.data).run().expect(Status::Ok);
             checked = Command::new("check").path(&self.data).run();

@@ -2,10 +2,10 @@
 //!
 //! A walk begins with an empty folder. Its steps are the commands of the program, in random order
 //! by seed: import of a part of the chain, resume, raise of the level, unwind, an import that is
-//! stopped or killed, damage with `check --repair` and whatever that advises, `heal`, a snapshot
-//! out and in, `prove`, `witness`, `convert` back. After each step the exit code is the one that
-//! the model expects, `check` finds nothing, and last block, level, state roots and proofs are
-//! those of the model: the blocks of the chain, and a reference store that one import with its
+//! stopped or killed, corruption with `check --repair` and whatever that advises, `heal`, a
+//! snapshot out and in, `prove`, `witness`, `convert` back. After each step the exit code is the
+//! one that the model expects, `check` finds nothing, and last block, level, state roots and proofs
+//! are those of the model: the blocks of the chain, and a reference store that one import with its
 //! state in memory wrote ([`chain_model`]).
 //!
 //! A long run:
@@ -17,7 +17,7 @@
 //! `BLOCKMILL_TEST_SEED` chooses other walks, `BLOCKMILL_WALK` runs one of them again and keeps
 //! its folder.
 
-#[path = "../store_damage/deeds.rs"]
+#[path = "../store_corruption/deeds.rs"]
 mod deeds;
 #[path = "../program/mod.rs"]
 mod program;
@@ -27,7 +27,7 @@ mod bitcoin_walk;
 mod chain_model;
 mod command;
 mod dying_disk;
-mod ethereum_damage;
+mod ethereum_corruption;
 mod ethereum_steps;
 mod ethereum_walk;
 mod neo_model;

@@ -1,4 +1,4 @@
-//! Walks over stores of Neo blocks: import, resume, stop, kill, unwind, conversion, damage and
+//! Walks over stores of Neo blocks: import, resume, stop, kill, unwind, conversion, corruption and
 //! repair.
 
 use crate::command::{Command, Ended};
@@ -42,7 +42,7 @@ pub struct NeoWalk<'a> {
     earliest: u64,
     /// The last step was a kill.
     killed: bool,
-    /// A kill left blocks that only light commits have: damage may take them back.
+    /// A kill left blocks that only light commits have: corruption may take them back.
     unsynced: bool,
     taken: Vec<String>,
     pub seen: Seen,
@@ -86,7 +86,7 @@ impl<'a> NeoWalk<'a> {
             (Some((level, tip)), 7..=9) => self.unwind(level, tip),
             (Some((level, tip)), 10 | 11) => self.kill_unwind(level, tip),
             (Some((level, tip)), 12) => self.convert(level, tip),
-            (Some((level, tip)), 13..) => self.damage(level, tip),
+            (Some((level, tip)), 13..) => self.corrupt(level, tip),
             _ => self.import(),
         }
         self.compare();
@@ -274,14 +274,14 @@ impl<'a> NeoWalk<'a> {
     }
 
     /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
-    fn damage(&mut self, level: Level, tip: u64) {
+    fn corrupt(&mut self, level: Level, tip: u64) {
         let mut whole = deeds::files(&self.data);
         whole.retain(|name, _| {
             !name.starts_with("records") && !UNTOLD.iter().any(|it| name.as_os_str() == *it)
         });
         let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
         let deed = format!("{deed:?}");
-        self.note("damage", deed.clone());
+        self.note("corruption", deed.clone());
         let found = Command::new("check").path(&self.data).run();
         let mut went_back = tip;
         if found.status != Status::Ok {
@@ -342,7 +342,8 @@ impl<'a> NeoWalk<'a> {
         let mut checked = Command::new("check").path(&self.data).run();
         if killed && checked.status == Status::Corrupt {
             // half of a commit is what a kill may leave
-            let parts = checked.document["result"]["damage"].as_array().expect("a list").clone();
+            let parts =
+                checked.document["result"]["corruption"].as_array().expect("a list").clone();
             assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());
             Command::new("check --repair").path(&self.data).run().expect(Status::Ok);
             checked = Command::new("check").path(&self.data).run();

@@ -76,9 +76,9 @@ impl DiskState {
             StateKind::Pages => {
                 let reference_bytes = (!options.all_references).then_some(memory / 4);
                 let for_pages = memory / 2 - reference_bytes.unwrap_or(0);
-                let (read_ahead, threads) = (options.read_ahead, options.threads);
+                let (read_method, threads) = (options.read_ahead, options.threads);
                 let pages = PagesOptions {
-                    read_ahead,
+                    read_method,
                     threads,
                     reference_bytes,
                     ..PagesOptions::new(if options.page_cache { for_pages as u64 } else { 0 })

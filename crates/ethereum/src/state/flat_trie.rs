@@ -130,13 +130,13 @@ impl FlatTrie {
         [&self.accounts, &self.slots, &self.nodes].into_iter().any(Kept::wants_flush)
     }
 
-    /// Writes changes out now, for the next commit to name them ([`Table::write_ahead`]).
+    /// Writes changes out now, for the next commit to name them ([`Table::spill`]).
     ///
     /// # Errors
     /// Those of the tables.
-    pub fn write_ahead(&mut self) -> blockmill_store::Result<()> {
+    pub fn spill(&mut self) -> blockmill_store::Result<()> {
         let Self { accounts, slots, nodes, commits, .. } = self;
-        kept::write_ahead([accounts, slots, nodes], commits.as_ref())
+        kept::spill([accounts, slots, nodes], commits.as_ref())
     }
 
     /// The state root.

@@ -200,7 +200,7 @@ fn restore(dir: &Path, whole: &BTreeMap<PathBuf, Vec<u8>>) {
 
 /// What `check` finds: damaged places; and whether the state is the one of the header.
 fn check(dir: &Path) -> (usize, bool) {
-    let (store, mut damage) = ChainStore::open_damaged(dir).unwrap();
+    let (store, mut damage) = ChainStore::open_corrupt(dir).unwrap();
     damage.extend(store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &|_| true).unwrap());
     drop(store);
     let state = ExecutedStore::open_read_only(dir);

@@ -88,7 +88,7 @@ pub fn is_neo_store(folder: &Path) -> Result<bool, blockmill_store::Error> {
     if !ChainStore::is_in(folder)? {
         return Ok(false);
     }
-    match ChainStore::open_damaged(folder) {
+    match ChainStore::open_corrupt(folder) {
         Ok((store, _)) => {
             Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
         }

@@ -27,7 +27,7 @@ pub fn is_of_log(part: &str) -> bool {
 /// Returns [`Error::Store`] if the store cannot be opened, [`Error::StoredFacts`] if its facts cannot
 /// be decoded.
 pub fn goes_back_to(folder: &Path, to: u64) -> Result<bool, Error> {
-    let (store, undo) = ChainStore::open_damaged_with(folder, UndoLog::open)?;
+    let (store, undo) = ChainStore::open_corrupt_with(folder, UndoLog::open)?;
     let Some(tip) = store.tip().filter(|tip| tip.level >= Level::Execution as u8) else {
         return Ok(true);
     };
@@ -46,7 +46,7 @@ pub fn goes_back_to(folder: &Path, to: u64) -> Result<bool, Error> {
 /// [`Error::Store`] if the log or a table is corrupt, [`Error::Store`] if the store is locked or
 /// cannot be written.
 pub fn repair(folder: &Path, to: u64, gives_up_log: bool) -> Result<(), Error> {
-    let (store, _) = ChainStore::open_damaged(folder)?;
+    let (store, _) = ChainStore::open_corrupt(folder)?;
     let (_, new) = target(&store, to)?;
     if new.level < Level::Execution as u8 {
         return Ok(ChainStore::repair(folder, Some(&new), None, |_| false, &[])?);

@@ -43,13 +43,13 @@ impl Facts {
     }
 
     /// The fact, or 0.
-    pub fn of(&self, name: &str) -> f64 {
+    pub fn value(&self, name: &str) -> f64 {
         self.get(name).unwrap_or(0.0)
     }
 
     /// The fact as a count, or 0.
     pub fn count_of(&self, name: &str) -> u64 {
-        self.of(name) as u64
+        self.value(name) as u64
     }
 
     /// All of them, by name.
@@ -89,7 +89,7 @@ mod tests {
             r#"{"blocks":9007199254740992.0,"inputs":200000,"wall_s":0.30000000000000004}"#;
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
-        assert_eq!((facts.get("rate"), facts.of("rate")), (None, 0.0));
+        assert_eq!((facts.get("rate"), facts.value("rate")), (None, 0.0));
         assert_eq!(facts.count_of("inputs"), 200_000);
     }
 }

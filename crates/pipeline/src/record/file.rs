@@ -180,14 +180,14 @@ mod tests {
         assert_eq!((record.busy_s(VALIDATION), record.busy_s(WRITE)), (2.0, 0.5));
         assert_eq!(record.busy_s("connect"), 0.0, "it has no such phase");
         assert_eq!(record.phases(), ["read", VALIDATION, WRITE]);
-        assert_eq!(record.facts.of("blocks_per_s"), 2048.0);
+        assert_eq!(record.facts.value("blocks_per_s"), 2048.0);
     }
 
     #[test]
     fn has_a_finite_rate_when_no_time_has_passed() {
         let mut record = record();
         record.took(0.0);
-        assert_eq!(record.facts.of("blocks_per_s"), 0.0);
+        assert_eq!(record.facts.value("blocks_per_s"), 0.0);
     }
 
     #[test]

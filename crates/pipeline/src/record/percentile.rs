@@ -19,7 +19,7 @@ pub struct Percentiles {
 
 impl Percentiles {
     /// The percentiles of `values`, which are sorted in place.
-    pub fn of(values: &mut [f64]) -> Self {
+    pub fn from_values(values: &mut [f64]) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let at = |percent| nearest_rank(values, percent);
         Self { p50: at(50), p95: at(95), p99: at(99), max: at(100) }
@@ -40,23 +40,23 @@ mod tests {
     #[test]
     fn gives_exact_ranks_of_one_to_a_hundred_in_any_order() {
         let mut values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        let found = Percentiles::of(&mut values);
+        let found = Percentiles::from_values(&mut values);
         assert_eq!(found, Percentiles { p50: 50.0, p95: 95.0, p99: 99.0, max: 100.0 });
     }
 
     #[test]
     fn takes_the_nineteenth_of_twenty_as_p95() {
         let mut values: Vec<f64> = (1..=20).map(f64::from).collect();
-        let found = Percentiles::of(&mut values);
+        let found = Percentiles::from_values(&mut values);
         assert_eq!(found, Percentiles { p50: 10.0, p95: 19.0, p99: 20.0, max: 20.0 });
     }
 
     #[test]
     fn gives_measured_values_for_short_series() {
-        assert_eq!(Percentiles::of(&mut []), Percentiles::default());
-        let one = Percentiles::of(&mut [7.0]);
+        assert_eq!(Percentiles::from_values(&mut []), Percentiles::default());
+        let one = Percentiles::from_values(&mut [7.0]);
         assert_eq!(one, Percentiles { p50: 7.0, p95: 7.0, p99: 7.0, max: 7.0 });
-        let three = Percentiles::of(&mut [3.0, 1.0, 2.0]);
+        let three = Percentiles::from_values(&mut [3.0, 1.0, 2.0]);
         assert_eq!(three, Percentiles { p50: 2.0, p95: 3.0, p99: 3.0, max: 3.0 });
     }
 }

@@ -33,7 +33,7 @@ pub struct Stack {
 
 impl Profile {
     /// Of stacks with the names of their functions, the outermost first.
-    pub fn of(hertz: u32, stacks: impl IntoIterator<Item = (Vec<String>, u64)>) -> Self {
+    pub fn from_stacks(hertz: u32, stacks: impl IntoIterator<Item = (Vec<String>, u64)>) -> Self {
         let mut together: HashMap<Vec<String>, u64> = HashMap::new();
         for (names, samples) in stacks {
             *together.entry(names).or_default() += samples;
@@ -70,7 +70,8 @@ mod tests {
     #[test]
     fn stacks_that_are_alike_are_one_and_names_stand_once() {
         let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let profile = Profile::of(99, [(names("a b"), 2), (names("a c a"), 4), (names("a b"), 3)]);
+        let profile =
+            Profile::from_stacks(99, [(names("a b"), 2), (names("a c a"), 4), (names("a b"), 3)]);
         assert_eq!((profile.hertz, profile.samples), (99, 9));
         assert_eq!(profile.functions, ["a", "b", "c"]);
         let stack = |functions: &[u32], samples| Stack { functions: functions.into(), samples };
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn the_lightest_of_too_many_stacks_are_left_out_and_counted() {
         let one = |at: usize| (vec![at.to_string()], 1 + u64::from(at == 2500));
-        let profile = Profile::of(99, (0..3000).map(one));
+        let profile = Profile::from_stacks(99, (0..3000).map(one));
         assert_eq!((profile.samples, profile.stacks.len()), (3001, MOST_STACKS));
         assert_eq!(profile.name(profile.stacks[0].functions[0]), "2500");
     }

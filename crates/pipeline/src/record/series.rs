@@ -97,7 +97,7 @@ impl Series {
         for column in &mut self.columns {
             let is_index = [FIRST, BLOCKS, END_S].contains(&column.name.as_str());
             if !is_index && column.percentiles.is_none() {
-                column.percentiles = Some(Percentiles::of(&mut column.values.clone()));
+                column.percentiles = Some(Percentiles::from_values(&mut column.values.clone()));
             }
         }
         self
@@ -131,7 +131,7 @@ impl Series {
 
 impl Column {
     fn measured(name: &str, unit: &str, values: Vec<f64>) -> Self {
-        let percentiles = Some(Percentiles::of(&mut values.clone()));
+        let percentiles = Some(Percentiles::from_values(&mut values.clone()));
         Self { name: name.to_owned(), unit: unit.to_owned(), values, percentiles }
     }
 

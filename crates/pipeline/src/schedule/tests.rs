@@ -10,7 +10,7 @@ const RUNS: u64 = 6000;
 /// What stages do to items, decided beforehand.
 pub(crate) struct Plan {
     /// The kinds of the stages of each step; the first is reading.
-    pub steps: Vec<Vec<Kind>>,
+    pub steps: Vec<Vec<StageKind>>,
     pub items: u64,
     pub buffers: usize,
     pub threads: usize,
@@ -22,13 +22,13 @@ pub(crate) struct Plan {
 impl Plan {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let mut steps = vec![vec![Kind::Disk]];
+        let mut steps = vec![vec![StageKind::Disk]];
         for _ in 0..random.below(6_u32) {
             steps.push(match random.below(6_u32) {
-                0 | 1 => vec![Kind::Serial],
-                2 => vec![Kind::Disk],
-                3 | 4 => vec![Kind::Parallel],
-                _ => vec![Kind::Serial; 2 + random.below(3_usize)],
+                0 | 1 => vec![StageKind::Serial],
+                2 => vec![StageKind::Disk],
+                3 | 4 => vec![StageKind::Parallel],
+                _ => vec![StageKind::Serial; 2 + random.below(3_usize)],
             });
         }
         let rare = |random: &mut Random, most| if random.coin() { random.below(most) } else { 0 };
@@ -50,7 +50,7 @@ impl Plan {
     /// The stages of each step.
     fn ranges(&self) -> Vec<Range<usize>> {
         let mut start = 0;
-        let range = |step: &Vec<Kind>| {
+        let range = |step: &Vec<StageKind>| {
             start += step.len();
             start - step.len()..start
         };
@@ -62,13 +62,13 @@ impl Plan {
         self.ranges().iter().position(|range| range.contains(&stage)).unwrap()
     }
 
-    pub fn kind(&self, stage: usize) -> Kind {
+    pub fn kind(&self, stage: usize) -> StageKind {
         let step = self.step(stage);
         self.steps[step][stage - self.ranges()[step].start]
     }
 
     pub fn is_parallel(&self, stage: usize) -> bool {
-        self.kind(stage) == Kind::Parallel
+        self.kind(stage) == StageKind::Parallel
     }
 
     /// What the stage makes of the item.
@@ -129,7 +129,7 @@ struct Simulation {
 impl Simulation {
     fn new(plan: Plan) -> Self {
         let schedule = Schedule::new(&plan.steps, plan.buffers, plan.threads);
-        let disks = plan.steps.iter().flatten().filter(|kind| **kind == Kind::Disk).count();
+        let disks = plan.steps.iter().flatten().filter(|kind| **kind == StageKind::Disk).count();
         let others = if plan.threads == 0 { 0 } else { plan.threads + disks - 1 };
         let threads = vec![Thread::Awake; others + 1];
         let (taken, barriers) = (vec![0; plan.stages()], vec![None; plan.stages()]);
@@ -189,8 +189,8 @@ impl Simulation {
             assert!(self.busy().all(|other| other.buffer != buffer), "a buffer in two hands");
             self.passed.resize(number as usize + 1, vec![]);
         }
-        if self.plan.kind(stage) != Kind::Disk {
-            let computes = |other: &Job| self.plan.kind(other.stage) != Kind::Disk;
+        if self.plan.kind(stage) != StageKind::Disk {
+            let computes = |other: &Job| self.plan.kind(other.stage) != StageKind::Disk;
             let computing = self.busy().filter(computes).count();
             assert!(computing < self.plan.threads.max(1), "more threads compute than may");
         }
@@ -291,7 +291,8 @@ fn unfinished_items_come_in_order_and_begin_with_the_end() {
 #[test]
 fn a_thread_keeps_a_serial_stage_while_it_has_work() {
     // read, prepare, connect, check: four items prepared, one thread
-    let steps = [Kind::Disk, Kind::Parallel, Kind::Serial, Kind::Parallel].map(|kind| vec![kind]);
+    let steps = [StageKind::Disk, StageKind::Parallel, StageKind::Serial, StageKind::Parallel]
+        .map(|kind| vec![kind]);
     let mut schedule = Schedule::new(&steps, 4, 2);
     let take = |schedule: &mut Schedule, thread| match schedule.next(thread).0 {
         Next::Work(job) => job,
@@ -322,8 +323,8 @@ fn a_thread_keeps_a_serial_stage_while_it_has_work() {
 
 #[test]
 fn one_thread_takes_one_item_through_all_stages_before_it_reads_the_next() {
-    let fork = vec![Kind::Serial; 3];
-    let steps = [vec![Kind::Disk], vec![Kind::Parallel], fork, vec![Kind::Disk]];
+    let fork = vec![StageKind::Serial; 3];
+    let steps = [vec![StageKind::Disk], vec![StageKind::Parallel], fork, vec![StageKind::Disk]];
     let mut schedule = Schedule::new(&steps, 9, 0);
     let mut seen = vec![];
     for _ in 0..18 {
@@ -338,7 +339,7 @@ fn one_thread_takes_one_item_through_all_stages_before_it_reads_the_next() {
 
 #[test]
 fn a_thread_wakes_one_other_and_only_for_work() {
-    let mut schedule = Schedule::new(&[vec![Kind::Disk], vec![Kind::Parallel]], 3, 64);
+    let mut schedule = Schedule::new(&[vec![StageKind::Disk], vec![StageKind::Parallel]], 3, 64);
     let (Next::Work(first), None) = schedule.next(0) else { panic!("nothing to read") };
     for thread in 1..=64 {
         assert_eq!(schedule.next(thread), (Next::Sleep, None), "only one reads");

@@ -243,11 +243,13 @@ fn planned<'a>(plan: &'a Plan, passed: &'a Passed, panics: Option<u64>) -> Stage
         let stage = first;
         first += step.len();
         stages = match step[..] {
-            [Kind::Parallel] => stages.parallel("parallel", move |item| {
+            [StageKind::Parallel] => stages.parallel("parallel", move |item| {
                 pass(stage, *item).unwrap();
             }),
-            [Kind::Serial] => stages.serial("serial", move |item| pass(stage, *item).map(flow)),
-            [Kind::Disk] => stages.write("write", move |item| pass(stage, *item).map(flow)),
+            [StageKind::Serial] => {
+                stages.serial("serial", move |item| pass(stage, *item).map(flow))
+            }
+            [StageKind::Disk] => stages.write("write", move |item| pass(stage, *item).map(flow)),
             _ => stages.fork(
                 (stage..first)
                     .map(|stage| Task::new("task", move |item| pass(stage, *item).map(flow)))

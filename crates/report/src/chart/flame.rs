@@ -155,7 +155,7 @@ mod tests {
             ("main run blockmill_rlp::decode x", 1),
             ("main run y", 9),
         ];
-        Profile::of(100, stacks.map(|(text, samples)| (names(text), samples)))
+        Profile::from_stacks(100, stacks.map(|(text, samples)| (names(text), samples)))
     }
 
     #[test]

@@ -106,15 +106,15 @@ fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
     if drawn.len() > 1 {
         cards.push(("shortest run", shortest.name.clone()));
     }
-    cards.push(("blocks a second", format::rate(record.facts.of(BLOCKS_PER_S))));
+    cards.push(("blocks a second", format::rate(record.facts.value(BLOCKS_PER_S))));
     if executed::blocks(record).is_some() {
-        cards.push(("Mgas a second", format::rate(record.facts.of(MGAS_PER_S))));
-        cards.push(("a block, p99", format::duration(record.facts.of("block_p99_s"))));
+        cards.push(("Mgas a second", format::rate(record.facts.value(MGAS_PER_S))));
+        cards.push(("a block, p99", format::duration(record.facts.value("block_p99_s"))));
     }
     if block_files::are_of(record) {
-        let inputs = rate(record.facts.count_of("inputs"), record.facts.of("connect_s"));
+        let inputs = rate(record.facts.count_of("inputs"), record.facts.value("connect_s"));
         cards.push(("inputs a second", format::rate(inputs)));
-        cards.push(("index", format::duration(record.facts.of("index_s"))));
+        cards.push(("index", format::duration(record.facts.value("index_s"))));
     }
     for phase in summary::shown_phases(record) {
         cards.push((phase, format::duration(record.busy_s(phase))));

@@ -19,10 +19,11 @@ const WRITE: usize = 4 << 20;
 const MOST_PAGES: u64 = 1 << 31;
 
 impl PageFiles {
-    /// Appends a record of so many grained bytes; the page that will have it, and where in it.
+    /// Appends a record of `live` bytes, rounded up to length units. Returns its page and its
+    /// offset units in it.
     pub fn append(&mut self, record: &[u8], live: u64) -> Result<(u32, u8)> {
         let units = self.units(live);
-        let mut start = self.page.len().next_multiple_of(self.spot_bytes());
+        let mut start = self.page.len().next_multiple_of(self.offset_unit_bytes());
         if start > 0 && HEADER + start + record.len() > self.page_bytes {
             self.end_page(1);
             start = 0;
@@ -42,8 +43,8 @@ impl PageFiles {
         if units > 1 {
             self.end_page(units);
         }
-        // a page has fewer than 256 spots behind its header
-        Ok((page, (start / self.spot_bytes()) as u8))
+        // a page has fewer than 256 offset units after its header
+        Ok((page, (start / self.offset_unit_bytes()) as u8))
     }
 
     fn too_many(&self) -> Error {

@@ -4,15 +4,15 @@ use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
 use super::{
     Pages,
-    ahead::Wanted,
+    branches::Below,
     key::{Change, StateKey},
-    read::{Found, Part, value_in},
-    upper::Below,
+    page_reads::Wanted,
+    read::{CellPart, Found, value_in},
 };
 use blockmill_store::{Result, part::Mixer};
 
 /// Pages that are read together: more need more memory and bring nothing.
-const TOGETHER: usize = 1024;
+const PAGE_BATCH: usize = 1024;
 /// How many pages ahead of the one that is looked at records are brought near.
 const AHEAD: usize = 6;
 /// Pages that an update holds besides the cache.
@@ -29,12 +29,12 @@ pub(super) struct Wanting {
     /// Which key it is for.
     pub at: usize,
     pub found: Found,
-    pub part: Part,
+    pub part: CellPart,
 }
 
 impl Wanting {
     /// For a key; none where it is not in a page.
-    pub fn new(at: usize, found: Found, part: Part) -> Option<Self> {
+    pub fn new(at: usize, found: Found, part: CellPart) -> Option<Self> {
         match found.child.below() {
             Below::Page(page) | Below::Evicted(page) => Some(Self { page, at, found, part }),
             Below::Branch(_) | Below::Buffer(_) => None,
@@ -70,13 +70,13 @@ impl Pages {
             if let Some((_, next, _)) = elsewhere.get(nth + AHEAD)
                 && let Below::Buffer(record) = next.child.below()
             {
-                self.buffer.look_ahead(record);
+                self.buffer.prefetch(record);
             }
             out.clear();
             let is_there = self.append_value(found, &keys[*at], *part, &mut out)?;
             each(*at, is_there.then_some(&out[..]));
         }
-        self.bring_records(in_pages, |record, Wanting { at, part, .. }| {
+        self.fetch_records(in_pages, |record, Wanting { at, part, .. }| {
             out.clear();
             let is_there = value_in(record, &keys[at], part, &mut out);
             each(at, is_there.then_some(&out[..]));
@@ -89,7 +89,7 @@ impl Pages {
     fn find_cells<'a>(
         &'a self,
         keys: impl Iterator<Item = &'a StateKey>,
-        mut each: impl FnMut(usize, Option<(Found, Part)>),
+        mut each: impl FnMut(usize, Option<(Found, CellPart)>),
     ) -> Result<()> {
         let mut below_evicted = vec![];
         self.find_many(keys, |at, found| match found {
@@ -103,7 +103,7 @@ impl Pages {
 
     /// Reads records, those of many pages together, and calls `each` with them, in the order of
     /// pages.
-    pub(super) fn bring_records(
+    pub(super) fn fetch_records(
         &self,
         mut wanting: Vec<Wanting>,
         mut each: impl FnMut(&[u8], Wanting) -> Result<()>,
@@ -111,16 +111,16 @@ impl Pages {
         wanting.sort_unstable_by_key(|of| (of.page, of.at));
         let mut of_pages = wanting.chunk_by(|a, b| a.page == b.page);
         loop {
-            let now: Vec<_> = of_pages.by_ref().take(TOGETHER).collect();
+            let now: Vec<_> = of_pages.by_ref().take(PAGE_BATCH).collect();
             if now.is_empty() {
                 return Ok(());
             }
             let wanted: Vec<_> =
                 now.iter().map(|of| (of[0].page, of[0].found.child.bytes())).collect();
-            let pages = self.bring(&wanted)?;
+            let pages = self.fetch_pages(&wanted)?;
             for (nth, (of, bytes)) in now.iter().zip(&pages).enumerate() {
                 if let (Some(of), Some(bytes)) = (now.get(nth + AHEAD), pages.get(nth + AHEAD)) {
-                    self.files.look_ahead(&of[0].found.child, bytes);
+                    self.files.prefetch_record(&of[0].found.child, bytes);
                 }
                 for wanting in *of {
                     let Wanting { page, found: Found { place, child }, .. } = wanting;
@@ -132,7 +132,7 @@ impl Pages {
     }
 
     /// Reads pages, each with the bytes of a record in it, that are not in the cache.
-    fn bring(&self, pages: &[(u32, u64)]) -> Result<Vec<Arc<[u8]>>> {
+    fn fetch_pages(&self, pages: &[(u32, u64)]) -> Result<Vec<Arc<[u8]>>> {
         let mut found = self.files.cached_many(pages.iter().map(|(page, _)| *page))?;
         let missing = || pages.iter().zip(&found).filter(|(_, found)| found.is_none());
         let wanted = missing().map(|((page, bytes), _)| self.files.wanted(*page, *bytes));
@@ -155,7 +155,7 @@ impl Pages {
     ///
     /// # Errors
     /// Those of [`Pages::get`].
-    pub fn bring_for(&self, changes: &[Change<'_>]) -> Result<HeldPages> {
+    pub fn fetch_for(&self, changes: &[Change<'_>]) -> Result<HeldPages> {
         self.check_whole()?;
         let mut wanted = vec![];
         let mut last = None;
@@ -186,9 +186,9 @@ impl Pages {
         wanted.dedup_by_key(|(page, _)| *page);
         wanted.truncate(HELD);
         let mut held = Held::default();
-        for pages in wanted.chunks(TOGETHER) {
+        for pages in wanted.chunks(PAGE_BATCH) {
             let numbers = pages.iter().map(|(page, _)| *page);
-            held.extend(numbers.zip(self.bring(pages)?));
+            held.extend(numbers.zip(self.fetch_pages(pages)?));
         }
         Ok(HeldPages(held))
     }

@@ -2,11 +2,11 @@
 //! them. Layout: `docs/formats/pages.md`.
 
 use super::{
+    branches::{Below, Branch, Child},
     cell::{self, Place, Record},
     key::{Form, Reference},
     read::Found,
     update::with_nibble,
-    upper::{Below, Branch, Child},
 };
 use blockmill_store::{
     Result,
@@ -20,7 +20,7 @@ pub(super) const BRANCH: u8 = 2 << 4;
 pub(super) const EVICTED: u8 = 3 << 4;
 /// Bit of a kind: the reference is the node itself.
 const INLINE: u8 = 0x80;
-/// Bytes of a child that is in a page: kind, reference, page, entries, grains, spot.
+/// Bytes of a child that is in a page: kind, reference, page, entries, length, offset.
 const CHILD: usize = 1 + 32 + 4 + 3;
 
 /// The kind of a child, by the byte that it begins with.
@@ -42,7 +42,7 @@ pub(super) fn write(half: u8, child: &Child, out: &mut Vec<u8>) -> Result<()> {
     if let Some(page) = page {
         let count = if kind == CELL { child.count() as u8 } else { 0 };
         out.extend(page.to_le_bytes());
-        out.extend([count, child.grains(), child.spot()]);
+        out.extend([count, child.length_units(), child.offset_units()]);
     }
     Ok(())
 }
@@ -56,10 +56,10 @@ pub(super) fn read_reference(head: u8, fields: &mut Fields<'_>) -> Option<Refere
 /// Reads the place of a child in a page, which is of this kind.
 pub(super) fn read_place(kind: u8, fields: &mut Fields<'_>) -> Option<Child> {
     let page = fields.short().filter(|page| page >> 31 == 0)?;
-    let [count, grains, spot] = fields.array()?;
+    let [count, length_units, offset_units] = fields.array()?;
     match (kind, count) {
-        (CELL, _) => Child::paged(page, count, grains, spot),
-        (EVICTED, 0) => Some(Child::evicted(page, grains, spot)),
+        (CELL, _) => Child::paged(page, count, length_units, offset_units),
+        (EVICTED, 0) => Some(Child::evicted(page, length_units, offset_units)),
         _ => None,
     }
 }
@@ -153,10 +153,13 @@ mod tests {
         let mut branch = Branch::new(&path);
         let halves: Vec<u8> = (0..16).filter(|half| *half == 7 || random.coin()).collect();
         for half in halves {
-            let (page, grains, spot) = (random.below(1_u32 << 31), random.below(255_u8), 3);
+            let (page, length_units, offset_units) =
+                (random.below(1_u32 << 31), random.below(255_u8), 3);
             let child = match random.coin() {
-                true => Child::paged(page, 1 + random.below(32_u8), grains, spot).unwrap(),
-                false => Child::evicted(page, grains, spot),
+                true => {
+                    Child::paged(page, 1 + random.below(32_u8), length_units, offset_units).unwrap()
+                }
+                false => Child::evicted(page, length_units, offset_units),
             };
             let form = if random.coin() { Form::Hash } else { Form::Inline };
             branch.set(half, Some(child.with(Reference { form, bytes: random.array() })));
@@ -164,7 +167,7 @@ mod tests {
         branch
     }
 
-    fn told(branch: &Branch) -> String {
+    fn debug_text(branch: &Branch) -> String {
         format!("{branch:?}")
     }
 
@@ -175,7 +178,7 @@ mod tests {
             let place = Place { trie: ACCOUNTS, key: random.array(), depth: round % 64 };
             let branch = branch(&mut random, place.depth);
             let record = encode(&place, &branch).unwrap();
-            assert_eq!(told(&decode(&record).unwrap()), told(&branch));
+            assert_eq!(debug_text(&decode(&record).unwrap()), debug_text(&branch));
             for found in places(&place, &branch) {
                 let on_the_way = Place { depth: place.depth, ..found.place };
                 let step = step(&record, &on_the_way).unwrap();

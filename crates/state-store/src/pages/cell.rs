@@ -214,12 +214,12 @@ fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// The records of a page, which begin at multiples of `spot_bytes`.
-pub(super) fn records(mut bytes: &[u8], spot_bytes: usize) -> impl Iterator<Item = &[u8]> {
+/// The records of a page, which begin at multiples of `offset_unit_bytes`.
+pub(super) fn records(mut bytes: &[u8], offset_unit_bytes: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let len = bytes.first_chunk::<2>().map(|len| u16::from_le_bytes(*len).into())?;
         let record = bytes.get(..len).filter(|record| !record.is_empty())?;
-        bytes = bytes.get(len.next_multiple_of(spot_bytes)..).unwrap_or_default();
+        bytes = bytes.get(len.next_multiple_of(offset_unit_bytes)..).unwrap_or_default();
         Some(record)
     })
 }
@@ -318,10 +318,10 @@ mod tests {
                 entries.iter().map(part).collect()
             };
             assert_eq!(parts(&found), parts(&entries));
-            let grain = [4, 16, 64][round % 3];
-            let gap = vec![0; bytes.len().next_multiple_of(grain) - bytes.len()];
+            let unit = [4, 16, 64][round % 3];
+            let gap = vec![0; bytes.len().next_multiple_of(unit) - bytes.len()];
             let page = [&bytes[..], &gap, &bytes[..], &[0; 140]].concat();
-            assert_eq!(records(&page, grain).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
+            assert_eq!(records(&page, unit).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
         }
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use super::{
     Pages, PagesOptions,
+    branches::{Below, Child, Parent},
     cell::ACCOUNTS,
     evict::Eviction,
     files::FileFacts,
     index::{self, IndexFiles},
-    upper::{Below, Child, Parent},
 };
 use blockmill_store::{
     CrashPoint, Error, Result,
     disk::Open,
-    part::{Fields, Folder, damaged_manifest, mismatch, number_of, path_of},
+    part::{Fields, Folder, corrupt_manifest, mismatch, number_of, path_of},
 };
 
 /// What the file with the references is called, behind the name of the pages.
@@ -102,7 +102,7 @@ impl Pages {
                 return Err(mismatch("layout of pages", expected, found));
             }
             let (expected, found) = (format!("facts of pages {}", self.name), facts.len());
-            return Err(damaged_manifest(dir, expected, format!("{found} other bytes")));
+            return Err(corrupt_manifest(dir, expected, format!("{found} other bytes")));
         };
         if facts.page_bytes as usize != self.files.page_bytes {
             let expected = facts.page_bytes;
@@ -126,7 +126,7 @@ impl Pages {
     /// # Errors
     /// Those of the system; the store must be opened again then.
     pub fn stage(&mut self) -> Result<bool> {
-        self.check_settled()?;
+        self.check_ready()?;
         if self.staged || !self.has_changed && self.index.is_some() {
             return Ok(false);
         }
@@ -149,8 +149,8 @@ impl Pages {
     ///
     /// # Errors
     /// Those of the system; the store must be opened again then.
-    pub fn write_ahead(&mut self) -> Result<()> {
-        self.check_settled()?;
+    pub fn spill(&mut self) -> Result<()> {
+        self.check_ready()?;
         while self.pack()? {}
         self.failed = true;
         self.files.write_all()?;
@@ -164,7 +164,7 @@ impl Pages {
         self.failed = true;
         let mut packing = self.packing.take();
         if packing.is_none() {
-            self.clean()?;
+            self.compact()?;
             packing = Some(Packing::Cells(Next::default()));
         }
         self.files.write_all()?;
@@ -239,14 +239,14 @@ impl Pages {
             self.next_index = Some(index);
             for trie in &mut self.tries {
                 trie.was_removed = false;
-                trie.top.iter_mut().for_each(|top| _ = self.arena.settle(top));
+                trie.top.iter_mut().for_each(|top| _ = self.arena.mark_unchanged(top));
             }
         }
     }
 
     /// Writes and syncs what changed; what the manifest will say.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
-        self.check_settled()?;
+        self.check_ready()?;
         while self.stage()? {}
         let staged = self.sync_staged().inspect_err(|_| self.failed = true);
         self.accept_staged(staged?);
@@ -265,7 +265,7 @@ impl Pages {
     }
 
     /// What was prepared counts: what it replaces goes.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if let Some(next) = self.next_index.take() {
             let old = self.index.replace(next).into_iter().flat_map(|index| index.numbers());
             for number in old.filter(|old| next.numbers().all(|number| number != *old)) {
@@ -292,9 +292,9 @@ impl Pages {
             }
             Below::Buffer(at) => {
                 let record = self.buffer.take(at)?;
-                let (page, spot) = self.files.append(&record, child.bytes())?;
+                let (page, offset_units) = self.files.append(&record, child.bytes())?;
                 if let Some(place) = self.child_mut(parent) {
-                    *place = place.in_page(page, spot);
+                    *place = place.in_page(page, offset_units);
                 }
             }
         }
@@ -302,7 +302,7 @@ impl Pages {
     }
 
     /// Reads every page of which a manifest says `facts`, and the references, as long as `watch`,
-    /// which gets the bytes of each, says yes; what is damaged.
+    /// which gets the bytes of each, says yes; what is corrupt.
     pub(super) fn survey_files(
         folder: &Arc<Folder>,
         name: &str,
@@ -317,25 +317,25 @@ impl Pages {
             Err(error @ Error::Corrupt { .. }) => return Ok(vec![error]),
             pages => pages?,
         };
-        let mut damage = vec![];
+        let mut corruption = vec![];
         for file in pages.files.facts() {
             let mut index = 0;
             while index < file.pages {
                 let units = match pages.files.scan(file.slot * pages.files.file_pages + index) {
                     Ok((_, units)) => units,
                     Err(error @ Error::Corrupt { .. }) => {
-                        damage.push(error);
+                        corruption.push(error);
                         1
                     }
                     Err(error) => return Err(error),
                 };
                 index += units;
                 if !watch(u64::from(units) * pages.files.page_bytes as u64) {
-                    return Ok(damage);
+                    return Ok(corruption);
                 }
             }
         }
-        Ok(damage)
+        Ok(corruption)
     }
 
     /// Bytes of the files of which a manifest says `facts`.

@@ -16,10 +16,10 @@ use super::{
     Pages,
     batch::Wanting,
     branch_record::{self, places},
+    branches::{Below, Branch, Child, Parent},
     cell::Place,
     checkpoint::Next,
-    read::{Found, Part},
-    upper::{Below, Branch, Child, Parent},
+    read::{CellPart, Found},
 };
 use blockmill_store::Result;
 
@@ -97,11 +97,11 @@ impl Pages {
     pub(super) fn below_evicted_many(
         &self,
         mut waiting: Vec<Wanting>,
-        mut each: impl FnMut(usize, Option<(Found, Part)>),
+        mut each: impl FnMut(usize, Option<(Found, CellPart)>),
     ) -> Result<()> {
         while !waiting.is_empty() {
             let mut below = vec![];
-            self.bring_records(waiting, |record, Wanting { at, found, part, .. }| {
+            self.fetch_records(waiting, |record, Wanting { at, found, part, .. }| {
                 match branch_record::step(record, &found.place)? {
                     Some(found) if found.child.is_evicted() => {
                         below.extend(Wanting::new(at, found, part));
@@ -120,7 +120,7 @@ impl Pages {
         let Below::Evicted(page) = child.below() else { return Ok(child) };
         let record = self.files.record(place, page, &child)?;
         let branch = branch_record::decode(&record)?;
-        self.files.dies(page, child.bytes());
+        self.files.release(page, child.bytes());
         self.budget.loaded += branch.all_bytes();
         Ok(self.add(branch)?.with(*child.reference()))
     }
@@ -245,13 +245,13 @@ impl Pages {
             return Ok(false);
         }
         let record = branch_record::encode(place, self.arena.get(at))?;
-        let evicted = Child::evicted(0, Child::grains_of(record.len()), 0);
-        let (page, spot) = self.files.append(&record, evicted.bytes())?;
+        let evicted = Child::evicted(0, Child::length_units_of(record.len()), 0);
+        let (page, offset_units) = self.files.append(&record, evicted.bytes())?;
         let branch = self.arena.take(at);
         now.excess = now.excess.saturating_sub(branch.all_bytes());
         self.budget.evicted += 1;
         if let Some(place) = self.child_mut(parent) {
-            *place = evicted.in_page(page, spot).with(*child.reference());
+            *place = evicted.in_page(page, offset_units).with(*child.reference());
         }
         Ok(true)
     }

@@ -9,11 +9,11 @@ use std::{
 
 use super::{
     PagesOptions,
-    ahead::{self, Reader, Wanted},
     batch::Held,
+    branches::Child,
     cell::{self, Place},
-    upper::Child,
-    walk::bring_near,
+    descent::prefetch_all,
+    page_reads::{self, Reader, Wanted},
 };
 use blockmill_store::{
     Error, PageCache, Result,
@@ -91,7 +91,7 @@ impl PageFiles {
     pub fn new(folder: &Arc<Folder>, name: &str, options: &PagesOptions) -> Self {
         let page_bytes = options.page_bytes;
         let file_pages = (options.file_bytes / page_bytes as u64).clamp(8, 1 << 20) as u32;
-        let (cache, reader) = (options.cache.clone(), Reader::new(options.read_ahead));
+        let (cache, reader) = (options.cache.clone(), Reader::new(options.read_method));
         Self {
             folder: Arc::clone(folder),
             name: name.into(),
@@ -154,7 +154,7 @@ impl PageFiles {
     }
 
     /// A record of so many bytes counts no more.
-    pub fn dies(&mut self, page: u32, bytes: u64) {
+    pub fn release(&mut self, page: u32, bytes: u64) {
         if let Some(Some(file)) = self.slots.get_mut((page / self.file_pages) as usize) {
             file.live = file.live.saturating_sub(bytes);
         }
@@ -210,7 +210,7 @@ impl PageFiles {
             return Ok(bytes);
         }
         let (file, index) = self.file(page)?;
-        let mut bytes = ahead::room(units * self.page_bytes);
+        let mut bytes = page_reads::room(units * self.page_bytes);
         let offset = u64::from(index) * self.page_bytes as u64;
         let read = file.handle.read_exact_at(Arc::make_mut(&mut bytes), offset);
         read.map_err(|source| io_error("read", &self.path(file.number))(source))?;
@@ -271,7 +271,7 @@ impl PageFiles {
     }
 
     /// Bytes that the places of records behind the header are counted in.
-    pub fn spot_bytes(&self) -> usize {
+    pub fn offset_unit_bytes(&self) -> usize {
         self.page_bytes / 256
     }
 
@@ -283,10 +283,10 @@ impl PageFiles {
     }
 
     /// Has the record of a child brought near.
-    pub fn look_ahead(&self, child: &Child, page: &[u8]) {
-        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
+    pub fn prefetch_record(&self, child: &Child, page: &[u8]) {
+        let start = HEADER + usize::from(child.offset_units()) * self.offset_unit_bytes();
         let end = page.len().min(start + child.bytes() as usize);
-        bring_near(page.get(start..end).unwrap_or_default());
+        prefetch_all(page.get(start..end).unwrap_or_default());
     }
 
     /// Where the record at `place` stands in its page, which was held to its sum.
@@ -297,7 +297,7 @@ impl PageFiles {
         child: &Child,
         bytes: &[u8],
     ) -> Result<Range<usize>> {
-        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
+        let start = HEADER + usize::from(child.offset_units()) * self.offset_unit_bytes();
         let records = head(bytes).and_then(|(used, _)| bytes.get(start..HEADER + used));
         if let Some(len) =
             records.and_then(|records| cell::len_at(records, place, child.is_evicted()))

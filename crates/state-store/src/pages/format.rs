@@ -81,8 +81,8 @@ impl ForeignPart for Pages {
         Pages::prepare(self)
     }
 
-    fn settle(&mut self) -> Result<()> {
-        Pages::settle(self)
+    fn finish_commit(&mut self) -> Result<()> {
+        Pages::finish_commit(self)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Hashing what an update changed: first the subtrees of all cells, then the upper levels, the
+//! Hashing what an update changed: first the subtrees of all cells, then the branches, the
 //! deepest first. Nodes of all tries are hashed together.
 
 use std::{
@@ -13,18 +13,18 @@ use blockmill_trie::codec::{BranchParts, Codec, Column, Ethereum};
 
 use super::{
     Buffer, Trie,
+    branches::{Arena, Below, Branch, Child, Parent},
     cell::{Entry, Record},
     key::{Form, Reference},
     subtree::{Subtrees, drain, extension},
-    upper::{Arena, Below, Branch, Child, Parent},
 };
 use blockmill_store::{Error, Result, part::mismatch};
 
 /// Subtrees that are hashed together: their nodes stay in the cache.
-const TOGETHER: usize = 64;
+const SUBTREE_BATCH: usize = 64;
 /// Cells from which on other threads help: with fewer, to begin them costs more than it brings.
-const MANY: usize = 8 * TOGETHER;
-/// Branches of the upper levels that are hashed together.
+const MANY: usize = 8 * SUBTREE_BATCH;
+/// Branches that are hashed together.
 const BRANCHES: usize = 256;
 /// How many cells or branches ahead of the one that is written its parts are brought near.
 const AHEAD: usize = 6;
@@ -63,10 +63,10 @@ impl Worker {
 
     fn hash(&mut self, cells: &[ChangedCell], next: &AtomicUsize, buffer: &Buffer) -> Result<()> {
         let Self { subtrees, made, .. } = self;
-        while let Some(cells) = cells.chunks(TOGETHER).nth(next.fetch_add(1, Relaxed)) {
+        while let Some(cells) = cells.chunks(SUBTREE_BATCH).nth(next.fetch_add(1, Relaxed)) {
             for (nth, (at, depth, _)) in cells.iter().enumerate() {
                 if let Some((next, ..)) = cells.get(nth + AHEAD) {
-                    buffer.look_ahead(*next);
+                    buffer.prefetch(*next);
                 }
                 let record = Record::new(buffer.get(*at)?);
                 let record = record.ok_or_else(|| mismatch("cell", "a whole record", *at))?;
@@ -124,9 +124,9 @@ impl Hashing {
         let mut first = 0;
         for entries in tries {
             self.subtrees.push(&entries, 0);
-            if self.subtrees.len() == TOGETHER {
+            if self.subtrees.len() == SUBTREE_BATCH {
                 self.subtrees.hash(|i, reference| each(first + i, reference.bytes));
-                first += TOGETHER;
+                first += SUBTREE_BATCH;
             }
         }
         self.subtrees.hash(|i, reference| each(first + i, reference.bytes));
@@ -216,7 +216,7 @@ impl Hashing {
                 let parting = depth + branch.path.len();
                 let (mut children, mut count) = ([(0, 0); 16], 0);
                 let pending = || branch.children().filter(|(_, child)| child.is_pending());
-                pending().for_each(|(_, child)| arena.look_ahead(child));
+                pending().for_each(|(_, child)| arena.prefetch(child));
                 for (nibble, child) in pending() {
                     let parent = Parent::Branch(at, nibble);
                     children[count] = (nibble, self.gather(child, parting + 1, parent, arena)?);
@@ -242,7 +242,7 @@ impl Hashing {
                 prefetch(arena.get(next.at));
             }
             if let Some(next) = branches.get(nth + AHEAD) {
-                arena.get(next.at).look_ahead();
+                arena.get(next.at).prefetch_children();
             }
             let pending = &pending[range.start as usize..range.end as usize];
             let known = |nibble: u8| {

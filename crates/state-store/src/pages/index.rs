@@ -1,4 +1,4 @@
-//! The upper levels and the references on disk: each checkpoint appends those that changed, and
+//! The branches and the references on disk: each checkpoint appends those that changed, and
 //! goes on with a sweep over all of them, so that older files go. Layout: `docs/formats/pages.md`.
 //!
 //! # Why a sweep

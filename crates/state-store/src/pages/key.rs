@@ -57,7 +57,7 @@ impl Reference {
     pub const PENDING: Self = Self { bytes: [0; 32], form: Form::Pending };
 
     /// That of a node with this hash.
-    pub fn of(node: &[u8], hash: [u8; 32]) -> Self {
+    pub fn from_node(node: &[u8], hash: [u8; 32]) -> Self {
         let mut bytes = hash;
         if node.len() >= 32 {
             return Self { bytes, form: Form::Hash };

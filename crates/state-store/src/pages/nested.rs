@@ -45,7 +45,7 @@ impl Pages {
     /// value of an account is put in here, whatever the caller has there.
     ///
     /// Who shares the pages with readers takes the steps one by one, which need them for itself for
-    /// a part of the time only: [`Pages::bring_for`], [`Pages::begin`], [`Pages::hash_storage`],
+    /// a part of the time only: [`Pages::fetch_for`], [`Pages::begin`], [`Pages::hash_storage`],
     /// [`Pages::change_accounts`], [`Pages::hash_accounts`], [`Pages::finish`].
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Pages {
     /// store must be opened again.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         check(changes)?;
-        let held = self.bring_for(changes)?;
+        let held = self.fetch_for(changes)?;
         let mut update = self.begin(changes, held)?;
         self.hash_storage(&mut update)?;
         self.change_accounts(&mut update)?;
@@ -68,7 +68,7 @@ impl Pages {
     /// # Errors
     /// Those of [`Pages::update`].
     pub fn begin<'a>(&mut self, changes: &[Change<'a>], held: HeldPages) -> Result<Update<'a>> {
-        self.check_settled()?;
+        self.check_ready()?;
         if self.packing.is_some() {
             return Err(mismatch("changes", "none while pages are packed", changes.len()));
         }

@@ -5,11 +5,11 @@ use blockmill_trie::codec::{Column, Ethereum};
 
 use super::{
     Pages,
+    branches::Branch,
     cell::{self, ACCOUNTS, Place, Record},
     hashing::write,
     read::{Found, append},
     subtree::{drain, extension},
-    upper::Branch,
 };
 use blockmill_store::Result;
 

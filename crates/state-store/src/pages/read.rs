@@ -2,10 +2,10 @@
 
 use super::{
     Pages,
+    branches::{Below, Child},
     cell::{self, ACCOUNTS, Entry, Place, Record},
     files::CellBytes,
     key::StateKey,
-    upper::{Below, Child},
 };
 use blockmill_store::{Result, part::mismatch};
 use blockmill_trie::codec::{Codec, Ethereum};
@@ -34,7 +34,7 @@ impl Pages {
         &self,
         found: &Found,
         key: &StateKey,
-        part: Part,
+        part: CellPart,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
         match found.child.below() {
@@ -98,7 +98,7 @@ impl Pages {
 
 /// What of a cell is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum CellPart {
     Account,
     /// A slot in the entry of its account.
     Nested,
@@ -107,12 +107,12 @@ pub(super) enum Part {
 }
 
 /// Appends the value of `key` in a record to `out`; whether there is one.
-pub(super) fn value_in(record: &[u8], key: &StateKey, part: Part, out: &mut Vec<u8>) -> bool {
+pub(super) fn value_in(record: &[u8], key: &StateKey, part: CellPart, out: &mut Vec<u8>) -> bool {
     let Some(record) = Record::new(record) else { return false };
     let slot = key.slot.unwrap_or_default();
-    let wanted = if part == Part::Slot { &slot } else { &key.account };
+    let wanted = if part == CellPart::Slot { &slot } else { &key.account };
     let Some((_, entry)) = record.find(wanted) else { return false };
-    if part == Part::Nested {
+    if part == CellPart::Nested {
         let Some((_, value)) = cell::nested(&entry.nested).find(|(key, _)| *key == slot) else {
             return false;
         };

@@ -39,7 +39,7 @@ struct Node {
 pub(super) fn drain(column: &mut Column, codec: &Ethereum, mut each: impl FnMut(usize, Reference)) {
     column.hash(codec);
     for (i, hash) in column.hashes.iter().enumerate() {
-        each(i, Reference::of(&column.bytes[column.range(i)], *hash));
+        each(i, Reference::from_node(&column.bytes[column.range(i)], *hash));
     }
     column.clear();
 }
@@ -113,7 +113,7 @@ impl Subtrees {
     /// Hashes all subtrees; their references in the order in which they were pushed.
     pub fn hash(&mut self, mut each: impl FnMut(usize, Reference)) {
         let Self { codec, leaves, nodes, references, levels, column, extensions, tops } = self;
-        let mut settle =
+        let mut place_reference =
             |place: Place, reference: Reference, nodes: &mut [Node], all: &mut [[u8; 32]]| {
                 match place {
                     Place::Top(at) => tops[at as usize] = reference,
@@ -125,7 +125,9 @@ impl Subtrees {
                     }
                 }
             };
-        drain(column, codec, |i, reference| settle(leaves[i], reference, nodes, references));
+        drain(column, codec, |i, reference| {
+            place_reference(leaves[i], reference, nodes, references)
+        });
         for (depth, level) in levels.iter_mut().enumerate().rev().filter(|(_, l)| !l.is_empty()) {
             for number in level.iter() {
                 let node = &nodes[*number as usize];
@@ -144,14 +146,14 @@ impl Subtrees {
                 let node = &nodes[level[i] as usize];
                 let (start, place) = (usize::from(node.start), node.place);
                 if start == depth {
-                    settle(place, reference, nodes, references);
+                    place_reference(place, reference, nodes, references);
                     return;
                 }
                 extension(codec, (start..depth).map(|at| nibble(&node.key, at)), &reference, above);
                 below.push(level[i]);
             });
             drain(above, codec, |i, reference| {
-                settle(nodes[below[i] as usize].place, reference, nodes, references);
+                place_reference(nodes[below[i] as usize].place, reference, nodes, references);
             });
             below.clear();
             level.clear();

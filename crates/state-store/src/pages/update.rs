@@ -11,11 +11,11 @@ use blockmill_trie::{
 
 use super::{
     Pages,
+    branches::{Below, Branch, Child},
     cell::{self, ACCOUNTS, Entry, FEW, Place, Record, by_nibble},
+    descent::Upcoming,
     files::CellBytes,
     read::{Found, append},
-    upper::{Below, Branch, Child},
-    walk::Ahead,
 };
 use blockmill_store::{Result, part::mismatch};
 
@@ -141,8 +141,8 @@ impl Pages {
     pub(super) fn change(&mut self, trie: u32, leaves: &[Leaf<'_>]) -> Result<()> {
         if !leaves.is_empty() {
             let top = self.tries[trie as usize].top;
-            let mut ahead = Ahead { trie, rest: leaves };
-            self.tries[trie as usize].top = self.change_at(trie, top, 0, leaves, &mut ahead)?.0;
+            let mut upcoming = Upcoming { trie, rest: leaves };
+            self.tries[trie as usize].top = self.change_at(trie, top, 0, leaves, &mut upcoming)?.0;
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl Pages {
         child: Option<Child>,
         depth: usize,
         leaves: &[Leaf<'_>],
-        ahead: &mut Ahead<'_>,
+        upcoming: &mut Upcoming<'_>,
     ) -> Result<(Option<Child>, bool)> {
         let Some(child) = child else {
             let (entries, changed) = merge(trie, std::iter::empty(), leaves)?;
@@ -163,13 +163,13 @@ impl Pages {
         };
         let place = Place { trie, key: leaves[0].key, depth };
         if child.count() > 0 {
-            self.look_ahead(ahead, &place.key);
+            self.prefetch_upcoming(upcoming, &place.key);
         }
         let is_evicted = child.is_evicted();
         let child = self.load(&place, child)?;
         let record = match child.below() {
             Below::Branch(at) => {
-                let (after, changed) = self.change_branch(&place, child, at, leaves, ahead)?;
+                let (after, changed) = self.change_branch(&place, child, at, leaves, upcoming)?;
                 // what is in memory now counts as changed, so that the next commit says so
                 return Ok((after, changed || is_evicted));
             }
@@ -180,7 +180,7 @@ impl Pages {
         let whole = Record::new(&record).ok_or_else(|| mismatch("cell", "a record", "none"))?;
         if let Some(changed) = with_another_value(&record, whole, leaves) {
             if let Below::Page(page) = child.below() {
-                self.files.dies(page, child.bytes());
+                self.files.release(page, child.bytes());
             }
             let (count, bytes) = (child.count(), changed.len());
             return Ok((Some(Child::buffered(self.buffer.put(changed)?, count, bytes)), true));
@@ -188,7 +188,7 @@ impl Pages {
         let (entries, changed) = merge(trie, whole.entries(), leaves)?;
         if changed {
             if let Below::Page(page) = child.below() {
-                self.files.dies(page, child.bytes());
+                self.files.release(page, child.bytes());
             }
             return Ok((self.put(trie, depth, &entries)?, true));
         }
@@ -234,7 +234,7 @@ impl Pages {
         child: Child,
         at: u32,
         leaves: &[Leaf<'_>],
-        ahead: &mut Ahead<'_>,
+        upcoming: &mut Upcoming<'_>,
     ) -> Result<(Option<Child>, bool)> {
         let (trie, depth) = (place.trie, place.depth);
         let path = self.arena.get(at).path.clone();
@@ -253,7 +253,7 @@ impl Pages {
             above.set(path[least], Some(Child::branch(at)));
             let above = self.add(above)?;
             let Below::Branch(at) = above.below() else { return Ok((Some(above), true)) };
-            return self.change_branch(place, above, at, leaves, ahead);
+            return self.change_branch(place, above, at, leaves, upcoming);
         }
         let first = leaves.iter().position(|leaf| shared(leaf) == path.len());
         let leaves = &leaves[first.unwrap_or(leaves.len())..];
@@ -264,18 +264,18 @@ impl Pages {
         let mut changed = child.is_pending();
         for (nibble, group) in by_nibble(leaves, parting, |leaf| &leaf.key) {
             let before = self.arena.get(at).get(nibble).copied();
-            let (after, is_other) = self.change_at(trie, before, parting + 1, group, ahead)?;
+            let (after, is_other) = self.change_at(trie, before, parting + 1, group, upcoming)?;
             self.arena.get_mut(at).set(nibble, after);
             changed |= is_other;
         }
         match changed {
-            true => Ok((self.settle_branch(&Place { key: first.key, ..*place }, at)?, true)),
+            true => Ok((self.normalize_branch(&Place { key: first.key, ..*place }, at)?, true)),
             false => Ok((Some(child), false)),
         }
     }
 
     /// Keeps a branch whose children changed, or puts what it should be in its place.
-    fn settle_branch(&mut self, place: &Place, at: u32) -> Result<Option<Child>> {
+    fn normalize_branch(&mut self, place: &Place, at: u32) -> Result<Option<Child>> {
         let Place { trie, key, depth } = *place;
         let branch = self.arena.get(at);
         let (mut some, mut total, mut has_branch) = (0, 0, false);
@@ -327,7 +327,7 @@ impl Pages {
         let Some(children) = self.children(found)? else { return self.forget(&found.child) };
         match found.child.below() {
             Below::Branch(at) => _ = self.arena.take(at),
-            Below::Evicted(page) => self.files.dies(page, found.child.bytes()),
+            Below::Evicted(page) => self.files.release(page, found.child.bytes()),
             Below::Page(_) | Below::Buffer(_) => {}
         }
         children.iter().try_for_each(|child| self.clear(child))

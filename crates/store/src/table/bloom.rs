@@ -75,21 +75,21 @@ impl Bloom {
     }
 
     #[inline]
-    fn spot(&self, hash: u64) -> (usize, [u32; 8]) {
+    fn position(&self, hash: u64) -> (usize, [u32; 8]) {
         let block = ((hash >> 32) * self.blocks.len() as u64) >> 32;
         (block as usize, SPREAD.map(|odd| 1 << ((hash as u32).wrapping_mul(odd) >> 27)))
     }
 
     /// Takes in a hash.
     pub fn insert(&mut self, hash: u64) {
-        let (block, bits) = self.spot(hash);
+        let (block, bits) = self.position(hash);
         self.blocks[block].0.iter_mut().zip(bits).for_each(|(word, bit)| *word |= bit);
     }
 
     /// False when the hash was never taken in.
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
-        let (block, bits) = self.spot(hash);
+        let (block, bits) = self.position(hash);
         let missing =
             self.blocks[block].0.iter().zip(bits).fold(0, |m, (word, bit)| m | (!word & bit));
         missing == 0
@@ -98,7 +98,7 @@ impl Bloom {
     /// Has the CPU fetch what [`Bloom::may_hold`] will need.
     #[inline]
     pub fn touch(&self, hash: u64) {
-        prefetch(&self.blocks[self.spot(hash).0]);
+        prefetch(&self.blocks[self.position(hash).0]);
     }
 }
 

@@ -142,7 +142,7 @@ impl PageCache {
     }
 
     /// Has the head of a page fetched whose set was.
-    fn bring_near(&self, name: Name) {
+    fn prefetch_entry(&self, name: Name) {
         let ways = self.set(name).ways();
         let page = ways.at(name).and_then(|at| ways.pages[at].as_deref()?.first());
         page.into_iter().for_each(prefetch);
@@ -166,7 +166,7 @@ impl PageCache {
                 prefetch(self.set(*name));
             }
             if let Some(name) = names.get(at + AHEAD / 2) {
-                self.bring_near(*name);
+                self.prefetch_entry(*name);
             }
             self.get(name.0, name.1)
         };

@@ -10,7 +10,7 @@ use blockmill_platform::files;
 
 use super::{
     Salt, Table,
-    cursor::{ALL, Merged, RunCursor, Source},
+    cursor::{ALL, CursorSource, Merged, RunCursor},
     key::KeyBytes,
     page::{HEADER, Malformed, Page},
     part::TableFacts,
@@ -36,13 +36,13 @@ pub struct TableSurvey {
     /// Live keys, as the manifest counts them.
     pub live: u64,
     /// Everything that is not as it was written, each with its file.
-    pub damage: Vec<Error>,
+    pub corruption: Vec<Error>,
     /// The check was ended early.
     pub stopped: bool,
 }
 
 impl Table {
-    /// Reads all of the table `name` of the store in `dir` and says what is damaged. Where nothing
+    /// Reads all of the table `name` of the store in `dir` and says what is corrupt. Where nothing
     /// is, `each` gets every live pair in the order of keys and says whether the value is one; in
     /// the end the live keys of a counted table are counted. `watch` gets the bytes that were read
     /// now and then; when it says no, the check ends.
@@ -62,7 +62,7 @@ impl Table {
             Ok(Some(manifest)) => manifest,
             Ok(None) => return Ok(survey),
             Err(error @ Error::Corrupt { .. }) => {
-                survey.damage.push(error);
+                survey.corruption.push(error);
                 return Ok(survey);
             }
             Err(error) => return Err(error),
@@ -74,7 +74,7 @@ impl Table {
         Ok(survey)
     }
 
-    /// The same of a table of which the manifest of a folder says `facts`: what is damaged.
+    /// The same of a table of which the manifest of a folder says `facts`: what is corrupt.
     pub(crate) fn survey(
         folder: &Folder,
         name: &str,
@@ -84,7 +84,7 @@ impl Table {
         let mut survey = TableSurvey::default();
         let watch = &mut |bytes| watch(bytes);
         survey.read(folder, name, Some(facts), watch, &mut |_, _| true)?;
-        Ok(survey.damage)
+        Ok(survey.corruption)
     }
 
     /// Bytes of the runs of which a manifest says `facts`.
@@ -110,7 +110,7 @@ impl TableSurvey {
             None => TableFacts { counted: true, ..TableFacts::default() },
             Some(None) => {
                 let expected = format!("facts of table {name}");
-                survey.damage.push(manifest::damaged(dir, expected, "other bytes"));
+                survey.corruption.push(manifest::corrupt(dir, expected, "other bytes"));
                 return Ok(());
             }
         };
@@ -119,19 +119,20 @@ impl TableSurvey {
             survey.live = survey.live.wrapping_add(run.live).wrapping_sub(run.below);
             match Run::open(&*folder.disk, dir, name, *run) {
                 Ok(run) => {
-                    let mut pages = Pages::of(&run, &folder.salt, facts.prefix_bytes);
-                    survey.stopped |= !pages.check(watch, &mut survey.damage)?;
+                    let mut pages = Pages::new(&run, &folder.salt, facts.prefix_bytes);
+                    survey.stopped |= !pages.check(watch, &mut survey.corruption)?;
                     runs.push(Arc::new(run));
                 }
-                Err(error @ Error::Corrupt { .. }) => survey.damage.push(error),
+                Err(error @ Error::Corrupt { .. }) => survey.corruption.push(error),
                 Err(error) => return Err(error),
             }
             if survey.stopped {
                 return Ok(());
             }
         }
-        if survey.damage.is_empty() {
-            let sources = runs.into_iter().map(|run| Source::Run(Box::new(RunCursor::new(run))));
+        if survey.corruption.is_empty() {
+            let sources =
+                runs.into_iter().map(|run| CursorSource::Run(Box::new(RunCursor::new(run))));
             let merged = Merged::new(sources.collect(), true, ALL)?;
             count_live(dir, merged, facts.counted, watch, each, survey)?;
         }
@@ -178,7 +179,7 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    fn of(run: &'a Run, salt: &'a Salt, prefix_bytes: u8) -> Self {
+    fn new(run: &'a Run, salt: &'a Salt, prefix_bytes: u8) -> Self {
         let shape = Shape {
             table: String::new(),
             compression: run.facts.compression,
@@ -193,13 +194,13 @@ impl<'a> Pages<'a> {
     fn check(
         &mut self,
         watch: &mut dyn FnMut(u64) -> bool,
-        damage: &mut Vec<Error>,
+        corruption: &mut Vec<Error>,
     ) -> Result<bool> {
-        let before = damage.len();
+        let before = corruption.len();
         let mut unwatched = 0;
         for number in 0..self.run.pages() {
             match self.check_page(number) {
-                Err(error @ Error::Corrupt { .. }) => damage.push(error),
+                Err(error @ Error::Corrupt { .. }) => corruption.push(error),
                 other => other?,
             }
             unwatched += self.run.bytes_of(number..number + 1) as u64;
@@ -210,9 +211,9 @@ impl<'a> Pages<'a> {
         let (facts, found) = (&self.run.facts, &self.found);
         let expected = (facts.entries, facts.live, facts.below);
         let counted = (found.entries, found.live, found.below);
-        if damage.len() == before && expected != counted {
+        if corruption.len() == before && expected != counted {
             let text = |(all, live, below)| format!("{all} entries, {live} live, {below} below");
-            damage.push(Error::Corrupt {
+            corruption.push(Error::Corrupt {
                 path: self.run.path.clone(),
                 offset: 0,
                 what: "entries of a run",
@@ -262,7 +263,7 @@ fn count_live(
     each: &mut impl FnMut(&[u8], &[u8]) -> bool,
     survey: &mut TableSurvey,
 ) -> Result<()> {
-    let damaged = |what, expected: String, found: String| Error::Corrupt {
+    let corrupt = |what, expected: String, found: String| Error::Corrupt {
         path: dir.join(manifest::NAME),
         offset: 0,
         what,
@@ -275,7 +276,7 @@ fn count_live(
         if !each(record.key, record.value) {
             let key = crate::error::hex(record.key);
             let found = format!("{} other bytes under the key {key}", record.value.len());
-            survey.damage.push(damaged(
+            survey.corruption.push(corrupt(
                 "value of a live key",
                 "a value of the store".into(),
                 found,
@@ -288,7 +289,7 @@ fn count_live(
     }
     if counted && count != survey.live {
         let (expected, found) = (survey.live.to_string(), count.to_string());
-        survey.damage.push(damaged("number of live keys", expected, found));
+        survey.corruption.push(corrupt("number of live keys", expected, found));
     }
     survey.live = count;
     Ok(())

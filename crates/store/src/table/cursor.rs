@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Kind, PageCache, Record,
+    EntryKind, PageCache, Record,
     key::{KeyBytes, prefix},
     page::{HEADER, Malformed, Page},
     run::Run,
@@ -94,8 +94,8 @@ impl RunCursor {
         }
     }
 
-    /// From the first key on, without what is in damaged pages.
-    pub fn skipping_damage(run: Arc<Run>) -> RunCursor {
+    /// From the first key on, without what is in corrupt pages.
+    pub fn skipping_corruption(run: Arc<Run>) -> RunCursor {
         RunCursor { skips: true, ..RunCursor::new(run) }
     }
 
@@ -193,7 +193,7 @@ impl RunCursor {
 }
 
 /// A sorted source.
-pub(crate) enum Source<'a> {
+pub(crate) enum CursorSource<'a> {
     Table(Sorted<'a>),
     Run(Box<RunCursor>),
 }
@@ -202,7 +202,7 @@ pub(crate) enum Source<'a> {
 struct Head {
     prefix: u64,
     key: KeyBytes,
-    kind: Kind,
+    kind: EntryKind,
     value: Vec<u8>,
     done: bool,
 }
@@ -210,7 +210,7 @@ struct Head {
 /// All sources as one, each key once; see the module text.
 pub(crate) struct Merged<'a> {
     /// Newest first.
-    sources: Vec<(Source<'a>, Head)>,
+    sources: Vec<(CursorSource<'a>, Head)>,
     /// Nothing older exists: what is below the last source is empty.
     oldest: bool,
     end: Bound<Vec<u8>>,
@@ -223,11 +223,15 @@ pub(crate) struct Merged<'a> {
 impl<'a> Merged<'a> {
     /// The sources, newest first, as far as they lie in `range`. `oldest` says that nothing older
     /// exists.
-    pub fn new(sources: Vec<Source<'a>>, oldest: bool, range: KeyRange) -> Result<Merged<'a>> {
+    pub fn new(
+        sources: Vec<CursorSource<'a>>,
+        oldest: bool,
+        range: KeyRange,
+    ) -> Result<Merged<'a>> {
         let head = || Head {
             prefix: 0,
             key: KeyBytes::default(),
-            kind: Kind::FRESH,
+            kind: EntryKind::FRESH,
             value: Vec::new(),
             done: false,
         };
@@ -270,12 +274,12 @@ impl<'a> Merged<'a> {
         let (source, head) = &mut self.sources[at];
         head.value.clear();
         let found = match source {
-            Source::Table(sorted) => sorted.next().map(|record| {
+            CursorSource::Table(sorted) => sorted.next().map(|record| {
                 head.kind = record.kind;
                 head.key.set(record.key);
                 head.value.extend_from_slice(record.value);
             }),
-            Source::Run(cursor) => cursor.next(head)?.then_some(()),
+            CursorSource::Run(cursor) => cursor.next(head)?.then_some(()),
         };
         head.done = found.is_none();
         head.prefix = prefix(head.key.as_ref());

@@ -152,7 +152,7 @@ impl Runs {
         let wanted = std::mem::take(&mut out.room.wanted);
         let mut rest = &wanted[..];
         while !rest.is_empty() {
-            let taken = self.look_ahead(run, rest, &mut out.room);
+            let taken = self.prefetch_pages(run, rest, &mut out.room);
             let (now, later) = rest.split_at(taken);
             rest = later;
             let mut pages = std::mem::take(&mut out.room.pages);
@@ -167,9 +167,9 @@ impl Runs {
         Ok(())
     }
 
-    /// Looks for the next pages in the cache, and has the system bring what is not there. How many
-    /// of the wanted keys are in these pages.
-    fn look_ahead(&self, run: &Run, wanted: &[(u32, u32)], room: &mut FetchRoom) -> usize {
+    /// Finds the next pages in the cache, and asks the operating system to read the others. Returns
+    /// how many of the wanted keys are in these pages.
+    fn prefetch_pages(&self, run: &Run, wanted: &[(u32, u32)], room: &mut FetchRoom) -> usize {
         let mut taken = 0;
         for same in wanted.chunk_by(|one, other| one.0 == other.0).take(PAGES) {
             let number = same[0].0;

@@ -6,7 +6,7 @@
 //! value. A long value has a place of its own, whose number stands in the record.
 
 use super::{
-    Kind, Record,
+    EntryKind, Record,
     arena::Arena,
     buckets::{Bucket, Buckets, Slot, start},
     salt::Salt,
@@ -192,19 +192,19 @@ impl Memtable {
         let hash = self.salt.hash(key);
         if let Some((slot, cell)) = self.find(key, hash) {
             let old = meta(self.arena.bytes(cell)).0;
-            let kind = Kind { live: true, below: old.below };
+            let kind = EntryKind { live: true, below: old.below };
             self.rewrite(slot, key, kind, value)?;
             self.live += usize::from(!old.live);
             return Some(old.live);
         }
-        self.add(key, hash, Kind { live: true, below }, value)?;
+        self.add(key, hash, EntryKind { live: true, below }, value)?;
         Some(false)
     }
 
     /// Says that a key which the runs hold, or may hold, live is dead. The key has no entry here.
     /// `None` when the arena is full.
-    pub fn bury(&mut self, key: &[u8]) -> Option<()> {
-        self.add(key, self.salt.hash(key), Kind::TOMBSTONE, &[])
+    pub fn add_tombstone(&mut self, key: &[u8]) -> Option<()> {
+        self.add(key, self.salt.hash(key), EntryKind::TOMBSTONE, &[])
     }
 
     /// Removes a key and appends its value to `out`, if it is live here.
@@ -219,7 +219,7 @@ impl Memtable {
         let before = out.len();
         out.extend_from_slice(value);
         if kind.below {
-            if self.rewrite(slot, key, Kind::TOMBSTONE, &[]).is_none() {
+            if self.rewrite(slot, key, EntryKind::TOMBSTONE, &[]).is_none() {
                 out.truncate(before);
                 return None;
             }
@@ -243,7 +243,7 @@ impl Memtable {
         self.arena.give(cell, key + len);
     }
 
-    fn write(&mut self, cell: u32, key: &[u8], kind: Kind, value: &[u8]) {
+    fn write(&mut self, cell: u32, key: &[u8], kind: EntryKind, value: &[u8]) {
         let place = self.long_value(value);
         let value = place.as_ref().map_or(value, |place| &place[..]);
         let bytes = self.arena.bytes_mut(cell);
@@ -260,7 +260,7 @@ impl Memtable {
         (value.len() > INLINE).then(|| self.long.put(value).to_le_bytes())
     }
 
-    fn add(&mut self, key: &[u8], hash: u64, kind: Kind, value: &[u8]) -> Option<()> {
+    fn add(&mut self, key: &[u8], hash: u64, kind: EntryKind, value: &[u8]) -> Option<()> {
         let cell = self.arena.take(cell_bytes(key, value))?;
         self.write(cell, key, kind, value);
         let segment = &mut self.segments[segment_of(key)];
@@ -277,7 +277,7 @@ impl Memtable {
     }
 
     /// Replaces what an entry says.
-    fn rewrite(&mut self, slot: Slot, key: &[u8], kind: Kind, value: &[u8]) -> Option<()> {
+    fn rewrite(&mut self, slot: Slot, key: &[u8], kind: EntryKind, value: &[u8]) -> Option<()> {
         let cell = self.segments[segment_of(key)].buckets[slot.bucket].refs[slot.slot];
         let (_, len, is_apart) = meta(self.arena.bytes(cell));
         let (old, new) = (META + key.len() + len, cell_bytes(key, value));
@@ -311,10 +311,10 @@ fn cell_bytes(key: &[u8], value: &[u8]) -> usize {
 }
 
 /// Of a record: the kind, the bytes that stand for its value, and whether the value stands apart.
-fn meta(bytes: &[u8]) -> (Kind, usize, bool) {
+fn meta(bytes: &[u8]) -> (EntryKind, usize, bool) {
     let meta = bytes[1..].first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
     // no record is written with another kind
-    let kind = Kind::from_bits((meta >> 14) as u8).unwrap_or(Kind::TOMBSTONE);
+    let kind = EntryKind::from_bits((meta >> 14) as u8).unwrap_or(EntryKind::TOMBSTONE);
     (kind, usize::from(meta & (APART - 1)), meta & APART != 0)
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     bloom::Bloom,
-    cursor::{ALL, Merged, PIECE, RunCursor, Source},
+    cursor::{ALL, CursorSource, Merged, PIECE, RunCursor},
     page::COMPRESSED_PAGE,
     run::Run,
     run_index::INDEX_ENTRY,
@@ -147,7 +147,7 @@ fn merge(
     entries: u64,
     stop: Arc<AtomicBool>,
 ) -> Result<Run> {
-    let sources = inputs.into_iter().map(|run| Source::Run(Box::new(RunCursor::new(run))));
+    let sources = inputs.into_iter().map(|run| CursorSource::Run(Box::new(RunCursor::new(run))));
     let mut merged = Merged::new(sources.collect(), oldest, ALL)?;
     merged.stop_at(stop);
     let mut writer = RunWriter::create(folder, shape, number, entries)?;

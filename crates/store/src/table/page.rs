@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Compression, Kind, MAX_VALUE_BYTES, Record, key::KeyBytes};
+use super::{Compression, EntryKind, MAX_VALUE_BYTES, Record, key::KeyBytes};
 
 /// Bytes of entries that a page has at most, unless one alone is longer.
 pub(crate) const PAGE: usize = 4096;
@@ -217,7 +217,7 @@ impl<'a> Page<'a> {
         let own = self.entries.get(*at..*at + own).ok_or(Malformed)?;
         *at += own.len();
         let meta = read_number(self.entries, at)?;
-        let kind = Kind::from_bits(meta as u8 & 3).ok_or(Malformed)?;
+        let kind = EntryKind::from_bits(meta as u8 & 3).ok_or(Malformed)?;
         let value = *at..*at + (meta >> 2) as usize;
         if value.end > self.entries.len() {
             return Err(Malformed);
@@ -232,7 +232,7 @@ impl<'a> Page<'a> {
         &self,
         at: &mut usize,
         key: &mut KeyBytes,
-    ) -> Result<(Kind, Range<usize>), Malformed> {
+    ) -> Result<(EntryKind, Range<usize>), Malformed> {
         let Entry { shared, own, kind, value } = self.entry(at)?;
         key.extend(shared, own).ok_or(Malformed)?;
         Ok((kind, value))
@@ -246,7 +246,7 @@ impl<'a> Page<'a> {
     /// The entry of `key`: its kind and its value. No key is put together: an entry that shares
     /// more with the one before than that shares with `key` is below `key` too, and one that shares
     /// less is above.
-    pub fn find(&self, key: &[u8]) -> Result<Option<(Kind, &'a [u8])>, Malformed> {
+    pub fn find(&self, key: &[u8]) -> Result<Option<(EntryKind, &'a [u8])>, Malformed> {
         let (mut at, mut same) = (self.restart(key)?, 0);
         while at < self.end() {
             let entry = self.entry(&mut at)?;
@@ -272,7 +272,7 @@ struct Entry<'a> {
     shared: usize,
     /// The other bytes of the key.
     own: &'a [u8],
-    kind: Kind,
+    kind: EntryKind,
     value: Range<usize>,
 }
 
@@ -302,7 +302,7 @@ fn read_number(page: &[u8], at: &mut usize) -> Result<u32, Malformed> {
 mod tests {
     use super::*;
 
-    const BOTH: Kind = Kind { live: true, below: true };
+    const BOTH: EntryKind = EntryKind { live: true, below: true };
 
     fn keys() -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> =
@@ -346,16 +346,16 @@ mod tests {
     fn a_page_is_left_when_it_is_full_and_a_long_entry_is_alone() {
         let mut page = PageBuilder::new(Compression::None);
         let long = vec![7; 100_000];
-        assert!(page.push(&Record { key: &[1], kind: Kind::FRESH, value: &long }));
-        assert!(!page.push(&Record { key: &[2], kind: Kind::FRESH, value: &[] }));
+        assert!(page.push(&Record { key: &[1], kind: EntryKind::FRESH, value: &long }));
+        assert!(!page.push(&Record { key: &[2], kind: EntryKind::FRESH, value: &[] }));
         let stored = page.finish(0, 0).to_vec();
         assert_eq!(stored.len(), 25 * PAGE);
         let mut bytes = Vec::new();
         let found = Page::new(unpack(&stored, 0, 0, &mut bytes).unwrap()).unwrap();
-        assert_eq!(found.find(&[1]), Ok(Some((Kind::FRESH, &*long))));
+        assert_eq!(found.find(&[1]), Ok(Some((EntryKind::FRESH, &*long))));
         page.clear();
         let fits = |n: &u16| {
-            page.push(&Record { key: &n.to_be_bytes(), kind: Kind::FRESH, value: &[0; 30] })
+            page.push(&Record { key: &n.to_be_bytes(), kind: EntryKind::FRESH, value: &[0; 30] })
         };
         let count = (0..1000).take_while(fits).count();
         assert!((110..130).contains(&count), "{count}");

@@ -114,7 +114,7 @@ impl Table {
             None => TableFacts { prefix_bytes, counted, runs: vec![] },
             Some(bytes) => TableFacts::decode(bytes).ok_or_else(|| {
                 let found = format!("{} other bytes", bytes.len());
-                manifest::damaged(&folder.dir, format!("facts of table {name}"), found)
+                manifest::corrupt(&folder.dir, format!("facts of table {name}"), found)
             })?,
         };
         Table::with_facts(folder, name, &facts, options, |facts| {
@@ -154,7 +154,7 @@ impl Table {
             merge: None,
             memory_bytes: options.memory_bytes,
             pending: None,
-            is_ahead: false,
+            has_spilled: false,
             replaced: vec![],
         })
     }
@@ -168,7 +168,7 @@ impl Table {
     /// Are there changes since the last commit, in memory or written ahead?
     #[must_use]
     pub fn has_changed(&self) -> bool {
-        self.is_ahead || self.changes.entries() > 0
+        self.has_spilled || self.changes.entries() > 0
     }
 
     /// Writes the changes out now, so that the next commit only has to name them: for many that are
@@ -177,14 +177,14 @@ impl Table {
     ///
     /// # Errors
     /// Those of writing.
-    pub fn write_ahead(&mut self) -> Result<()> {
+    pub fn spill(&mut self) -> Result<()> {
         if self.changes.entries() == 0 {
             return Ok(());
         }
         let mut runs = self.runs.runs.clone();
         runs.insert(0, Arc::new(self.flush()?));
         self.runs = self.runs_of(runs, true);
-        self.is_ahead = true;
+        self.has_spilled = true;
         self.changes.clear(self.room());
         Ok(())
     }
@@ -219,10 +219,10 @@ impl Table {
     }
 
     /// What was prepared counts.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn finish_commit(&mut self) -> Result<()> {
         let Some(Pending { runs, away, flushed }) = self.pending.take() else { return Ok(()) };
         self.runs = self.runs_of(runs, flushed);
-        self.is_ahead = false;
+        self.has_spilled = false;
         self.reader.publish(Arc::clone(&self.runs));
         let replaced = std::mem::take(&mut self.replaced);
         for number in away {

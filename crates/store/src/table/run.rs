@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Compression, Kind, PageCache,
+    Compression, EntryKind, PageCache,
     bloom::{BLOCK_BYTES, Bloom},
     page::{self, Malformed, Page, unit_of},
     run_index::Index,
@@ -92,7 +92,7 @@ pub(crate) struct Run {
     pub id: u64,
     pub index: Index,
     pub filter: Bloom,
-    /// A bit for each neighbourhood that the system was asked to bring; see [`Run::bring_around`].
+    /// A bit for each neighbourhood that the system was asked to bring; see [`Run::read_around`].
     brought: Vec<AtomicU64>,
 }
 
@@ -112,12 +112,12 @@ impl Run {
         let path = path_of(dir, table, facts.number);
         let file = disk.open(&path, Open::Read).map_err(|source| missing_or(source, &path))?;
         let found = file.bytes().map_err(io_error("read", &path))?;
-        let damaged = |offset: u64, what: &'static str, expected: String, found: String| {
+        let corrupt = |offset: u64, what: &'static str, expected: String, found: String| {
             Error::Corrupt { path: path.clone(), offset, what, expected, found }
         };
         if facts.file_bytes() != Some(found) {
             let expected = format!("{} bytes", facts.file_bytes().unwrap_or(u64::MAX));
-            return Err(damaged(found, "file length", expected, format!("{found} bytes")));
+            return Err(corrupt(found, "file length", expected, format!("{found} bytes")));
         }
         let start = facts.page_bytes().unwrap_or(u64::MAX);
         let mut bytes = vec![0; (found - start) as usize];
@@ -125,14 +125,14 @@ impl Run {
         let sum = crc32fast::hash(&bytes);
         if sum != facts.sum {
             let (expected, found) = (format!("CRC-32 {:08x}", facts.sum), format!("{sum:08x}"));
-            return Err(damaged(start, "index of a run", expected, found));
+            return Err(corrupt(start, "index of a run", expected, found));
         }
         let (index, filter) = bytes.split_at(facts.index_bytes as usize);
         let end = u32::try_from(facts.units).ok();
         let index = end.and_then(|end| Index::decode(index, facts.pages, end));
         let Some(index) = index.filter(|_| !filter.is_empty()) else {
             let expected = "pages one after the other".into();
-            return Err(damaged(start, "index of a run", expected, "another order".into()));
+            return Err(corrupt(start, "index of a run", expected, "another order".into()));
         };
         let filter = Bloom::from_bytes(filter);
         Ok(Run::new(path, file, facts, index, filter))
@@ -243,7 +243,7 @@ impl Run {
 
     /// Has the system bring the neighbours of page `number`, too, once, where the run is not much
     /// larger than the cache: a few large reads then bring all of it, instead of one for each page.
-    fn bring_around(&self, number: usize, cache: &PageCache) {
+    fn read_around(&self, number: usize, cache: &PageCache) {
         let place = self.offset_of(number) / AROUND;
         let (word, bit) = (&self.brought[place as usize / 64], 1 << (place % 64));
         if word.load(Relaxed) & bit == 0
@@ -264,7 +264,7 @@ impl Run {
         let Room { stored, unpacked, reads, .. } = room;
         *reads += 1;
         if let Some(cache) = cache {
-            self.bring_around(number, cache);
+            self.read_around(number, cache);
         }
         self.read_pages(number..number + 1, stored)?;
         let bytes = self.unpack(number, stored, unpacked)?;
@@ -280,7 +280,7 @@ impl Run {
         key: &[u8],
         cache: Option<&PageCache>,
         room: &'a mut Room,
-    ) -> Result<Option<(Kind, &'a [u8])>> {
+    ) -> Result<Option<(EntryKind, &'a [u8])>> {
         let Some(number) = self.index.page_of(key) else { return Ok(None) };
         let bytes = self.load(number, cache, room)?;
         let page = Page::new(bytes).and_then(|page| page.find(key));

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     PageCache, Salt, Scan,
-    cursor::{KeyRange, Merged, RunCursor, Source},
+    cursor::{CursorSource, KeyRange, Merged, RunCursor},
     run::{Room, Run},
     run_writer::Shape,
 };
@@ -98,12 +98,12 @@ impl Runs {
     }
 
     /// A cursor in each run that may hold keys of the range.
-    pub(crate) fn sources<'a>(&self, range: &KeyRange) -> Result<Vec<Source<'a>>> {
+    pub(crate) fn sources<'a>(&self, range: &KeyRange) -> Result<Vec<CursorSource<'a>>> {
         let hash = self.prefix_hash(range);
         let runs = self.runs.iter().filter(|run| hash.is_none_or(|h| run.filter.may_hold(h)));
         runs.map(|run| {
             let cursor = RunCursor::within(Arc::clone(run), range, self.cache.clone())?;
-            Ok(Source::Run(Box::new(cursor)))
+            Ok(CursorSource::Run(Box::new(cursor)))
         })
         .collect()
     }

@@ -1,10 +1,10 @@
-//! What is whole of a table with damaged files, for whoever can make the rest again.
+//! What is whole of a table with corrupt files, for whoever can make the rest again.
 
 use std::sync::Arc;
 
 use super::{
     Table, TableOptions,
-    cursor::{ALL, Merged, RunCursor, Source},
+    cursor::{ALL, CursorSource, Merged, RunCursor},
     number_of,
     part::TableFacts,
     run::Run,
@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl Opening {
-    /// Opens a table that may have damaged runs: what is whole of them is written as one run, which
-    /// the next commit names in the place of all. The second value says what is damaged, and is
-    /// empty of a table that is whole. Entries of damaged pages are absent: where an older run has
+    /// Opens a table that may have corrupt runs: what is whole of them is written as one run, which
+    /// the next commit names in the place of all. The second value says what is corrupt, and is
+    /// empty of a table that is whole. Entries of corrupt pages are absent: where an older run has
     /// the key, that one's value counts, and what was removed may be there again.
     ///
     /// # Errors
-    /// Those of [`Opening::table`], damage of pages apart; [`Error::ReadOnly`].
+    /// Those of [`Opening::table`], corruption of pages apart; [`Error::ReadOnly`].
     pub fn salvage_table(
         &mut self,
         name: &'static str,
@@ -34,21 +34,21 @@ impl Opening {
             return Err(Error::ReadOnly { path: self.folder.dir.clone() });
         }
         let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Table, name));
-        let damage = match facts {
+        let corruption = match facts {
             Some(facts) => Table::survey(&self.folder, name, facts, &|_| true)?,
             None => vec![],
         };
-        if damage.is_empty() {
-            return Ok((self.table(name, options)?, damage));
+        if corruption.is_empty() {
+            return Ok((self.table(name, options)?, corruption));
         }
         self.add(PartKind::Table, name, |file| number_of(file, name).is_some())?;
         let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Table, name));
-        Ok((Table::salvage(&self.folder, name, facts, options)?, damage))
+        Ok((Table::salvage(&self.folder, name, facts, options)?, corruption))
     }
 }
 
 impl Table {
-    /// Opens a table with damaged runs: [`crate::Opening::salvage_table`].
+    /// Opens a table with corrupt runs: [`crate::Opening::salvage_table`].
     pub(crate) fn salvage(
         folder: &Arc<Folder>,
         name: &str,
@@ -69,8 +69,9 @@ impl Table {
         })?;
         let runs = &table.runs.runs;
         let entries = runs.iter().map(|run| run.facts.live).sum();
-        let whole_pages =
-            |run: &Arc<Run>| Source::Run(Box::new(RunCursor::skipping_damage(Arc::clone(run))));
+        let whole_pages = |run: &Arc<Run>| {
+            CursorSource::Run(Box::new(RunCursor::skipping_corruption(Arc::clone(run))))
+        };
         let mut merged = Merged::new(runs.iter().map(whole_pages).collect(), true, ALL)?;
         let mut writer = RunWriter::create(folder, &table.shape, folder.take_number(), entries)?;
         while let Some(record) = merged.next()? {
@@ -86,7 +87,7 @@ impl Table {
             _ => vec![Arc::new(whole)],
         };
         table.runs = table.runs_of(runs, true);
-        table.is_ahead = true;
+        table.has_spilled = true;
         Ok(table)
     }
 }

@@ -4,7 +4,7 @@ use std::{ops::Bound, sync::Arc};
 
 use super::{
     Compression, MAX_KEY_BYTES, MAX_VALUE_BYTES, PageCache, Scan,
-    cursor::{ALL, KeyRange, Merged, RunCursor, Source},
+    cursor::{ALL, CursorSource, KeyRange, Merged, RunCursor},
     fetch::{Fetched, Hint},
     memtable::{Known, Memtable},
     merge::Merge,
@@ -78,8 +78,8 @@ pub struct Table {
     /// What a commit has written that does not count yet.
     pub(crate) pending: Option<Pending>,
     /// The newest run is one that no commit names yet.
-    pub(crate) is_ahead: bool,
-    /// Numbers of damaged runs, and of others with them, that the next commit does not name.
+    pub(crate) has_spilled: bool,
+    /// Numbers of corrupt runs, and of others with them, that the next commit does not name.
     pub(crate) replaced: Vec<u64>,
 }
 
@@ -132,7 +132,7 @@ impl Table {
         check_key(key)?;
         match self.changes.take(key, &mut Vec::new()).ok_or_else(full)? {
             Known::Live(_) | Known::Dead => Ok(()),
-            Known::Nothing => self.changes.bury(key).ok_or_else(full),
+            Known::Nothing => self.changes.add_tombstone(key).ok_or_else(full),
         }
     }
 
@@ -176,7 +176,7 @@ impl Table {
             }
             None => self.runs.get(key, out)?,
         };
-        if live && self.changes.bury(key).is_none() {
+        if live && self.changes.add_tombstone(key).is_none() {
             out.truncate(before);
             return Err(full());
         }
@@ -304,8 +304,8 @@ impl Table {
     /// # Errors
     /// Those of reading.
     pub fn iter(&self) -> Result<Scan<'_>> {
-        let cursor = |run| Source::Run(Box::new(RunCursor::new(run)));
-        let table = Source::Table(self.changes.sorted(ALL));
+        let cursor = |run| CursorSource::Run(Box::new(RunCursor::new(run)));
+        let table = CursorSource::Table(self.changes.sorted(ALL));
         let runs = self.runs.runs.iter().cloned().map(cursor);
         let sources = std::iter::once(table).chain(runs).collect();
         Ok(Scan { merged: Merged::new(sources, true, ALL)? })
@@ -331,7 +331,7 @@ impl Table {
     fn scan_range(&self, range: KeyRange) -> Result<Scan<'_>> {
         let mut sources = vec![];
         if self.changes.entries() > 0 {
-            sources.push(Source::Table(self.changes.sorted(range.clone())));
+            sources.push(CursorSource::Table(self.changes.sorted(range.clone())));
         }
         sources.extend(self.runs.sources(&range)?);
         Ok(Scan { merged: Merged::new(sources, true, range)? })

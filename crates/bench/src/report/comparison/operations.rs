@@ -103,7 +103,7 @@ fn of(comparison: &Comparison, at: usize, fact: &str) -> Cell {
     let value = match fact.ends_with(".worst_ns") {
         false => comparison.median(at, fact),
         true => {
-            let all = comparison.records(at).into_iter().map(|record| record.facts.of(fact));
+            let all = comparison.records(at).into_iter().map(|record| record.facts.value(fact));
             all.reduce(f64::max).filter(|worst| *worst > 0.0)
         }
     };

@@ -211,10 +211,10 @@ fn leave_out(record: &mut RunRecord, setup: &Setup) {
     record.took(wall);
     record.facts.set("setup_s", setup.wall_s);
     for (name, before) in [(CPU_USER_S, setup.cpu.user_s), (CPU_SYS_S, setup.cpu.sys_s)] {
-        let all = record.facts.of(name);
+        let all = record.facts.value(name);
         record.facts.set(name, (all - before).max(0.0));
     }
-    record.facts.set(MGAS_PER_S, record.facts.of("gas") / 1e6 / wall);
+    record.facts.set(MGAS_PER_S, record.facts.value("gas") / 1e6 / wall);
 }
 
 fn level(name: &str) -> Result<Level> {

@@ -84,6 +84,8 @@ mod tests {
         let samples = record.series(SAMPLE).unwrap().values(TIME_NS);
         assert_eq!(samples.len(), 3);
         assert!(samples.iter().all(|ns| *ns >= 200_000.0), "{samples:?}");
-        assert!(record.facts.of("iterations") >= 1.0 && record.facts.of("first_ns") >= 200_000.0);
+        assert!(
+            record.facts.value("iterations") >= 1.0 && record.facts.value("first_ns") >= 200_000.0
+        );
     }
 }

@@ -5,7 +5,7 @@ use super::keys::{Key, PREFIX_BYTES};
 use super::workload::{Change, Error, KeyValueStore};
 use anyhow::{Context, bail};
 use blockmill_ethereum::state::{FlatOptions, FlatTrie};
-use blockmill_state_store::{PageStore, PageStoreOptions, ReadAhead, StateKey};
+use blockmill_state_store::{PageStore, PageStoreOptions, ReadMethod, StateKey};
 use blockmill_store::{Store, StoreOptions};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// In pages; how reads that are known together are made.
-    Pages(ReadAhead),
+    Pages(ReadMethod),
     /// Values in tables, and nodes by their paths in another.
     FlatTrie,
 }
@@ -56,9 +56,9 @@ impl Settings {
             return Ok(Self { memory, owner, design: Design::FlatTrie, references });
         };
         let ways = [
-            ("off", ReadAhead::Off),
-            ("threads", ReadAhead::Threads),
-            ("io_uring", ReadAhead::Ring),
+            ("off", ReadMethod::Off),
+            ("threads", ReadMethod::Threads),
+            ("io_uring", ReadMethod::Ring),
         ];
         let found = ways.into_iter().find(|(name, _)| *name == read_ahead);
         let names = "available: off, threads, io_uring";
@@ -108,7 +108,7 @@ impl InState {
         let kept = match settings.design {
             Design::Pages(read_ahead) => {
                 let mut options = PageStoreOptions::new(settings.memory);
-                options.pages.read_ahead = read_ahead;
+                options.pages.read_method = read_ahead;
                 options.pages.reference_bytes = settings.references;
                 let store = Box::new(PageStore::open(dir, &options)?);
                 Kept::Pages { log: store.log_bytes(), store }
@@ -147,8 +147,8 @@ impl InState {
         let ratio = |bytes: u64, of: u64| bytes as f64 / of.max(1) as f64;
         vec![
             ("write_amplification", ratio(survey.written_bytes + log, self.changed)),
-            ("cleaned_share", ratio(survey.cleaned_bytes, survey.written_bytes + log)),
-            ("upper_bytes", survey.upper_bytes as f64),
+            ("cleaned_share", ratio(survey.compacted_bytes, survey.written_bytes + log)),
+            ("upper_bytes", survey.branch_bytes as f64),
             ("evicted_branches", survey.evicted as f64),
             ("disk_factor", ratio(survey.disk_bytes, survey.live_bytes)),
         ]

@@ -1,4 +1,4 @@
-//! What is true of a damaged archive, found out without any of the program's readers and decoders.
+//! What is true of a corrupt archive, found out without any of the program's readers and decoders.
 //!
 //! Each format has a splitter of its own, which cuts the bytes into records and nothing more.
 //! Compressed bytes are unpacked by the libraries of the formats. Records are compared with those
@@ -35,7 +35,7 @@ pub enum Truth {
     Broken(String),
 }
 
-/// Judges a damaged archive. `trusted` says whether the program is told the tip's hash.
+/// Judges a corrupt archive. `trusted` says whether the program is told the tip's hash.
 pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
     let must = mutant.harmless;
     match original.kind {

@@ -47,7 +47,7 @@ impl ExecutedStore {
                     }
                 };
                 let found = read(path, file, threads, cancel, watch, &mut take)?;
-                table.write_ahead().map_err(Error::from)?;
+                table.spill().map_err(Error::from)?;
                 found
             }
             StatePart::Disk(disk) => {

@@ -74,7 +74,7 @@ pub(super) fn put_all_in_table(table: &mut Table, state: &State) -> Result<(), E
             put_slot_in_table(table, address, slot, *value)?;
         }
     }
-    Ok(table.write_ahead()?)
+    Ok(table.spill()?)
 }
 
 /// Puts what the log says since the last checkpoint into the table.

@@ -73,7 +73,7 @@ impl ExecutedStore {
                     drop(state);
                     self.commit_as_of(&facts)?;
                 }
-                true => state.write_ahead().map_err(of_state)?,
+                true => state.spill().map_err(of_state)?,
                 false => {}
             }
             watch(u64::from(piece) + 1);

@@ -56,7 +56,7 @@ pub fn repair(
             done => return done.map(|()| StateAfter::Kept),
         }
     }
-    let (store, _) = ChainStore::open_damaged(dir)?;
+    let (store, _) = ChainStore::open_corrupt(dir)?;
     let parts = store.parts_besides();
     let has = |name: &str| parts.contains(&name);
     let kind = StateKind::of_parts(has).unwrap_or_default();

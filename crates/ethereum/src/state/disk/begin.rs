@@ -52,7 +52,7 @@ impl DiskState {
     fn put(&mut self, changes: HashedChanges) -> Result<(), StateError> {
         self.update(&changes.in_order())?;
         if self.wants_commit() {
-            self.write_ahead()?;
+            self.spill()?;
         }
         Ok(())
     }

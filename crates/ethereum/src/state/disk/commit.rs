@@ -43,10 +43,10 @@ impl DiskState {
     ///
     /// # Errors
     /// Those of the system. The store must be opened again then.
-    pub fn write_ahead(&mut self) -> Result<(), StateError> {
-        let written = self.codes.write_ahead().and_then(|()| match &mut self.design {
-            Design::Pages(pages) => pages.write_ahead(),
-            Design::FlatTrie(state) => state.write_ahead(),
+    pub fn spill(&mut self) -> Result<(), StateError> {
+        let written = self.codes.spill().and_then(|()| match &mut self.design {
+            Design::Pages(pages) => pages.spill(),
+            Design::FlatTrie(state) => state.spill(),
         });
         Ok(written.map_err(DiskError::from)?)
     }

@@ -3,7 +3,7 @@
 use super::settings::StateKind;
 use super::{CODES, PAGES};
 use crate::state::{FlatStore, RocksDbOptions};
-use blockmill_state_store::ReadAhead;
+use blockmill_state_store::ReadMethod;
 
 impl StateKind {
     /// What the last commit of a store keeps of a state on disk; none where there is no such part.
@@ -23,7 +23,7 @@ pub struct DiskOptions {
     /// Bytes for caches and for changes before they are written.
     pub memory_bytes: usize,
     /// How reads that are known together are made; of pages.
-    pub read_ahead: ReadAhead,
+    pub read_ahead: ReadMethod,
     /// Whether pages that were read stay in memory; of pages.
     pub page_cache: bool,
     /// Whether references of pages are all in memory besides these bytes, or within them.
@@ -49,7 +49,7 @@ impl DiskOptions {
     /// The fastest way.
     pub const DEFAULT: Self = Self {
         memory_bytes: Self::MEMORY,
-        read_ahead: ReadAhead::Ring,
+        read_ahead: ReadMethod::Ring,
         page_cache: true,
         all_references: true,
         trie_preload: false,

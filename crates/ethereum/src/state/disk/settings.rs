@@ -1,6 +1,6 @@
 //! Options of a state on disk.
 
-use blockmill_state_store::ReadAhead;
+use blockmill_state_store::ReadMethod;
 
 blockmill_pipeline::named_option! {
     /// Where the state is kept.
@@ -48,7 +48,7 @@ blockmill_pipeline::named_option! {
     }
 }
 
-impl From<PageReads> for ReadAhead {
+impl From<PageReads> for ReadMethod {
     fn from(reads: PageReads) -> Self {
         match reads {
             PageReads::Off => Self::Off,

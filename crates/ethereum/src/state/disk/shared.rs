@@ -132,7 +132,7 @@ impl SharedState {
     /// reading: bringing pages, and hashing.
     fn update(&self, changes: &[Change<'_>]) -> Result<Hash, StateError> {
         let held = match self.read().pages() {
-            Some(pages) => Some(pages.bring_for(changes).map_err(DiskError::from)?),
+            Some(pages) => Some(pages.fetch_for(changes).map_err(DiskError::from)?),
             None => None,
         };
         let Some(held) = held else { return self.write().update_sorted(changes) };

@@ -208,10 +208,10 @@ impl Kept {
 }
 
 /// Writes changes out now, for the next commit to name them.
-pub(super) fn write_ahead(kept: [&mut Kept; 3], commits: Option<&Commits>) -> Result<()> {
+pub(super) fn spill(kept: [&mut Kept; 3], commits: Option<&Commits>) -> Result<()> {
     match commits {
-        Some(commits) => commits.write_ahead(kept.into_iter().filter_map(Kept::family_mut)),
-        None => kept.into_iter().filter_map(Kept::table_mut).try_for_each(Table::write_ahead),
+        Some(commits) => commits.spill(kept.into_iter().filter_map(Kept::family_mut)),
+        None => kept.into_iter().filter_map(Kept::table_mut).try_for_each(Table::spill),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::END;
 use crate::pages::{
     branch_record::{self, BRANCH, CELL, EVICTED},
-    upper::{Arena, Branch, Child},
+    branches::{Arena, Branch, Child},
 };
 use blockmill_store::part::Fields;
 

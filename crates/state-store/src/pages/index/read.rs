@@ -14,7 +14,7 @@ pub(in crate::pages) fn read(pages: &mut Pages, files: &IndexFiles) -> Result<()
         read_file(pages, *file)?;
     }
     let path = pages.index_path(files.current.number);
-    let damaged = |expected: &str, found: String| {
+    let corrupt = |expected: &str, found: String| {
         let (what, expected) = ("references of pages", expected.into());
         Error::Corrupt { path: path.clone(), offset: files.current.bytes, what, expected, found }
     };
@@ -24,12 +24,12 @@ pub(in crate::pages) fn read(pages: &mut Pages, files: &IndexFiles) -> Result<()
             free_tries.extend((number != Pages::FIRST).then_some(number));
             continue;
         };
-        if !arena.settle(top) {
+        if !arena.mark_unchanged(top) {
             let found = format!("less than its branches say, in trie {number}");
-            return Err(damaged("the references of all cells", found));
+            return Err(corrupt("the references of all cells", found));
         }
         if number != Pages::FIRST && storage.insert(trie.account, number).is_some() {
-            return Err(damaged("one trie of an account", format!("trie {number}, too")));
+            return Err(corrupt("one trie of an account", format!("trie {number}, too")));
         }
     }
     Ok(())
@@ -41,7 +41,7 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
     let disk = &pages.folder.disk;
     let file = disk.open(&path, Open::Read).map_err(|source| missing_or(source, &path))?;
     let found = file.bytes().map_err(io_error("read", &path))?;
-    let damaged = |offset: u64, expected: &str, found: String| Error::Corrupt {
+    let corrupt = |offset: u64, expected: &str, found: String| Error::Corrupt {
         path: path.clone(),
         offset,
         what: "references of pages",
@@ -49,7 +49,7 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
         found,
     };
     if found < bytes {
-        return Err(damaged(found, &format!("{bytes} bytes"), format!("{found} bytes")));
+        return Err(corrupt(found, &format!("{bytes} bytes"), format!("{found} bytes")));
     }
     let read =
         |at: u64, room: &mut [u8]| file.read_exact_at(room, at).map_err(io_error("read", &path));
@@ -59,17 +59,17 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
         read(0, &mut magic)?;
     }
     if magic != *MAGIC {
-        return Err(damaged(0, "BMPAGES3", "something else".into()));
+        return Err(corrupt(0, "BMPAGES3", "something else".into()));
     }
     while at < bytes {
         let mut header = [0; HEADER];
         let left = (bytes - at).checked_sub(HEADER as u64);
-        let left = left.ok_or_else(|| damaged(at, "a section", "less than its header".into()))?;
+        let left = left.ok_or_else(|| corrupt(at, "a section", "less than its header".into()))?;
         read(at, &mut header)?;
         let mut fields = Fields(&header);
         let (len, expected) = (fields.long().unwrap_or(0), fields.short().unwrap_or(0));
         if len > left {
-            return Err(damaged(at, &format!("at most {left} bytes"), format!("{len} bytes")));
+            return Err(corrupt(at, &format!("at most {left} bytes"), format!("{len} bytes")));
         }
         let mut body = vec![0; len as usize];
         read(at + HEADER as u64, &mut body)?;
@@ -77,10 +77,10 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
         sum.update(&body);
         let found = sum.finalize();
         if found != expected {
-            return Err(damaged(at, &format!("CRC-32 {expected:08x}"), format!("{found:08x}")));
+            return Err(corrupt(at, &format!("CRC-32 {expected:08x}"), format!("{found:08x}")));
         }
         section(pages, &body).map_err(|left| {
-            damaged(at + HEADER as u64 + (body.len() - left) as u64, "a trie", "other bytes".into())
+            corrupt(at + HEADER as u64 + (body.len() - left) as u64, "a trie", "other bytes".into())
         })?;
         at += HEADER as u64 + len;
     }

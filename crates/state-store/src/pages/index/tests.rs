@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use blockmill_testkit::{Random, rounds};
 
 use super::IndexFiles;
-use crate::{Change, PAGE_FORMAT, Pages, PagesOptions, StateKey, pages::upper::Child};
+use crate::{Change, PAGE_FORMAT, Pages, PagesOptions, StateKey, pages::branches::Child};
 use blockmill_store::{
     Store, StoreOptions,
     disk::{Disk, simulated::SimulatedDisk},
@@ -35,10 +35,13 @@ fn open(
 
 /// All children at and below one: what they are, and where.
 fn list(pages: &Pages, child: &Child, path: &mut Vec<u8>, out: &mut Vec<String>) {
-    let (reference, count, grains) =
-        (child.reference(), child.count(), (child.grains(), child.spot()));
+    let (reference, count, length_units) =
+        (child.reference(), child.count(), (child.length_units(), child.offset_units()));
     let Some(at) = child.branch_at() else {
-        out.push(format!("{path:?}: {reference:?}, {:?}, {count}, {grains:?}", child.below()));
+        out.push(format!(
+            "{path:?}: {reference:?}, {:?}, {count}, {length_units:?}",
+            child.below()
+        ));
         return;
     };
     let branch = pages.arena.get(at);
@@ -163,7 +166,7 @@ fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std:
                 .collect();
             pages.update(&changes)?;
             let facts = pages.prepare()?;
-            pages.settle()?;
+            pages.finish_commit()?;
             let read = open(&folder, Some(&facts), budget)?;
             let expected = all(&pages);
             assert!(expected == all(&read), "seed {seed}, budget {budget:?}, commit {commit}");

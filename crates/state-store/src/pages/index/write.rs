@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{END, HEADER, IndexFile, IndexFiles, MAGIC, sum};
 use crate::pages::{
     Pages, Trie, branch_record,
+    branches::{Arena, Below, Child},
     update::with_nibble,
-    upper::{Arena, Below, Child},
 };
 use blockmill_store::{
     CrashPoint, Error, Result,

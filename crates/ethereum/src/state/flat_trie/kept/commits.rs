@@ -169,7 +169,7 @@ impl Commits {
 
     /// Before the first commit nothing in the database counts: changes are written there, so that
     /// they take no memory. Later ones stay in memory.
-    pub fn write_ahead<'a>(&self, families: impl Iterator<Item = &'a mut Changed>) -> Result<()> {
+    pub fn spill<'a>(&self, families: impl Iterator<Item = &'a mut Changed>) -> Result<()> {
         if self.number > 0 {
             return Ok(());
         }

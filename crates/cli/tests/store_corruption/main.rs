@@ -25,7 +25,7 @@ const TRIALS: u32 = 500;
 /// How the trials of one store ended.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Said to be damaged, by the check and by whoever went on or read.
+    /// Said to be corrupt, by the check and by whoever went on or read.
     detected: u32,
     /// Going on made everything right again.
     repaired: u32,
@@ -43,7 +43,7 @@ impl Counts {
     }
 }
 
-/// Asserts that every kind of file was damaged.
+/// Asserts that every kind of file was corrupt.
 fn assert_all_hit(whole: &BTreeMap<PathBuf, Vec<u8>>, kinds: &BTreeSet<String>) {
     let all: BTreeSet<String> = whole.keys().map(|name| kind_of(name)).collect();
     assert_eq!(*kinds, all, "a kind of file was never hit");

@@ -20,7 +20,7 @@ fn check(store: &Path, flags: &str) -> Value {
 fn repair(store: &Path) -> (Value, String) {
     let repaired = check(store, "--repair");
     assert_eq!(repaired["status"], "ok", "{repaired:#}");
-    assert_eq!(check(store, "")["result"]["damage"], serde_json::json!([]));
+    assert_eq!(check(store, "")["result"]["corruption"], serde_json::json!([]));
     (repaired["result"]["went_back_to"].clone(), repaired["notes"].to_string())
 }
 
@@ -55,7 +55,7 @@ fn body_of(store: &Path, block: usize) -> usize {
 }
 
 #[test]
-fn executed_neo_blocks_go_back_before_the_damage_and_come_again() {
+fn executed_neo_blocks_are_removed_from_the_corruption_on_and_imported_again() {
     let scratch = Scratch::new("repair-neo-executed");
     let (store, dump) = neo(&scratch, "");
     let whole = scratch.path("whole");
@@ -84,7 +84,7 @@ fn executed_neo_blocks_go_back_before_the_damage_and_come_again() {
 }
 
 #[test]
-fn neo_blocks_without_a_state_go_back_before_the_damage_and_come_again() {
+fn neo_blocks_without_a_state_are_removed_from_the_corruption_on_and_imported_again() {
     let scratch = Scratch::new("repair-neo-bodies");
     let (store, dump) = neo(&scratch, "--level bodies");
     let whole = scratch.path("whole");
@@ -97,7 +97,7 @@ fn neo_blocks_without_a_state_go_back_before_the_damage_and_come_again() {
 }
 
 #[test]
-fn a_damaged_undo_log_is_given_up_and_the_state_stays() {
+fn a_corrupt_undo_log_is_removed_and_the_state_stays() {
     let scratch = Scratch::new("repair-neo-log");
     let (store, dump) = neo(&scratch, "--until 20");
     flip(&store.join("undo-0.00000"), 50);
@@ -139,7 +139,7 @@ fn a_neo_store_that_nothing_in_place_repairs_says_so_and_stays_as_it_is() {
 }
 
 #[test]
-fn damaged_coins_and_undo_data_are_given_up_and_come_again() {
+fn corrupt_coins_and_undo_data_are_removed_and_built_again() {
     let scratch = Scratch::new("repair-coins");
     let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
     succeed(blockmill("generate bitcoin --inputs 100 --coins 100 --out").arg(&blocks));

@@ -54,7 +54,7 @@ struct Window {
 }
 
 /// A sequence of bytes with its sums; see the module text.
-pub(crate) struct SummedFile {
+pub(crate) struct ChecksummedFile {
     data: SegmentedFile,
     sums: SegmentedFile,
     /// Bytes before are given up; the pieces that they fill are not read.
@@ -68,18 +68,18 @@ pub(crate) struct SummedFile {
     window: Mutex<Window>,
 }
 
-impl SummedFile {
-    /// The file `name` in `dir`, its sums beside it, empty until [`SummedFile::resume`].
+impl ChecksummedFile {
+    /// The file `name` in `dir`, its sums beside it, empty until [`ChecksummedFile::resume`].
     pub fn new(
         disk: &Arc<dyn Disk>,
         dir: &Path,
         name: &str,
         file_bytes: u64,
         writable: bool,
-    ) -> SummedFile {
+    ) -> ChecksummedFile {
         let file =
             |name: &str| SegmentedFile::new(Arc::clone(disk), dir, name, file_bytes, writable);
-        SummedFile {
+        ChecksummedFile {
             data: file(name),
             sums: file(&format!("{name}-sums")),
             start: 0,
@@ -101,7 +101,7 @@ impl SummedFile {
         self.forget_window();
     }
 
-    /// The bytes before `start` are given up, once [`SummedFile::give_up`] is called.
+    /// The bytes before `start` are given up, once [`ChecksummedFile::give_up`] is called.
     pub fn begin_at(&mut self, start: u64) {
         self.start = start;
         self.data.begin_at(start / PIECE * PIECE);
@@ -174,7 +174,7 @@ impl SummedFile {
     }
 
     /// Fills `out` from `position` with bytes whose sums hold. The range must lie within
-    /// [`SummedFile::len`].
+    /// [`ChecksummedFile::len`].
     pub fn read(&self, mut position: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
             let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
@@ -283,22 +283,22 @@ impl SummedFile {
         Ok(())
     }
 
-    /// Finds every damaged piece in `range`, which begins at a piece and ends at one or at the end
-    /// of the file: `damaged` gets its bytes and what is wrong.
+    /// Finds every corrupt piece in `range`, which begins at a piece and ends at one or at the end
+    /// of the file: `corrupt` gets its bytes and what is wrong.
     ///
     /// # Errors
-    /// Those of the system. Missing bytes are damage.
+    /// Those of the system. Missing bytes are corruption.
     pub fn survey(
         &self,
         range: Range<u64>,
-        mut damaged: impl FnMut(Range<u64>, Error),
+        mut corrupt: impl FnMut(Range<u64>, Error),
     ) -> Result<()> {
         let mut bytes = vec![0; STRETCH.min(range.end.saturating_sub(range.start)) as usize];
         let mut start = range.start;
         while start < range.end {
             let stretch = &mut bytes[..STRETCH.min(range.end - start) as usize];
             match self.read_pieces(start, stretch) {
-                Err(Error::Corrupt { .. }) => self.survey_stretch(start, stretch, &mut damaged)?,
+                Err(Error::Corrupt { .. }) => self.survey_stretch(start, stretch, &mut corrupt)?,
                 other => other?,
             }
             start += stretch.len() as u64;
@@ -311,12 +311,12 @@ impl SummedFile {
         &self,
         mut start: u64,
         stretch: &mut [u8],
-        damaged: &mut impl FnMut(Range<u64>, Error),
+        corrupt: &mut impl FnMut(Range<u64>, Error),
     ) -> Result<()> {
         for piece in stretch.chunks_mut(PIECE as usize) {
             let end = start + piece.len() as u64;
             match self.read_pieces(start, piece) {
-                Err(error @ Error::Corrupt { .. }) => damaged(start..end, error),
+                Err(error @ Error::Corrupt { .. }) => corrupt(start..end, error),
                 other => other?,
             }
             start = end;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The advice for a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
-/// The advice for a store of which only the state is damaged.
+/// The advice for a store of which only the state is corrupt.
 const AGAIN: &str = "`blockmill import DATA --data NEW`";
 /// The advice for a lost genesis.json.
 const CHAIN: &str = "import again with --chain genesis.json";
@@ -18,12 +18,12 @@ const HEAL: &str = "`blockmill heal DATA`";
 
 impl Walk<'_> {
     /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
-    pub fn damage(&mut self) {
+    pub fn corrupt(&mut self) {
         let Some(before) = self.model else { return };
         let mut whole = files(&self.data);
         whole.retain(|name, _| !name.starts_with("records"));
         let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
-        self.note("damage", format!("{deed:?}"));
+        self.note("corruption", format!("{deed:?}"));
         let is_of_commits =
             format!("{deed:?}").contains("manifest\"") || format!("{deed:?}").contains("\"light.");
         for round in 0.. {
@@ -92,7 +92,7 @@ impl Walk<'_> {
         again
     }
 
-    /// Imports with the chain's genesis.json, after a repair of what else was damaged.
+    /// Imports with the chain's genesis.json, after a repair of what else was corrupt.
     fn name_chain(&mut self, before: Model, found: &Ended, told: &str) {
         if let Some(number) = found.document["result"]["went_back_to"].as_u64() {
             assert!(number <= before.tip, "{told}");

@@ -68,14 +68,14 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
     let (archive, store) = created(&scratch, 2000);
     let good = document(&run(check(&store).arg("--json")));
     assert_eq!(good["status"], "ok", "{good}");
-    assert_eq!(good["result"]["damage"].as_array().map(Vec::len), Some(0), "{good}");
+    assert_eq!(good["result"]["corruption"].as_array().map(Vec::len), Some(0), "{good}");
     let blocks = read_store(&store);
     // blocks 1000 and so on are behind many others
     let at: usize = blocks.blocks[..1000].iter().map(|block| block.header.len()).sum();
     flip(&store.join("headers.00000"), at);
     let found = document(&run(check(&store).arg("--json")));
     assert_eq!((&found["status"], &found["exit_code"]), (&"corrupt".into(), &4.into()), "{found}");
-    let place = &found["result"]["damage"][0];
+    let place = &found["result"]["corruption"][0];
     let file = place["file"].as_str().expect("a file");
     assert!(file.ends_with("headers.00000"), "{found}");
     assert_eq!(place["offset"].as_u64(), Some((at - at % 4096) as u64), "{found}");
@@ -93,7 +93,7 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
 }
 
 #[test]
-fn damage_of_a_part_besides_the_blocks_is_named_and_no_repair_is_promised() {
+fn corruption_of_a_part_other_than_the_blocks_is_named_and_no_repair_is_promised() {
     let scratch = Scratch::new("check-besides");
     let (archive, store) = created(&scratch, 1000);
     let open = |opening: &mut blockmill_store::Opening| {
@@ -119,7 +119,7 @@ fn damage_of_a_part_besides_the_blocks_is_named_and_no_repair_is_promised() {
         assert_names(&run(&mut check(&store)), &path);
         let found = document(&run(check(&store).args(["--repair", "--json"])));
         assert_eq!(found["status"], "corrupt", "{found}");
-        assert_eq!(found["result"]["damage"].as_array().map(Vec::len), Some(1), "{found}");
+        assert_eq!(found["result"]["corruption"].as_array().map(Vec::len), Some(1), "{found}");
         let repair = found["result"]["repair"].as_str().expect("what repairs it");
         assert!(repair.contains("new folder") && !repair.contains("goes back"), "{found}");
         flip(&path, 5);

@@ -5,17 +5,17 @@ use blockmill_trie::nibbles::nibble;
 
 use super::{
     Pages,
+    branches::{Below, Child, Parent},
     cell::{self, Place, Record},
     files::FileFacts,
     read::Found,
-    upper::{Below, Child, Parent},
 };
 use blockmill_store::Result;
 
 impl Pages {
     /// Empties files, those with the least live bytes first, until the disk will have no more dead
     /// bytes than it may when the buffer is written.
-    pub(super) fn clean(&mut self) -> Result<()> {
+    pub(super) fn compact(&mut self) -> Result<()> {
         loop {
             let (bytes, live) = self.files.bytes();
             let buffered = self.buffer.bytes as u64;
@@ -36,7 +36,7 @@ impl Pages {
         while file.live > 0 && index < file.pages {
             let page = file.slot * self.files.file_pages + index;
             let (records, units) = self.files.scan(page)?;
-            for record in cell::records(&records, self.files.spot_bytes()) {
+            for record in cell::records(&records, self.files.offset_unit_bytes()) {
                 let Some(head) = Record::new(record) else { continue };
                 let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
                 let here = if head.is_branch { Below::Evicted(page) } else { Below::Page(page) };
@@ -45,11 +45,11 @@ impl Pages {
                 let by = if head.is_branch {
                     self.load(&place, child)?
                 } else {
-                    self.files.dies(page, child.bytes());
+                    self.files.release(page, child.bytes());
                     child.in_buffer(self.buffer.put(record.into())?)
                 };
                 self.replace(&place, by)?;
-                self.cleaned += record.len() as u64;
+                self.compacted += record.len() as u64;
             }
             index += units;
         }

@@ -43,11 +43,11 @@ fn a_flipped_bit_that_only_the_seal_covers_is_found() {
     for (field, offset) in FIELDS {
         let name = field.replace(' ', "-");
         let (path, store) = (scratch.path(&name), scratch.path(&format!("{name}-store")));
-        let mut damaged = headers.clone();
-        let last = damaged.last_mut().unwrap();
+        let mut corrupt = headers.clone();
+        let last = corrupt.last_mut().unwrap();
         let at = offset.rem_euclid(last.len() as isize) as usize;
         last[at] ^= 4;
-        fs::write(&path, damaged.concat()).unwrap();
+        fs::write(&path, corrupt.concat()).unwrap();
         let mut import = blockmill("import --seal all --data");
         import.arg(&store).arg("--ethash-cache").arg(&caches).arg(&path);
         let rule = if field == "parent hash" { "parent hash" } else { "seal: " };
@@ -71,10 +71,10 @@ fn a_wrong_seal_in_an_era1_file_is_found_at_level_bodies() {
     blocks = blocks.part(0, LAST + 1);
     for (i, (byte, bit)) in [(7, 1), (0, 0x80)].into_iter().enumerate() {
         let (path, store) = (scratch.path(&format!("{i}")), scratch.path(&format!("store-{i}")));
-        let mut damaged = blocks.clone();
-        damaged.edit(LAST, |header| header.nonce[byte] ^= bit);
+        let mut corrupt = blocks.clone();
+        corrupt.edit(LAST, |header| header.nonce[byte] ^= bit);
         // total difficulties and the accumulator are those of the changed header
-        damaged.write("era1", &path);
+        corrupt.write("era1", &path);
         let mut import = blockmill("import --seal all --data");
         import.arg(&store).arg("--ethash-cache").arg(scratch.path("caches")).arg(&path);
         refuse(&mut import, &[".era1 at byte ", "block 200", "seal: "]);

@@ -1,4 +1,4 @@
-//! The upper levels of the tries, which are in memory: branches down to the references of cells.
+//! The branches of the tries that are in memory, down to the references of cells.
 
 use blockmill_platform::memory::prefetch;
 
@@ -6,8 +6,8 @@ use super::key::{Form, Reference};
 
 /// The cell is in the buffer, not in a page.
 const BUFFERED: u32 = 1 << 31;
-/// Bytes that the length of a record is counted in.
-const GRAIN: usize = 32;
+/// Unit of the length of a record, in bytes.
+const LENGTH_UNIT: usize = 32;
 /// In the place of the entries of a cell: a branch that is in a page. No cell has as many.
 const EVICTED: u8 = 127;
 /// Bit of a count: the child is another one since the last checkpoint, or something below it is.
@@ -22,10 +22,10 @@ pub(super) struct Child {
     at: u32,
     /// Entries of a cell, 0 or [`EVICTED`] for a branch; and whether something changed.
     count: u8,
-    /// Bytes of its record, in grains.
-    grains: u8,
-    /// Where its record stands in the page.
-    spot: u8,
+    /// Length of its record, in units of [`LENGTH_UNIT`] bytes.
+    length_units: u8,
+    /// Offset of its record in the page, in units of `PageFiles::offset_unit_bytes`.
+    offset_units: u8,
     reference: Reference,
 }
 
@@ -42,38 +42,44 @@ pub(super) enum Below {
     Buffer(u32),
 }
 
-/// A child counts as changed from when it is made until [`Arena::settle`].
+/// A child counts as changed from its creation until [`Arena::mark_unchanged`].
 impl Child {
     /// A child that is there, and of which nothing is known.
-    pub const MISSING: Self = Self::made(u32::MAX, 0, 0);
+    pub const MISSING: Self = Self::changed(u32::MAX, 0, 0);
 
-    const fn made(at: u32, count: u8, grains: u8) -> Self {
-        Self { at, count: count | CHANGED, grains, spot: 0, reference: Reference::PENDING }
+    const fn changed(at: u32, count: u8, length_units: u8) -> Self {
+        Self {
+            at,
+            count: count | CHANGED,
+            length_units,
+            offset_units: 0,
+            reference: Reference::PENDING,
+        }
     }
 
     pub fn branch(at: u32) -> Self {
-        Self::made(at, 0, 0)
+        Self::changed(at, 0, 0)
     }
 
     /// A cell in the buffer whose record has so many entries and bytes.
     pub fn buffered(at: u32, count: usize, bytes: usize) -> Self {
-        Self::made(at | BUFFERED, count as u8, Self::grains_of(bytes))
+        Self::changed(at | BUFFERED, count as u8, Self::length_units_of(bytes))
     }
 
-    /// What the bytes of a record are, as they are counted.
-    pub fn grains_of(bytes: usize) -> u8 {
-        bytes.div_ceil(GRAIN) as u8
+    /// Length of a record of `bytes` bytes, in units, rounded up.
+    pub fn length_units_of(bytes: usize) -> u8 {
+        bytes.div_ceil(LENGTH_UNIT) as u8
     }
 
     /// A cell in a page, of so many entries, which are some; none where they are too many.
-    pub fn paged(at: u32, count: u8, grains: u8, spot: u8) -> Option<Self> {
+    pub fn paged(at: u32, count: u8, length_units: u8, offset_units: u8) -> Option<Self> {
         let fits = (1..EVICTED).contains(&count);
-        fits.then(|| Self { spot, ..Self::made(at, count, grains) })
+        fits.then(|| Self { offset_units, ..Self::changed(at, count, length_units) })
     }
 
     /// A branch in a page, whose record has so many bytes.
-    pub fn evicted(at: u32, grains: u8, spot: u8) -> Self {
-        Self { spot, ..Self::made(at, EVICTED, grains) }
+    pub fn evicted(at: u32, length_units: u8, offset_units: u8) -> Self {
+        Self { offset_units, ..Self::changed(at, EVICTED, length_units) }
     }
 
     /// The same with a reference that is known.
@@ -91,8 +97,8 @@ impl Child {
     }
 
     /// The same cell in a page.
-    pub fn in_page(self, at: u32, spot: u8) -> Self {
-        Self { at, spot, count: self.count | CHANGED, ..self }
+    pub fn in_page(self, at: u32, offset_units: u8) -> Self {
+        Self { at, offset_units, count: self.count | CHANGED, ..self }
     }
 
     /// Something below it changes.
@@ -127,18 +133,18 @@ impl Child {
         (self.count & !CHANGED).into()
     }
 
-    /// Where its record stands in its page, as pages count that.
-    pub fn spot(&self) -> u8 {
-        self.spot
+    /// Offset of its record in its page, in units of `PageFiles::offset_unit_bytes`.
+    pub fn offset_units(&self) -> u8 {
+        self.offset_units
     }
 
-    pub fn grains(&self) -> u8 {
-        self.grains
+    pub fn length_units(&self) -> u8 {
+        self.length_units
     }
 
     /// Bytes that its record takes, as they are counted.
     pub fn bytes(&self) -> u64 {
-        u64::from(self.grains) * GRAIN as u64
+        u64::from(self.length_units) * LENGTH_UNIT as u64
     }
 
     pub fn is_pending(&self) -> bool {
@@ -214,8 +220,8 @@ impl Branch {
         nibbles.zip(&self.children)
     }
 
-    /// Has its children brought near.
-    pub fn look_ahead(&self) {
+    /// Prefetches its children into the CPU caches.
+    pub fn prefetch_children(&self) {
         // each takes less than a line, and they stand one behind the other
         self.children.iter().for_each(prefetch);
     }
@@ -247,8 +253,8 @@ impl Arena {
         &mut self.branches[at as usize]
     }
 
-    /// Has the branch that a child is brought near.
-    pub fn look_ahead(&self, child: &Child) {
+    /// Prefetches the branch that `child` is, if it is one.
+    pub fn prefetch(&self, child: &Child) {
         if let Some(at) = child.branch_at() {
             prefetch(self.get(at));
         }
@@ -279,8 +285,8 @@ impl Arena {
         }
     }
 
-    /// From now on nothing at and below a child has changed. Whether all of it is known.
-    pub fn settle(&mut self, child: &mut Child) -> bool {
+    /// Marks a child and everything below it as unchanged. Returns whether all of it is known.
+    pub fn mark_unchanged(&mut self, child: &mut Child) -> bool {
         if !child.is_changed() {
             return true;
         }
@@ -290,7 +296,7 @@ impl Arena {
         }
         let Some(at) = child.branch_at() else { return false };
         let mut children = std::mem::take(&mut self.branches[at as usize].children);
-        let is_whole = children.iter_mut().all(|child| self.settle(child));
+        let is_whole = children.iter_mut().all(|child| self.mark_unchanged(child));
         self.branches[at as usize].children = children;
         is_whole
     }

@@ -1,5 +1,5 @@
 //! Corrupt archives: each is refused with exit code 1 and an error that names file, place or
-//! block, rule, what was expected and what was found. What was verified before the damage is
+//! block, rule, what was expected and what was found. What was verified before the corruption is
 //! committed and stays readable, and the good archive goes on from there.
 
 #[path = "../program/mod.rs"]
@@ -60,29 +60,29 @@ impl Good {
         Self { snapshot, scratch, chain, blocks, archive, store, format, copies: 0 }
     }
 
-    /// A path for the next damaged copy, or the store imported from it.
+    /// A path for the next corrupt copy, or the store imported from it.
     fn next_copy(&mut self) -> PathBuf {
         self.copies += 1;
         self.scratch.path(&format!("damaged-{}", self.copies))
     }
 
-    /// Imports `damaged`, which must be refused at block `at` by `rule`; then checks what is
+    /// Imports `corrupt`, which must be refused at block `at` by `rule`; then checks what is
     /// stored, and goes on with the good archive.
-    fn refuses(&mut self, damaged: &Path, at: u64, rule: &str) -> String {
-        let (text, store) = self.stops_at(damaged, at, rule);
+    fn refuses(&mut self, corrupt: &Path, at: u64, rule: &str) -> String {
+        let (text, store) = self.stops_at(corrupt, at, rule);
         self.snapshot.assert_begins_like(&store);
         succeed(&mut import(&store, &self.chain, &self.archive));
         self.snapshot.assert_same(&store);
         text
     }
 
-    /// Imports `damaged`, which must be refused at block `at` by `rule`, all before it being
-    /// committed; but where a link is broken, the block before may be the damaged one. The error,
+    /// Imports `corrupt`, which must be refused at block `at` by `rule`, all before it being
+    /// committed; but where a link is broken, the block before may be the corrupt one. The error,
     /// and the store.
-    fn stops_at(&mut self, damaged: &Path, at: u64, rule: &str) -> (String, PathBuf) {
+    fn stops_at(&mut self, corrupt: &Path, at: u64, rule: &str) -> (String, PathBuf) {
         let store = self.next_copy();
-        let (block, path) = (format!("block {at}"), damaged.display().to_string());
-        let mut command = import(&store, &self.chain, damaged);
+        let (block, path) = (format!("block {at}"), corrupt.display().to_string());
+        let mut command = import(&store, &self.chain, corrupt);
         let text = refuse(&mut command, &[&path, &block, rule]);
         let doubtful = if rule == "parent hash" { 2 } else { 1 };
         assert_eq!(tip_of(&store), at.checked_sub(doubtful), "{text}");
@@ -91,8 +91,8 @@ impl Good {
 
     /// Writes `blocks` and imports them; they must be refused at block `at` by `rule`.
     fn refuses_blocks(&mut self, blocks: &Blocks, at: u64, rule: &str) -> String {
-        let damaged = self.next_copy();
-        blocks.write(self.format, &damaged);
-        self.refuses(&damaged, at, rule)
+        let corrupt = self.next_copy();
+        blocks.write(self.format, &corrupt);
+        self.refuses(&corrupt, at, rule)
     }
 }

@@ -243,7 +243,7 @@ const NEW: [Corruption; 6] = [
 
 /// Corrupts copies of `folder`; `verify` and `inspect` must both find it sound before and not
 /// after.
-fn both_refuse(scratch: &Scratch, folder: &Path, name: &str, damages: &[Corruption]) {
+fn both_refuse(scratch: &Scratch, folder: &Path, name: &str, corruptions: &[Corruption]) {
     let verdicts = |folder: &Path| {
         let verified = verify(folder, "--chain mainnet");
         let inspected = document(&run(blockmill("inspect --deep --json").arg(folder)));
@@ -251,17 +251,17 @@ fn both_refuse(scratch: &Scratch, folder: &Path, name: &str, damages: &[Corrupti
         [verified["exit_code"] == 0, inspected["exit_code"] == 0]
     };
     assert_eq!(verdicts(folder), [true, true]);
-    for (i, (damage, apply)) in damages.iter().enumerate() {
-        let damaged = scratch.path(&format!("{name}-{i}"));
-        copy(folder, &damaged);
-        apply(&damaged);
-        assert_eq!(verdicts(&damaged), [false, false], "{damage}");
-        fs::remove_dir_all(damaged).unwrap();
+    for (i, (corruption, apply)) in corruptions.iter().enumerate() {
+        let corrupt = scratch.path(&format!("{name}-{i}"));
+        copy(folder, &corrupt);
+        apply(&corrupt);
+        assert_eq!(verdicts(&corrupt), [false, false], "{corruption}");
+        fs::remove_dir_all(corrupt).unwrap();
     }
 }
 
 #[test]
-fn verify_and_inspect_agree_on_damaged_ancient_folders() {
+fn verify_and_inspect_agree_on_corrupt_ancient_folders() {
     let scratch = Scratch::new("verdict-freezer");
     let generated = scratch.path("generated");
     Blocks::generated(1_900).write("freezer", &generated);
@@ -273,7 +273,7 @@ fn verify_and_inspect_agree_on_damaged_ancient_folders() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn verify_and_inspect_agree_on_damaged_folders_of_both_clients() {
+fn verify_and_inspect_agree_on_corrupt_folders_of_both_clients() {
     let fixtures = fixtures();
     let scratch = Scratch::new("verdict-clients");
     both_refuse(&scratch, &fixtures.join("freezer/geth-1.9"), "old", &OLD);
@@ -291,10 +291,10 @@ fn nothing_new_is_said_only_of_what_was_compared() {
         assert!(text.contains("nothing new"), "{text}");
         assert!(text.contains("2001 were read and are those of the store"), "{text}");
 
-        // a damaged body far from the end, a damaged header, another chain from a block on
-        let mut damaged = blocks.clone();
-        let end = damaged.bodies[at].len() - 2;
-        damaged.bodies[at][end] ^= 1;
+        // a corrupt body far from the end, a corrupt header, another chain from a block on
+        let mut corrupt = blocks.clone();
+        let end = corrupt.bodies[at].len() - 2;
+        corrupt.bodies[at][end] ^= 1;
         let mut header = blocks.clone();
         let mut changed = header.header(700);
         changed.state_root[3] ^= 1;
@@ -302,7 +302,7 @@ fn nothing_new_is_said_only_of_what_was_compared() {
         let mut other = blocks.clone();
         other.edit(700, |header| header.state_root[3] ^= 1);
         for (blocks, words) in [
-            (&damaged, [&*format!("block {at} "), "transactions root"]),
+            (&corrupt, [&*format!("block {at} "), "transactions root"]),
             (&header, ["block 700 ", "not the header that the next block of the archive follows"]),
             (&other, ["block 700 ", "another chain from here on"]),
         ] {

@@ -87,9 +87,9 @@ fn ommers_that_break_a_rule_are_refused() {
     let mut changed = blocks.clone();
     set_ommers(&mut changed, at, &[sibling(at - 2, 1)]);
     set_ommers(&mut changed, at + 1, &[sibling(at - 2, 1)]);
-    let damaged = good.next_copy();
-    changed.write("rlp", &damaged);
-    good.stops_at(&damaged, at as u64 + 1, "ommer included once");
+    let corrupt = good.next_copy();
+    changed.write("rlp", &corrupt);
+    good.stops_at(&corrupt, at as u64 + 1, "ommer included once");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Blocks of the archive, and of the store that is damaged.
+/// Blocks of the archive, and of the store that is corrupt.
 const BLOCKS: u64 = 750;
 const STORED: u64 = 600;
 
@@ -72,26 +72,27 @@ fn answers(dir: &Path) -> Result<(Option<Tip>, Vec<Block>), blockmill_store::Err
     Ok((Some(tip), blocks))
 }
 
-/// What `check` finds: how much is damaged, and whether the next import mends all of it.
+/// What `check` finds: how much is corrupt, and whether the next import mends all of it.
 fn check(dir: &Path) -> (usize, bool) {
     let watch = |_| true;
-    let (store, mut damage) = match ChainStore::open_damaged(dir) {
+    let (store, mut corruption) = match ChainStore::open_corrupt(dir) {
         Ok(opened) => opened,
         Err(blockmill_store::Error::Corrupt { .. } | blockmill_store::Error::NoStore { .. }) => {
             return (1, false);
         }
         Err(error) => panic!("{error}"),
     };
-    damage.extend(
+    corruption.extend(
         store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &watch).expect("a check"),
     );
     let blocks = blockmill_ethereum::check::check(&store, 1, &watch).expect("a check");
-    let found = damage.len() + blocks.findings.len();
-    let mends = blocks.findings.is_empty() && damage.iter().all(|damage| damage.mends_itself);
+    let found = corruption.len() + blocks.findings.len();
+    let mends =
+        blocks.findings.is_empty() && corruption.iter().all(|corruption| corruption.mends_itself);
     (found, mends)
 }
 
-fn damage_stores_of(level: Level, name: &str) {
+fn corrupt_stores_of(level: Level, name: &str) {
     let scratch = Scratch::new(&format!("damage-{name}"));
     let archive = scratch.path("archive");
     let mut generate = blockmill("generate ethereum --format freezer --headers");
@@ -144,11 +145,11 @@ fn damage_stores_of(level: Level, name: &str) {
 }
 
 #[test]
-fn damage_of_a_store_of_headers_never_gives_a_wrong_answer() {
-    damage_stores_of(Level::Headers, "headers");
+fn corruption_of_a_store_of_headers_never_gives_a_wrong_answer() {
+    corrupt_stores_of(Level::Headers, "headers");
 }
 
 #[test]
-fn damage_of_a_store_of_bodies_never_gives_a_wrong_answer() {
-    damage_stores_of(Level::Bodies, "bodies");
+fn corruption_of_a_store_of_bodies_never_gives_a_wrong_answer() {
+    corrupt_stores_of(Level::Bodies, "bodies");
 }

@@ -162,12 +162,12 @@ fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
 }
 
 #[test]
-fn a_store_takes_neither_itself_nor_a_damaged_one() {
+fn a_store_imports_neither_itself_nor_a_corrupt_one() {
     let mut good = Good::new("store-damaged", "rlp", Blocks::generated(300));
     misunderstand(&mut import(&good.store, &good.chain, &good.store), &["apart from all inputs"]);
-    let damaged = good.next_copy();
-    crate::program::copy(&good.store, &damaged);
-    let file = fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path()).find(|path| {
+    let corrupt = good.next_copy();
+    crate::program::copy(&good.store, &corrupt);
+    let file = fs::read_dir(&corrupt).unwrap().map(|entry| entry.unwrap().path()).find(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("headers.0"))
     });
     let file = file.unwrap();
@@ -176,7 +176,7 @@ fn a_store_takes_neither_itself_nor_a_damaged_one() {
     bytes[middle] ^= 4;
     fs::write(&file, bytes).unwrap();
     let store = good.next_copy();
-    refuse(&mut import(&store, &good.chain, &damaged), &[]);
+    refuse(&mut import(&store, &good.chain, &corrupt), &[]);
     assert!(tip_of(&store) < Some(300));
     let stored = read_store(&store);
     assert!(stored.blocks.len() < 301);

@@ -1,5 +1,5 @@
-//! After `check --repair` what it advises works: whatever was damaged, wherever the state is, the
-//! same import leads to the store that was never damaged.
+//! After `check --repair` what it advises works: whatever was corrupt, wherever the state is, the
+//! same import leads to the store that was never corrupt.
 
 use super::program::{
     Ended, Random, Scratch, blockmill, document, fixtures, read_store, run, succeed, tip_of,
@@ -15,8 +15,8 @@ use std::process::Command;
 const LAST: u64 = 300;
 /// Trials of each kind of store.
 const TRIALS: u32 = 8;
-/// Kinds of stores: the options of an import. The log of the state is short, so that most damage
-/// of blocks lies before it.
+/// Kinds of stores: the options of an import. The log of the state is short, so that most
+/// corruption of blocks lies before it.
 const KINDS: [&str; 7] = [
     "--level headers",
     "--level bodies",
@@ -66,7 +66,7 @@ fn proof(store: &Path, kind: &str) -> Option<serde_json::Value> {
 }
 
 /// Imports again into a store that knows where its state is, which must lead to the store that was
-/// never damaged.
+/// never corrupt.
 fn come_again(base: &Path, store: &Path, kind: &str) -> Result<(), String> {
     import_again(base, store, kind, &mut import(store, &resumed(kind)))
 }

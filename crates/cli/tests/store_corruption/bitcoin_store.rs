@@ -11,7 +11,7 @@ use std::process::Command;
 
 /// How many blocks before the last one the store is committed.
 const COMMITS: [u32; 3] = [30, 20, 10];
-/// One in so many damaged stores is imported into, even where the check says that nothing mends.
+/// One in so many corrupt stores is imported into, even where the check says that nothing mends.
 const ALSO: u32 = 4;
 
 fn import(data: &Path, blocks: &Path) -> Command {
@@ -27,7 +27,7 @@ fn answers(data: &Path) -> Result<Option<(Tip, Statistics)>, blockmill_bitcoin::
 }
 
 #[test]
-fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
+fn corruption_of_a_store_of_coins_never_gives_a_wrong_answer() {
     let scratch = Scratch::new("damage-coins");
     let (blocks, base) = (scratch.path("blocks"), scratch.path("base"));
     let (whole, folder) = (scratch.path("whole"), Work::new("coins"));
@@ -53,7 +53,7 @@ fn damage_of_a_store_of_coins_never_gives_a_wrong_answer() {
         let deed = Deed::random(&mut random, &stored, &work, &mut kinds);
         let found = blockmill_bitcoin::check::check(&work, &mut |_| true);
         let found = found.unwrap_or_else(|error| panic!("{deed:?}: {error}")).damage;
-        let mends = found.iter().all(|damage| damage.part == Part::Index);
+        let mends = found.iter().all(|corruption| corruption.part == Part::Index);
         if deed.is_none() {
             assert!(found.is_empty(), "nothing was changed: {found:?}");
         }

@@ -9,45 +9,46 @@ use blockmill_store::Result;
 
 use super::{
     Pages,
+    branches::{Arena, Below, Child},
     cell::{ACCOUNTS, Place},
     key::StateKey,
-    read::{Found, Part},
+    read::{CellPart, Found},
     update::Leaf,
-    upper::{Arena, Below, Child},
 };
 
-/// Keys that go down together: about as many lines as a core has on their way at a time.
-const TOGETHER: usize = 12;
+/// Number of lookups interleaved to hide memory latency; a core has about as many cache misses in
+/// flight.
+const LOOKUP_BATCH: usize = 12;
 
-/// Has all lines of some bytes brought near.
-pub(super) fn bring_near(bytes: &[u8]) {
+/// Prefetches every cache line of `bytes`.
+pub(super) fn prefetch_all(bytes: &[u8]) {
     bytes.chunks(64).for_each(|line| prefetch(&line[0]));
 }
 
 /// A key on its way down.
 #[derive(Clone, Copy)]
-struct Walk<'a> {
+struct Descent<'a> {
     key: &'a [u8; 32],
     trie: u32,
-    part: Part,
+    part: CellPart,
     /// Where it is; none where there is nothing for it.
     child: Option<&'a Child>,
     depth: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Descent<'a> {
     fn begin(pages: &'a Pages, key: &'a StateKey) -> Self {
         let slot = key.slot.as_ref();
         let trie = slot.and_then(|slot| Some((*pages.storage.get(&key.account)?, slot)));
         let (trie, part, key) = match trie {
-            Some((trie, slot)) => (trie, Part::Slot, slot),
-            None if slot.is_some() => (ACCOUNTS, Part::Nested, &key.account),
-            None => (ACCOUNTS, Part::Account, &key.account),
+            Some((trie, slot)) => (trie, CellPart::Slot, slot),
+            None if slot.is_some() => (ACCOUNTS, CellPart::Nested, &key.account),
+            None => (ACCOUNTS, CellPart::Account, &key.account),
         };
         Self::at_top(pages, trie, key, part)
     }
 
-    fn at_top(pages: &'a Pages, trie: u32, key: &'a [u8; 32], part: Part) -> Self {
+    fn at_top(pages: &'a Pages, trie: u32, key: &'a [u8; 32], part: CellPart) -> Self {
         Self { key, trie, part, child: pages.tries[trie as usize].top.as_ref(), depth: 0 }
     }
 
@@ -72,7 +73,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn found(&self) -> Option<(Found, Part)> {
+    fn found(&self) -> Option<(Found, CellPart)> {
         let child = *self.child?;
         let place = Place { trie: self.trie, key: *self.key, depth: self.depth };
         Some((Found { place, child }, self.part))
@@ -80,17 +81,17 @@ impl<'a> Walk<'a> {
 }
 
 /// Leaves of a trie to be changed that nobody has looked for yet.
-pub(super) struct Ahead<'a> {
+pub(super) struct Upcoming<'a> {
     pub trie: u32,
     pub rest: &'a [Leaf<'a>],
 }
 
 impl Pages {
     /// The cell that may have a key, and how to look there; none where there is no such cell.
-    pub(super) fn find(&self, key: &StateKey) -> Result<Option<(Found, Part)>> {
-        let mut walk = Walk::begin(self, key);
-        while walk.step(&self.arena) {}
-        let Some((found, part)) = walk.found() else { return Ok(None) };
+    pub(super) fn find(&self, key: &StateKey) -> Result<Option<(Found, CellPart)>> {
+        let mut descent = Descent::begin(self, key);
+        while descent.step(&self.arena) {}
+        let Some((found, part)) = descent.found() else { return Ok(None) };
         Ok(self.below_evicted(found)?.map(|found| (found, part)))
     }
 
@@ -102,52 +103,53 @@ impl Pages {
 
     /// What comes first on the way to a key that is not a branch in memory.
     pub(super) fn first_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
-        let mut walk = Walk::at_top(self, trie, key, Part::Slot);
-        while walk.step(&self.arena) {}
-        walk.found().map(|(found, _)| found)
+        let mut descent = Descent::at_top(self, trie, key, CellPart::Slot);
+        while descent.step(&self.arena) {}
+        descent.found().map(|(found, _)| found)
     }
 
     /// Has what changes come to next brought near, where they come to a key that was not looked for
     /// yet.
-    pub(super) fn look_ahead(&self, ahead: &mut Ahead<'_>, key: &[u8; 32]) {
-        if ahead.rest.first().is_none_or(|next| next.key > *key) {
+    pub(super) fn prefetch_upcoming(&self, upcoming: &mut Upcoming<'_>, key: &[u8; 32]) {
+        if upcoming.rest.first().is_none_or(|next| next.key > *key) {
             return;
         }
-        let skipped = ahead.rest.partition_point(|leaf| leaf.key < *key);
-        let (now, rest) = ahead.rest[skipped..].split_at(TOGETHER.min(ahead.rest.len() - skipped));
-        ahead.rest = rest;
-        let mut walks = vec![];
+        let skipped = upcoming.rest.partition_point(|leaf| leaf.key < *key);
+        let (now, rest) =
+            upcoming.rest[skipped..].split_at(LOOKUP_BATCH.min(upcoming.rest.len() - skipped));
+        upcoming.rest = rest;
+        let mut descents = vec![];
         for Leaf { key, .. } in now {
-            walks.push(Walk::at_top(self, ahead.trie, key, Part::Slot));
+            descents.push(Descent::at_top(self, upcoming.trie, key, CellPart::Slot));
         }
-        self.go_down(&mut walks);
-        for child in walks.iter().filter_map(|walk| walk.child) {
+        self.descend(&mut descents);
+        for child in descents.iter().filter_map(|descent| descent.child) {
             match child.below() {
                 Below::Page(page) | Below::Evicted(page) => {
                     if let Some(bytes) = self.files.held.get(&page) {
-                        self.files.look_ahead(child, bytes);
+                        self.files.prefetch_record(child, bytes);
                     }
                 }
-                Below::Buffer(at) => self.buffer.look_ahead(at),
+                Below::Buffer(at) => self.buffer.prefetch(at),
                 Below::Branch(_) => {}
             }
         }
     }
 
     /// Takes keys down to their cells.
-    fn go_down<'a>(&'a self, walks: &mut [Walk<'a>]) {
+    fn descend<'a>(&'a self, descents: &mut [Descent<'a>]) {
         loop {
             let mut is_under_way = false;
-            for walk in &mut *walks {
-                is_under_way |= walk.step(&self.arena);
+            for descent in &mut *descents {
+                is_under_way |= descent.step(&self.arena);
             }
             if !is_under_way {
                 return;
             }
-            walks
+            descents
                 .iter()
-                .filter_map(|walk| walk.child)
-                .for_each(|child| self.arena.look_ahead(child));
+                .filter_map(|descent| descent.child)
+                .for_each(|child| self.arena.prefetch(child));
         }
     }
 
@@ -156,19 +158,19 @@ impl Pages {
     pub(super) fn find_many<'a>(
         &'a self,
         keys: impl Iterator<Item = &'a StateKey>,
-        mut each: impl FnMut(usize, Option<(Found, Part)>),
+        mut each: impl FnMut(usize, Option<(Found, CellPart)>),
     ) {
-        let mut keys = keys.map(|key| Walk::begin(self, key));
-        let (mut walks, mut at) = (Vec::with_capacity(TOGETHER), 0);
+        let mut keys = keys.map(|key| Descent::begin(self, key));
+        let (mut descents, mut at) = (Vec::with_capacity(LOOKUP_BATCH), 0);
         loop {
-            walks.clear();
-            walks.extend(keys.by_ref().take(TOGETHER));
-            if walks.is_empty() {
+            descents.clear();
+            descents.extend(keys.by_ref().take(LOOKUP_BATCH));
+            if descents.is_empty() {
                 return;
             }
-            self.go_down(&mut walks);
-            for walk in &walks {
-                each(at, walk.found());
+            self.descend(&mut descents);
+            for descent in &descents {
+                each(at, descent.found());
                 at += 1;
             }
         }

@@ -62,20 +62,20 @@ fn ends(blocks: &Blocks, format: &str) -> Vec<u64> {
         .collect()
 }
 
-/// What became of damaged copies of one format.
+/// What became of corrupt copies of one format.
 #[derive(Debug, Default)]
 struct Verdicts {
     refused: u32,
-    /// The damage does not change the content.
+    /// The corruption does not change the content.
     harmless: u32,
 }
 
 impl Good {
-    /// Imports a damaged copy: it is refused, and what is stored is the beginning of the good
+    /// Imports a corrupt copy: it is refused, and what is stored is the beginning of the good
     /// chain; or it is accepted because its content is the good one.
-    fn judge(&mut self, damaged: &Path, verdicts: &mut Verdicts) -> Option<u64> {
+    fn judge(&mut self, corrupt: &Path, verdicts: &mut Verdicts) -> Option<u64> {
         let store = self.next_copy();
-        let mut command = import(&store, &self.chain, damaged);
+        let mut command = import(&store, &self.chain, corrupt);
         let ended = run(&mut command);
         if ended.code == Some(0) {
             self.snapshot.assert_same(&store);
@@ -83,7 +83,7 @@ impl Good {
             return Some(LAST);
         }
         let text = fault_text(&ended, &format!("{command:?}"));
-        assert!(text.contains(&damaged.display().to_string()), "no file in {text}");
+        assert!(text.contains(&corrupt.display().to_string()), "no file in {text}");
         assert!(text.contains("byte ") || text.contains("block "), "no place in {text}");
         verdicts.refused += 1;
         self.snapshot.assert_begins_like(&store);
@@ -96,16 +96,16 @@ impl Good {
 
     /// Writes a copy of the archive with one file changed, and gives its path.
     fn changed_copy(&mut self, file: &Path, change: impl FnOnce(&mut Vec<u8>)) -> PathBuf {
-        let damaged = self.next_copy();
-        crate::program::copy(&self.archive, &damaged);
+        let corrupt = self.next_copy();
+        crate::program::copy(&self.archive, &corrupt);
         let path = match file.strip_prefix(&self.archive) {
-            Ok(inside) if inside != Path::new("") => damaged.join(inside),
-            _ => damaged.clone(),
+            Ok(inside) if inside != Path::new("") => corrupt.join(inside),
+            _ => corrupt.clone(),
         };
         let mut bytes = fs::read(file).unwrap();
         change(&mut bytes);
         fs::write(path, bytes).unwrap();
-        damaged
+        corrupt
     }
 }
 
@@ -125,8 +125,8 @@ fn files_that_are_cut_off_are_refused() {
                 continue; // a whole, shorter archive
             }
             println!("{format}: {} cut at {at}", file.display());
-            let damaged = good.changed_copy(&file, |bytes| bytes.truncate(at as usize));
-            let tip = good.judge(&damaged, &mut verdicts);
+            let corrupt = good.changed_copy(&file, |bytes| bytes.truncate(at as usize));
+            let tip = good.judge(&corrupt, &mut verdicts);
             if plain {
                 let whole = ends.iter().filter(|end| **end <= at).count() as u64;
                 assert_eq!(tip, whole.checked_sub(1), "cut at {at}");
@@ -155,8 +155,8 @@ fn flipped_bits_are_found_or_change_nothing() {
             let (file, at) = place_in(&files, random.below(length));
             let bit = random.below(8);
             println!("{format}: {} bit {bit} at {at}", file.display());
-            let damaged = good.changed_copy(&file, |bytes| bytes[at as usize] ^= 1 << bit);
-            good.judge(&damaged, &mut verdicts);
+            let corrupt = good.changed_copy(&file, |bytes| bytes[at as usize] ^= 1 << bit);
+            good.judge(&corrupt, &mut verdicts);
         }
         println!("{format}: {verdicts:?}");
         assert!(verdicts.refused > verdicts.harmless, "{verdicts:?}");

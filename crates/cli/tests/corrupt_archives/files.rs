@@ -153,14 +153,14 @@ fn record(bytes: &[u8], kind: u16, nth: usize) -> usize {
 fn totals_and_accumulators_that_an_era1_file_states_are_compared() {
     let mut good = Good::new("statements", "era1", Blocks::generated(200));
     for (kind, nth, at, rule) in [(6, 50, 50, "total difficulty"), (7, 0, 200, "accumulator")] {
-        let damaged = good.next_copy();
-        copy(&good.archive, &damaged);
-        let file = &eras(&damaged)[0];
+        let corrupt = good.next_copy();
+        copy(&good.archive, &corrupt);
+        let file = &eras(&corrupt)[0];
         let mut bytes = fs::read(file).unwrap();
         let offset = record(&bytes, kind, nth);
         bytes[offset] ^= 1;
         fs::write(file, bytes).unwrap();
-        good.refuses(&damaged, at, rule);
+        good.refuses(&corrupt, at, rule);
     }
 }
 
@@ -170,15 +170,15 @@ fn a_record_that_cannot_be_unpacked_is_refused_wherever_it_stands() {
     // compressed headers, bodies and receipts; the first of a chunk, and one in the middle
     for kind in [3, 4, 5] {
         for nth in [0, 50] {
-            let damaged = good.next_copy();
-            copy(&good.archive, &damaged);
-            let file = &eras(&damaged)[0];
+            let corrupt = good.next_copy();
+            copy(&good.archive, &corrupt);
+            let file = &eras(&corrupt)[0];
             let mut bytes = fs::read(file).unwrap();
             // behind the stream identifier of 10 bytes: the type of the first Snappy frame
             let offset = record(&bytes, kind, nth) + 10;
             bytes[offset] = 2;
             fs::write(file, bytes).unwrap();
-            good.refuses(&damaged, nth as u64, "Snappy");
+            good.refuses(&corrupt, nth as u64, "Snappy");
         }
     }
 }
@@ -186,17 +186,17 @@ fn a_record_that_cannot_be_unpacked_is_refused_wherever_it_stands() {
 #[test]
 fn hashes_that_an_ancient_folder_states_are_compared() {
     let mut good = Good::new("hashes", "freezer", Blocks::generated(200));
-    let damaged = good.next_copy();
-    copy(&good.archive, &damaged);
+    let corrupt = good.next_copy();
+    copy(&good.archive, &corrupt);
     let hashes = |folder: &Path| {
         let direct = folder.join("hashes.0000.rdat");
         if direct.exists() { direct } else { folder.join("chain/hashes.0000.rdat") }
     };
-    let file = hashes(&damaged);
+    let file = hashes(&corrupt);
     let mut bytes = fs::read(&file).unwrap();
     bytes[77 * 32] ^= 1;
     fs::write(&file, bytes).unwrap();
-    good.refuses(&damaged, 77, "hash stated by the archive");
+    good.refuses(&corrupt, 77, "hash stated by the archive");
 }
 
 #[blockmill_testkit::needs(fixtures)]

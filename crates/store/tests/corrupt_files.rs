@@ -124,9 +124,9 @@ fn survives_a_torn_manifest_of_any_length() {
     assert!(matches!(ChainStore::open(work.path(), &small()), Err(Error::Corrupt { .. })));
 }
 
-/// A copy of the manifest stands in for one that is damaged.
+/// A copy of the manifest stands in for one that is corrupt.
 #[test]
-fn a_store_that_was_synced_opens_whatever_manifest_is_damaged() {
+fn a_store_that_was_synced_opens_whatever_manifest_is_corrupt() {
     let (dir, work) = (folder(), folder());
     make(dir.path(), FIRST + 40, FIRST + 40);
     for name in ["light.0", "light.1", "manifest"] {
@@ -246,7 +246,7 @@ fn check_answers(store: &ChainStore, last: u64) -> blockmill_store::Result<()> {
 }
 
 #[test]
-fn a_damaged_index_is_built_again_when_the_store_is_opened_for_writing() {
+fn a_corrupt_index_is_built_again_when_the_store_is_opened_for_writing() {
     let (dir, work) = (folder(), folder());
     make(dir.path(), FIRST + 140, FIRST + 140);
     let expected = data_files(dir.path());
@@ -266,7 +266,7 @@ fn a_damaged_index_is_built_again_when_the_store_is_opened_for_writing() {
 }
 
 #[test]
-fn a_run_of_the_index_in_the_place_of_another_is_damage() {
+fn a_run_of_the_index_in_the_place_of_another_is_corruption() {
     let dir = folder();
     make(dir.path(), FIRST + 140, FIRST + 140);
     let path = dir.path().join("index-small.00000");
@@ -279,7 +279,7 @@ fn a_run_of_the_index_in_the_place_of_another_is_damage() {
 }
 
 #[test]
-fn a_manifest_with_the_magic_of_an_older_format_alone_is_damaged() {
+fn a_manifest_with_the_magic_of_an_older_format_alone_is_corrupt() {
     let dir = folder();
     make(dir.path(), FIRST + 6, FIRST + 6);
     let path = dir.path().join("manifest");

@@ -13,7 +13,7 @@ use blockmill_store::disk::DiskFile;
 
 /// How reads that are known together are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReadAhead {
+pub enum ReadMethod {
     /// One after the other.
     Off,
     /// By threads.
@@ -37,13 +37,13 @@ pub(super) struct Wanted {
 /// What reads; a ring is made when it is needed first.
 #[derive(Debug)]
 pub(super) struct Reader {
-    how: ReadAhead,
+    how: ReadMethod,
     #[cfg(target_os = "linux")]
     ring: std::sync::Mutex<Option<Ring>>,
 }
 
 impl Reader {
-    pub fn new(how: ReadAhead) -> Self {
+    pub fn new(how: ReadMethod) -> Self {
         Self {
             how,
             #[cfg(target_os = "linux")]
@@ -53,11 +53,11 @@ impl Reader {
 
     /// What is wanted, each in a buffer of its own.
     pub fn read(&self, wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
-        if wanted.len() < 2 || self.how == ReadAhead::Off {
+        if wanted.len() < 2 || self.how == ReadMethod::Off {
             return wanted.iter().map(one).collect();
         }
         #[cfg(target_os = "linux")]
-        if self.how == ReadAhead::Ring {
+        if self.how == ReadMethod::Ring {
             let mut ring = self.ring.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if ring.is_none() {
                 *ring = Ring::new(DEPTH);
