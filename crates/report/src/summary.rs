@@ -86,7 +86,7 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
             format!("Incomplete: {verified} verified at level {level}, not all is there."),
         ),
         Status::Interrupted => (WARN, format!("Stopped after {verified}.")),
-        Status::Corrupt => (BAD, format!("Damaged: failed after {verified}.")),
+        Status::Corrupt => (BAD, format!("Corrupt: failed after {verified}.")),
         _ => (BAD, format!("Failed after {verified}.")),
     }
 }
