@@ -66,6 +66,7 @@ impl Archive {
         if let (Format::Freezer, None, [tables]) = (format, range, &files[..]) {
             return Err(freezer::without_blocks(tables));
         }
+        tracing::debug!(%format, files = files.len(), ?range, ?network, "archive opened");
         Ok(Self { format, files, network, range, ranges, contents, left_out })
     }
 

@@ -12,6 +12,8 @@ use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::hint::black_box;
 use std::process::ExitCode;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 /// Bytes of stack that the first thread takes at once.
 const STACK: usize = 384 << 10;
@@ -46,6 +48,7 @@ pub fn main<C: CommandLine>() -> ExitCode {
     blockmill_pipeline::disk::report_file_size_limit();
     blockmill_platform::open_files::allow_most();
     crate::ethereum::register();
+    trace();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
     let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
@@ -55,6 +58,20 @@ pub fn main<C: CommandLine>() -> ExitCode {
     };
     answer.tell(&name, json);
     print::ended((&answer).into())
+}
+
+/// Prints events of the levels and crates that `RUST_LOG` names, such as `blockmill=debug` or
+/// `blockmill_store=trace`, to standard error. Without the variable each event costs the reading of
+/// one number.
+fn trace() {
+    let Ok(text) = std::env::var("RUST_LOG") else { return };
+    match text.parse::<Targets>() {
+        Ok(targets) => {
+            let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+            tracing_subscriber::registry().with(lines.with_filter(targets)).init();
+        }
+        Err(error) => eprintln!("RUST_LOG={text}: {error}; nothing is logged"),
+    }
 }
 
 /// Has the system give this thread as much stack as it may need. It grows page by page otherwise,

@@ -36,5 +36,6 @@ mod shards;
 mod snapshots;
 mod state_on_disk;
 mod stopping;
+mod tracing;
 mod transfers;
 mod unopened_files;

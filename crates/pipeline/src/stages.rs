@@ -170,6 +170,7 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         // the caller's is one of them
         let others = if threads == 0 { 0 } else { threads + disks - 1 };
         let names: Vec<_> = self.steps.iter().flatten().map(|stage| stage.name).collect();
+        tracing::debug!(?names, threads, buffers = buffers.len(), "stages start");
         self.live.begin(&names, threads);
         let run = PipelineRun {
             live: self.live,
@@ -188,7 +189,9 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
             laps.extend(joined.map(|lap| lap.unwrap_or_else(|panic| resume_unwind(panic))));
             laps
         });
-        let times = run.times(run.began.elapsed(), threads, &laps);
+        let wall = run.began.elapsed();
+        tracing::debug!(?wall, "stages ended");
+        let times = run.times(wall, threads, &laps);
         run.end(times)
     }
 }

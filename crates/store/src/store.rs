@@ -274,6 +274,7 @@ impl Store {
             part.finish_commit()?;
         }
         (self.failed, self.fell_back) = (false, false);
+        tracing::debug!(sequence = self.last.sequence, parts = parts.len(), "durable commit");
         Ok(())
     }
 
