@@ -1,8 +1,8 @@
-//! The rules of transactions that need the state: a function for each.
+//! The rules of transactions that need the state, one function each.
 //!
-//! All of them look at the state after the block before, as in neo-go, which verifies a block's
-//! transactions as if they came to its pool one by one (`Blockchain.verifyAndPoolTx`). Those that
-//! need no state were checked ahead (`body::rules`).
+//! All use the state after the parent block, as in neo-go, which verifies a block's transactions as
+//! if they entered the pool one by one (`Blockchain.verifyAndPoolTx`). `body::rules` has the rules
+//! that need no state.
 
 mod pool;
 mod rules;
@@ -20,29 +20,29 @@ use crate::{
 };
 use pool::Pool;
 
-/// What verification may cost at most, in units of 10^-8 GAS (`defaultMaxVerificationGas`).
+/// Gas limit of a verification, in units of 10^-8 GAS (`defaultMaxVerificationGas`).
 pub(crate) const MAX_VERIFICATION_GAS: u64 = 1_5000_0000;
 
-/// What a block's transactions are judged by.
+/// Verifies the transactions of a block.
 pub struct TransactionVerifier<'a> {
     /// The chain.
     pub chain: &'a Chain,
-    /// The last block: its header counts, its transactions do not.
+    /// The last block; only its header is used.
     pub before: &'a Block,
-    /// The state after it. It is as it was afterwards.
+    /// The state after it. Verification leaves it unchanged.
     pub state: &'a mut State,
-    /// Runs witnesses that are not of standard form.
+    /// Runs witnesses of other than standard form.
     pub executor: &'a mut Executor,
-    /// On this machine.
+    /// The machine that they run on.
     pub vm: &'a mut Vm,
 }
 
 impl TransactionVerifier<'_> {
     /// Verifies the transactions of a block. `checked` has the witnesses of all of them in order,
-    /// as they were verified ahead.
+    /// as the check stage verified them.
     ///
     /// # Errors
-    /// The first rule that is broken, of the first transaction that breaks one.
+    /// Returns the first broken rule of the first invalid transaction.
     pub fn verify(&mut self, block: &Block, checked: &[Checked]) -> Result<(), Violation> {
         let mut pool = Pool::new(block);
         let mut checked = checked;
@@ -57,7 +57,7 @@ impl TransactionVerifier<'_> {
         Ok(())
     }
 
-    /// In the order of neo-go, so that of several faults the same one is told.
+    /// Checks the rules in the order of neo-go, so that both report the same one.
     fn one(&mut self, transaction: Transaction<'_>, checked: &[Checked]) -> Result<(), Violation> {
         rules::script(transaction)?;
         rules::valid_until_increment(self, transaction)?;
@@ -68,7 +68,8 @@ impl TransactionVerifier<'_> {
         rules::attributes(self, transaction)
     }
 
-    /// Every witness is satisfied, and `gas` pays for all of them (`verifyTxWitnesses`).
+    /// Checks that every witness is satisfied and that `gas` pays for all of them
+    /// (`verifyTxWitnesses`).
     fn witnesses(
         &mut self,
         transaction: Transaction<'_>,

@@ -13,42 +13,42 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// A block whose own part fails: no valid block does.
+/// A block that cannot be executed. Valid blocks always can.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
-    /// What native contracts do before or after.
+    /// OnPersist or PostPersist failed.
     #[error("block {height}: {} failed: {fault}", trigger.name())]
     System {
-        /// The block.
+        /// Height of the block.
         height: u32,
-        /// Before or after.
+        /// OnPersist or PostPersist.
         trigger: Trigger,
-        /// Why.
+        /// The fault.
         fault: String,
     },
     /// The state could not be read.
     #[error("block {height}: {source}")]
     State {
-        /// The block.
+        /// Height of the block.
         height: u32,
-        /// Why.
+        /// The fault.
         source: blockmill_store::Error,
     },
 }
 
-/// What a block leaves.
+/// The results of executing a block.
 #[derive(Debug)]
 pub struct Executed {
-    /// Its executions: before, the transactions in order, after.
+    /// Its executions: OnPersist, the transactions in order, PostPersist.
     pub executions: Vec<Execution>,
-    /// Its changes, by their keys.
+    /// Its changes, in key order.
     pub changes: Vec<Change>,
-    /// What stood under these keys before, where the state tells it.
+    /// The replaced values of these keys, if the state records them.
     pub before: Option<Vec<Option<Value>>>,
 }
 
-/// Executes blocks, one after the other. It may go from thread to thread, the machine may not: its
-/// items are counted without atomics, so who executes a batch of blocks makes one.
+/// Executes blocks in order. It can move between threads; the machine cannot, because its items
+/// have non-atomic reference counts. So each caller creates a machine for its batch.
 pub struct Executor {
     contracts: Contracts,
     on_persist: Arc<Script>,
@@ -78,12 +78,13 @@ pub fn machine() -> Vm {
 }
 
 impl Executor {
-    /// Executes a block over the state after the block before it. The state is that after the
-    /// block then.
+    /// Executes a block over the state after its parent. Afterwards `state` is the state after the
+    /// block.
     ///
     /// # Errors
     ///
-    /// The system's own part fails, or the state cannot be read.
+    /// Returns [`BlockError::System`] if OnPersist or PostPersist fails, [`BlockError::State`] if
+    /// the state cannot be read.
     pub fn execute(
         &mut self,
         vm: &mut Vm,
@@ -99,7 +100,7 @@ impl Executor {
             let gas = transaction.fields().system_fee.unsigned_abs();
             let trigger = Trigger::Application;
             let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
-            // the first script always loads
+            // loading the first script never fails
             let _ = engine.load_transaction(transaction);
             executions.push(engine.run());
         }
@@ -110,14 +111,13 @@ impl Executor {
         Ok(Executed { executions, changes, before })
     }
 
-    /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
-    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
-    /// `between` goes from one witness of the transaction to the next. Without a transaction the
-    /// witness signs `before`'s hash.
+    /// Runs the witness of `account` over the state after `before`, the last block, with at most
+    /// `gas` in units of 10^-8. Changes are discarded. Returns the consumed gas. The witnesses of a
+    /// transaction share `context`. Without a transaction the witness signs the hash of `before`.
     ///
     /// # Errors
     ///
-    /// Why the witness does not count.
+    /// Returns [`WitnessError`] if the witness is invalid.
     pub fn satisfies(
         &mut self,
         vm: &mut Vm,
@@ -129,7 +129,7 @@ impl Executor {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
         let trigger = Trigger::Verification;
         let mut engine = Engine::new(vm, shared, trigger, transaction, Some(gas));
-        // the block before is stored by now
+        // the last block counts as stored
         engine.persisted = true;
         engine.satisfy(account, witness, context)
     }
@@ -147,7 +147,7 @@ impl Executor {
             Trigger::OnPersist => &self.on_persist,
             _ => &self.post_persist,
         };
-        // the first script always loads
+        // loading the first script never fails
         let _ = engine.load_prepared(Arc::clone(script), flags::ALL, -1, false);
         let execution = engine.run();
         match execution.fault {

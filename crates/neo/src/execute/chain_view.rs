@@ -1,48 +1,47 @@
-//! What contracts can ask about blocks before.
+//! Lookups of earlier blocks, for contracts and transaction rules.
 
 use std::sync::Arc;
 
 use crate::types::{Block, SingleTransaction, UInt160, UInt256};
 
-/// How a transaction of a block before ended.
+/// The final VM state of a transaction (`vmstate`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VmState {
-    /// Its changes stayed.
+    /// It succeeded.
     Halt,
-    /// Only its fees stayed.
+    /// It failed: only its fees were charged.
     Fault,
 }
 
-/// A transaction of a block before.
+/// A transaction of an earlier block.
 #[derive(Clone, Debug)]
 pub struct StoredTransaction {
     /// The transaction.
     pub transaction: Arc<SingleTransaction>,
-    /// Its block.
+    /// The height of its block.
     pub height: u32,
-    /// How it ended.
+    /// Its final VM state.
     pub state: VmState,
 }
 
 type Lookup<K, V> = Box<dyn Fn(K) -> Option<V> + Send + Sync>;
 
-/// Blocks before the one that is executed: who keeps them answers.
+/// Lookups of blocks before the executed one, provided by the store.
 pub struct ChainView {
     /// The hash of a block by its height.
     pub hash: Lookup<u32, UInt256>,
     /// A block by its hash.
     pub block: Lookup<UInt256, Arc<Block>>,
-    /// A transaction by its hash; only those that can still be asked for need be there.
+    /// A transaction by its hash; untraceable ones may be missing.
     pub transaction: Lookup<UInt256, StoredTransaction>,
-    /// The height of the block that has a transaction, however old that is.
+    /// The height of a transaction's block, however old.
     pub height: Lookup<UInt256, u32>,
-    /// The last block with a transaction that names this one as one that conflicts, and has this
-    /// signer.
+    /// The last block with a transaction that has this signer and names this hash as conflicting.
     pub conflict: Lookup<(UInt256, UInt160), u32>,
 }
 
 impl ChainView {
-    /// No blocks: before the genesis block.
+    /// A view without blocks, for the genesis block.
     #[must_use]
     pub fn empty() -> Self {
         Self {

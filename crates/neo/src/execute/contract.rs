@@ -1,4 +1,4 @@
-//! Deployed contracts: their code with its frame (NEF) and their manifest.
+//! Deployed contracts: NEF files and manifests.
 
 mod document;
 mod encode;
@@ -19,13 +19,13 @@ pub use nef::{Nef, Token};
 pub use script::{check_methods, check_script};
 pub use state::{Contract, contract_hash, native_hash};
 
-/// Why a contract is no contract.
+/// An invalid contract.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A manifest is no text.
+    /// A manifest is not UTF-8.
     #[error("manifest is not UTF-8 compliant")]
     NotUtf8,
-    /// A field is not as it must be.
+    /// A field breaks a rule.
     #[error("{what}: {rule}")]
     Field {
         /// The field.
@@ -33,15 +33,15 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
-    /// What is wrong, in the words of neo-go or of Go's `encoding/json`.
+    /// An error with the message of neo-go or Go's `encoding/json`.
     #[error("{0}")]
     Syntax(String),
-    /// No JSON.
+    /// Invalid JSON.
     #[error("JSON at byte {at}: expected {expected}")]
     Json {
-        /// Where.
+        /// Offset.
         at: usize,
-        /// What should stand there.
+        /// The expected syntax.
         expected: &'static str,
     },
 }
@@ -50,7 +50,7 @@ fn field(what: &'static str, rule: &'static str) -> Error {
     Error::Field { what, rule }
 }
 
-/// An error in the words of the reference client.
+/// An error with the message of the reference client.
 fn text(words: &str) -> Error {
     Error::Syntax(words.into())
 }

@@ -1,28 +1,28 @@
-//! Values of native contracts in the binary form of stack items, written without any items.
+//! Encodes values of native contracts in the binary form of stack items, without creating items.
 
 use super::vm::{Integer, Type, serialize::write_size};
 use num_bigint::BigInt;
 
-/// Writes values one after the other.
+/// Writes values in order.
 #[derive(Debug, Default)]
 pub struct Encoder(Vec<u8>);
 
 impl Encoder {
-    /// Starts a struct of `count` fields: the next ones.
+    /// Starts a struct; the next `count` values are its fields.
     #[must_use]
     pub fn structure(mut self, count: usize) -> Self {
         self.start(Type::Struct, count);
         self
     }
 
-    /// Starts a list of `count` values: the next ones.
+    /// Starts an array; the next `count` values are its elements.
     #[must_use]
     pub fn array(mut self, count: usize) -> Self {
         self.start(Type::Array, count);
         self
     }
 
-    /// A map with nothing in it.
+    /// An empty map.
     #[must_use]
     pub fn empty_map(mut self) -> Self {
         self.start(Type::Map, 0);
@@ -34,7 +34,7 @@ impl Encoder {
         write_size(&mut self.0, count);
     }
 
-    /// Nothing.
+    /// Null.
     #[must_use]
     pub fn null(mut self) -> Self {
         self.0.push(Type::Any as u8);
@@ -56,7 +56,7 @@ impl Encoder {
         self
     }
 
-    /// Bytes, or nothing.
+    /// Bytes or null.
     #[must_use]
     pub fn option(self, bytes: Option<&[u8]>) -> Self {
         match bytes {
@@ -80,7 +80,7 @@ impl Encoder {
         self.integer(&value.into())
     }
 
-    /// The values written by a function, one for each of a list.
+    /// An array with one value for each element of a list.
     #[must_use]
     pub fn each<T>(self, list: &[T], mut write: impl FnMut(Self, &T) -> Self) -> Self {
         let this = self.array(list.len());
@@ -94,13 +94,13 @@ impl Encoder {
     }
 }
 
-/// The shortest little-endian two's complement, nothing for zero.
+/// The shortest little-endian two's complement; empty for zero.
 #[must_use]
 pub fn integer_bytes(value: &BigInt) -> Vec<u8> {
     Integer::from(value.clone()).to_bytes()
 }
 
-/// The integer that storage holds.
+/// Decodes an integer in storage.
 #[must_use]
 pub fn integer_of(bytes: &[u8]) -> BigInt {
     BigInt::from_signed_bytes_le(bytes)

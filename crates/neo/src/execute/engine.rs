@@ -1,4 +1,4 @@
-//! One execution: a machine, the state that it sees, and what it leaves.
+//! One execution: a machine, its state and its results (`interop.Context`).
 
 mod calls;
 mod contracts;
@@ -26,39 +26,39 @@ pub use contracts::Contracts;
 pub use outcome::{Event, Execution, Notification, Trigger, flags};
 pub use satisfy::{SharedContext, WitnessError};
 
-/// The most notifications of a transaction, since Echidna.
+/// Limit of notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
 
-/// What goes on after a contract that a native contract called has returned.
+/// Runs after a contract that a native contract called has returned.
 pub type Continuation = Box<dyn FnOnce(&mut Engine<'_>) -> Result<(), Fault>>;
 
-/// What the host does when a script is unloaded.
+/// What the host does when the script of a call is unloaded.
 struct Call {
-    /// The call's changes may have to be given up: it has a layer of the state of its own, and so
-    /// many notifications were there before.
+    /// The call has its own layer of the state, for a rollback; the number of notifications at its
+    /// start.
     wrapped: Option<usize>,
     continuation: Option<Continuation>,
     /// The caller is a native contract.
     from_native: bool,
 }
 
-/// What does not change from execution to execution of a chain.
+/// What all executions of a chain share.
 pub struct Chain {
     /// The network.
     pub protocol: Protocol,
     /// The native contracts as of each hardfork.
     pub natives: Natives,
-    /// Blocks before.
+    /// Lookups of earlier blocks.
     pub view: ChainView,
 }
 
-/// What a block's executions share.
+/// What the executions of a block share.
 pub struct Shared<'a> {
     /// The chain.
     pub chain: &'a Chain,
     /// The state.
     pub state: &'a mut State,
-    /// Contracts.
+    /// The cache of contracts.
     pub contracts: &'a mut Contracts,
     /// The block.
     pub block: &'a Block,
@@ -73,36 +73,35 @@ pub struct Engine<'a> {
     /// The state.
     pub state: &'a mut State,
     contracts: &'a mut Contracts,
-    /// The block that is executed; where a witness is verified, the last one that was.
+    /// The executed block; during verification of a witness, the last executed one.
     pub block: &'a Block,
     /// The transaction, if one is executed or verified.
     pub transaction: Option<Transaction<'a>>,
-    /// Why it runs.
+    /// The trigger.
     pub trigger: Trigger,
     /// Notifications so far.
     pub events: Vec<Event>,
-    /// How often each contract was called.
+    /// Number of calls of each contract.
     pub invocations: HashMap<[u8; 20], u32>,
     /// The fee of a byte of storage, in units of 10^-12.
     pub storage_fee: u64,
     /// The block counts as stored.
     pub persisted: bool,
-    /// Random numbers so far.
+    /// Number of random numbers so far.
     pub random_count: u32,
-    /// What random numbers are made of.
+    /// The seed of random numbers.
     pub nonce: [u8; 16],
-    /// The transaction whose signers count instead, for the answer of an oracle.
+    /// The transaction with the signers in effect, during an oracle response.
     pub other_signers: Option<Arc<crate::types::SingleTransaction>>,
     calls: Vec<Option<Call>>,
-    /// Contracts that were called, as they were then.
+    /// Called contracts, as of their calls.
     loaded: Vec<Arc<Contract>>,
     /// Layers of the state that belong to this execution.
     layers: usize,
 }
 
 impl<'a> Engine<'a> {
-    /// An execution that takes at most `gas` in units of 10^-8. Its changes go to a layer of their
-    /// own.
+    /// Creates an execution with a gas limit in units of 10^-8. It opens a layer of the state.
     pub fn new(
         vm: &'a mut Vm,
         shared: Shared<'a>,
@@ -112,7 +111,7 @@ impl<'a> Engine<'a> {
     ) -> Self {
         let Shared { chain, state, contracts, block } = shared;
         let verifies = trigger == Trigger::Verification;
-        // a witness is verified over the state after the block, whichever that is
+        // a witness is verified over the state after the block
         let genesis = block.header.index == 0 && !verifies;
         let fee_factor = native::policy::exec_fee_factor(state, genesis);
         let storage_fee = native::policy::storage_fee(state, genesis);
@@ -151,14 +150,14 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether a hardfork is active in the block.
+    /// Reports whether a hardfork is active in the block.
     #[must_use]
     pub fn is_active(&self, hardfork: Hardfork) -> bool {
         self.chain.protocol.hardforks.holds(hardfork, self.next_height())
     }
 
-    /// The height whose rules count (`Context.persistingBlockHeight`): that of the block, but where
-    /// a witness is verified the block is the one before.
+    /// The height of the rules (`Context.persistingBlockHeight`): the height of the block; during
+    /// verification of a witness, the height after the last block.
     #[must_use]
     pub fn next_height(&self) -> u32 {
         let verifies = self.trigger == Trigger::Verification;
@@ -170,19 +169,18 @@ impl<'a> Engine<'a> {
         self.chain.protocol.hardforks.latest(self.next_height())
     }
 
-    /// The height of the last block that counts as stored. Before the genesis block it is the
-    /// largest number.
+    /// The height of the last block that counts as stored; `u32::MAX` before the genesis block.
     #[must_use]
     pub fn height(&self) -> u32 {
         let index = self.block.header.index;
         if self.persisted { index } else { index.wrapping_sub(1) }
     }
 
-    /// Loads a script of the host's own.
+    /// Loads an entry script.
     ///
     /// # Errors
     ///
-    /// None for the first script.
+    /// Never fails for the first script.
     pub fn load_entry(&mut self, code: &[u8]) -> Result<(), Fault> {
         let hash = UInt160::of_script(code).0;
         self.load_script(code, hash, flags::ALL, -1, false)
@@ -192,17 +190,17 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     ///
-    /// None for the first script.
+    /// Never fails for the first script.
     pub fn load_transaction(&mut self, transaction: Transaction<'_>) -> Result<(), Fault> {
         let hash = transaction.script_hash().0;
         self.load_script(transaction.script(), hash, flags::ALL, -1, false)
     }
 
-    /// Loads a script that is not a contract's. `dynamic`: it was made by a contract.
+    /// Loads a script outside of a contract. `dynamic`: a contract built it.
     ///
     /// # Errors
     ///
-    /// Too many frames.
+    /// Returns a fault if there are too many frames.
     pub fn load_script(
         &mut self,
         code: &[u8],
@@ -215,11 +213,11 @@ impl<'a> Engine<'a> {
         self.load_prepared(script, flags, results, dynamic)
     }
 
-    /// Loads a script that was made before.
+    /// Loads a prepared script.
     ///
     /// # Errors
     ///
-    /// Too many frames.
+    /// Returns a fault if there are too many frames.
     pub(super) fn load_prepared(
         &mut self,
         script: Arc<Script>,
@@ -241,7 +239,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Runs to the end. The changes are kept if it does not fail.
+    /// Runs to the end. Commits the changes if it succeeds, rolls them back otherwise.
     pub fn run(mut self) -> Execution {
         let fault = self.run_machine();
         while self.layers > 1 {
@@ -255,7 +253,7 @@ impl<'a> Engine<'a> {
         self.into_execution(fault)
     }
 
-    /// Runs the machine to the end; `Some`: it failed, and why.
+    /// Runs the machine to the end. Returns the fault message if it fails.
     pub fn run_machine(&mut self) -> Option<String> {
         loop {
             let result = match self.vm.run() {
@@ -291,11 +289,11 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Consumes gas: so many times the fee of an opcode with coefficient 1.
+    /// Consumes gas: `units` times the fee of an opcode with coefficient 1.
     ///
     /// # Errors
     ///
-    /// Beyond the limit.
+    /// Returns a fault if the gas limit is exceeded.
     pub fn charge(&mut self, units: u64) -> Result<(), Fault> {
         let fee = u128::from(units) * u128::from(self.vm.fee_factor());
         self.vm.add_gas(fee)
@@ -305,7 +303,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     ///
-    /// Beyond the limit.
+    /// Returns a fault if the gas limit is exceeded.
     pub fn charge_gas(&mut self, gas: u64) -> Result<(), Fault> {
         self.vm.add_gas(u128::from(gas) * PICO)
     }
@@ -314,7 +312,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     ///
-    /// Too many of them.
+    /// Returns a fault if there are too many notifications.
     pub fn notify(
         &mut self,
         contract: [u8; 20],
@@ -325,11 +323,11 @@ impl<'a> Engine<'a> {
         self.add_event(Event { contract, name: name.into(), state })
     }
 
-    /// Sends a notification whose array exists.
+    /// Sends a notification with an existing array.
     ///
     /// # Errors
     ///
-    /// Too many of them.
+    /// Returns a fault if there are too many notifications.
     pub fn add_event(&mut self, event: Event) -> Result<(), Fault> {
         if self.is_active(Hardfork::Echidna)
             && self.trigger == Trigger::Application
@@ -354,7 +352,7 @@ impl<'a> Engine<'a> {
         self.vm.heap.new_array(items)
     }
 
-    /// A map with nothing in it.
+    /// An empty map.
     pub fn new_map(&mut self) -> Item {
         self.vm.heap.new_map(Entries::new())
     }

@@ -1,4 +1,4 @@
-//! System calls, and the objects that they give to scripts.
+//! System calls, and the interop objects that they return.
 
 pub mod calls;
 pub mod iterator;
@@ -18,21 +18,21 @@ use super::native::points::Point;
 /// An object of the host that a script holds.
 #[derive(Debug)]
 pub enum Interop {
-    /// Where a contract's storage lies, and whether it can be written.
+    /// A storage context.
     Storage {
-        /// The number of the contract.
+        /// The id of the contract.
         contract: i32,
         /// Writes fail.
         read_only: bool,
     },
-    /// Something that is gone through once.
+    /// An iterator.
     Iterator(RefCell<Iteration>),
     /// A point of BLS12-381.
     Point(Box<Point>),
 }
 
 impl Interop {
-    /// The type that faults of the reference client show.
+    /// Its Go type in the messages of the reference client.
     pub(crate) fn go_type(&self) -> &'static str {
         match self {
             Self::Storage { .. } => "*storage.Context",
@@ -42,7 +42,7 @@ impl Interop {
     }
 }
 
-/// Whether two objects are the same; points are if they have the same form and place.
+/// Reports whether two objects are equal: points by value, others by identity.
 #[must_use]
 pub fn equal(a: &Rc<Interop>, b: &Rc<Interop>) -> bool {
     match (&**a, &**b) {

@@ -1,6 +1,6 @@
-//! Native contracts: what they offer as of each hardfork, and how they are called.
+//! Native contracts: their methods as of each hardfork, and how they are called.
 //!
-//! Their NEF and manifests are state: they are part of the state root from the genesis block on.
+//! Their NEF and manifests are in contract storage, so the state root covers them.
 
 pub mod base64;
 mod crypto_lib;
@@ -36,7 +36,8 @@ use super::{
 use crate::{params::Hardfork, state::State};
 use table::SCRIPT_OF_METHOD;
 
-/// What a method does. None: it goes on later, and then calls [`Engine::finish_native`].
+/// The implementation of a method. `None`: it finishes later, in a continuation that calls
+/// [`Engine::finish_native`].
 pub type NativeFn = fn(&mut Engine<'_>, &[Item]) -> Result<Option<Item>, Fault>;
 
 /// A method of a native contract.
@@ -44,7 +45,7 @@ pub struct Method {
     name: &'static str,
     parameters: &'static [(&'static str, ParamType)],
     returns: ParamType,
-    /// Its price: coefficient of the execution fee, and of the storage fee.
+    /// Its price: coefficients of the execution fee and the storage fee.
     price: u64,
     storage: u64,
     flags: u8,
@@ -110,15 +111,15 @@ impl Event {
 pub struct Definition {
     /// Its name.
     pub name: &'static str,
-    /// Its number.
+    /// Its id.
     pub id: i32,
-    /// Since when it is there; none: since the genesis block.
+    /// The hardfork that activates it; `None`: the genesis block.
     pub active_in: Option<Hardfork>,
     methods: &'static [&'static [Method]],
     events: &'static [&'static [Event]],
-    /// Standards, and since when it names them.
+    /// Supported standards with their hardforks.
     standards: &'static [(&'static str, Option<Hardfork>)],
-    /// What it puts into the state when it is deployed, and at hardforks.
+    /// Writes its initial state at deployment and at hardforks.
     initialize: fn(&mut Engine<'_>, Option<Hardfork>) -> Result<(), Fault>,
     on_persist: fn(&mut Engine<'_>) -> Result<(), Fault>,
     post_persist: fn(&mut Engine<'_>) -> Result<(), Fault>,
@@ -146,7 +147,8 @@ static DEFINITIONS: [&Definition; 11] = [
     &treasury::DEFINITION,
 ];
 
-/// `System.Contract.CallNative`: the script of a native contract calls what stands behind it.
+/// `System.Contract.CallNative`: runs the method that belongs to the position in the native
+/// contract's script.
 pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if engine.vm.pop_integer()?.low_i64() != 0 {
         return Err(Fault::Rule("native contract of this version is not active"));
@@ -161,7 +163,7 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
         }
     }
     let version = native.version(engine.latest_hardfork());
-    // the call stands behind the number that it pops
+    // the instruction follows the push of the version
     let position = engine.vm.position().wrapping_sub(1);
     let method = position
         .is_multiple_of(SCRIPT_OF_METHOD)
@@ -204,7 +206,7 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
 }
 
 impl Engine<'_> {
-    /// The end of a method of a native contract: its arguments go, its result comes.
+    /// Ends a native method: replaces its arguments by its result.
     fn finish(&mut self, parameters: usize, returns: ParamType, result: Item) -> Result<(), Fault> {
         for _ in 0..parameters {
             self.vm.pop()?;
@@ -215,12 +217,11 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The end of a method of a native contract that went on later: the running script is that of
-    /// the contract again.
+    /// Ends a native method from its continuation. The running script is that of the contract.
     ///
     /// # Errors
     ///
-    /// The script is none.
+    /// Returns a fault if the running script is not that of a native method.
     pub fn finish_native(&mut self, result: Item) -> Result<(), Fault> {
         let hash = self.vm.current_hash();
         let chain = self.chain;
@@ -238,22 +239,22 @@ impl Engine<'_> {
         self.chain.natives.list[(-1 - id) as usize].hash
     }
 
-    /// An integer of a native contract's state; zero where there is none.
+    /// An integer in the storage of a native contract; zero if absent.
     #[must_use]
     pub fn stored_integer(&self, id: i32, key: &[u8]) -> BigInt {
         stored_integer(self.state, id, key)
     }
 
-    /// Puts an integer into a native contract's state.
+    /// Puts an integer into the storage of a native contract.
     pub fn put_integer(&mut self, id: i32, key: &[u8], value: impl Into<BigInt>) {
         self.state.put(id, key, integer_bytes(&value.into()));
     }
 
-    /// Fails unless the committee agrees.
+    /// Checks the witness of the committee.
     ///
     /// # Errors
     ///
-    /// It does not.
+    /// Returns a fault if the committee has not signed.
     pub fn need_committee(&mut self) -> Result<(), Fault> {
         let committee = neo::committee_account(self.state)?;
         match self.check_witness(&committee)? {
@@ -263,12 +264,12 @@ impl Engine<'_> {
     }
 }
 
-/// An integer of a native contract's state; zero where there is none.
+/// An integer in the storage of a native contract; zero if absent.
 fn stored_integer(state: &State, id: i32, key: &[u8]) -> BigInt {
     state.get(id, key).map_or(BigInt::ZERO, |value| integer_of(&value))
 }
 
-/// The same as 64 bits.
+/// An integer of 64 bits in the storage of a native contract.
 fn stored_i64(state: &State, id: i32, key: &[u8]) -> Option<i64> {
     state.get(id, key).and_then(|value| i64::try_from(integer_of(&value)).ok())
 }

@@ -1,7 +1,7 @@
 //! NeoVM: stack items, opcodes, limits, exceptions.
 //!
-//! The machine knows no chain. At a system call, a call by token or the end of a script that the
-//! host loaded, [`Vm::run`] returns and says so ([`Pause`]); the host does its part and runs on.
+//! The machine knows no chain. At a system call, a call by token or the end of a script of the
+//! host, [`Vm::run`] returns a [`Pause`]; the host handles it and resumes the machine.
 
 pub mod copy;
 pub mod equal;
@@ -38,15 +38,15 @@ pub enum Pause {
     Syscall(u32),
     /// A call by the number of a token of the contract.
     Token(u16),
-    /// Scripts were unloaded that the host wanted to hear of: [`Vm::take_unloaded`].
+    /// Scripts with a tag were unloaded: see [`Vm::take_unloaded`].
     Unloaded,
-    /// Done; the results are on the stack.
+    /// The execution has ended; the results are on the stack.
     Halt,
-    /// Failed; the text is that of the application log.
+    /// The execution has failed, with the message of the application log.
     Fault(String),
 }
 
-/// What an instruction leads to.
+/// The effect of an instruction on the control flow.
 pub(crate) enum Flow {
     Next,
     Pause(Pause),
@@ -57,13 +57,13 @@ pub(crate) enum Flow {
 pub struct Rules {
     /// The fee of an opcode with coefficient 1, in units of 10^-12.
     pub fee_factor: u64,
-    /// The most gas in units of 10^-12; none: no limit.
+    /// Gas limit in units of 10^-12; `None`: no limit.
     pub gas_limit: Option<u128>,
     /// Whether the hardfork Gorgon is active.
     pub gorgon: bool,
 }
 
-/// The machine; one can run many executions, one after the other.
+/// The virtual machine. It can run many executions in sequence.
 #[derive(Debug)]
 pub struct Vm {
     /// Arrays, structs and maps, and the count of items.
@@ -78,9 +78,9 @@ pub struct Vm {
     loaded: Vec<Loaded>,
     uncaught: Option<Item>,
     unloaded: Vec<Unloaded>,
-    /// An instruction that paused is not complete: its item count is checked on return.
+    /// The last instruction paused before its item count was checked.
     incomplete: bool,
-    /// Offset and opcode of the instruction that is executed, whatever it loads or unloads.
+    /// Offset and opcode of the executed instruction.
     current: (usize, u8),
 }
 
@@ -103,7 +103,7 @@ impl Vm {
         }
     }
 
-    /// Forgets everything, for the next execution.
+    /// Resets the machine for the next execution.
     pub fn reset(&mut self, rules: Rules) {
         self.heap.clear();
         self.rules = rules;
@@ -118,7 +118,7 @@ impl Vm {
         self.current = (0, opcode::RET);
     }
 
-    /// Runs until the host is needed, or the end.
+    /// Runs until the machine needs the host, or to the end.
     pub fn run(&mut self) -> Pause {
         if std::mem::take(&mut self.incomplete)
             && let Err(fault) = self.complete()
@@ -134,7 +134,7 @@ impl Vm {
         }
     }
 
-    /// Executes one instruction; `None`: there may be more.
+    /// Executes one instruction. Returns `None` if the machine can continue.
     pub fn step_into(&mut self) -> Option<Pause> {
         if std::mem::take(&mut self.incomplete)
             && let Err(fault) = self.complete()
@@ -148,7 +148,7 @@ impl Vm {
         }
     }
 
-    /// The fault of the current instruction in words.
+    /// The fault message of the current instruction.
     pub fn fail(&mut self, fault: &dyn std::fmt::Display) -> Pause {
         let (at, op) = self.current;
         Pause::Fault(format!("at instruction {at} ({}): {fault}", opcode::name(op)))
@@ -174,14 +174,14 @@ impl Vm {
         }
     }
 
-    /// The end of every instruction: the count of items.
+    /// Completes an instruction: checks the item count.
     #[inline]
     fn complete(&mut self) -> Result<(), Fault> {
         if self.heap.count() > MAX_ITEMS {
             return Err(Fault::TooManyItems(self.heap.count()));
         }
         let waiting = self.heap.candidates();
-        // an exception on its way holds items that no stack has: look for them rarely
+        // an exception in flight holds items outside of the stacks: sweep rarely then
         if waiting > 0 && (self.uncaught.is_none() || waiting > 2 * MAX_ITEMS) {
             self.heap.sweep(self.uncaught.as_ref());
         }
@@ -207,11 +207,11 @@ impl Vm {
         }
     }
 
-    /// Consumes gas in units of 10^-12; nothing in a call whose fee is fixed.
+    /// Consumes gas in units of 10^-12. In a call with a fixed fee it consumes nothing.
     ///
     /// # Errors
     ///
-    /// Beyond the limit.
+    /// Returns [`Fault::Gas`] if the gas limit is exceeded.
     pub fn add_gas(&mut self, pico: u128) -> Result<(), Fault> {
         let free = self.frames.last().is_some_and(|frame| self.loaded[frame.script].whitelisted);
         if !free {
@@ -231,7 +231,7 @@ impl Vm {
             .unwrap_or(limit as u64)
     }
 
-    /// The gas left in units of 10^-8, rounded down; -1 where there is no limit.
+    /// The remaining gas in units of 10^-8, rounded down; -1 without a limit.
     #[must_use]
     pub fn gas_left(&self) -> i64 {
         match self.rules.gas_limit {
@@ -252,7 +252,7 @@ impl Vm {
         &self.stack[self.base()..]
     }
 
-    /// Where the current stack starts.
+    /// The start of the current stack.
     #[inline]
     pub(crate) fn base(&self) -> usize {
         match self.frames.last() {
@@ -268,7 +268,7 @@ impl Vm {
         self.stack.push(item);
     }
 
-    /// Pushes an item that is counted already.
+    /// Pushes an item that is already counted.
     #[inline]
     pub(crate) fn push_counted(&mut self, item: Item) {
         self.stack.push(item);
@@ -278,7 +278,7 @@ impl Vm {
     ///
     /// # Errors
     ///
-    /// The stack is empty.
+    /// Returns [`Fault::EmptyStack`] if the stack is empty.
     #[inline]
     pub fn pop(&mut self) -> Result<Item, Fault> {
         let item = self.pop_counted()?;
@@ -299,7 +299,7 @@ impl Vm {
     ///
     /// # Errors
     ///
-    /// The stack is shorter.
+    /// Returns [`Fault::EmptyStack`] if the stack has no such item.
     pub fn peek(&self, depth: usize) -> Result<&Item, Fault> {
         let stack = self.stack();
         let index = stack.len().checked_sub(depth + 1).ok_or(Fault::EmptyStack)?;

@@ -10,29 +10,29 @@ use crate::{
 use hashbrown::HashMap;
 use num_bigint::BigInt;
 
-/// Who pays: an account, or for the contract Notary the one whose deposit it takes.
+/// The payer: an account, or Notary with the owner of the deposit.
 type Payer = (UInt160, Option<UInt160>);
 
-/// What a payer has, and the fees of its transactions in the block so far.
+/// The balance of a payer, and the fees of its transactions in the block so far.
 #[derive(Clone, Copy)]
 struct Purse {
     balance: u128,
     fees: u128,
 }
 
-/// The transactions of a block that were admitted so far. One that was displaced by another that
-/// conflicts with it and pays more counts no more.
+/// The admitted transactions of a block. A conflicting transaction that pays more displaces an
+/// admitted one.
 pub(super) struct Pool<'a> {
     block: &'a Block,
     admitted: HashMap<UInt256, usize>,
-    /// Those that name a transaction as one that conflicts.
+    /// Transactions by the hashes that their `Conflicts` attributes name.
     naming: HashMap<UInt256, Vec<usize>>,
     purses: HashMap<Payer, Purse>,
-    /// Answers to requests of contracts.
+    /// Oracle responses by request.
     answers: HashMap<u64, usize>,
 }
 
-/// Both fees.
+/// System and network fee.
 fn fees(transaction: Transaction<'_>) -> u128 {
     let fields = transaction.fields();
     u128::from(fields.system_fee.unsigned_abs()) + u128::from(fields.network_fee.unsigned_abs())
@@ -81,8 +81,8 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// The transactions that this one displaces: it must pay more network fee than those of them
-    /// together that its sender signed or that it names itself (`Pool.checkTxConflicts`).
+    /// The transactions that this one displaces. Its network fee must exceed the sum of those that
+    /// its sender signed or that it names itself (`Pool.checkTxConflicts`).
     fn conflicts(&self, transaction: Transaction<'_>) -> Result<Vec<usize>, Violation> {
         let author = match payer(transaction) {
             (_, Some(owner)) => owner,
@@ -120,8 +120,8 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// The payer has the fees (`ErrInsufficientFunds`), those of its other transactions in the
-    /// block included (`ErrConflict`).
+    /// The payer can pay the fees (`ErrInsufficientFunds`), including those of its other
+    /// transactions in the block (`ErrConflict`).
     fn funds(
         &mut self,
         state: &State,
@@ -147,7 +147,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Of two answers to a request the one that pays more network fee counts
+    /// Of two responses to a request, the one with the higher network fee is admitted
     /// (`ErrOracleResponse`).
     fn answer(&mut self, index: usize) -> Result<(), Violation> {
         let transaction = self.block.transaction(index);

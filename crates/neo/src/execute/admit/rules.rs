@@ -10,7 +10,7 @@ use crate::{
     types::{Attribute, Transaction, UInt160},
 };
 
-/// The script consists of instructions (`scparser.IsScriptCorrect`).
+/// The script consists of valid instructions (`scparser.IsScriptCorrect`).
 pub(super) fn script(transaction: Transaction<'_>) -> Result<(), Violation> {
     check_script(transaction.script())
         .map_err(|error| Violation::new(Rule::Script, "instructions", error))
@@ -47,8 +47,8 @@ pub(super) fn blocked(
     }
 }
 
-/// The network fee pays for the bytes and the attributes (`ErrTxSmallNetworkFee`). Returns what is
-/// left for the witnesses.
+/// The network fee pays for bytes and attributes (`ErrTxSmallNetworkFee`). Returns the rest, for
+/// the witnesses.
 pub(super) fn network_fee(
     verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,
@@ -80,8 +80,8 @@ fn attribute_fees(verifier: &TransactionVerifier<'_>, transaction: Transaction<'
     fees.fold(0, u64::saturating_add)
 }
 
-/// The transaction is not in the chain (`ErrAlreadyExists`), and none there that a signer of this
-/// one signed names it as one that conflicts (`ErrHasConflicts`).
+/// The transaction is not in the chain (`ErrAlreadyExists`), and no traceable transaction of one of
+/// its signers names it as conflicting (`ErrHasConflicts`).
 pub(super) fn new(
     verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,
@@ -145,8 +145,8 @@ fn high_priority(
     }
 }
 
-/// The oracle nodes sign an answer to a request that waits, with the one script that answers have,
-/// and it costs at least what the request set aside.
+/// An oracle response has the oracle nodes as signer, answers a pending request, has the script of
+/// responses, and its fees cover the gas of the request.
 fn oracle_response(
     verifier: &TransactionVerifier<'_>,
     transaction: Transaction<'_>,

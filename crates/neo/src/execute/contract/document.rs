@@ -1,12 +1,12 @@
-//! JSON texts as Go's `encoding/json` reads them: a value stays text until it is asked for.
+//! JSON texts as Go's `encoding/json` reads them. Values stay text until they are used.
 
 use super::{Error, scan};
 
-/// A valid JSON value as it is written, without spaces around it.
+/// The text of a valid JSON value, without surrounding spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a>(&'a str);
 
-/// What a value is.
+/// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -29,12 +29,12 @@ impl<'a> Document<'a> {
         Ok(Self(text.trim_matches([' ', '\t', '\r', '\n'])))
     }
 
-    /// The value as it is written.
+    /// The text of the value.
     pub fn raw(self) -> &'a str {
         self.0
     }
 
-    /// What the value is, by its first byte.
+    /// The type of the value, by its first byte.
     pub fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'{') => Kind::Object,
@@ -46,7 +46,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The text of a string; what is not Unicode in it is U+FFFD.
+    /// The contents of a string, with U+FFFD for invalid Unicode.
     pub fn text(self) -> String {
         let mut rest = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
         let mut out = String::with_capacity(rest.len());
@@ -58,7 +58,7 @@ impl<'a> Document<'a> {
         out
     }
 
-    /// The members of an object in order; a key may come more than once.
+    /// The members of an object in order. Keys may repeat.
     pub fn members(self) -> impl Iterator<Item = (String, Document<'a>)> {
         let mut parts = self.parts();
         std::iter::from_fn(move || Some((parts.next()?.text(), parts.next()?)))
@@ -86,7 +86,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The value without spaces, its strings escaped as the reference node (C#) escapes them.
+    /// The value without spaces, with strings escaped as in the C# node.
     pub fn normalized(self) -> String {
         let mut out = String::with_capacity(self.0.len());
         let bytes = self.0.as_bytes();
@@ -108,7 +108,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Where a value ends that starts at `at`, in a valid text.
+/// The end of the value at `at`, in a valid text.
 fn end_of_value(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     loop {
@@ -173,8 +173,8 @@ fn unicode<'a>(digits: &'a str, out: &mut String) -> &'a str {
     rest
 }
 
-/// Writes a string with all but letters, digits and harmless signs of ASCII escaped
-/// (`go-ordered-json`, which follows `System.Text.Json`).
+/// Writes a string as `go-ordered-json` does, which follows `System.Text.Json`: everything but
+/// harmless ASCII is escaped.
 fn write_text(text: &str, out: &mut String) {
     out.push('"');
     for char in text.chars() {

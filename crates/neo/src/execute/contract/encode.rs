@@ -4,7 +4,7 @@ use super::{Contract, Description, Manifest, Parameter, Permission};
 use crate::execute::encode::Encoder;
 
 impl Manifest {
-    /// Writes it.
+    /// Writes the manifest.
     #[must_use]
     pub fn encode(&self, out: Encoder) -> Encoder {
         let out = out.structure(8).bytes(self.name.as_bytes());
@@ -55,7 +55,7 @@ fn permission(out: Encoder, permission: &Permission) -> Encoder {
 }
 
 impl Contract {
-    /// The value under which ContractManagement keeps it.
+    /// The value in the storage of ContractManagement.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let out = Encoder::default().array(5).number(self.id).number(self.updates);

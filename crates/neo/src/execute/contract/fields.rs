@@ -1,11 +1,11 @@
-//! How Go's `encoding/json` reads values into fields: strings, objects and lists, with its errors.
+//! Reads JSON values into fields as Go's `encoding/json` does, with its errors.
 
 use super::{
     Error,
     document::{Document, Kind},
 };
 
-/// Where a value belongs in the types of Go: struct, path of the field, type.
+/// The destination of a value in Go's types: struct, path of the field, type.
 pub(super) struct At<'a>(pub &'a str, pub &'a str, pub &'a str);
 
 impl At<'_> {
@@ -30,12 +30,12 @@ impl At<'_> {
     }
 }
 
-/// Where text belongs in the struct of a manifest.
+/// The destination of a string in the struct of a manifest.
 pub(super) fn text_of<'a>(path: &'a str) -> At<'a> {
     At("Manifest", path, "string")
 }
 
-/// Reads the members of an object; null has none.
+/// Reads the members of an object. Null has none.
 pub(super) fn object<'a>(
     at: &At<'_>,
     value: Document<'a>,
@@ -48,7 +48,7 @@ pub(super) fn object<'a>(
     }
 }
 
-/// A key as fields are found by it: `foldName` of `encoding/json` in lower case.
+/// The folded form of a key for field lookup: `foldName` of `encoding/json`, in lower case.
 fn folded(key: &str) -> String {
     let fold = |char| match char {
         'ſ' => 's',
@@ -58,7 +58,7 @@ fn folded(key: &str) -> String {
     key.chars().map(fold).collect()
 }
 
-/// Reads a string; null leaves the old one.
+/// Reads a string. Null leaves the old value.
 pub(super) fn text(place: &mut String, value: Document<'_>, at: &At<'_>) -> Result<(), Error> {
     match value.kind() {
         Kind::Text => *place = value.text(),
@@ -68,11 +68,11 @@ pub(super) fn text(place: &mut String, value: Document<'_>, at: &At<'_>) -> Resu
     Ok(())
 }
 
-/// A list of Go. Read again, it keeps its old elements as the places of the new ones.
+/// A slice of Go. Reading it again decodes the new elements over the old ones.
 #[derive(Clone)]
 pub(super) struct Slots<T> {
     places: Vec<T>,
-    /// Elements of the list; none: it is nil.
+    /// Length of the slice; `None`: nil.
     len: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl<T: Default> Slots<T> {
         Ok(())
     }
 
-    /// The elements; none: nil.
+    /// The elements; `None`: nil.
     pub fn list(mut self) -> Option<Vec<T>> {
         self.places.truncate(self.len?);
         Some(self.places)

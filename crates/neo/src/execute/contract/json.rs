@@ -1,8 +1,8 @@
-//! JSON with the order of keys and the text of numbers kept.
+//! A JSON parser that preserves the order of keys and the text of numbers.
 
 use super::Error;
 
-/// The most levels of arrays and objects: what the reference node (C#) reads.
+/// Nesting limit, as in the C# node.
 const MAX_DEPTH: usize = 64;
 
 /// A JSON value.
@@ -12,7 +12,7 @@ pub enum Json {
     Null,
     /// `true`, `false`.
     Bool(bool),
-    /// A number as it is written.
+    /// A number as text.
     Number(String),
     /// A string.
     Text(String),
@@ -32,7 +32,7 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// It is none, or deeper than 64 levels.
+    /// Returns [`Error::Json`] if the text is invalid or deeper than 64 levels.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let mut parser = Parser { text, at: 0 };
         let value = parser.value(0)?;
@@ -44,8 +44,8 @@ impl Json {
     }
 }
 
-/// The text of bytes. Each byte that is not UTF-8 is replaced, as in Go; Rust replaces several
-/// at once.
+/// Decodes UTF-8. Each invalid byte becomes one U+FFFD, as in Go; Rust's lossy conversion merges
+/// several.
 fn replaced(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -215,7 +215,7 @@ impl Parser<'_> {
         value.ok_or(self.expected("4 hexadecimal digits"))
     }
 
-    /// A character by its number; half of a pair is replaced.
+    /// Decodes `\u` digits. An unpaired surrogate becomes U+FFFD.
     fn unicode(&mut self) -> Result<char, Error> {
         let first = self.hex()?;
         if (0xd800..0xdc00).contains(&first) && self.text[self.at..].starts_with(b"\\u") {
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn each_byte_that_is_not_utf_8_is_replaced() {
         let text = |bytes: &[u8]| Json::parse(&[b"\"", bytes, b"\""].concat());
-        // two bytes of a character of three, of four, and what begins none
+        // truncated characters of three and four bytes, and an invalid first byte
         for (bytes, replaced) in [
             (&b"a\xe2\x82b"[..], "a\u{fffd}\u{fffd}b"),
             (b"\xf0\x9f\x98", "\u{fffd}\u{fffd}\u{fffd}"),

@@ -1,4 +1,4 @@
-//! Manifests: what a contract offers, and what it is allowed to call.
+//! Manifests: methods, events and permissions of a contract.
 
 use super::{Error, text};
 use crate::{
@@ -81,7 +81,7 @@ impl ParamType {
         })
     }
 
-    /// Whether an item has this type.
+    /// Reports whether an item has this type.
     #[must_use]
     pub fn matches(self, item: &Item) -> bool {
         let kind = item.kind();
@@ -129,13 +129,13 @@ pub struct Parameter {
 pub struct Method {
     /// Its name.
     pub name: String,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What it returns.
+    /// Its return type.
     pub returns: ParamType,
-    /// Where it starts.
+    /// Its offset in the script.
     pub offset: i64,
-    /// It changes nothing.
+    /// Whether it is safe (read-only).
     pub safe: bool,
 }
 
@@ -144,7 +144,7 @@ pub struct Method {
 pub struct Event {
     /// Its name.
     pub name: String,
-    /// What it carries.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -157,26 +157,26 @@ pub struct Group {
     pub signature: [u8; 64],
 }
 
-/// One contract, the contracts of a group, or all.
+/// A permission descriptor: one contract, a group, or all contracts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Description {
-    /// All.
+    /// All contracts.
     Any,
-    /// One.
+    /// One contract.
     Hash([u8; 20]),
-    /// Those of a group.
+    /// The contracts of a group.
     Group(PublicKey),
 }
 
 /// All contracts.
 pub const WHO_ANY: Description = Description::Any;
 
-/// What a contract may call.
+/// A permission to call contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
-    /// Of which contracts.
+    /// The contracts.
     pub contract: Description,
-    /// Which methods; none: all.
+    /// The methods; `None`: all.
     pub methods: Option<Vec<String>>,
 }
 
@@ -187,22 +187,22 @@ pub struct Manifest {
     pub name: String,
     /// The groups that it belongs to.
     pub groups: Vec<Group>,
-    /// Standards that it says it follows.
+    /// Supported standards.
     pub standards: Vec<String>,
     /// Its methods.
     pub methods: Vec<Method>,
     /// Its events.
     pub events: Vec<Event>,
-    /// What it may call.
+    /// Permissions.
     pub permissions: Vec<Permission>,
-    /// Which contracts it trusts; none: all.
+    /// The trusted contracts; `None`: all.
     pub trusts: Option<Vec<Description>>,
-    /// Anything else, as JSON.
+    /// Custom data, as JSON.
     pub extra: Vec<u8>,
 }
 
 impl Manifest {
-    /// The method with a name and a number of parameters; any number where none is given.
+    /// The method with a name and a number of parameters (`None`: any number).
     #[must_use]
     pub fn method(&self, name: &str, parameters: Option<usize>) -> Option<&Method> {
         self.methods.iter().find(|method| {
@@ -211,7 +211,7 @@ impl Manifest {
         })
     }
 
-    /// Whether the contract may call a method of another.
+    /// Reports whether the contract may call a method of another one.
     #[must_use]
     pub fn can_call(&self, hash: &[u8; 20], other: &Self, method: &str) -> bool {
         self.permissions.iter().any(|permission| {
@@ -224,7 +224,7 @@ impl Manifest {
         })
     }
 
-    /// Whether it says it follows a standard.
+    /// Reports whether it names a standard.
     #[must_use]
     pub fn supports(&self, standard: &str) -> bool {
         self.standards.iter().any(|each| each == standard)
@@ -234,7 +234,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Names that are empty or there twice, offsets and types that cannot be.
+    /// Returns neo-go's message for an empty or duplicate name, an invalid offset or type.
     pub fn check(&self) -> Result<(), Error> {
         if self.name.is_empty() {
             return Err(text("no name"));
@@ -290,7 +290,7 @@ impl Manifest {
     }
 }
 
-/// Checks a method or an event; `offset` is what is wrong with the one of a method.
+/// Checks a method or an event. `offset` is the result of the offset check of a method.
 fn check_named(
     what: &str,
     name: &str,

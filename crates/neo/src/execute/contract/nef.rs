@@ -1,4 +1,4 @@
-//! NEF, the frame of a contract's code: compiler, source, tokens, script and checksum.
+//! NEF files: compiler, source, tokens, script and checksum.
 
 use blockmill_hashes::sha256d;
 
@@ -12,7 +12,7 @@ const MAX_METHOD: usize = 32;
 /// All flags of calls.
 const ALL_FLAGS: u8 = 0x0f;
 
-/// A method of another contract that the code calls by its number.
+/// A method token: a method of another contract, called by its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// The contract.
@@ -23,29 +23,29 @@ pub struct Token {
     pub parameters: u16,
     /// Whether it returns something.
     pub returns: bool,
-    /// What it is allowed.
+    /// Its call flags.
     pub flags: u8,
 }
 
-/// A contract's code in its frame.
+/// A NEF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nef {
     /// Compiler's name and version.
     pub compiler: Vec<u8>,
-    /// Where the source is.
+    /// The URL of the source.
     pub source: Vec<u8>,
-    /// Methods called by number.
+    /// Method tokens.
     pub tokens: Vec<Token>,
     /// The code.
     pub script: Vec<u8>,
-    /// Four bytes of the hash of all before.
+    /// First four bytes of SHA-256d of everything before.
     pub checksum: u32,
 }
 
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
-    /// The error where bytes are missing.
+    /// The error for missing bytes.
     fn end(&self) -> Error {
         text(if self.0.is_empty() { "EOF" } else { "unexpected EOF" })
     }
@@ -84,7 +84,7 @@ impl<'a> Input<'a> {
 }
 
 impl Nef {
-    /// A frame around a script, with its checksum.
+    /// A NEF file for a script.
     #[must_use]
     pub fn new(compiler: &str, script: Vec<u8>) -> Self {
         let mut nef = Self {
@@ -98,11 +98,11 @@ impl Nef {
         nef
     }
 
-    /// Reads a frame and checks it. Bytes after it do not matter.
+    /// Decodes and checks a NEF file. Trailing bytes are ignored.
     ///
     /// # Errors
     ///
-    /// Wrong magic, lengths, reserved bytes, tokens or checksum.
+    /// Returns an error for a wrong magic, length, reserved byte, token or checksum.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() > MAX_SIZE {
             return Err(field("NEF", "too long"));

@@ -1,8 +1,8 @@
-//! Manifests from JSON, as they are deployed.
+//! Parses manifests from JSON.
 //!
-//! The rules are those of Go's `encoding/json` over the types of neo-go's package `manifest`: a
-//! key that comes again is read over the value of the first one, letters of keys match in either
-//! case, and null leaves a value as it is or makes a list nil.
+//! It follows Go's `encoding/json` with the types of neo-go's package `manifest`: a repeated key is
+//! decoded over the first value, keys match in either case, and null leaves a value unchanged or
+//! makes a list nil.
 
 use super::{
     Description, Error, Event, Group, Manifest, Method, ParamType, Parameter, Permission,
@@ -13,7 +13,7 @@ use super::{
 use crate::execute::{interop::keys, native::base64};
 use crate::types::PublicKey;
 
-/// The longest manifest.
+/// Length limit of a manifest.
 const MAX_MANIFEST: usize = 65_535;
 
 /// A method or an event.
@@ -26,7 +26,7 @@ struct Draft {
     safe: bool,
 }
 
-/// The lists of contracts that a manifest trusts: the last one, and whether all are trusted.
+/// The trusted contracts: the last list, and whether all are trusted.
 #[derive(Default)]
 struct Trusts {
     all: bool,
@@ -51,7 +51,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Returns an error if it is no JSON, too long, or lacks what a manifest must have.
+    /// Returns an error if the text is not JSON, is too long, or lacks a required field.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() > MAX_MANIFEST {
             return Err(field("manifest", "too long"));
@@ -210,7 +210,7 @@ fn parameters(list: Slots<(String, Option<ParamType>)>) -> Vec<Parameter> {
     list.list().into_iter().flatten().map(parameter).collect()
 }
 
-/// Reads a type, which null is not.
+/// Reads a type. Null is an error.
 fn kind(place: &mut Option<ParamType>, value: Document<'_>, at: &At<'_>) -> Result<(), Error> {
     let mut name = String::new();
     text(&mut name, value, at)?;
@@ -227,7 +227,7 @@ fn permission(value: Document<'_>) -> Result<Permission, Error> {
             "contract" => {
                 permission.contract = description(value, &text_of("permissions.contract"))?;
             }
-            // with all of them nothing changes: the list is nil before
+            // "*" leaves the list nil
             "methods" if value.raw() == "\"*\"" => {}
             "methods" => {
                 let mut methods = Slots::default();
@@ -258,7 +258,7 @@ impl Trusts {
         Ok(())
     }
 
-    /// The trusted contracts; none: all. A list before `"*"` is checked all the same.
+    /// The trusted contracts; `None`: all. A list before `"*"` is checked anyway.
     fn list(self) -> Result<Option<Vec<Description>>, Error> {
         match self.list {
             None if !self.all => Err(super::text("invalid (null?) trusts")),
@@ -286,7 +286,7 @@ fn description(value: Document<'_>, at: &At<'_>) -> Result<Description, Error> {
     Ok(Description::Hash(hash))
 }
 
-/// Bytes of hexadecimal digits, with the errors of Go's `encoding/hex`.
+/// Decodes hexadecimal digits, with the errors of Go's `encoding/hex`.
 fn hex(digits: &str) -> Result<Vec<u8>, Error> {
     let value = |digit: u8| {
         let value = char::from(digit).to_digit(16).map(|value| value as u8);
@@ -326,7 +326,7 @@ fn group(value: Document<'_>) -> Result<Group, Error> {
     Ok(Group { key, signature })
 }
 
-/// Reads bytes: base 64 with its padding, line ends ignored, or a list of numbers.
+/// Reads bytes: padded base 64 (line ends are ignored) or a list of numbers.
 fn bytes(place: &mut Vec<u8>, value: Document<'_>) -> Result<(), Error> {
     *place = match value.kind() {
         Kind::Text => {

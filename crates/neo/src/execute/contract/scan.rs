@@ -1,8 +1,8 @@
-//! Whether a text is JSON, by the rules and with the messages of Go's `encoding/json`.
+//! Validates JSON with the rules and messages of Go's `encoding/json`.
 
 use super::Error;
 
-/// The most levels of arrays and objects (`maxNestingDepth`).
+/// Nesting limit (`maxNestingDepth`).
 const MAX_DEPTH: usize = 10_000;
 
 /// Checks a JSON text.
@@ -34,7 +34,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads a value, of an array or object the bracket only: true then.
+    /// Reads a value. Of an array or object it reads only the bracket and returns true.
     fn value(&mut self, open: &mut Vec<u8>) -> Result<bool, Error> {
         match self.peek() {
             Some(bracket @ (b'{' | b'[')) => {
@@ -55,7 +55,7 @@ impl Scanner<'_> {
         Ok(false)
     }
 
-    /// After a bracket: true before a value, false after an empty array or object.
+    /// Reads on after a bracket. Returns true before a value, false after an empty array or object.
     fn first_part(&mut self, open: &mut Vec<u8>) -> Result<bool, Error> {
         self.space();
         let is_object = open.last() == Some(&b'{');
@@ -69,7 +69,8 @@ impl Scanner<'_> {
         Ok(true)
     }
 
-    /// Closes what ends after a value: true at the end of the text, false before another value.
+    /// Reads on after a value and closes arrays and objects. Returns true at the end of the text,
+    /// false before another value.
     fn after_value(&mut self, open: &mut Vec<u8>) -> Result<bool, Error> {
         loop {
             self.space();

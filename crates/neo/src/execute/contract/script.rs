@@ -1,4 +1,4 @@
-//! Checks of scripts before they run: instructions, jumps to instructions, types.
+//! Validates scripts: instructions, jump targets, types.
 
 use std::ops::Range;
 
@@ -29,7 +29,8 @@ impl Offsets {
 ///
 /// # Errors
 ///
-/// Unknown opcodes, operands cut short, jumps into instructions, wrong types.
+/// Returns an error for an unknown opcode, a truncated operand, a jump into an instruction or an
+/// invalid type.
 pub fn check_script(script: &[u8]) -> Result<(), Error> {
     check(script, None)
 }
@@ -38,7 +39,8 @@ pub fn check_script(script: &[u8]) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// As [`check_script`]; a method that starts elsewhere.
+/// Returns the errors of [`check_script`], and an error for a method that does not start at an
+/// instruction.
 pub fn check_methods(
     script: &[u8],
     methods: impl Iterator<Item = usize>,
@@ -74,7 +76,7 @@ fn check(script: &[u8], methods: Option<&Offsets>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where the operand of an instruction lies.
+/// The range of an instruction's operand.
 fn operand(script: &[u8], at: usize) -> Result<Range<usize>, Error> {
     let kind = OPERANDS[usize::from(script[at])];
     let prefix = match kind {

@@ -14,21 +14,21 @@ use crate::{
 /// A deployed contract.
 #[derive(Clone, Debug)]
 pub struct Contract {
-    /// Its number; negative for native ones.
+    /// Its id; negative for native contracts.
     pub id: i32,
-    /// How often it was updated.
+    /// Number of updates.
     pub updates: u16,
     /// Its hash, which updates do not change.
     pub hash: [u8; 20],
-    /// Its code.
+    /// Its NEF file.
     pub nef: Nef,
-    /// What it offers.
+    /// Its manifest.
     pub manifest: Manifest,
-    /// The code as the machine runs it.
+    /// Its script, shared with the machine.
     pub script: Arc<Script>,
 }
 
-/// The hash of a contract: that of a script of who deployed it, the code's checksum and the name.
+/// The hash of a contract: the hash of a script that pushes deployer, NEF checksum and name.
 #[must_use]
 pub fn contract_hash(sender: &[u8; 20], checksum: u32, name: &str) -> [u8; 20] {
     let mut script = vec![opcode::ABORT];
@@ -59,7 +59,7 @@ fn push_bytes(script: &mut Vec<u8>, bytes: &[u8]) {
     script.extend_from_slice(bytes);
 }
 
-/// The shortest instruction that pushes an integer that is not negative.
+/// Appends the shortest push of a non-negative integer.
 fn push_integer(script: &mut Vec<u8>, value: i64) {
     match value {
         0..=16 => script.push(opcode::PUSH0 + value as u8),
@@ -80,18 +80,18 @@ fn push_integer(script: &mut Vec<u8>, value: i64) {
 }
 
 impl Contract {
-    /// A contract of its parts.
+    /// Creates a contract from its parts.
     #[must_use]
     pub fn new(id: i32, updates: u16, hash: [u8; 20], nef: Nef, manifest: Manifest) -> Self {
         let script = Arc::new(Script { code: nef.script.as_slice().into(), hash });
         Self { id, updates, hash, nef, manifest, script }
     }
 
-    /// Reads what storage holds.
+    /// Decodes the value in the storage of ContractManagement.
     ///
     /// # Errors
     ///
-    /// It is no contract.
+    /// Returns an error if the value is not a contract.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let mut heap = Heap::default();
         let item = serialize::deserialize(&mut heap, bytes)

@@ -1,4 +1,4 @@
-//! Calls between contracts, and what happens when they end.
+//! Calls between contracts.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::params::Hardfork;
 
 /// How a contract is called.
 pub struct CallOptions {
-    /// What it is allowed; no more than its caller.
+    /// Its call flags; the caller's flags limit them.
     pub flags: u8,
     /// Whether the caller expects a result.
     pub returns: bool,
     /// Exactly one item is left for the caller.
     pub dynamic: bool,
-    /// What goes on after, where the caller is a native contract.
+    /// The continuation, if the caller is a native contract.
     pub continuation: Option<Continuation>,
 }
 
@@ -23,7 +23,8 @@ impl Engine<'_> {
     ///
     /// # Errors
     ///
-    /// The caller's manifest does not allow it, or as [`Engine::call_contract`].
+    /// Returns a fault if the caller's manifest does not allow the call, and the faults of
+    /// [`Engine::call_contract`].
     pub fn call_checked(
         &mut self,
         contract: &Arc<Contract>,
@@ -46,7 +47,8 @@ impl Engine<'_> {
         self.call_contract(caller, contract, &method.name, arguments, options)
     }
 
-    /// The contract whose manifest counts: as it was loaded since Domovoi, as it is now before.
+    /// The calling contract with the manifest in effect: the loaded one since Domovoi, the stored
+    /// one before.
     fn current_contract_for_call(&mut self) -> Option<Arc<Contract>> {
         if self.is_active(Hardfork::Domovoi) {
             return self.running_contract();
@@ -55,7 +57,7 @@ impl Engine<'_> {
         self.contract(&hash)
     }
 
-    /// The contract that runs, as it was loaded.
+    /// The running contract, as it was loaded.
     #[must_use]
     pub fn running_contract(&self) -> Option<Arc<Contract>> {
         let number = self.vm.contract()? as usize;
@@ -66,7 +68,8 @@ impl Engine<'_> {
     ///
     /// # Errors
     ///
-    /// The contract is blocked, the method is not there or takes something else, too many frames.
+    /// Returns a fault if the contract is blocked, it has no such method, the return type does not
+    /// match, or there are too many frames.
     pub fn call_contract(
         &mut self,
         caller: [u8; 20],
@@ -84,8 +87,8 @@ impl Engine<'_> {
         if self.is_active(Hardfork::Faun)
             && let Some(fee) = native::policy::fixed_fee(self.state, contract, method)
         {
-            // a product beyond 64 bits is another number in the reference client, and below zero it
-            // is no fixed fee
+            // the reference client truncates the product to 64 bits; a negative result is no fixed
+            // fee
             let fee = fee.cast_signed().wrapping_mul(PICO as i64);
             if let Ok(fee) = u128::try_from(fee) {
                 self.vm.add_gas(fee)?;
@@ -128,7 +131,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Loads a method of a contract, and before it what initializes the contract.
+    /// Loads a method of a contract and, to run before it, `_initialize`.
     pub(crate) fn load_contract(
         &mut self,
         caller: [u8; 20],
@@ -155,7 +158,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The number of a contract among those loaded in this execution.
+    /// The index of a contract among those loaded in this execution.
     fn number_of(&mut self, contract: &Arc<Contract>) -> u32 {
         let known = self.loaded.iter().position(|each| Arc::ptr_eq(each, contract));
         let number = known.unwrap_or_else(|| {
@@ -200,7 +203,7 @@ impl Engine<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Engine::call_contract`].
+    /// Returns the faults of [`Engine::call_contract`].
     pub fn call_from_native(
         &mut self,
         caller: [u8; 20],
@@ -215,7 +218,7 @@ impl Engine<'_> {
         self.call_contract(caller, contract, name, arguments, options)
     }
 
-    /// Scripts were unloaded: their layers are kept or given up, native contracts go on.
+    /// Handles unloaded scripts: commits or rolls back their layers and runs continuations.
     pub(super) fn unloaded(&mut self) -> Result<(), Fault> {
         for unloaded in self.vm.take_unloaded() {
             let call = self.calls.get_mut(unloaded.tag as usize).and_then(Option::take);
@@ -239,11 +242,11 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Whether the witness of an account counts here.
+    /// Reports whether the witness of an account is valid here.
     ///
     /// # Errors
     ///
-    /// There are no signers; a scope needs a right that the script lacks.
+    /// Returns a fault if there are no signers, or a scope needs a call flag that the script lacks.
     pub fn check_witness(&mut self, account: &[u8; 20]) -> Result<bool, Fault> {
         interop::witness::check(self, account)
     }

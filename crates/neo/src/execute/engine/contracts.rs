@@ -1,4 +1,4 @@
-//! Contracts by their hash, decoded once.
+//! A cache of decoded contracts.
 
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use super::{Contract, Engine, Value, native};
 use crate::execute::interop::keys;
 use crate::types::PublicKey;
 
-/// Contracts that were read before, with the bytes that they were read from.
+/// Decoded contracts with their bytes.
 #[derive(Default)]
 pub struct Contracts {
     known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
-    /// What was answered since something of ContractManagement changed; most who are asked for are
-    /// accounts, and no contracts.
+    /// Results of lookups since the last change of ContractManagement. Most lookups are for
+    /// accounts that are not contracts.
     answers: HashMap<[u8; 20], Option<Arc<Contract>>>,
-    /// When that was.
+    /// The version of ContractManagement's storage at that change.
     version: u64,
-    /// The accounts of keys: those of the committee come with every block.
+    /// The accounts of keys; every block needs those of the committee.
     accounts: HashMap<PublicKey, [u8; 20]>,
 }
 
-/// Contracts that are kept in memory, and answers, at most.
+/// Limit of each cache.
 const KEPT: usize = 1 << 16;
 
 impl Engine<'_> {

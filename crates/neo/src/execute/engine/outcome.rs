@@ -1,4 +1,4 @@
-//! What executions are for, and what they leave.
+//! Triggers, call flags and results of executions.
 
 use crate::{
     execute::vm::Item,
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// What a script is allowed, a set of flags.
+/// Call flags (`callflag.CallFlag`).
 pub mod flags {
     /// Nothing.
     pub const NONE: u8 = 0;
@@ -26,7 +26,7 @@ pub mod flags {
     pub const ALL: u8 = STATES | CALL | NOTIFY;
 }
 
-/// Why a script runs.
+/// The trigger of an execution (`trigger.Type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Trigger {
@@ -53,14 +53,14 @@ impl Trigger {
     }
 }
 
-/// A notification while it can still change.
+/// A notification of a running execution.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The contract that sent it.
     pub contract: [u8; 20],
     /// Its name.
     pub name: Cow<'static, str>,
-    /// What it carries: an array.
+    /// Its arguments: an array.
     pub state: Item,
 }
 
@@ -71,24 +71,24 @@ pub struct Notification {
     pub contract: UInt160,
     /// Its name.
     pub name: Cow<'static, str>,
-    /// What it carries, as a serialized array.
+    /// Its arguments: a serialized array.
     pub state: Vec<u8>,
 }
 
-/// What an execution leaves.
+/// The result of an execution (`state.AppExecResult`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The transaction, or the block.
     pub container: UInt256,
-    /// Why it ran.
+    /// Its trigger.
     pub trigger: Trigger,
-    /// The gas that it took, in units of 10^-8.
+    /// The consumed gas, in units of 10^-8.
     pub gas: u64,
-    /// Items on the stack at the end, serialized, the top last; the byte 0xff for those that have
-    /// no such form.
+    /// Serialized items of the final stack, top last; the byte 0xff for an item without a binary
+    /// form.
     pub stack: Vec<Vec<u8>>,
     /// Notifications in order.
     pub notifications: Vec<Notification>,
-    /// Why it failed.
+    /// The fault message, if it failed.
     pub fault: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Witnesses that only the machine can tell: contracts, and scripts of other than standard form
+//! Runs witnesses of contracts, and of scripts of other than standard form
 //! (`Blockchain.verifyHashAgainstScript`).
 
 use super::{Engine, calls::LoadOptions, flags};
@@ -11,8 +11,7 @@ use crate::{
 };
 use hashbrown::HashMap;
 
-/// What the witnesses of a transaction leave for those after them: in neo-go they share a context
-/// (`Blockchain.verifyTxWitnesses`).
+/// The context that the witnesses of a transaction share (`Blockchain.verifyTxWitnesses`).
 #[derive(Debug, Default)]
 pub struct SharedContext {
     invocations: HashMap<[u8; 20], u32>,
@@ -20,40 +19,40 @@ pub struct SharedContext {
     nonce: Option<[u8; 16]>,
 }
 
-/// Why a witness does not count.
+/// Why a witness is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WitnessError {
-    /// Native contracts are asked, they have no script of their own (`ErrNativeContractWitness`).
+    /// A script with the hash of a native contract (`ErrNativeContractWitness`).
     #[error("a script of a native contract")]
     Native,
-    /// One of the scripts is none (`ErrInvalidVerificationScript`, `ErrInvalidInvocationScript`).
+    /// An invalid script (`ErrInvalidVerificationScript`, `ErrInvalidInvocationScript`).
     #[error("a script that is not correct: {0}")]
     Script(String),
-    /// There is no contract (`ErrUnknownVerificationContract`).
+    /// No contract with this hash (`ErrUnknownVerificationContract`).
     #[error("no contract")]
     NoContract,
-    /// The contract has no method `verify` that answers true or false
+    /// The contract has no method `verify` that returns a boolean
     /// (`ErrInvalidVerificationContract`).
     #[error("a contract that does not verify")]
     NoMethod,
-    /// The scripts fail (`ErrVerificationFailed`).
+    /// The scripts fault (`ErrVerificationFailed`).
     #[error("a failure, {0}")]
     Failed(String),
-    /// They leave no item, several, or one that is neither true nor false.
+    /// The scripts do not leave a single boolean.
     #[error("no single answer")]
     NoAnswer,
-    /// They answer no (`ErrInvalidSignature`).
+    /// The scripts return false (`ErrInvalidSignature`).
     #[error("the answer no")]
     No,
 }
 
 impl Engine<'_> {
-    /// Runs the scripts of a witness of `account` and gives up what they change. Returns the gas
-    /// that they took, in units of 10^-8.
+    /// Runs the witness of `account` and discards its changes. Returns the consumed gas in units of
+    /// 10^-8.
     ///
     /// # Errors
     ///
-    /// Why the witness does not count.
+    /// Returns [`WitnessError`] if the witness is invalid.
     pub fn satisfy(
         mut self,
         account: UInt160,
@@ -95,7 +94,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The method `verify` of the contract that the account is.
+    /// Loads the method `verify` of the account's contract.
     fn load_verify(&mut self, account: UInt160) -> Result<(), WitnessError> {
         let contract = self.contract(&account.0).ok_or(WitnessError::NoContract)?;
         let method = contract.manifest.method("verify", None);
@@ -113,7 +112,7 @@ impl Engine<'_> {
             .map_err(|fault| WitnessError::Failed(fault.to_string()))
     }
 
-    /// Runs what was loaded: exactly one item must be left, and be true.
+    /// Runs the loaded scripts. They must leave exactly one item, which is true.
     fn answer(&mut self) -> Result<u64, WitnessError> {
         if let Some(fault) = self.run_machine() {
             return Err(WitnessError::Failed(fault));

@@ -76,7 +76,7 @@ pub(super) fn get_call_flags(engine: &mut Engine<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What making an account of so many keys costs.
+/// Charges for the creation of an account with so many keys.
 fn charge_account(engine: &mut Engine<'_>, keys: usize) -> Result<(), Fault> {
     let units = match engine.is_active(Hardfork::Aspidochelone) {
         true => SIGNATURE_PRICE * keys as u64,
@@ -112,7 +112,7 @@ pub(super) fn create_multisig_account(engine: &mut Engine<'_>) -> Result<(), Fau
     Ok(())
 }
 
-/// The digest that is signed of what this execution is for.
+/// The signed digest of the script container.
 fn digest(engine: &Engine<'_>) -> [u8; 32] {
     let hash = engine.transaction.map_or(engine.block.hash, Transaction::hash);
     signed_digest(engine.chain.protocol.magic, &hash)
@@ -133,7 +133,7 @@ pub(super) fn check_signature(engine: &mut Engine<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Pops keys or signatures: an array, or a number and so many items.
+/// Pops keys or signatures: an array, or a count and so many items.
 fn pop_elements(engine: &mut Engine<'_>) -> Result<Vec<Vec<u8>>, Fault> {
     let item = engine.vm.pop()?;
     if let Item::Array(place) = item {

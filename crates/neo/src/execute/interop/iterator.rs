@@ -31,7 +31,7 @@ pub mod options {
     pub const ALL: i64 = 0xbf;
 }
 
-/// Which pairs an iteration leaves out.
+/// Selects the pairs of an iteration.
 pub type Filter = fn(&Engine<'_>, &StorageKey, &Value) -> bool;
 
 /// An iteration.
@@ -39,22 +39,22 @@ pub type Filter = fn(&Engine<'_>, &StorageKey, &Value) -> bool;
 pub enum Iteration {
     /// Over storage.
     Storage {
-        /// What is left.
+        /// The remaining elements.
         find: Box<Find>,
-        /// The pair that it stands at.
+        /// The current pair.
         current: Option<(StorageKey, Value)>,
         /// Length of the prefix.
         prefix: usize,
-        /// What a value is.
+        /// The options that determine the value.
         options: i64,
-        /// Only pairs for which it is true.
+        /// Skips pairs for which it is false.
         filter: Option<Filter>,
     },
     /// Over serialized items.
     List {
-        /// What is left.
+        /// The remaining elements.
         items: VecDeque<Vec<u8>>,
-        /// The item that it stands at.
+        /// The current item.
         current: Option<Vec<u8>>,
     },
 }

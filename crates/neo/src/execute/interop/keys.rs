@@ -20,13 +20,13 @@ static TABLES: LazyLock<KeyTables> = LazyLock::new(|| KeyTables::new(TABLE_BYTES
 ///
 /// # Errors
 ///
-/// The bytes are none.
+/// Returns a fault with neo-go's message if the bytes are no key.
 pub fn public_key(bytes: &[u8]) -> Result<PublicKey, Fault> {
     point::compressed(bytes).ok_or_else(|| Fault::Message(refusal(bytes, point::compressed)))
 }
 
-/// Why bytes are no key, in the words of neo-go (`keys.PublicKey.DecodeBytes`); `read` reads a key
-/// in either form.
+/// neo-go's message about an invalid key (`keys.PublicKey.DecodeBytes`). `read` decodes a key in
+/// either form.
 #[must_use]
 pub fn refusal<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> String {
     let end = |found: usize| if found == 0 { "EOF" } else { "unexpected EOF" };
@@ -46,7 +46,7 @@ pub fn refusal<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> String {
     .into()
 }
 
-/// Whether a key signed a digest.
+/// Reports whether a key signed a digest.
 #[must_use]
 pub fn verify(key: &PublicKey, digest: [u8; 32], signature: &[u8]) -> bool {
     let Ok(signature) = <&[u8; 64]>::try_from(signature) else { return false };
@@ -58,7 +58,7 @@ pub fn verify(key: &PublicKey, digest: [u8; 32], signature: &[u8]) -> bool {
     valid[0]
 }
 
-/// What is signed of a transaction or a block: the network's number and the hash.
+/// The signed digest of a transaction or block: SHA-256 of the network's magic and the hash.
 #[must_use]
 pub fn signed_digest(magic: u32, hash: &UInt256) -> [u8; 32] {
     let mut message = [0; 36];
@@ -82,11 +82,11 @@ pub fn sort(keys: &mut [PublicKey]) {
     keys.sort_by(point::compare);
 }
 
-/// The account for which `needed` of the keys sign.
+/// The account that `needed` of the keys sign for.
 ///
 /// # Errors
 ///
-/// Fewer than one, more than keys, or more than 1,024.
+/// Returns a fault if `needed` is zero, exceeds the number of keys, or exceeds 1,024.
 pub fn multisig_account(needed: usize, keys: &[PublicKey]) -> Result<[u8; 20], Fault> {
     let refused = match needed {
         0 => "param m cannot be smaller than 1, got 0".into(),
@@ -117,16 +117,16 @@ pub fn multisig_account(needed: usize, keys: &[PublicKey]) -> Result<[u8; 20], F
 ///
 /// # Errors
 ///
-/// No keys.
+/// Returns a fault if there are no keys.
 pub fn majority_account(keys: &[PublicKey]) -> Result<[u8; 20], Fault> {
     multisig_account(keys.len() - keys.len().saturating_sub(1) / 2, keys)
 }
 
-/// The account of so many keys that no third part of them can do without the others.
+/// The account of the consensus nodes: `n - (n - 1) / 3` keys must sign.
 ///
 /// # Errors
 ///
-/// No keys.
+/// Returns a fault if there are no keys.
 pub fn consensus_account(keys: &[PublicKey]) -> Result<[u8; 20], Fault> {
     multisig_account(keys.len() - keys.len().saturating_sub(1) / 3, keys)
 }

@@ -1,16 +1,16 @@
-//! Several signatures by several keys (`vm.CheckMultisigPar`).
+//! Checks m of n signatures (`vm.CheckMultisigPar`).
 
 use std::collections::VecDeque;
 
-/// Whether each of the signatures is by a key, both in their order. `decode` reads a key by its
-/// number, `signed` says whether it made a signature.
+/// Reports whether each signature is by a key, both in order. `decode` reads the key at an index,
+/// `signed` reports whether a key made the signature at an index.
 ///
-/// Keys are tried from both ends. neo-go does so on several threads; here each result comes in the
-/// order in which it was asked for, so that it is certain which keys are read.
+/// Keys are tried from both ends, as in neo-go. neo-go uses several threads; here the order of the
+/// results is fixed, so it is deterministic which keys are decoded.
 ///
 /// # Errors
 ///
-/// Returns the error of a key that is tried and cannot be read.
+/// Returns the error of the first tried key that cannot be decoded.
 pub fn check<K, E>(
     keys: usize,
     signatures: usize,
@@ -72,7 +72,7 @@ mod tests {
         let mut counts = [0; 2];
         for keys in 1..=5_usize {
             for signatures in 1..=keys {
-                // who made each signature: a key, or nobody
+                // the key of each signature, or none
                 for number in 0..(keys + 1).pow(signatures as u32) {
                     let maker = |at: usize| {
                         let maker = number / (keys + 1).pow(at as u32) % (keys + 1);

@@ -1,4 +1,4 @@
-//! What a script can learn about its execution, and notifications.
+//! System calls of `System.Runtime`: properties of the execution, and notifications.
 
 use num_bigint::BigUint;
 
@@ -78,8 +78,8 @@ pub(super) fn trigger(engine: &mut Engine<'_>) -> Result<(), Fault> {
     push(engine, i64::from(trigger))
 }
 
-/// `System.Runtime.GetTime`. While a witness is verified there is no block that has one: neo-go and
-/// the C# node fail then, too.
+/// `System.Runtime.GetTime`. It fails during the verification of a witness, which has no block, as
+/// in neo-go and the C# node.
 pub(super) fn time(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if engine.trigger == Trigger::Verification {
         return Err(Fault::Rule("no block"));
@@ -125,7 +125,7 @@ pub(super) fn check_witness(engine: &mut Engine<'_>) -> Result<(), Fault> {
     push(engine, found)
 }
 
-/// `System.Runtime.Log`: nobody reads it here.
+/// `System.Runtime.Log`. The message is checked and discarded.
 pub(super) fn log(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if engine.vm.pop()?.to_text()?.len() > MAX_NOTIFICATION {
         return Err(Fault::Rule("message length shouldn't exceed 1024"));

@@ -14,7 +14,7 @@ use crate::{
     state::{Direction, MAX_STORAGE_KEY, MAX_STORAGE_VALUE},
 };
 
-/// The number of the contract that runs.
+/// The id of the running contract.
 fn running(engine: &mut Engine<'_>) -> Result<i32, Fault> {
     let hash = engine.vm.current_hash();
     let contract = engine.contract(&hash);
@@ -71,8 +71,8 @@ pub(super) fn as_read_only(engine: &mut Engine<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a key that is too long to be there, in neo-go's words: its keys have a buffer of 69
-/// bytes with prefix and contract. The C# node finds nothing under such a key.
+/// Rejects a key that is too long, with neo-go's message: its key buffer has 69 bytes with prefix
+/// and contract. The C# node finds nothing under such a key.
 fn check_key(key: &[u8]) -> Result<(), Fault> {
     if key.len() > MAX_STORAGE_KEY {
         let (end, capacity) = (5 + key.len(), 5 + MAX_STORAGE_KEY);
@@ -121,7 +121,7 @@ fn put_to(
         return Err(Fault::Rule("storage.Context is read only"));
     }
     let old = engine.state.get(contract, key).map(|old| old.len());
-    // what stands there already costs a quarter
+    // overwritten bytes cost a quarter
     let paid = match (old, value.len()) {
         (None, len) => key.len() + len,
         (Some(_), 0) => 0,

@@ -1,4 +1,4 @@
-//! The system calls: names, prices, what they need, and who answers them.
+//! The system calls: names, prices, required flags and implementations.
 
 use std::sync::LazyLock;
 
@@ -82,7 +82,7 @@ static SYSCALLS: [Syscall; 41] = [
     since_faun("System.Storage.Local.Delete", BIG, WRITE, storage::local_delete),
 ];
 
-/// Numbers in order, each with the place of its call.
+/// Sorted numbers, each with the index of its system call.
 static NUMBERS: LazyLock<Vec<(u32, usize)>> = LazyLock::new(|| {
     let all = SYSCALLS.iter().enumerate();
     let mut numbers: Vec<_> = all.map(|(index, each)| (number(each.name), index)).collect();
@@ -101,7 +101,7 @@ pub fn number(name: &str) -> u32 {
 ///
 /// # Errors
 ///
-/// There is none with this number, or it fails; the text names it.
+/// Returns a fault with the name of the call if it fails, or if the number is unknown.
 pub fn call(engine: &mut Engine<'_>, number: u32) -> Result<(), Fault> {
     let index = NUMBERS.binary_search_by_key(&number, |(number, _)| *number);
     let syscall = index.ok().map(|index| &SYSCALLS[NUMBERS[index].1]);
@@ -111,7 +111,7 @@ pub fn call(engine: &mut Engine<'_>, number: u32) -> Result<(), Fault> {
     let result = run(engine, syscall);
     result.map_err(|fault| match fault {
         Fault::Panicked(text) => Fault::Message(text),
-        // operands that the reference client takes from the stack without a way to fail
+        // operand faults have no prefix in the reference client
         operand @ (Fault::EmptyStack
         | Fault::Conversion { .. }
         | Fault::IntegerTooBig

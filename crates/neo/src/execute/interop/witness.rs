@@ -1,4 +1,4 @@
-//! Whether an account agrees to what a script does: scopes of signers, and their rules.
+//! `CheckWitness`: scopes of signers and witness rules.
 
 use crate::{
     execute::{
@@ -8,11 +8,12 @@ use crate::{
     types::{Condition, PublicKey, Scopes, Signer},
 };
 
-/// Whether the witness of an account counts in the running script.
+/// Reports whether the witness of an account is valid in the running script.
 ///
 /// # Errors
 ///
-/// Nobody signed; a scope asks for groups and the script may not read them.
+/// Returns a fault if there are no signers, or a scope needs groups and the script has no
+/// ReadStates flag.
 pub fn check(engine: &mut Engine<'_>, account: &[u8; 20]) -> Result<bool, Fault> {
     let caller = engine.vm.calling_hash();
     if caller != [0; 20] && caller == *account {
@@ -56,7 +57,7 @@ fn in_scope(engine: &mut Engine<'_>, signer: &Signer<'_>) -> Result<bool, Fault>
     Ok(false)
 }
 
-/// The groups of a contract; none where there is no such contract.
+/// The groups of a contract; empty if there is no such contract.
 fn groups_of(engine: &mut Engine<'_>, hash: &[u8; 20]) -> Result<Vec<PublicKey>, Fault> {
     if engine.vm.flags() & flags::READ == 0 {
         return Err(Fault::Rule("missing ReadStates call flag"));
@@ -67,7 +68,7 @@ fn groups_of(engine: &mut Engine<'_>, hash: &[u8; 20]) -> Result<Vec<PublicKey>,
     }))
 }
 
-/// Whether a condition holds: it has three levels at most.
+/// Evaluates a condition, which has at most three levels.
 fn holds(engine: &mut Engine<'_>, condition: &Condition<'_>) -> Result<bool, Fault> {
     Ok(match condition {
         Condition::Boolean(value) => *value,

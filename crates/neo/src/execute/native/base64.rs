@@ -1,12 +1,12 @@
 //! Base 64 with padding (RFC 4648), as Go's `encoding/base64` reads and writes it.
 
-/// The digits of a base, and what each byte is as a digit.
+/// An alphabet: the digits, and the digit value of each byte.
 pub struct Alphabet {
     digits: [u8; 64],
     values: [u8; 256],
 }
 
-/// The value of a byte that is no digit: no digit has its high bits.
+/// The value of a byte that is no digit. Digits do not have its high bits.
 const NO_DIGIT: u8 = 0xff;
 
 impl Alphabet {
@@ -61,8 +61,7 @@ fn digits([a, b, c]: [u8; 3], alphabet: &Alphabet) -> [u8; 4] {
     [bits >> 18, bits >> 12, bits >> 6, bits].map(|bits| alphabet.digit(bits))
 }
 
-/// Reads what [`encode`] writes. Line ends anywhere do not matter, nor do the bits of the last
-/// digit that no byte uses.
+/// Decodes base 64. Line ends are ignored, and so are the unused bits of the last digit.
 #[must_use]
 pub fn decode(text: &[u8], alphabet: &Alphabet) -> Option<Vec<u8>> {
     let is_line_end = |byte: &u8| matches!(byte, b'\r' | b'\n');
@@ -87,8 +86,8 @@ pub fn decode(text: &[u8], alphabet: &Alphabet) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Where Go sees the fault of a text that [`decode`] refuses: the first byte that is no digit, else
-/// the group that is cut short.
+/// The offset of the error that Go reports for an invalid text: the first byte that is no digit, or
+/// the truncated group.
 #[must_use]
 pub fn fault_at(text: &[u8], alphabet: &Alphabet) -> usize {
     let is_other = |byte: &u8| alphabet.values[usize::from(*byte)] == NO_DIGIT;

@@ -180,15 +180,15 @@ fn verify_ed25519(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     Ok(Some(Item::Bool(signed_by_ed25519(&key, &message, &signature))))
 }
 
-/// Whether an Ed25519 key signed a message, as Go's `crypto/ed25519` and the C# node's library see
-/// it: keys in other than the shortest form count, and so do those of small order.
+/// Verifies an Ed25519 signature as Go's `crypto/ed25519` and the C# node's library do:
+/// non-canonical keys and keys of small order are valid.
 fn signed_by_ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     let key = key.try_into().ok().and_then(|key| VerifyingKey::from_bytes(key).ok());
     let signature = Signature::from_slice(signature).ok();
     key.zip(signature).is_some_and(|(key, signature)| key.verify(message, &signature).is_ok())
 }
 
-/// The compressed key that signed a digest; null where there is none.
+/// The compressed key that signed a digest; null if there is none.
 fn recover_key(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let digest = named_bytes(&arguments[0], "message hash")?;
     let Ok(digest) = <[u8; 32]>::try_from(digest) else { return Ok(Some(Item::Null)) };
@@ -201,7 +201,7 @@ fn key_of(digest: &[u8; 32], signature: &[u8]) -> Option<[u8; 33]> {
     r.copy_from_slice(signature.get(..32)?);
     s.copy_from_slice(signature.get(32..64)?);
     let id = match signature.len() {
-        // EIP-2098: the highest bit of s tells which key it is
+        // EIP-2098: the highest bit of s is the recovery id
         64 => {
             let odd = s[0] >> 7;
             s[0] &= 0x7f;

@@ -1,4 +1,4 @@
-//! GasToken: what fees are paid with.
+//! GasToken, the currency of fees.
 
 use num_bigint::{BigInt, Sign};
 
@@ -55,13 +55,13 @@ pub(super) fn balance(value: &[u8]) -> Result<BigInt, Fault> {
     balance_bytes(value).map(integer_of)
 }
 
-/// What an account has, in units of 10^-8.
+/// The balance of an account, in units of 10^-8.
 pub(crate) fn balance_of(state: &crate::state::State, account: &[u8; 20]) -> BigInt {
     let value = state.get(ID, &super::token::account_key(account));
     value.and_then(|value| balance(&value).ok()).unwrap_or_default()
 }
 
-/// An account's value after a change, none where nothing is left.
+/// The value of an account after a change; `None` if the balance is zero.
 pub(super) fn changed(
     old: Option<&Value>,
     amount: &BigInt,
@@ -118,7 +118,7 @@ pub(super) fn standby_account(engine: &Engine<'_>) -> Result<[u8; 20], Fault> {
     keys::consensus_account(&protocol.standby_committee[..count])
 }
 
-/// Burns all fees, and gives the network fees to who made the block.
+/// Burns all fees and mints the network fees to the primary.
 fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let block = engine.block;
     if block.transactions.is_empty() {

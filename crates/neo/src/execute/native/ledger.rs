@@ -1,4 +1,4 @@
-//! LedgerContract: blocks and transactions of the past.
+//! LedgerContract: earlier blocks and transactions.
 
 use super::{Definition, Method, no_state, nothing, policy};
 use crate::{
@@ -42,13 +42,13 @@ pub(super) static DEFINITION: Definition = Definition {
     post_persist,
 };
 
-/// From here on the block counts as stored.
+/// The block counts as stored from here on.
 fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     engine.persisted = true;
     Ok(())
 }
 
-/// The hash of a block that is stored, or of the one that is executed.
+/// The hash of a stored block, or of the executed one.
 fn hash_of(engine: &Engine<'_>, height: u32) -> Option<UInt256> {
     let block = engine.block;
     match height {
@@ -67,7 +67,7 @@ fn current_index(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fa
     Ok(Some(Item::Int(engine.height().into())))
 }
 
-/// Whether contracts still see a block.
+/// Reports whether a block is traceable.
 fn is_traceable(engine: &Engine<'_>, index: u32) -> bool {
     let protocol = &engine.chain.protocol;
     let traceable = policy::traceable_blocks(engine.state, protocol, engine.next_height());
@@ -75,7 +75,7 @@ fn is_traceable(engine: &Engine<'_>, index: u32) -> bool {
     index <= height && index.wrapping_add(traceable) > height
 }
 
-/// The hash that an argument is, or that of the block whose height it is.
+/// The hash in an argument, or the hash of the block at the height in it.
 fn block_hash(engine: &Engine<'_>, item: &Item) -> Result<Option<UInt256>, Fault> {
     if let Ok(height) = item.to_integer()
         && height.signum() >= 0
@@ -157,8 +157,7 @@ fn get_from_block(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<
     Ok(Some(transaction_item(engine, transaction)))
 }
 
-/// A transaction of a block that contracts still see. Those of the block that is executed are not
-/// stored yet.
+/// A transaction of a traceable block. Transactions of the executed block are not stored yet.
 fn transaction(engine: &Engine<'_>, item: &Item) -> Result<Option<StoredTransaction>, Fault> {
     let found = (engine.chain.view.transaction)(UInt256(item.to_array()?));
     Ok(found.filter(|found| is_traceable(engine, found.height)))

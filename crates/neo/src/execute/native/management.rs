@@ -1,4 +1,4 @@
-//! ContractManagement: deploys, updates and destroys contracts, and keeps the native ones.
+//! ContractManagement: deploys, updates and destroys contracts, including the native ones.
 
 mod deploy;
 mod queries;
@@ -19,7 +19,7 @@ use crate::{
     state::{Direction, State, StorageKey, Value},
 };
 
-/// The contract's number.
+/// The contract's id.
 pub const ID: i32 = -1;
 const CONTRACT: u8 = 8;
 const HASH: u8 = 12;
@@ -27,7 +27,7 @@ const NEXT_ID: &[u8] = &[15];
 const MINIMUM_FEE: &[u8] = &[20];
 /// 10 GAS.
 const DEFAULT_FEE: i64 = 10_0000_0000;
-/// The longest manifest.
+/// Length limit of a manifest.
 const MAX_MANIFEST: usize = 65_535;
 const BIG: u64 = 1 << 15;
 
@@ -84,7 +84,7 @@ fn id_key(id: i32) -> [u8; 5] {
     key
 }
 
-/// The contract whose record stands under a key of the state.
+/// The contract whose record has this key.
 pub(crate) fn contract_of_key(id: i32, key: &[u8]) -> Option<[u8; 20]> {
     match key {
         [CONTRACT, hash @ ..] if id == ID => hash.try_into().ok(),
@@ -92,12 +92,12 @@ pub(crate) fn contract_of_key(id: i32, key: &[u8]) -> Option<[u8; 20]> {
     }
 }
 
-/// The key of a contract's record in the state.
+/// The key of a contract's record.
 pub(crate) fn key_of(hash: &[u8; 20]) -> Option<StorageKey> {
     StorageKey::new(ID, &contract_key(hash))
 }
 
-/// What is stored of a contract.
+/// The record of a contract.
 pub(crate) fn stored(state: &State, hash: &[u8; 20]) -> Option<Value> {
     state.get(ID, &contract_key(hash))
 }
@@ -133,13 +133,13 @@ fn set_fee(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     Ok(Some(Item::Null))
 }
 
-/// Puts a contract into the state.
+/// Stores a contract.
 fn put(engine: &mut Engine<'_>, contract: &Contract) -> Result<(), Fault> {
     let bytes = contract.encode();
     if bytes.len() > MAX_SIZE {
         return Err(Fault::TooBig(bytes.len()));
     }
-    // too many parts are found where they are read
+    // decoding enforces the limit of items
     serialize::deserialize(&mut Heap::default(), &bytes)?;
     engine.state.put(ID, &contract_key(&contract.hash), bytes);
     if contract.updates == 0 {
@@ -190,7 +190,7 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
     Ok(())
 }
 
-/// Deploys and updates native contracts where the genesis block or a hardfork does.
+/// Deploys and updates native contracts at the genesis block and at hardforks.
 fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let chain = engine.chain;
     for native in &chain.natives.list {

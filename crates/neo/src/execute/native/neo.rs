@@ -24,9 +24,9 @@ use crate::execute::{
 use crate::params::Hardfork;
 use crate::state::Value;
 
-/// The contract's number.
+/// The contract's id.
 pub const ID: i32 = -5;
-/// How much NEO there is.
+/// The total supply.
 pub const TOTAL: i64 = 100_000_000;
 /// One GAS.
 const GAS: i64 = 100_000_000;
@@ -118,7 +118,7 @@ pub(super) static DEFINITION: Definition = Definition {
     post_persist: rewards::post_persist,
 };
 
-/// An account's value after a change of its balance, and the GAS that it gets on that occasion.
+/// The value of an account after a change of its balance, and the GAS to distribute.
 pub(super) fn changed(
     engine: &mut Engine<'_>,
     account: &[u8; 20],
@@ -149,7 +149,7 @@ pub(super) fn changed(
     Ok((kept.then(|| state.encode().into()), distribution))
 }
 
-/// Changes how much NEO votes.
+/// Changes the total of voting NEO.
 fn change_turnout(engine: &mut Engine<'_>, amount: &BigInt) -> Result<(), Fault> {
     if engine.state.get(ID, VOTERS).is_none() {
         return Err(Fault::Rule("voters count not found"));
@@ -194,7 +194,7 @@ fn set_gas_per_block(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Opti
     Ok(Some(Item::Null))
 }
 
-/// What it costs to become a candidate.
+/// The fee for the registration of a candidate.
 fn register_price(engine: &Engine<'_>) -> i64 {
     stored_i64(engine.state, ID, REGISTER_PRICE).unwrap_or(0)
 }
@@ -211,20 +211,20 @@ fn set_register_price(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Opt
     Ok(Some(Item::Null))
 }
 
-/// Takes the vote of an account back; the GAS that it gets on that occasion, if it gets any.
+/// Revokes the vote of an account. Returns the GAS to distribute, if there is any.
 pub(super) fn take_back_vote(
     engine: &mut Engine<'_>,
     account: &[u8; 20],
 ) -> Result<Option<BigInt>, Fault> {
     match account::change_vote(engine, account, None) {
         Ok(gas) => Ok(gas),
-        // an account without NEO has none to take back
+        // an account without NEO has no vote
         Err(account::Refused::Rule) => Ok(None),
         Err(account::Refused::Fault(fault)) => Err(fault),
     }
 }
 
-/// A key that is an argument.
+/// Reads a public key from an argument.
 fn key_of(item: &Item) -> Result<crate::types::PublicKey, Fault> {
     item.with_bytes(keys::public_key)?
 }

@@ -1,4 +1,4 @@
-//! Notary: deposits that pay for transactions that notaries complete.
+//! Notary: deposits that pay for notary-assisted transactions.
 
 use num_bigint::{BigInt, Sign};
 
@@ -21,7 +21,7 @@ const BIG: u64 = 1 << 15;
 const DEPOSIT: u8 = 1;
 const MAX_DELTA: &[u8] = &[10];
 const DEFAULT_DELTA: i64 = 140;
-/// How long a deposit for somebody else is locked.
+/// Number of blocks that a deposit for another account is locked.
 const DEFAULT_LOCK: u32 = 5_760;
 
 use Hardfork::{Echidna, Faun};
@@ -56,7 +56,7 @@ pub(super) static DEFINITION: Definition = Definition {
     post_persist: nothing,
 };
 
-/// What somebody has put down.
+/// A deposit.
 struct Deposit {
     amount: BigInt,
     till: u32,
@@ -68,7 +68,7 @@ fn key(account: &[u8; 20]) -> [u8; 21] {
     key
 }
 
-/// What is left of an account's deposit, in units of 10^-8 GAS.
+/// The deposit of an account, in units of 10^-8 GAS.
 #[must_use]
 pub fn deposit_of(state: &State, account: &[u8; 20]) -> BigInt {
     load(state, account).ok().flatten().map(|deposit| deposit.amount).unwrap_or_default()
@@ -94,7 +94,7 @@ fn u32_of(item: &Item) -> Result<u32, Fault> {
         .map_err(|_| Fault::Rule("invalid value: bigint is not in uint32 range"))
 }
 
-/// The number of keys that a notary has to complete, if it has to.
+/// The number of keys of a notary-assisted transaction.
 fn assisted(transaction: Transaction<'_>) -> Option<u8> {
     transaction.attributes().find_map(|attribute| match attribute {
         Attribute::NotaryAssisted(keys) => Some(keys),
@@ -263,7 +263,7 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
     Ok(())
 }
 
-/// Takes fees from deposits, and rewards the notaries.
+/// Charges fees to deposits and rewards the notaries.
 fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let block = engine.block;
     let this = engine.native_hash(ID);

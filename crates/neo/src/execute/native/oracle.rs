@@ -1,4 +1,4 @@
-//! OracleContract: requests of contracts to the outside, and the answers.
+//! OracleContract: requests of contracts for external data, and the responses.
 
 use num_bigint::BigInt;
 
@@ -120,7 +120,7 @@ fn list_key(url: &[u8]) -> [u8; 21] {
     key
 }
 
-/// The requests that wait for an address.
+/// The pending requests of a URL.
 fn load_list(state: &State, key: &[u8]) -> Result<Vec<BigInt>, Fault> {
     let Some(stored) = state.get(ID, key) else { return Ok(Vec::new()) };
     let mut heap = Heap::default();
@@ -129,7 +129,8 @@ fn load_list(state: &State, key: &[u8]) -> Result<Vec<BigInt>, Fault> {
     list.iter().map(|item| Ok(item.to_integer()?.to_big())).collect()
 }
 
-/// The gas that a request set aside for its answer, in units of 10^-8; none where nobody asks.
+/// The gas of a pending request for its response, in units of 10^-8; `None` if there is no such
+/// request.
 pub(crate) fn gas_for_answer(state: &State, id: u64) -> Option<u64> {
     Request::load(state, id).map(|request| request.gas)
 }
@@ -140,7 +141,7 @@ pub(crate) fn account(state: &State, height: u32) -> Option<[u8; 20]> {
     keys::consensus_account(&nodes).ok()
 }
 
-/// The one script of an answer: it calls `finish` (`CreateOracleResponseScript`).
+/// The script of a response: it calls `finish` (`CreateOracleResponseScript`).
 pub(crate) fn answer_script(this: &[u8; 20]) -> Vec<u8> {
     let mut script = vec![opcode::NEWARRAY0, opcode::PUSH0 + flags::ALL, opcode::PUSHDATA1, 6];
     script.extend_from_slice(b"finish");
@@ -155,7 +156,7 @@ fn encode_list(list: &[BigInt]) -> Vec<u8> {
     Encoder::default().each(list, Encoder::integer).done()
 }
 
-/// The answer that a transaction carries.
+/// The oracle response of a transaction.
 fn response(transaction: Transaction<'_>) -> Option<(u64, u8, Vec<u8>)> {
     transaction.attributes().find_map(|attribute| match attribute {
         Attribute::OracleResponse { id, code, result } => Some((id, code, result.to_vec())),
@@ -237,7 +238,7 @@ fn request(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     Ok(Some(Item::Null))
 }
 
-/// The transaction that asked first: a request of an answer's callback belongs to it.
+/// The original transaction: a request in the callback of a response belongs to it.
 fn original(engine: &Engine<'_>) -> Result<UInt256, Fault> {
     let transaction = engine.transaction.ok_or(Fault::Rule("no transaction"))?;
     Ok(match response(transaction) {
@@ -296,7 +297,7 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
     Ok(())
 }
 
-/// Forgets requests that were answered, and rewards who answered.
+/// Removes answered requests and rewards the oracle nodes.
 fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let block = engine.block;
     let mut rewards: Option<Vec<(crate::types::PublicKey, i64)>> = None;

@@ -2,7 +2,7 @@
 
 use ark_bls12_381::{Fq12, G1Projective, G2Projective};
 
-/// Whether a point was deserialized or computed: types of their own for contracts.
+/// Whether a point was deserialized or computed: two types for contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Deserialized.
@@ -11,7 +11,7 @@ pub enum Form {
     Jacobian,
 }
 
-/// A point of one of the three groups. It is always in a box of its own.
+/// A point of one of the three groups. It is always boxed.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {

@@ -1,4 +1,4 @@
-//! BLS12-381 for contracts: points as they are written, and what is done with them.
+//! BLS12-381 for contracts: encoding and arithmetic of points.
 
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ pub(super) fn serialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     Ok(Some(Item::bytes(&encode(point(&interop)?))))
 }
 
-/// A point as it is written: compressed, or all its elements.
+/// Encodes a point: compressed, or all its elements.
 fn encode(point: &Point) -> Vec<u8> {
     match point {
         Point::G1(point, _) => g1_bytes(&point.into_affine()).to_vec(),
@@ -134,7 +134,7 @@ pub(super) fn deserialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     give(arguments[0].with_bytes(decode)??)
 }
 
-/// Reads what [`encode`] writes.
+/// Decodes a point that [`encode`] wrote.
 fn decode(bytes: &[u8]) -> Result<Point, Fault> {
     match bytes.len() {
         G1 => g1(bytes).map(|point| Point::G1(point.into_group(), Form::Affine)),

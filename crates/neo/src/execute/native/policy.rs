@@ -24,7 +24,7 @@ use crate::{
     state::{Direction, State},
 };
 
-/// The contract's number.
+/// The contract's id.
 pub const ID: i32 = -7;
 const BLOCKED: u8 = 15;
 const BIG: u64 = 1 << 15;
@@ -121,7 +121,7 @@ fn blocked_key(account: &[u8; 20]) -> [u8; 21] {
     key
 }
 
-/// Whether an account is blocked.
+/// Reports whether an account is blocked.
 pub(crate) fn is_blocked(state: &State, account: &[u8; 20]) -> bool {
     // nearly always nobody is
     let any = || state.find_all(ID, &[BLOCKED], Direction::Forwards).next().is_some();
@@ -146,10 +146,10 @@ fn get_blocked(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Faul
     Ok(Some(Iteration::list(items.collect())))
 }
 
-/// What goes on once an account is blocked; false: it was blocked before.
+/// Continues after an account was blocked; false: it was already blocked.
 pub(super) type Blocked = Box<dyn FnOnce(&mut Engine<'_>, bool) -> Result<(), Fault>>;
 
-/// Blocks an account; since Faun its vote is taken back before.
+/// Blocks an account. Since Faun its vote is revoked first.
 pub(super) fn block_account(
     engine: &mut Engine<'_>,
     account: [u8; 20],
@@ -195,7 +195,7 @@ fn unblock(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     Ok(Some(Item::Bool(was)))
 }
 
-/// Fails unless nearly all of the committee agree.
+/// Checks the witness of nearly all of the committee.
 fn need_most_of_committee(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let members = neo::committee(engine.state)?;
     let count = members.len();

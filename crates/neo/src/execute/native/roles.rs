@@ -1,4 +1,4 @@
-//! RoleManagement: who runs oracles, notaries, state validators.
+//! RoleManagement: the nodes of oracles, notaries and state validators.
 
 use super::{Definition, Event, Method, neo, nothing};
 use crate::{
@@ -18,9 +18,9 @@ const ID: i32 = -8;
 const BIG: u64 = 1 << 15;
 const MAX_NODES: usize = 32;
 
-/// Those who answer requests of contracts.
+/// The role of oracle nodes.
 pub(super) const ORACLE: u8 = 8;
-/// Those who help with transactions.
+/// The role of notaries.
 pub(super) const NOTARY: u8 = 32;
 /// State validators, oracles, NeoFS nodes and notaries.
 const ROLES: [u8; 4] = [4, ORACLE, 16, NOTARY];
@@ -65,7 +65,7 @@ fn decode(bytes: &[u8]) -> Result<Vec<PublicKey>, Fault> {
     list.iter().map(Item::to_array).collect()
 }
 
-/// Who has a role in a block.
+/// The nodes with a role in a block.
 pub(super) fn designated(state: &State, role: u8, index: u32) -> Result<Vec<PublicKey>, Fault> {
     if !ROLES.contains(&role) {
         return Ok(Vec::new());

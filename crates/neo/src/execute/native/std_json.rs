@@ -71,11 +71,11 @@ impl ItemFormat for Plain {
     }
 }
 
-/// As Go's `encoding/json` escapes, and plus signs too.
+/// Writes a string with the escapes of Go's `encoding/json`, and escaped plus signs.
 fn write_text(item: &Item, out: &mut String) -> Result<(), Fault> {
     out.push('"');
     item.with_text(|text| {
-        // what needs no escape is copied in one piece
+        // runs without escapes are copied at once
         let mut rest = text;
         while let Some(at) = rest.bytes().position(may_need_escape) {
             let (plain, special) = rest.split_at(at);
@@ -90,7 +90,7 @@ fn write_text(item: &Item, out: &mut String) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Is this byte a character with an escape, or the first of one that may have one?
+/// Reports whether a character that begins with this byte may need an escape.
 fn may_need_escape(byte: u8) -> bool {
     // U+2028 and U+2029 begin with 0xe2
     matches!(byte, 0..=0x1f | b'"' | b'\\' | b'+' | b'<' | b'>' | b'&' | 0xe2)
@@ -124,7 +124,7 @@ pub(super) fn deserialize(
     read(&mut engine.vm.heap, &json, 0, &mut { MAX_VALUES }, exact).map(Some)
 }
 
-/// It calls itself [`MAX_DEPTH`] times at most.
+/// Converts JSON to an item. The recursion is at most [`MAX_DEPTH`] deep.
 fn read(
     heap: &mut Heap,
     json: &Json,
@@ -170,7 +170,7 @@ fn read(
 fn number(digits: &str, exact: bool) -> Result<Integer, Fault> {
     let not_whole = Fault::Rule("invalid value (integer)");
     let (mantissa, scale) = decimal(digits).ok_or(not_whole.clone())?;
-    // what is longer than any item ends here, and small fractions too
+    // exclude numbers longer than any item, and tiny fractions
     if scale.unsigned_abs() > 2_000 {
         return if mantissa == BigUint::ZERO { Ok(Integer::Small(0)) } else { Err(not_whole) };
     }

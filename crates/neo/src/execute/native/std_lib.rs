@@ -10,9 +10,9 @@ use crate::params::Hardfork;
 use num_bigint::BigInt;
 
 const ID: i32 = -2;
-/// The longest argument of most methods.
+/// Length limit of the arguments of most methods.
 pub(super) const MAX_INPUT: usize = 1_024;
-/// The fault of longer ones.
+/// The fault for longer arguments.
 pub(super) const TOO_BIG: Fault = Fault::Rule("input is too big");
 
 use Hardfork::{Echidna, Faun};
@@ -114,7 +114,7 @@ fn itoa(_: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
             let mut bytes = number.to_bytes();
             bytes.reverse();
             let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            // a first digit that only carries the sign goes
+            // drop a first digit that only carries the sign
             match bytes[0] & 0xf8 {
                 0 | 0xf8 => text[1..].to_string(),
                 _ => text,

@@ -1,4 +1,4 @@
-//! The texts of StdLib: bases, searches, parts.
+//! Text methods of StdLib: encodings, search, split.
 
 use super::{
     base64::{self, Alphabet, STANDARD, URL},
@@ -19,7 +19,7 @@ fn text(text: &str) -> Answer {
     Ok(Some(Item::bytes(text.as_bytes())))
 }
 
-/// Text without spaces and tabs.
+/// Removes spaces and tabs.
 fn squeezed(item: &Item) -> Result<Vec<u8>, Fault> {
     let mut text = limited_text(item)?.into_bytes();
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -72,9 +72,9 @@ pub(super) fn hex_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     Ok(Some(Item::bytes(&bytes.ok_or(Fault::Rule("hexDecode: invalid hex string"))?)))
 }
 
-/// Digits that are converted at once when bytes are written, and the bytes that are taken in.
+/// Digits that are written at once, and bytes that are read at once.
 const WRITTEN: (u32, usize) = (5, 4);
-/// Digits that are taken in at once when they are read: 58^10 is below 2^59.
+/// Digits that are read at once: 58^10 is below 2^59.
 const READ: usize = 10;
 
 fn encode58(bytes: &[u8]) -> String {
@@ -109,7 +109,7 @@ fn encode58(bytes: &[u8]) -> String {
     digits.into_iter().rev().map(char::from).collect()
 }
 
-/// What each byte is as a digit; 58 and more: none.
+/// The digit value of each byte; 58 and more: no digit.
 static DIGITS: [u8; 256] = {
     let mut digits = [u8::MAX; 256];
     let mut digit = 0;
@@ -120,7 +120,7 @@ static DIGITS: [u8; 256] = {
     digits
 };
 
-/// The bytes of a text; none for the empty one, as of the Go library (`mr-tron/base58`).
+/// Decodes a text. The empty text is an error, as in the Go library (`mr-tron/base58`).
 fn decode58(text: &str) -> Option<Vec<u8>> {
     let zeros = text.bytes().take_while(|byte| *byte == BASE58[0]).count();
     // the least first
@@ -171,7 +171,7 @@ pub(super) fn check_encode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 
 pub(super) fn check_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let bytes = decode58(&limited_text(&arguments[0])?).ok_or(Fault::Rule("no base 58"))?;
-    // neo-go wants a byte before the checksum, the C# node does not
+    // neo-go requires a byte before the checksum, the C# node does not
     let end = bytes.len().checked_sub(CHECKSUM).filter(|end| *end > 0);
     let end = end.ok_or(Fault::Rule("invalid base-58 check string: missing checksum"))?;
     let (bytes, sum) = bytes.split_at(end);

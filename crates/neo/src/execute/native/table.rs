@@ -16,7 +16,7 @@ use crate::{
     params::{Hardfork, Protocol},
 };
 
-/// A native contract as of a hardfork.
+/// A version of a native contract.
 pub(super) struct Version {
     from: Option<Hardfork>,
     nef: Nef,
@@ -30,12 +30,12 @@ pub struct Native {
     pub(super) definition: &'static Definition,
     /// Its hash.
     pub hash: [u8; 20],
-    /// Hardforks at which it changes.
+    /// Hardforks that change it.
     changes: Vec<Hardfork>,
     versions: Vec<Version>,
 }
 
-/// The native contracts, in the order of their numbers.
+/// The native contracts, in the order of their ids.
 pub struct Natives {
     pub(super) list: Vec<Native>,
     by_hash: HashMap<[u8; 20], usize>,
@@ -90,7 +90,7 @@ impl Native {
         found.unwrap_or(&self.versions[0])
     }
 
-    /// Its number.
+    /// Its id.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.definition.id
@@ -153,8 +153,8 @@ fn parameters(list: &[(&str, ParamType)]) -> Vec<Parameter> {
 }
 
 impl Native {
-    /// What its deployment puts into the state, in a network at a height: none where
-    /// nothing of it changes there.
+    /// The deployment or update that is due in a network at a height; `None` if nothing changes
+    /// there.
     pub(super) fn due(&self, protocol: &Protocol, height: u32) -> Option<Due> {
         let starts = |hardfork: Hardfork| protocol.hardforks.height(hardfork) == Some(height);
         let deploys = match self.definition.active_in {
@@ -178,7 +178,7 @@ impl Native {
     }
 }
 
-/// What a block changes of a native contract.
+/// The change of a native contract in a block.
 pub(super) struct Due {
     pub deploys: bool,
     pub forks: Vec<Hardfork>,

@@ -1,4 +1,4 @@
-//! What both native tokens do: NEP-17.
+//! NEP-17 for both native tokens.
 
 use num_bigint::{BigInt, Sign};
 
@@ -13,7 +13,7 @@ use crate::{
     state::{State, Value},
 };
 
-/// Where the balance of an account lies.
+/// The key of the balance of an account.
 const ACCOUNT: u8 = 20;
 const TOTAL_SUPPLY: &[u8] = &[11];
 const BIG: u64 = 1 << 15;
@@ -64,7 +64,7 @@ fn decimals<const ID: i32>(_: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item
     Ok(Some(Item::Int(if ID == gas::ID { 8 } else { 0 })))
 }
 
-/// How much there is of a token.
+/// The total supply of a token.
 pub(super) fn supply(state: &State, id: i32) -> BigInt {
     super::stored_integer(state, id, TOTAL_SUPPLY)
 }
@@ -132,7 +132,7 @@ fn mint_later(distribution: Distribution, then: Continuation) -> Continuation {
     Box::new(move |engine| mint(engine, gas::ID, to, amount, true, then))
 }
 
-/// Tokens that moved; made where they come from nobody, burnt where they go to nobody.
+/// A transfer of tokens; minted without a sender, burnt without a receiver.
 pub(super) struct Moved {
     pub id: i32,
     pub from: Option<[u8; 20]>,
@@ -140,7 +140,7 @@ pub(super) struct Moved {
     pub amount: BigInt,
 }
 
-/// Says that tokens moved, and calls the contract that got them.
+/// Sends the transfer notification and calls `onNEP17Payment` of a receiving contract.
 fn after_transfer(
     engine: &mut Engine<'_>,
     moved: Moved,
@@ -160,7 +160,7 @@ fn after_transfer(
     engine.call_from_native(token, &receiver, "onNEP17Payment", arguments, false, then)
 }
 
-/// Makes tokens.
+/// Mints tokens.
 pub(super) fn mint(
     engine: &mut Engine<'_>,
     id: i32,
@@ -177,7 +177,7 @@ pub(super) fn mint(
     after_transfer(engine, moved, Item::Null, call, then)
 }
 
-/// Makes tokens without a call of who gets them.
+/// Mints tokens without calling the receiver.
 pub(super) fn mint_quietly(
     engine: &mut Engine<'_>,
     id: i32,
@@ -195,7 +195,7 @@ pub(super) fn burn(engine: &mut Engine<'_>, from: [u8; 20], amount: BigInt) -> R
     Ok(())
 }
 
-/// Burns GAS that is taken from the supply by who calls.
+/// Burns GAS. The caller reduces the supply.
 pub(super) fn burn_of_supply(
     engine: &mut Engine<'_>,
     from: [u8; 20],
@@ -233,7 +233,7 @@ fn change_account(
     Ok(())
 }
 
-/// There is more of a token, or less.
+/// Changes the total supply of a token.
 pub(super) fn change_supply(engine: &mut Engine<'_>, id: i32, amount: &BigInt) {
     if amount.sign() != Sign::NoSign {
         let supply = supply(engine.state, id) + amount;
@@ -248,7 +248,7 @@ fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Value>) {
     }
 }
 
-/// The account's value after a change, none where nothing is left.
+/// The value of an account after a change; `None` if the balance is zero.
 fn changed(
     engine: &mut Engine<'_>,
     id: i32,
@@ -289,7 +289,7 @@ fn change_balance(
             Ok(distribution)
         }
         Err(fault) => {
-            // what was looked at counts as written, as in the reference
+            // a value that was read counts as written, as in the reference client
             if let Some(old) = old.filter(|_| amount.sign() != Sign::Plus) {
                 engine.state.put(id, &key, old);
             }

@@ -10,7 +10,7 @@ use crate::execute::{
 };
 use crate::params::Hardfork;
 
-/// The contract's number.
+/// The contract's id.
 pub(super) const ID: i32 = -11;
 
 use ParamType::{Any, Boolean, ByteArray, Hash160, Integer, Void};

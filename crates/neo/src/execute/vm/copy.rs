@@ -11,7 +11,7 @@ const MAX_ELEMENTS: usize = 2_048;
 ///
 /// # Errors
 ///
-/// The struct holds too much.
+/// Returns a fault if the struct has too many items.
 pub fn value_of(heap: &mut Heap, item: &Item) -> Result<Item, Fault> {
     let Item::Struct(place) = item else { return Ok(item.clone()) };
     let mut left = MAX_ELEMENTS - 1;
@@ -36,11 +36,11 @@ fn shallow(heap: &mut Heap, place: Ref, left: &mut usize) -> Result<Ref, Fault> 
 }
 
 /// A copy of all that an item holds; nothing can change the arrays, structs and maps in it.
-/// `pinned`: the host keeps it. `immutable`: buffers become byte strings.
+/// `pinned`: pin the copy for the host. `immutable`: convert buffers to byte strings.
 ///
 /// # Errors
 ///
-/// None that the item could cause: the copy has the keys that the original has.
+/// Never fails: the copy has the keys of the original.
 pub fn deep(heap: &mut Heap, item: &Item, immutable: bool, pinned: bool) -> Result<Item, Fault> {
     let mut seen: IndexMap<Ref, Item> = IndexMap::new();
     let root = twin(heap, item, immutable, &mut seen);

@@ -1,20 +1,20 @@
-//! Equality of items, with the limits that end a comparison that costs too much.
+//! Equality of items, with limits on the cost of a comparison.
 
 use std::rc::Rc;
 
 use super::{Fault, Heap, Item, Ref};
 use crate::execute::interop;
 
-/// The most items compared; one of them is the struct itself.
+/// Limit of compared items, including the struct itself.
 const MAX_ELEMENTS: usize = 2_048;
-/// The most bytes compared, for a byte string or for one struct's own fields.
+/// Limit of compared bytes, for a byte string or the direct fields of a struct.
 const MAX_BYTES: usize = 65_536;
 
-/// Whether two items are equal: structs and primitives by value, others by identity.
+/// Reports whether two items are equal: structs and primitives by value, others by identity.
 ///
 /// # Errors
 ///
-/// The comparison costs too much.
+/// Returns [`Fault::TooBigToCompare`] if a limit is exceeded.
 pub fn equal(heap: &Heap, a: &Item, b: &Item) -> Result<bool, Fault> {
     match (a, b) {
         (Item::Struct(a), Item::Struct(b)) => structs(heap, *a, *b),
@@ -22,7 +22,7 @@ pub fn equal(heap: &Heap, a: &Item, b: &Item) -> Result<bool, Fault> {
     }
 }
 
-/// Two items that are not both structs. `limit`: the bytes that may still be compared.
+/// Compares two items that are not both structs. `limit`: the remaining bytes.
 fn plain(a: &Item, b: &Item, limit: &mut usize) -> Result<bool, Fault> {
     if let Some(bytes) = a.as_bytes() {
         return byte_strings(bytes, b.as_bytes(), limit);
@@ -97,7 +97,7 @@ fn structs(heap: &Heap, a: Ref, b: Ref) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Starts on two structs; false where they cannot be equal.
+/// Begins the comparison of two structs. Returns false if they cannot be equal.
 fn enter(heap: &Heap, a: Ref, b: Ref, levels: &mut Vec<Level>) -> bool {
     if a == b {
         return true;

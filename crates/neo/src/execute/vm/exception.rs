@@ -1,11 +1,11 @@
-//! `TRY`, `CATCH`, `FINALLY`, and what an exception unwinds.
+//! Exceptions: `TRY`, `CATCH`, `FINALLY` and unwinding.
 
 use super::{Fault, Item, Type, Unloaded, Vm, frame::Frame};
 
-/// The most `TRY` blocks inside each other in one call.
+/// Nesting limit of `TRY` blocks in a call.
 pub const MAX_TRY_DEPTH: usize = 16;
 
-/// Where a `TRY` block stands.
+/// The state of a `TRY` block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Try,
@@ -27,19 +27,19 @@ impl Vm {
     ///
     /// # Errors
     ///
-    /// Nothing catches it.
+    /// Returns a fault if nothing catches it.
     pub fn throw(&mut self, item: Item) -> Result<(), Fault> {
         self.uncaught = Some(item);
         self.handle()
     }
 
-    /// Whether an exception is on its way to its handler.
+    /// Reports whether an exception is in flight.
     #[must_use]
     pub fn has_uncaught(&self) -> bool {
         self.uncaught.is_some()
     }
 
-    /// Goes to the nearest handler, or the nearest block that has to run on the way.
+    /// Jumps to the nearest handler or `FINALLY` block.
     pub(crate) fn handle(&mut self) -> Result<(), Fault> {
         for index in (0..self.frames.len()).rev() {
             let tries = &mut self.frames[index].tries;
@@ -58,7 +58,7 @@ impl Vm {
         Err(Fault::Unhandled(self.unhandled()))
     }
 
-    /// Unloads all frames above one, and goes on in its last `TRY` block.
+    /// Unloads all frames above one and continues in its last `TRY` block.
     fn unwind(&mut self, index: usize) -> Result<(), Fault> {
         let script = self.frames[index].script;
         let above = self.loaded[script + 1..].iter().find(|loaded| !loaded.shared);
@@ -67,7 +67,7 @@ impl Vm {
             let Some(frame) = self.frames.pop() else { break };
             self.unload(frame)?;
         }
-        // the items of those scripts' stacks are gone, but stay counted
+        // the items of the dropped stacks stay counted
         if let Some(base) = base {
             self.stack.truncate(base);
         }
@@ -88,7 +88,7 @@ impl Vm {
         self.jump(target)
     }
 
-    /// The text of an exception that nothing catches: what it carries, if that is bytes.
+    /// The message of an uncaught exception: its value, if that converts to bytes.
     fn unhandled(&self) -> String {
         let Some(item) = &self.uncaught else { return "unhandled exception".into() };
         let carrier = match item {
@@ -103,7 +103,7 @@ impl Vm {
         }
     }
 
-    /// A frame is gone: its slots, and its script if it was the script's last frame.
+    /// Drops a frame with its slots, and its script with the script's last frame.
     pub(crate) fn unload(&mut self, frame: Frame) -> Result<(), Fault> {
         for span in [frame.locals, frame.arguments].into_iter().flatten() {
             for index in span.start..span.start + span.len {
@@ -140,7 +140,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Whether a `TRY` block of the running contract is open.
+    /// Reports whether a `TRY` block of the running contract is open.
     #[must_use]
     pub fn contract_has_try(&self) -> bool {
         let Some(top) = self.frames.last() else { return false };

@@ -1,4 +1,4 @@
-//! What ends an execution.
+//! Faults, which end an execution.
 
 use super::{MAX_ITEMS, Type, frame::MAX_INVOCATIONS, opcode};
 

@@ -1,4 +1,4 @@
-//! The invocation stack: frames of calls, and the scripts that they run.
+//! The invocation stack: call frames and loaded scripts.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{
     opcode::{self, INVALID, OPERANDS, PREFIX_1, PREFIX_2, PREFIX_4},
 };
 
-/// The most frames.
+/// Limit of frames.
 pub const MAX_INVOCATIONS: usize = 1_024;
 
 /// A script with its hash.
@@ -16,39 +16,39 @@ pub const MAX_INVOCATIONS: usize = 1_024;
 pub struct Script {
     /// The instructions.
     pub code: Arc<[u8]>,
-    /// What the protocol knows the script by; a deployed contract's is not that of its code.
+    /// The script hash; for a deployed contract the contract's hash.
     pub hash: [u8; 20],
 }
 
-/// How a script is loaded.
+/// The parameters for loading a script.
 #[derive(Debug)]
 pub struct Load {
     /// The script.
     pub script: Arc<Script>,
-    /// Where it starts.
+    /// The first instruction.
     pub offset: usize,
-    /// How many items it must leave; -1: any number.
+    /// Number of items that it must leave; -1: any number.
     pub results: i32,
     /// The hash of the caller; zero for an entry script.
     pub caller: [u8; 20],
-    /// What the host allows it.
+    /// Its call flags.
     pub flags: u8,
-    /// Its fee was paid at once.
+    /// Its fee is fixed and already paid.
     pub whitelisted: bool,
-    /// Exactly one item is left for the caller: null where the script leaves none.
+    /// The caller gets exactly one item: null if the script leaves none.
     pub dynamic: bool,
-    /// What the host wants to be told when the script ends.
+    /// The tag that the host gets when the script ends.
     pub tag: Option<u32>,
-    /// The host's number of the deployed contract.
+    /// The host's index of the deployed contract.
     pub contract: Option<u32>,
 }
 
-/// A script that ended.
+/// A script that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Unloaded {
-    /// The tag given when it was loaded.
+    /// The tag from its loading.
     pub tag: u32,
-    /// Whether no exception is on its way.
+    /// Whether it ended without an exception.
     pub commit: bool,
 }
 
@@ -56,14 +56,14 @@ pub struct Unloaded {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub script: Arc<Script>,
-    /// Where its evaluation stack starts.
+    /// Start of its evaluation stack.
     pub base: usize,
     pub statics: Option<Vec<Item>>,
     pub caller: [u8; 20],
     pub flags: u8,
     pub whitelisted: bool,
     pub dynamic: bool,
-    /// It goes on with the stack of its caller.
+    /// It shares the evaluation stack of its caller.
     pub shared: bool,
     pub tag: Option<u32>,
     pub contract: Option<u32>,
@@ -79,7 +79,7 @@ pub(crate) struct Span {
 /// A call.
 #[derive(Debug)]
 pub struct Frame {
-    /// Which loaded script.
+    /// Index of the loaded script.
     pub(crate) script: usize,
     /// The current instruction.
     pub(crate) at: usize,
@@ -94,22 +94,22 @@ pub struct Frame {
 /// One decoded instruction.
 pub(crate) struct Instruction {
     pub op: u8,
-    /// Where its operand lies in the script.
+    /// The range of its operand in the script.
     pub start: usize,
     pub end: usize,
-    /// The end of a script is a return.
+    /// An implicit return at the end of the script.
     pub implicit: bool,
 }
 
 impl Vm {
-    /// Loads a script above all others.
+    /// Loads a script on top of the invocation stack.
     ///
     /// # Errors
     ///
-    /// Too many frames.
+    /// Returns a fault if there are too many frames.
     pub fn load(&mut self, load: Load) -> Result<(), Fault> {
         self.check_invocations()?;
-        // results of an entry script go on a stack that is there already, if it is empty
+        // an entry script reuses an empty stack for its results
         let shared = !self.frames.is_empty() && load.results == -1 && self.depth() == 0;
         self.loaded.push(Loaded {
             script: load.script,
@@ -135,11 +135,11 @@ impl Vm {
         Ok(())
     }
 
-    /// Calls another place of the current script.
+    /// Calls another position of the current script.
     ///
     /// # Errors
     ///
-    /// Too many frames, or no such place.
+    /// Returns a fault if there are too many frames or no such position.
     pub fn call(&mut self, offset: usize) -> Result<(), Fault> {
         self.check_invocations()?;
         let script = self.frames.last().ok_or(Fault::EmptyStack)?.script;
@@ -196,7 +196,7 @@ impl Vm {
         self.operand(instruction)[index]
     }
 
-    /// Where a relative offset of the operand leads.
+    /// The target of a relative offset in the operand.
     #[inline]
     pub(crate) fn target(&self, relative: i32) -> Result<usize, Fault> {
         let frame = self.frames.last().ok_or(Fault::EmptyStack)?;
@@ -214,7 +214,7 @@ impl Vm {
         self.frames.last()
     }
 
-    /// How many frames there are.
+    /// The number of frames.
     #[must_use]
     pub fn frames(&self) -> usize {
         self.frames.len()
@@ -234,43 +234,43 @@ impl Vm {
         self.frames.last().map_or(0, |frame| frame.at)
     }
 
-    /// The script that runs; zeros where none is loaded.
+    /// The hash of the running script; zeros if none is loaded.
     #[must_use]
     pub fn current_hash(&self) -> [u8; 20] {
         self.current().map_or([0; 20], |loaded| loaded.script.hash)
     }
 
-    /// The script that called the one that runs; zeros for an entry script.
+    /// The hash of the calling script; zeros for an entry script.
     #[must_use]
     pub fn calling_hash(&self) -> [u8; 20] {
         self.current().map_or([0; 20], |loaded| loaded.caller)
     }
 
-    /// The script loaded first.
+    /// The hash of the entry script.
     #[must_use]
     pub fn entry_hash(&self) -> [u8; 20] {
         self.loaded.first().map_or([0; 20], |loaded| loaded.script.hash)
     }
 
-    /// What the running script is allowed.
+    /// The call flags of the running script.
     #[must_use]
     pub fn flags(&self) -> u8 {
         self.current().map_or(0, |loaded| loaded.flags)
     }
 
-    /// The host's number of the running contract, if a contract runs.
+    /// The host's index of the running contract, if a contract runs.
     #[must_use]
     pub fn contract(&self) -> Option<u32> {
         self.current().and_then(|loaded| loaded.contract)
     }
 
-    /// Whether the running script is the entry script or was loaded by it.
+    /// Reports whether the running script is the entry script or was called by it.
     #[must_use]
     pub fn is_called_by_entry(&self) -> bool {
         self.frames.last().is_none_or(|frame| frame.script <= 1)
     }
 
-    /// The scripts that ended since the last call, in that order.
+    /// Takes the scripts that ended since the last call, in order.
     pub fn take_unloaded(&mut self) -> Vec<Unloaded> {
         std::mem::take(&mut self.unloaded)
     }
@@ -288,7 +288,7 @@ impl Frame {
     }
 }
 
-/// Where the bytes of an operand with a length prefix lie, and how many.
+/// Start and length of an operand with a length prefix.
 fn prefixed(code: &[u8], at: usize, op: u8, prefix: u8) -> Result<(usize, usize), Fault> {
     let width = match prefix {
         PREFIX_1 => 1,

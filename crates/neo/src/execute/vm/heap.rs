@@ -1,10 +1,9 @@
-//! Where arrays, structs and maps of an execution live, and how often each is referred to.
+//! The arrays, structs and maps of an execution, with reference counts.
 //!
-//! The protocol counts the items on all stacks: every place on a stack or in a slot counts one,
-//! and everything inside an array, struct or map counts for as long as that is referred to from
-//! something that counts. The number of references also tells when a place can be used again; what
-//! is left of cycles counts (and so stays below the limit) until the execution ends, when all of
-//! the heap is emptied at once.
+//! The protocol limits the number of items on all stacks: each stack entry and slot counts as one,
+//! and so does each element of a compound that is reachable from them. The reference counts also
+//! show when a slot can be reused. Unreachable cycles stay counted (and below the limit) until the
+//! execution ends and the heap is cleared.
 
 mod key;
 mod references;
@@ -15,7 +14,7 @@ use indexmap::IndexMap;
 
 use super::{Fault, Item, item::Ref};
 
-/// The most items on all stacks.
+/// Limit of items on all stacks.
 pub const MAX_ITEMS: usize = 2_048;
 
 /// The entries of a map in order of insertion.
@@ -31,10 +30,10 @@ enum Content {
 #[derive(Debug)]
 struct Slot {
     content: Content,
-    /// How many stacks, slots and referred compounds refer to it.
+    /// References from stacks, slots and referenced compounds.
     references: u32,
     read_only: bool,
-    /// Held by the host until the execution ends.
+    /// Pinned by the host until the execution ends.
     pinned: bool,
 }
 
@@ -43,14 +42,14 @@ struct Slot {
 pub struct Heap {
     slots: Vec<Slot>,
     free: Vec<Ref>,
-    /// Places that nothing referred to at some time since the last sweep.
+    /// Slots that had no references at some time since the last sweep.
     candidates: Vec<Ref>,
     work: Vec<Ref>,
     count: usize,
 }
 
 impl Heap {
-    /// Forgets everything.
+    /// Clears the heap.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.free.clear();
@@ -59,7 +58,7 @@ impl Heap {
         self.count = 0;
     }
 
-    /// How many items there are on all stacks, as the protocol counts them.
+    /// The number of items on all stacks, as the protocol counts them.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -104,7 +103,7 @@ impl Heap {
         &mut self.slots[place.0 as usize]
     }
 
-    /// The items of an array or a struct; none for a map.
+    /// The items of an array or a struct; empty for a map.
     #[must_use]
     pub fn list(&self, place: Ref) -> &[Item] {
         match &self.slot(place).content {
@@ -113,11 +112,11 @@ impl Heap {
         }
     }
 
-    /// The items of an array or a struct that can change.
+    /// The mutable items of an array or a struct.
     ///
     /// # Errors
     ///
-    /// It is read only, or a map.
+    /// Returns a fault if it is read only or a map.
     pub fn list_mut(&mut self, place: Ref) -> Result<&mut Vec<Item>, Fault> {
         let slot = self.slot_mut(place);
         match &mut slot.content {
@@ -131,7 +130,7 @@ impl Heap {
     ///
     /// # Errors
     ///
-    /// It is an array or a struct.
+    /// Returns a fault if it is an array or a struct.
     pub fn map(&self, place: Ref) -> Result<&Entries, Fault> {
         match &self.slot(place).content {
             Content::Map(entries) => Ok(entries),
@@ -139,11 +138,11 @@ impl Heap {
         }
     }
 
-    /// The entries of a map that can change.
+    /// The mutable entries of a map.
     ///
     /// # Errors
     ///
-    /// It is read only, or no map.
+    /// Returns a fault if it is read only or not a map.
     pub fn map_mut(&mut self, place: Ref) -> Result<&mut Entries, Fault> {
         let slot = self.slot_mut(place);
         match &mut slot.content {
@@ -153,7 +152,7 @@ impl Heap {
         }
     }
 
-    /// How many items an array, a struct or a map has.
+    /// The number of items of an array, a struct or a map.
     #[must_use]
     pub fn len(&self, place: Ref) -> usize {
         match &self.slot(place).content {
@@ -163,18 +162,18 @@ impl Heap {
         }
     }
 
-    /// Nothing more can change it.
+    /// Makes a compound read only.
     pub fn set_read_only(&mut self, place: Ref) {
         self.slot_mut(place).read_only = true;
     }
 
-    /// Whether nothing can change it.
+    /// Reports whether a compound is read only.
     #[must_use]
     pub fn is_read_only(&self, place: Ref) -> bool {
         self.slot(place).read_only
     }
 
-    /// Keeps a place until the execution ends: the host refers to it.
+    /// Pins a slot until the execution ends, because the host refers to it.
     pub fn pin(&mut self, place: Ref) {
         self.slot_mut(place).pinned = true;
     }

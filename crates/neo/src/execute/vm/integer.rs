@@ -1,7 +1,7 @@
 //! Integers of up to 32 bytes, two's complement.
 //!
-//! Nearly all are small: an `i64` in the item itself. The others are a shared big integer, and an
-//! integer that fits 64 bits is never stored as a big one, so that equality is equality of fields.
+//! Nearly all are small: an inline `i64`. Others are shared big integers. An integer that fits 64
+//! bits is never stored as a big one, so field equality is equality of values.
 
 use std::rc::Rc;
 
@@ -9,15 +9,15 @@ use num_bigint::BigInt;
 
 use super::{Fault, Item};
 
-/// The most bytes of an integer.
+/// Length limit of an integer, in bytes.
 pub const MAX_BYTES: usize = 32;
 
-/// An integer taken from an item, small or big.
+/// An integer of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integer {
-    /// Fits 64 bits.
+    /// An integer of 64 bits.
     Small(i64),
-    /// Does not.
+    /// A larger integer.
     Big(Rc<BigInt>),
 }
 
@@ -35,7 +35,7 @@ impl Integer {
     ///
     /// # Errors
     ///
-    /// Where the integer does not fit.
+    /// Returns a fault if the integer does not fit.
     pub fn to_i32(&self) -> Result<i32, Fault> {
         match self {
             Self::Small(small) => i32::try_from(*small).map_err(|_| Fault::NotInt32),
@@ -43,7 +43,7 @@ impl Integer {
         }
     }
 
-    /// As 64 bits, where it fits.
+    /// The integer as 64 bits, if it fits.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         match self {
@@ -52,7 +52,7 @@ impl Integer {
         }
     }
 
-    /// The low 64 bits, as Go's `Int64` gives them for an integer of any size.
+    /// The low 64 bits, as Go's `Int64` returns them for an integer of any size.
     #[must_use]
     pub fn low_i64(&self) -> i64 {
         match self {
@@ -80,7 +80,7 @@ impl Integer {
         }
     }
 
-    /// The shortest little-endian two's complement; nothing for zero.
+    /// The shortest little-endian two's complement; empty for zero.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -96,7 +96,7 @@ impl Integer {
     ///
     /// # Errors
     ///
-    /// Where there are more bytes.
+    /// Returns a fault if there are more bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Fault> {
         if bytes.len() > MAX_BYTES {
             return Err(Fault::IntegerTooBig);
@@ -114,7 +114,7 @@ impl Integer {
     ///
     /// # Errors
     ///
-    /// Where the integer needs more.
+    /// Returns a fault if the integer needs more.
     pub fn checked(big: BigInt) -> Result<Self, Fault> {
         // 256 bits of magnitude hold only -2^255
         let bits = big.bits();
@@ -126,7 +126,7 @@ impl Integer {
     }
 }
 
-/// The shortest little-endian two's complement of 64 bits, and how many of the bytes it is.
+/// The little-endian two's complement of 64 bits, and the length of its shortest form.
 #[must_use]
 pub fn small_bytes(small: i64) -> ([u8; 8], usize) {
     let significant = if small < 0 { !small } else { small };
@@ -164,7 +164,7 @@ impl Ord for Integer {
         match (self, other) {
             (Self::Small(a), Self::Small(b)) => a.cmp(b),
             (Self::Big(a), Self::Big(b)) => a.cmp(b),
-            // a big integer lies outside all small ones
+            // a big integer is outside the range of small ones
             (Self::Small(_), Self::Big(b)) => 0.cmp(&sign(b)),
             (Self::Big(a), Self::Small(_)) => sign(a).cmp(&0),
         }

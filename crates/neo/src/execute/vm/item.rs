@@ -1,8 +1,8 @@
 //! Stack items.
 //!
-//! An item is 24 bytes. Byte strings of up to 22 bytes, which includes script hashes, lie in the
-//! item; longer ones are shared. Arrays, structs and maps are places in the [`Heap`] of the
-//! execution, so that cycles cost nothing to drop.
+//! An item has 24 bytes. Byte strings of up to 22 bytes, such as script hashes, are stored inline;
+//! longer ones are shared. Arrays, structs and maps are references into the [`Heap`] of the
+//! execution, so dropping cycles costs nothing.
 
 mod names;
 mod types;
@@ -16,30 +16,30 @@ use num_bigint::BigInt;
 use super::{Fault, Heap, Integer, integer::small_bytes};
 use crate::execute::interop::Interop;
 
-/// The most bytes of a byte string or a buffer.
+/// Length limit of a byte string or a buffer.
 pub const MAX_SIZE: usize = 65_535 * 2;
-/// The longest byte string that is a key of a map.
+/// Length limit of a byte string as a map key.
 pub const MAX_KEY_SIZE: usize = 64;
-/// Byte strings up to this length lie in the item.
+/// Byte strings up to this length are stored inline.
 pub const INLINE: usize = 22;
 
-/// A place in the heap of an execution.
+/// A reference into the heap of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ref(pub(crate) u32);
 
-/// A place in a script that `CALLA` can go to.
+/// A position in a script, for `CALLA`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
     /// Offset of the instruction.
     pub position: u32,
-    /// Hash of the script, as it is stored.
+    /// Hash of the script.
     pub script: [u8; 20],
 }
 
-/// A value of the stack.
+/// A stack item.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// Nothing.
+    /// Null.
     Null,
     /// A boolean.
     Bool(bool),
@@ -51,17 +51,17 @@ pub enum Item {
     Short(u8, [u8; INLINE]),
     /// A longer byte string.
     Bytes(Rc<[u8]>),
-    /// Bytes that can change.
+    /// A mutable buffer.
     Buffer(Rc<RefCell<Vec<u8>>>),
-    /// A list, compared by place.
+    /// An array, compared by reference.
     Array(Ref),
-    /// A list, compared and copied by value.
+    /// A struct, compared and copied by value.
     Struct(Ref),
-    /// A map in order of insertion.
+    /// A map, in insertion order.
     Map(Ref),
-    /// A place in a script.
+    /// A position in a script.
     Pointer(Rc<Pointer>),
-    /// An object of the host.
+    /// An interop object of the host.
     Interop(Rc<Interop>),
 }
 
@@ -84,7 +84,7 @@ impl Item {
         Self::Buffer(Rc::new(RefCell::new(bytes)))
     }
 
-    /// An object of the host.
+    /// An interop object of the host.
     #[must_use]
     pub fn interop(interop: Interop) -> Self {
         Self::Interop(Rc::new(interop))
@@ -94,7 +94,7 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// Where it needs more than 32 bytes.
+    /// Returns a fault if it needs more than 32 bytes.
     pub fn integer(big: BigInt) -> Result<Self, Fault> {
         Integer::checked(big).map(Self::from)
     }
@@ -116,7 +116,7 @@ impl Item {
         }
     }
 
-    /// The place of an array, a struct or a map.
+    /// The heap reference of an array, a struct or a map.
     #[must_use]
     pub fn place(&self) -> Option<Ref> {
         match self {
@@ -135,11 +135,11 @@ impl Item {
         }
     }
 
-    /// Gives the bytes of an item that converts to bytes to a function.
+    /// Calls a function with the bytes of an item.
     ///
     /// # Errors
     ///
-    /// Where it does not convert.
+    /// Returns a fault if the item does not convert to bytes.
     pub fn with_bytes<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
         Ok(match self {
             Self::Short(len, bytes) => read(&bytes[..usize::from(*len)]),
@@ -155,11 +155,11 @@ impl Item {
         })
     }
 
-    /// The bytes of an item that converts to them.
+    /// The bytes of an item.
     ///
     /// # Errors
     ///
-    /// Where it does not convert.
+    /// Returns a fault if the item does not convert to bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
         self.with_bytes(<[u8]>::to_vec)
     }
@@ -168,7 +168,7 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// Where it does not convert, or has another length.
+    /// Returns a fault if the item does not convert to bytes or has another length.
     pub fn to_array<const N: usize>(&self) -> Result<[u8; N], Fault> {
         self.with_bytes(|bytes| {
             bytes.try_into().map_err(|_| Fault::Length { expected: N, found: bytes.len() })
@@ -179,16 +179,16 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// Where it does not convert or is no UTF-8.
+    /// Returns a fault if the item does not convert to bytes or is not UTF-8.
     pub fn to_text(&self) -> Result<String, Fault> {
         String::from_utf8(self.to_bytes()?).map_err(|_| Fault::NotUtf8)
     }
 
-    /// Gives the text of an item to a function.
+    /// Calls a function with the text of an item.
     ///
     /// # Errors
     ///
-    /// Where it does not convert or is no UTF-8.
+    /// Returns a fault if the item does not convert to bytes or is not UTF-8.
     pub fn with_text<T>(&self, read: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         self.with_bytes(|bytes| std::str::from_utf8(bytes).map(read))?.map_err(|_| Fault::NotUtf8)
     }
@@ -197,7 +197,7 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// Where it does not convert or is too long.
+    /// Returns a fault if the item does not convert or is too long.
     #[inline]
     pub fn to_integer(&self) -> Result<Integer, Fault> {
         match self {
@@ -214,7 +214,7 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// Where it does not convert or does not fit.
+    /// Returns a fault if the item does not convert or does not fit.
     pub fn to_i64(&self) -> Result<i64, Fault> {
         self.to_integer()?.to_i64().ok_or(Fault::NotInt64)
     }
@@ -223,7 +223,7 @@ impl Item {
     ///
     /// # Errors
     ///
-    /// A byte string of more than 32 bytes.
+    /// Returns a fault for a byte string of more than 32 bytes.
     pub fn to_bool(&self) -> Result<bool, Fault> {
         Ok(match self {
             Self::Null => false,
@@ -238,11 +238,12 @@ impl Item {
         })
     }
 
-    /// Checks that the item can be a key of a map.
+    /// Checks that the item is a valid map key.
     ///
     /// # Errors
     ///
-    /// Keys are booleans, integers and byte strings of at most [`MAX_KEY_SIZE`] bytes.
+    /// Returns a fault unless it is a boolean, an integer or a byte string of at most
+    /// [`MAX_KEY_SIZE`] bytes.
     pub fn check_key(&self) -> Result<(), Fault> {
         match self {
             Self::Bool(_) | Self::Int(_) | Self::Big(_) | Self::Short(..) => Ok(()),
@@ -252,11 +253,11 @@ impl Item {
         }
     }
 
-    /// Converts to another type, as `CONVERT` does.
+    /// Converts the item to another type, as `CONVERT` does.
     ///
     /// # Errors
     ///
-    /// Where there is no such conversion.
+    /// Returns a fault if there is no such conversion.
     pub fn convert(&self, heap: &mut Heap, to: Type) -> Result<Self, Fault> {
         match (self, to) {
             (Self::Null, Type::Any) => Err(self.no_conversion(to)),

@@ -1,24 +1,23 @@
-//! The opcodes: names, prices and the bytes that follow each of them.
+//! The opcodes: names, prices and operand lengths.
 //!
-//! Prices are coefficients: the fee of an opcode is its coefficient times the execution fee factor
-//! of the Policy contract.
+//! The fee of an opcode is its price coefficient times the execution fee factor of Policy.
 
 use std::borrow::Cow;
 
-/// An opcode has no place in the table.
+/// Marks an unknown opcode.
 pub const INVALID: u8 = 0xff;
-/// The operand starts with its own length in 1, 2 or 4 bytes.
+/// The operand has a length prefix of one byte.
 pub const PREFIX_1: u8 = 0xf1;
-/// As [`PREFIX_1`], two bytes, little endian.
+/// The operand has a length prefix of two bytes, little endian.
 pub const PREFIX_2: u8 = 0xf2;
-/// As [`PREFIX_1`], four bytes, little endian.
+/// The operand has a length prefix of four bytes, little endian.
 pub const PREFIX_4: u8 = 0xf4;
 
 macro_rules! opcodes {
     ($($code:literal $name:ident $shown:literal $operand:literal $price:expr;)*) => {
         $(#[allow(missing_docs)] pub const $name: u8 = $code;)*
 
-        /// The bytes after each opcode: a count, a prefix or [`INVALID`].
+        /// The operand of each opcode: a length, a prefix or [`INVALID`].
         pub static OPERANDS: [u8; 256] = {
             let mut table = [INVALID; 256];
             $(table[$code] = $operand;)*
@@ -30,7 +29,7 @@ macro_rules! opcodes {
             $(table[$code] = $price;)*
             table
         };
-        /// The name of each opcode, empty where there is none.
+        /// The name of each opcode; empty for unknown ones.
         pub static NAMES: [&str; 256] = {
             let mut table = [""; 256];
             $(table[$code] = $shown;)*
@@ -39,7 +38,7 @@ macro_rules! opcodes {
     };
 }
 
-/// The name of an opcode as the reference client writes it, also of one that there is not.
+/// The name of an opcode in the reference client's messages, including unknown ones.
 #[must_use]
 pub fn name(op: u8) -> Cow<'static, str> {
     match NAMES[usize::from(op)] {

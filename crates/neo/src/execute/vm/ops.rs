@@ -1,4 +1,4 @@
-//! The opcodes, in groups.
+//! Implementations of the opcodes, in groups.
 
 mod arithmetic;
 mod bits;
@@ -14,7 +14,7 @@ mod types;
 use super::{Fault, Flow, Item, Vm, frame::Instruction, integer::Integer, opcode::*};
 
 impl Vm {
-    /// Executes one instruction; its item count is checked by the caller.
+    /// Executes one instruction. The caller checks the item count.
     #[inline]
     pub(super) fn execute(&mut self, instruction: &Instruction) -> Result<Flow, Fault> {
         match instruction.op {
@@ -54,7 +54,7 @@ impl Vm {
     ///
     /// # Errors
     ///
-    /// The stack is empty, or the item is no integer.
+    /// Returns a fault if the stack is empty or the item is no integer.
     #[inline]
     pub fn pop_integer(&mut self) -> Result<Integer, Fault> {
         self.pop()?.to_integer()
@@ -64,13 +64,13 @@ impl Vm {
     ///
     /// # Errors
     ///
-    /// As [`Vm::pop_integer`], or it does not fit.
+    /// Returns the faults of [`Vm::pop_integer`], and a fault if it does not fit.
     #[inline]
     pub fn pop_i32(&mut self) -> Result<i32, Fault> {
         self.pop_integer()?.to_i32()
     }
 
-    /// Pops a size or an index that is not negative.
+    /// Pops a non-negative size or index.
     #[inline]
     pub(crate) fn pop_size(&mut self, what: &'static str) -> Result<usize, Fault> {
         usize::try_from(self.pop_i32()?).map_err(|_| Fault::Rule(what))

@@ -17,7 +17,7 @@ struct Written {
     items: usize,
 }
 
-/// What is still to be written.
+/// Pending work of the serializer.
 enum Work {
     Item(Item),
     /// A compound ends: where it started, and how many items were left then.
@@ -28,12 +28,12 @@ enum Work {
 ///
 /// # Errors
 ///
-/// Pointers and objects of the host have none; cycles, too many items, too many bytes.
+/// Returns a fault for pointers, interop objects, cycles, too many items or too many bytes.
 pub fn serialize(heap: &Heap, item: &Item) -> Result<Vec<u8>, Fault> {
     write(heap, item, false)
 }
 
-/// What stands in logs for an item that has no binary form (`stackitem.InvalidT`).
+/// Represents an item without a binary form in logs (`stackitem.InvalidT`).
 pub const NO_FORM: u8 = 0xff;
 
 /// The binary form for logs, which pointers and objects of the host have too; [`NO_FORM`] where an
@@ -44,7 +44,7 @@ pub fn protected(heap: &Heap, item: &Item) -> Vec<u8> {
 }
 
 fn write(heap: &Heap, item: &Item, any: bool) -> Result<Vec<u8>, Fault> {
-    // room for what a transfer carries
+    // capacity for a transfer notification
     let mut out = Vec::with_capacity(64);
     if write_flat(&mut out, heap, item, any)? {
         return Ok(out);
@@ -162,7 +162,7 @@ struct OpenContainer {
 ///
 /// # Errors
 ///
-/// Unknown types, lengths that are not there, too many items, keys that no map can have.
+/// Returns a fault for unknown types, truncated input, too many items or invalid map keys.
 pub fn deserialize(heap: &mut Heap, bytes: &[u8]) -> Result<Item, Fault> {
     let mut input = bytes;
     let mut left = MAX_SERIALIZED;

@@ -14,7 +14,7 @@ fn rules() -> Rules {
     Rules { fee_factor: 0, gas_limit: None, gorgon: true }
 }
 
-/// The machine and what the tests call its state.
+/// The machine, and its state as the tests name it.
 struct Run {
     vm: Vm,
     state: &'static str,
@@ -38,7 +38,7 @@ impl Run {
         Self { vm, state: "BREAK" }
     }
 
-    /// One instruction, with the system calls of the tests.
+    /// Executes one instruction, with the system calls of the tests.
     fn step(&mut self) {
         match self.vm.step_into() {
             None => {}

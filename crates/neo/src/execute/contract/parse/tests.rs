@@ -1,4 +1,4 @@
-//! Refusals of manifests in the words of Go, and what is not read.
+//! Errors for invalid manifests have Go's messages.
 
 use super::*;
 

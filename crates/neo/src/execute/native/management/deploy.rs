@@ -64,7 +64,7 @@ pub(super) fn update(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Opti
     call_deploy(engine, Arc::new(contract), arguments.get(2), true)
 }
 
-/// Calls the contract's `_deploy`, if it has one, and says that it was deployed or updated.
+/// Calls the contract's `_deploy`, if it has one, and sends the notification.
 fn call_deploy(
     engine: &mut Engine<'_>,
     contract: Arc<Contract>,
@@ -100,7 +100,7 @@ fn bytes_or_null(item: &Item, max: usize) -> Result<Option<Vec<u8>>, Fault> {
     Ok(Some(bytes))
 }
 
-/// Reads and pays for code and manifest.
+/// Reads code and manifest and charges for them.
 fn parts(
     engine: &mut Engine<'_>,
     arguments: &[Item],
@@ -112,7 +112,7 @@ fn parts(
     let bytes = length(&nef) + length(&manifest);
     let mut fee = bytes as u128 * u128::from(engine.storage_fee);
     if deploys {
-        // a product beyond 64 bits is another number in the reference client
+        // the reference client truncates the product to 64 bits
         let least = minimum_fee(engine.state).wrapping_mul(PICO as i64);
         fee = fee.max(u128::try_from(least).unwrap_or(0));
     }

@@ -57,7 +57,7 @@ pub(super) fn get_contract_hashes(
     _: &[Item],
 ) -> Result<Option<Item>, Fault> {
     let find = engine.state.find(ID, &[HASH], &[], Direction::Forwards);
-    // those of native contracts are negative
+    // ids of native contracts are negative
     let deployed = |_: &Engine<'_>, key: &StorageKey, _: &Value| {
         matches!(key.key(), [_, first, _, _, _] if *first < 0x80)
             && key.key()[1..] != i32::MAX.to_be_bytes()

@@ -16,25 +16,25 @@ use crate::{
     types::PublicKey,
 };
 
-/// What is stored of an account.
+/// The stored state of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Its NEO.
     pub balance: BigInt,
-    /// The block since which it has got no GAS.
+    /// The block of the last GAS distribution.
     pub height: u32,
     /// The candidate that it votes for.
     pub vote: Option<PublicKey>,
-    /// The voters' reward of that candidate up to which it has got GAS.
+    /// The voters' reward of that candidate at the last distribution.
     pub last_reward: BigInt,
 }
 
 impl Account {
-    /// Reads what is stored; no bytes are an empty account.
+    /// Decodes the stored state; no bytes are an empty account.
     ///
     /// # Errors
     ///
-    /// It is no account.
+    /// Returns a fault if the bytes are not an account.
     pub fn decode(bytes: &[u8]) -> Result<Self, Fault> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -56,7 +56,7 @@ impl Account {
         })
     }
 
-    /// The bytes that are stored.
+    /// Encodes the state.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let out = Encoder::default().structure(4).integer(&self.balance).number(self.height);
@@ -103,13 +103,13 @@ pub(super) fn vote(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option
 
 /// Why a vote did not change.
 pub(in crate::execute::native) enum Refused {
-    /// A rule of votes; changes up to there stay.
+    /// A voting rule is broken; earlier changes stay.
     Rule,
     /// The execution fails.
     Fault(Fault),
 }
 
-/// Changes the vote of an account; the GAS that it gets on that occasion, if it gets any.
+/// Changes the vote of an account. Returns the GAS to distribute, if there is any.
 pub(in crate::execute::native) fn change_vote(
     engine: &mut Engine<'_>,
     account: &[u8; 20],
@@ -119,7 +119,7 @@ pub(in crate::execute::native) fn change_vote(
     let key = account_key(account);
     let stored = engine.state.get(ID, &key).ok_or(Refused::Rule)?;
     let mut state = Account::decode(&stored).map_err(rule)?;
-    // what was looked at counts as written, as in the reference
+    // a value that was read counts as written, as in the reference client
     engine.state.put(ID, &key, stored);
     if let Some(vote) = &vote {
         let key = candidates::key(vote);

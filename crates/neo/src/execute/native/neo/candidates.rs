@@ -20,10 +20,10 @@ use crate::{
 };
 
 const CANDIDATE: u8 = 33;
-/// The most candidates of `getCandidates`.
+/// Limit of candidates that `getCandidates` returns.
 const MAX_CANDIDATES: usize = 256;
 
-/// What is stored of a candidate.
+/// The stored state of a candidate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidate {
     pub registered: bool,
@@ -44,14 +44,14 @@ impl Candidate {
     }
 }
 
-/// Where a candidate lies.
+/// The key of a candidate.
 pub(super) fn key(candidate: &PublicKey) -> [u8; 34] {
     let mut key = [CANDIDATE; 34];
     key[1..].copy_from_slice(candidate);
     key
 }
 
-/// Whether a candidate can be voted for.
+/// Reports whether a candidate can be voted for.
 fn is_electable(state: &State, key: &StorageKey, value: &Value) -> Option<(PublicKey, BigInt)> {
     let public_key: PublicKey = key.key().get(1..)?.try_into().ok()?;
     let candidate = Candidate::decode(value).ok().filter(|candidate| candidate.registered)?;
@@ -66,7 +66,7 @@ pub(super) fn all(state: &State, max: usize) -> Vec<(PublicKey, BigInt)> {
     electable.take(max).collect()
 }
 
-/// The votes of a candidate that can be voted for; none of another one.
+/// The votes of an eligible candidate; `None` for any other key.
 pub(super) fn votes_for(state: &State, candidate: &PublicKey) -> BigInt {
     let place = key(candidate);
     let stored = StorageKey::new(ID, &place).zip(state.get(ID, &place));
@@ -108,8 +108,8 @@ pub(super) fn get_vote(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Op
     Item::integer(votes_of(engine.state, &candidate)).map(Some)
 }
 
-/// Changes the votes of a candidate, if there is one. `new`: the votes come from a new voter, so
-/// that a candidate without votes stays.
+/// Changes the votes of a candidate, if it exists. `new`: the votes come from a new voter, so a
+/// candidate without votes stays.
 pub(super) fn change_votes(
     engine: &mut Engine<'_>,
     candidate: Option<&PublicKey>,
@@ -127,7 +127,7 @@ pub(super) fn change_votes(
     Ok(())
 }
 
-/// Removes who is no candidate any more and has no votes.
+/// Removes an unregistered candidate without votes.
 fn drop_if_unused(engine: &mut Engine<'_>, public_key: &PublicKey, candidate: &Candidate) -> bool {
     let unused = !candidate.registered && is_zero(&candidate.votes);
     if unused {

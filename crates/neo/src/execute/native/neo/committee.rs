@@ -21,10 +21,10 @@ use crate::{
 use std::sync::Arc;
 
 const COMMITTEE: &[u8] = &[14];
-/// The part of all NEO that has to vote: a fifth.
+/// The inverse of the share of NEO that must vote: a fifth.
 const TURNOUT: u8 = 5;
 
-/// Members with the votes that they were elected with.
+/// Members with their votes at the election.
 pub(super) type Members = Vec<(PublicKey, BigInt)>;
 
 fn encode(members: &Members) -> Vec<u8> {
@@ -63,7 +63,7 @@ fn read(stored: &[u8]) -> Result<Members, Fault> {
 ///
 /// # Errors
 ///
-/// There is none yet.
+/// Returns a fault before the genesis block.
 pub fn committee(state: &State) -> Result<Vec<PublicKey>, Fault> {
     Ok(members(state)?.iter().map(|(key, _)| *key).collect())
 }
@@ -73,11 +73,11 @@ pub(crate) fn committee_account(state: &State) -> Result<[u8; 20], Fault> {
     keys::majority_account(&committee(state)?)
 }
 
-/// Who makes the block at a height, by their keys.
+/// The consensus nodes of the block at a height, sorted by key.
 ///
 /// # Errors
 ///
-/// There is no committee yet.
+/// Returns a fault before the genesis block.
 pub fn validators(
     state: &State,
     protocol: &Protocol,
@@ -100,7 +100,7 @@ pub(super) fn elect(state: &State, protocol: &Protocol, height: u32) -> Members 
         let standby = protocol.standby_committee.iter().take(count);
         standby.map(|key| (*key, candidates::votes_for(state, key))).collect()
     };
-    // before any vote, there is no need to look at all candidates
+    // without enough votes the candidates do not matter
     if !is_positive(&turnout) {
         return standby();
     }
@@ -113,11 +113,11 @@ pub(super) fn elect(state: &State, protocol: &Protocol, height: u32) -> Members 
     candidates
 }
 
-/// The committee as of the block at `height`, after all blocks before it.
+/// The committee for the block at `height`, after all earlier blocks.
 ///
 /// # Errors
 ///
-/// There is none yet.
+/// Returns a fault before the genesis block.
 pub fn next_committee(
     state: &State,
     protocol: &Protocol,
@@ -138,7 +138,7 @@ pub(super) fn initialize(engine: &mut Engine<'_>) {
     engine.state.put(ID, COMMITTEE, encode(&members));
 }
 
-/// Elects the committee anew where its time is over.
+/// Elects a new committee at the end of a term.
 pub(super) fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let protocol = &engine.chain.protocol;
     let height = engine.block.header.index;
@@ -148,7 +148,7 @@ pub(super) fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let old = members(engine.state)?;
     let elected = elect(engine.state, protocol, height);
     if elected == *old {
-        // it counts as written, as in the reference
+        // the value counts as written, as in the reference client
         if let Some(stored) = engine.state.get(ID, COMMITTEE) {
             engine.state.put(ID, COMMITTEE, stored);
         }

@@ -1,4 +1,4 @@
-//! GAS for holders of NEO, for the committee, and for those who vote for it.
+//! GAS for holders of NEO, for the committee, and for its voters.
 
 use num_bigint::{BigInt, Sign};
 
@@ -26,7 +26,7 @@ const HOLDERS: i64 = 10;
 const COMMITTEE: i64 = 10;
 const VOTERS: i64 = 80;
 
-/// Where the reward of a candidate's voters lies.
+/// The key of the voters' reward of a candidate.
 pub(super) fn key(candidate: &PublicKey) -> [u8; 34] {
     let mut key = [REWARD; 34];
     key[1..].copy_from_slice(candidate);
@@ -62,7 +62,7 @@ pub(super) fn gas_per_block(state: &State, height: u32) -> Result<BigInt, Fault>
     found.map(|(_, gas)| gas).ok_or(Fault::Rule("no GAS per block"))
 }
 
-/// What an account gets for the blocks from the one in which it last got something to `end`.
+/// The GAS of an account for the blocks since its last distribution, up to `end`.
 fn bonus(state: &State, account: &Account, end: u32) -> BigInt {
     let reward = holder_reward(state, &account.balance, account.height, end);
     let Some(vote) = &account.vote else { return reward };
@@ -70,7 +70,7 @@ fn bonus(state: &State, account: &Account, end: u32) -> BigInt {
     floor(&votes, &FACTOR.into()) + reward
 }
 
-/// Division that rounds down, as the client's does for negative numbers too (Euclid's).
+/// Euclidean division, as in the client: it also rounds down for negative numbers.
 fn floor(number: &BigInt, by: &BigInt) -> BigInt {
     let (quotient, rest) = (number / by, number % by);
     if rest.sign() == Sign::Minus { quotient - 1 } else { quotient }
@@ -95,7 +95,8 @@ fn holder_reward(state: &State, balance: &BigInt, start: u32, mut end: u32) -> B
     balance * sum * HOLDERS / (100 * TOTAL)
 }
 
-/// An account gets what it has earned, once in a block. None: it has got it already.
+/// Distributes the GAS of an account, once per block. Returns `None` if this block has already done
+/// it.
 pub(super) fn distribute(
     engine: &mut Engine<'_>,
     account: &mut Account,
@@ -131,7 +132,7 @@ pub(super) fn unclaimed(
     Item::integer(bonus(engine.state, &state, end)).map(Some)
 }
 
-/// GAS for a member of the committee; where the committee's time is over, for its voters too.
+/// GAS for a member of the committee; at the end of its term, also for its voters.
 pub(super) fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let protocol = &engine.chain.protocol;
     let index = engine.block.header.index;

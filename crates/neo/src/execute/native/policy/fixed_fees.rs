@@ -1,4 +1,4 @@
-//! Methods of contracts whose fee is fixed (since Faun).
+//! Fixed fees of contract methods (since Faun).
 
 use super::ID;
 use crate::{
@@ -21,7 +21,7 @@ fn key(contract: &[u8; 20], offset: u32) -> [u8; 25] {
     key
 }
 
-/// What is stored of a method with a fixed fee.
+/// The stored record of a method with a fixed fee.
 struct Fixed {
     method: String,
     arguments: i64,
@@ -67,7 +67,7 @@ fn emit(
     engine.notify(this, "WhitelistFeeChanged", fields)
 }
 
-/// Forgets the fixed fees of a contract.
+/// Removes the fixed fees of a contract.
 pub(crate) fn clean_whitelist(engine: &mut Engine<'_>, contract: &[u8; 20]) -> Result<(), Fault> {
     let mut prefix = vec![FIXED];
     prefix.extend_from_slice(contract);
@@ -83,7 +83,7 @@ pub(crate) fn clean_whitelist(engine: &mut Engine<'_>, contract: &[u8; 20]) -> R
 /// The contract, the method's name, the number of its arguments and its offset.
 type Named = ([u8; 20], String, i64, u32);
 
-/// The method that the first three arguments name.
+/// The method in the first three arguments.
 fn named(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Named, Fault> {
     let hash = arguments[0].to_array()?;
     let name = arguments[1].to_text()?;

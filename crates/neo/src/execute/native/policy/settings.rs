@@ -34,9 +34,9 @@ const MAX_MILLISECONDS: u32 = 30_000;
 const MAX_VALID_UNTIL: u32 = 86_400;
 const MAX_TRACEABLE: u32 = 2_102_400;
 
-/// Attributes of which there is one kind each.
+/// The attribute types with a fee.
 const KNOWN_ATTRIBUTES: [u8; 5] = [0x01, 0x11, 0x20, 0x21, NOTARY_ASSISTED];
-/// The type of the attribute of transactions that notaries help with.
+/// The type of the attribute `NotaryAssisted`.
 pub(crate) const NOTARY_ASSISTED: u8 = 0x22;
 const RESERVED_ATTRIBUTES: std::ops::RangeInclusive<u8> = 0xe0..=0xff;
 
@@ -51,7 +51,8 @@ fn number(state: &State, key: &[u8]) -> i64 {
     known.map_or_else(stored, |known| known.get_or_compute(state.version(&[ID]), stored))
 }
 
-/// Whether the stored factor is in units of 10^-12: Faun changes it, and deploys the treasury.
+/// Reports whether the stored factor is in units of 10^-12. Faun changes the unit and deploys the
+/// treasury.
 fn has_pico_factor(state: &State) -> bool {
     let version = state.version(&[super::super::management::ID]);
     state.native_cache().has_pico_factor.get_or_compute(version, || {
@@ -84,7 +85,7 @@ pub(crate) fn attribute_fee(state: &State, kind: u8) -> u32 {
     number(state, &[ATTRIBUTE_FEE, kind]) as u32
 }
 
-/// How far back contracts see blocks in the block at a height.
+/// `MaxTraceableBlocks` in the block at a height.
 pub(crate) fn traceable_blocks(state: &State, protocol: &Protocol, height: u32) -> u32 {
     match protocol.hardforks.holds(Hardfork::Echidna, height) {
         true => number(state, TRACEABLE) as u32,
@@ -92,13 +93,12 @@ pub(crate) fn traceable_blocks(state: &State, protocol: &Protocol, height: u32) 
     }
 }
 
-/// Under which key Policy has how far back contracts see blocks, from Echidna on. It can be lowered
-/// only.
+/// The key of `MaxTraceableBlocks` in Policy, from Echidna on. It can only be lowered.
 pub(crate) fn traceable_key() -> Option<StorageKey> {
     StorageKey::new(ID, TRACEABLE)
 }
 
-/// How far ahead a transaction may be valid in the block at a height.
+/// `MaxValidUntilBlockIncrement` in the block at a height.
 pub(crate) fn valid_until_increment(state: &State, protocol: &Protocol, height: u32) -> u32 {
     match protocol.hardforks.holds(Hardfork::Echidna, height) {
         true => number(state, VALID_UNTIL) as u32,
@@ -183,7 +183,7 @@ pub(super) fn set_storage_price(
     set(engine, STORAGE_PRICE, value.into())
 }
 
-/// A type of attributes that is known at this height.
+/// Reads an attribute type that is valid at this height.
 fn attribute_kind(engine: &Engine<'_>, item: &Item) -> Result<u8, Fault> {
     let kind = u8::try_from(item.to_i64()?)
         .map_err(|_| Fault::Rule("invalid value: bigint is not in uint8 range"))?;

@@ -4,18 +4,18 @@ use super::{Content, Heap};
 use crate::execute::vm::{Item, item::Ref};
 
 impl Heap {
-    /// Whether something that counts refers to it.
+    /// Reports whether a compound is referenced.
     #[must_use]
     pub fn is_referenced(&self, place: Ref) -> bool {
         self.slot(place).references > 0
     }
 
-    /// One more reference to a place without counting anything.
+    /// Adds a reference without counting items.
     pub fn increment(&mut self, place: Ref) {
         self.slot_mut(place).references += 1;
     }
 
-    /// One reference less without counting anything.
+    /// Removes a reference without counting items.
     pub fn decrement(&mut self, place: Ref) {
         let slot = self.slot_mut(place);
         slot.references = slot.references.saturating_sub(1);
@@ -24,17 +24,17 @@ impl Heap {
         }
     }
 
-    /// Counts items that are pushed by other ways.
+    /// Adds to the item count.
     pub fn count_more(&mut self, items: usize) {
         self.count += items;
     }
 
-    /// Counts items that are taken by other ways.
+    /// Subtracts from the item count.
     pub fn count_less(&mut self, items: usize) {
         self.count = self.count.saturating_sub(items);
     }
 
-    /// Counts one more reference to an item.
+    /// Adds a reference to an item and counts it.
     #[inline]
     pub fn add(&mut self, item: &Item) {
         self.count += 1;
@@ -43,7 +43,7 @@ impl Heap {
         }
     }
 
-    /// Counts one more reference to each of some items.
+    /// Adds a reference to each item and counts them.
     pub fn add_all(&mut self, items: &[Item]) {
         self.count += items.len();
         for place in items.iter().filter_map(Item::place) {
@@ -66,7 +66,7 @@ impl Heap {
         self.work = work;
     }
 
-    /// Counts one reference less to an item.
+    /// Removes a reference to an item and stops counting it.
     #[inline]
     pub fn remove(&mut self, item: &Item) {
         match item.place() {
@@ -90,14 +90,14 @@ impl Heap {
         self.work = work;
     }
 
-    /// One more reference; whether it is the first.
+    /// Adds a reference. Returns true if it is the first one.
     fn first_reference(&mut self, place: Ref) -> bool {
         let slot = self.slot_mut(place);
         slot.references += 1;
         slot.references == 1
     }
 
-    /// One reference less, counted if there was one; whether it was the last.
+    /// Removes a counted reference, if there is one. Returns true if it was the last one.
     fn last_reference(&mut self, place: Ref) -> bool {
         let slot = self.slot_mut(place);
         if slot.references == 0 {
@@ -112,8 +112,8 @@ impl Heap {
         last
     }
 
-    /// Appends the arrays, structs and maps that a place holds. Returns how many items count for
-    /// the others: a map has keys too.
+    /// Appends the compounds inside a compound. Returns the number of its other items, including
+    /// the keys of a map.
     fn gather(&self, place: Ref, children: &mut Vec<Ref>) -> usize {
         let start = children.len();
         let all = match &self.slot(place).content {
@@ -130,7 +130,7 @@ impl Heap {
         all - (children.len() - start)
     }
 
-    /// Keeps the places from `start` on for which `wanted` is true, in their order.
+    /// Removes the slots from `start` on for which `wanted` is false.
     fn keep(&mut self, places: &mut Vec<Ref>, start: usize, wanted: fn(&mut Self, Ref) -> bool) {
         let mut kept = start;
         for index in start..places.len() {
@@ -151,15 +151,15 @@ impl Heap {
         }
     }
 
-    /// Whether there is something to sweep.
+    /// The number of sweep candidates.
     #[inline]
     #[must_use]
     pub fn candidates(&self) -> usize {
         self.candidates.len()
     }
 
-    /// Frees what nothing refers to. `held`: an item that is on no stack (the exception on its way
-    /// to a handler), with all that it holds.
+    /// Frees unreferenced slots. `held` is an item outside of the stacks (the exception in flight);
+    /// everything reachable from it is kept.
     pub fn sweep(&mut self, held: Option<&Item>) {
         let mut kept = Vec::new();
         let mut work: Vec<Ref> = held.and_then(Item::place).into_iter().collect();

@@ -4,7 +4,7 @@ use super::{Item, Type};
 use crate::execute::vm::Fault;
 
 impl Item {
-    /// The name that faults of the reference client show.
+    /// The item's type name in the reference client's messages.
     pub(crate) fn shown(&self) -> &'static str {
         match self {
             Self::Null => "Null",
@@ -13,12 +13,12 @@ impl Item {
         }
     }
 
-    /// The conversion that is not there.
+    /// The fault for a missing conversion.
     pub(crate) fn no_conversion(&self, to: Type) -> Fault {
         Fault::Conversion { from: self.shown(), to: to.name() }
     }
 
-    /// The item is not of the one type that the reference client takes there.
+    /// The fault of a failed type assertion in the reference client.
     pub(crate) fn is_no(&self, expected: &'static str) -> Fault {
         let found = match self {
             Self::Null => "stackitem.Null",
@@ -35,12 +35,12 @@ impl Item {
         Fault::Assertion { of: "stackitem.Item", found, expected }
     }
 
-    /// As [`Item::is_no`], of what the item holds.
+    /// The fault of a failed type assertion on the item's value.
     pub(crate) fn value_is_no(&self, expected: &'static str) -> Fault {
         Fault::Assertion { of: "interface {}", found: self.value_type(), expected }
     }
 
-    /// The type of what the item holds, as faults of the reference client show it.
+    /// The Go type of the item's value in the reference client's messages.
     pub(crate) fn value_type(&self) -> &'static str {
         match self {
             Self::Null => "nil",

@@ -18,7 +18,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// The type with a number.
+    /// The type with this number.
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
@@ -36,7 +36,7 @@ impl Type {
         })
     }
 
-    /// The name that application logs show.
+    /// Its name in application logs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

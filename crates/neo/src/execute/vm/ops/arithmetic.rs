@@ -1,11 +1,11 @@
-//! Numbers: 64 bits where they fit, big integers where not.
+//! Arithmetic: 64 bits if they fit, big integers otherwise.
 
 use num_bigint::{BigInt, Sign};
 use ruint::aliases::U256;
 
 use super::super::{Fault, Item, Vm, integer::Integer, opcode::*};
 
-/// The most bits of a shift, and the largest exponent.
+/// Limit of a shift and of an exponent.
 const MAX_SHIFT: u32 = 256;
 
 impl Vm {
@@ -120,7 +120,7 @@ impl Vm {
         if modulus.sign() == Sign::NoSign {
             return Err(Fault::Rule("zero modulus"));
         }
-        // the sign of the result is that of the power, as for a remainder
+        // the result has the sign of the power, as a remainder has
         let exponent = exponent.to_big();
         let odd = exponent.bit(0);
         let result = base.magnitude().modpow(exponent.magnitude(), modulus.magnitude());
@@ -128,7 +128,7 @@ impl Vm {
         Item::integer(BigInt::from_biguint(sign, result))
     }
 
-    /// None: before Gorgon a shift by zero leaves the item below as it is, of any type.
+    /// `None`: before Gorgon, a shift by zero leaves the item below unchanged, whatever its type.
     fn shift(&mut self, op: u8) -> Result<Option<Item>, Fault> {
         let bits = self.pop_i32()?;
         let bits = u32::try_from(bits).ok().filter(|bits| *bits <= MAX_SHIFT);

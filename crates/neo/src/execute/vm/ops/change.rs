@@ -1,4 +1,4 @@
-//! Changing arrays, structs, maps and buffers.
+//! Opcodes that modify arrays, structs, maps and buffers.
 
 use super::{
     super::{Fault, Item, Key, Vm, copy},
@@ -156,9 +156,9 @@ impl Vm {
     }
 }
 
-/// The byte that an item gives to a buffer: -128 to 255.
+/// The byte of an item for a buffer: -128 to 255.
 fn byte(item: &Item) -> Result<u8, Fault> {
-    // the reference client goes on with no number at all
+    // the reference client continues without a number
     const NONE: &str = "runtime error: invalid memory address or nil pointer dereference";
     let number = item.to_integer().map_err(|_| Fault::Rule(NONE))?;
     match number.to_i32()? {

@@ -1,8 +1,8 @@
-//! Reading from arrays, structs, maps, byte strings and buffers.
+//! Opcodes that read arrays, structs, maps, byte strings and buffers.
 
 use super::super::{Fault, Item, Key, MAX_SIZE, Vm};
 
-/// What a script may catch where an index lies outside.
+/// The catchable exception for an index out of range.
 pub(super) fn out_of_range(index: i32) -> Item {
     Item::bytes(format!("The value {index} is out of range.").as_bytes())
 }

@@ -1,4 +1,4 @@
-//! Arrays, structs and maps: making them and taking them apart.
+//! Opcodes that create and unpack arrays, structs and maps.
 
 use super::super::{
     Entries, Fault, Item, Key, MAX_ITEMS, Ref, Type, Vm, copy, frame::Instruction, opcode::*,
@@ -39,7 +39,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Pushes a new array, struct or map, whose content counts already or by `count`.
+    /// Pushes a new compound. Its contents are already counted or counted by `count`.
     fn push_new(&mut self, item: Item, count: usize) {
         if let Some(place) = item.place() {
             self.heap.increment(place);
@@ -113,8 +113,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Takes an array, a struct or a map from the stack; whether others refer to it too, so that
-    /// its items keep counting.
+    /// Pops a compound. Returns whether it is still referenced, so that its items stay counted.
     fn take_compound(&mut self, other: &'static str) -> Result<(Item, Ref, bool), Fault> {
         let item = self.pop_counted()?;
         let place = item.place().ok_or(Fault::Rule(other))?;
@@ -169,7 +168,7 @@ impl Vm {
         let mut values = if matches!(item, Item::Map(_)) {
             let values: Vec<Item> = self.heap.map(place)?.values().cloned().collect();
             if !shared {
-                // the keys are gone
+                // the keys are dropped
                 self.heap.count_less(values.len());
             }
             values
@@ -190,7 +189,7 @@ impl Vm {
         if shared {
             self.heap.add_all(&values);
         }
-        // the array counts as the compound did that is gone from the stack
+        // the array counts in place of the popped compound
         let item = self.heap.new_array(values);
         self.push_new(item, 0);
         Ok(())

@@ -80,7 +80,7 @@ impl Vm {
         if taken { self.jump(target) } else { Ok(()) }
     }
 
-    /// A pointer to a place of the running script.
+    /// A pointer to a position of the running script.
     pub(super) fn pointer(&self, instruction: &Instruction) -> Result<Item, Fault> {
         let position = self.target(self.relative(instruction))? as u32;
         Ok(Item::Pointer(Rc::new(Pointer { position, script: self.current_hash() })))
@@ -161,8 +161,8 @@ impl Vm {
             _ => false,
         };
         if own_stack {
-            // the results lie on top of the caller's items already; with a wrong number of them the
-            // stack that is left is this frame's
+            // the results are already on top of the caller's items; with a wrong number of results
+            // the remaining stack belongs to this frame
             let found = self.depth();
             let expected = self.frames.last().map_or(-1, |frame| frame.results);
             if expected >= 0 && found != expected as usize {

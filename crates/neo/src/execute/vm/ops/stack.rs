@@ -56,7 +56,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Where the item `depth` below the top lies.
+    /// The index of the item `depth` below the top.
     fn index(&self, depth: usize) -> Result<usize, Fault> {
         if depth >= self.depth() {
             return Err(Fault::Rule("too big index"));
