@@ -30,7 +30,7 @@ pub fn report_of(cause: &Cause) -> Option<FaultReport> {
     cause.downcast_ref::<Error>().map(Error::report)
 }
 
-/// Does the folder hold a store of this chain?
+/// Reports whether the folder has a store of this chain.
 ///
 /// # Errors
 /// If the folder cannot be read.

@@ -1,8 +1,8 @@
-//! Deterministic regtest chains of any size, with signed spends of every kind, that Bitcoin Core
-//! accepts; and chains of padded blocks, whose only use is their bytes.
+//! Deterministic regtest chains of any size with signed spends of every kind, valid for Bitcoin
+//! Core; and chains of padded blocks for throughput.
 //!
-//! Transactions are built and signed with the crate `bitcoin`, whose encoding and signature hashes
-//! are not ours, so that these chains also judge our own.
+//! Transactions are built and signed with the crate `bitcoin`. Its encoding and signature hashes
+//! are independent of ours, so the chains also test ours.
 
 mod chain;
 mod coins;
@@ -25,15 +25,15 @@ use std::path::Path;
 use unusual::Unusual;
 use wallet::Wallet;
 
-/// The largest weight of a block (consensus), less what a coinbase weighs without padding.
+/// Weight limit of a block (consensus), minus the coinbase without padding.
 const WEIGHT: u64 = 4_000_000 - 2_000;
 
-/// The largest padding: four units of weight a byte.
+/// Limit of the padding: a byte weighs four units.
 pub const MOST_PADDING: usize = 990_000;
 
 pub use unusual::MOST as MOST_UNUSUAL;
 
-/// Blocks that a branch can have.
+/// Limit of the length of a branch.
 const BRANCH: u64 = 2;
 
 /// The order of the blocks in the files.
@@ -41,12 +41,12 @@ const BRANCH: u64 = 2;
 pub enum Order {
     /// By height.
     Height,
-    /// Any.
+    /// Random.
     Shuffled,
     /// The tip first.
     Reversed,
-    /// Each block less than 1,024 places from its height, as in an archive that Bitcoin Core
-    /// downloaded from many peers at once (that is its window).
+    /// Each block less than 1,024 positions from its height, as in an archive that Bitcoin Core
+    /// downloaded from many peers at once (its download window).
     Download,
 }
 
@@ -55,35 +55,35 @@ pub enum Order {
 pub struct Recipe {
     /// Inputs of the whole chain, without coinbases.
     pub inputs: u64,
-    /// The chain gets at least so many blocks after the genesis block.
+    /// Minimum number of blocks after the genesis block.
     pub blocks: u32,
-    /// Inputs after which a block is full; its weight may end it before.
+    /// Limit of inputs in a block; its weight may be the lower limit.
     pub block_inputs: u64,
-    /// Unspent coins that there are before blocks look like those of the main network; `None`: as
-    /// many as 8 full blocks spend, or the whole chain.
+    /// Number of unspent coins before blocks resemble mainnet; `None`: as many as 8 full blocks
+    /// spend, or the whole chain.
     pub coins: Option<u64>,
-    /// Bytes that each block has on top, at most [`MOST_PADDING`].
+    /// Padding of each block in bytes, at most [`MOST_PADDING`].
     pub padding: usize,
-    /// Blocks name parents that nobody has. Only without inputs.
+    /// Blocks name unknown parents. Only without inputs.
     pub unlinked: bool,
-    /// Inputs of a last transaction, all with scripts that have no name, alone in its block; at
-    /// most [`MOST_UNUSUAL`]. Only without other inputs.
+    /// Inputs of a final transaction with unusual scripts, alone in its block; at most
+    /// [`MOST_UNUSUAL`]. Only without other inputs.
     pub unusual: u64,
-    /// Branches of one or two blocks that lose against the chain.
+    /// Stale branches of one or two blocks.
     pub stale: u32,
-    /// Blocks that are there twice.
+    /// Number of duplicate blocks.
     pub duplicates: u32,
-    /// The same seed gives the same bytes.
+    /// The seed; equal seeds give equal bytes.
     pub seed: u64,
     /// The order of the blocks in the files.
     pub order: Order,
-    /// Obfuscate the files with a key that is not zero; `xor.dat` holds it either way.
+    /// Obfuscates the files with a non-zero key. `xor.dat` is written either way.
     pub xor: bool,
-    /// A file ends before the record that would fill it up to here.
+    /// Size limit of a file: a record that would exceed it starts a new file.
     pub file_size: u64,
 }
 
-/// What was generated.
+/// The generated chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Height of the last block.
@@ -96,22 +96,22 @@ pub struct Summary {
     pub transactions: u64,
     /// Inputs of the chain, without coinbases.
     pub inputs: u64,
-    /// The most coins that were unspent behind a block; few inputs make few coins.
+    /// Maximum number of unspent coins after a block; few inputs create few coins.
     pub coins: u64,
     /// Bytes of the blocks, without frames.
     pub bytes: u64,
 }
 
 impl Summary {
-    /// Are there fewer coins than were asked for, by more than blocks make and spend?
+    /// Reports whether there are fewer coins than requested, beyond the fluctuation of blocks.
     #[must_use]
     pub fn falls_short_of(&self, coins: u64) -> bool {
         self.coins < coins - coins / 100
     }
 }
 
-/// Writes the chain of `recipe` into the folder `out` and signs it with so many threads, which
-/// change nothing. `progress` gets what was made so far.
+/// Writes the chain of `recipe` into the folder `out`. The number of signing threads does not
+/// change the result. `progress` gets the progress so far.
 pub fn generate(
     recipe: &Recipe,
     out: &Path,
@@ -159,7 +159,7 @@ pub fn generate(
     Ok(output.summary)
 }
 
-/// Refuses what cannot be made.
+/// Rejects an impossible recipe.
 fn check(recipe: &Recipe) -> Result<()> {
     if recipe.padding > MOST_PADDING {
         bail!("--padding {}: expected at most {MOST_PADDING}", recipe.padding);
@@ -182,16 +182,16 @@ fn check(recipe: &Recipe) -> Result<()> {
     Ok(())
 }
 
-/// Where blocks go, and which of them have a branch beside them or come twice.
+/// Writes blocks, branches and duplicates.
 struct Output {
     archive: Archive,
     summary: Summary,
     random: Random,
     padding: usize,
-    /// Heights with a branch, and heights of blocks that come twice; the highest first.
+    /// Heights with a branch, and heights of duplicates, highest first.
     branches: Vec<u32>,
     duplicates: Vec<u32>,
-    /// The height that the chain must reach so that it wins against all branches.
+    /// The height at which the chain has more work than all branches.
     losing: u32,
 }
 
@@ -199,7 +199,7 @@ impl Output {
     fn create(recipe: &Recipe, out: &Path) -> Result<Self> {
         let Recipe { order, file_size, xor, seed, .. } = *recipe;
         let mut random = Random(seed ^ 0x7374_616c);
-        // the chain has at least so many: no coin can be spent before
+        // no coin can be spent before this height
         let filled = match recipe.inputs {
             0 => 1,
             inputs => 100 + inputs / recipe.block_inputs,
@@ -223,7 +223,7 @@ impl Output {
         })
     }
 
-    /// Appends a block of the chain, twice where that was chosen.
+    /// Appends a block of the chain, and its duplicate if one was chosen.
     fn append(&mut self, block: &[u8], height: u32) -> Result<()> {
         self.write(block)?;
         while self.duplicates.pop_if(|chosen| *chosen == height).is_some() {
@@ -232,8 +232,8 @@ impl Output {
         Ok(())
     }
 
-    /// Appends the branches that begin at `height`, behind `parent`: first a block with the same
-    /// transactions as that of the chain, then perhaps one without any.
+    /// Appends the branches at `height`, after `parent`: first a block with the transactions of the
+    /// chain's block, then perhaps an empty one.
     fn branch(
         &mut self,
         height: u32,

@@ -1,11 +1,11 @@
-//! Deterministic Ethereum chains of any length that obey every rule of the main network but the
-//! seal.
+//! Deterministic Ethereum chains of any length that obey every mainnet rule except the seal.
 //!
-//! Four kinds: bare headers, whose roots are pseudo-random (the benchmark's chain: the same seed
-//! gives the bytes that go-ethereum's own rules give for the same random choices, which a test
-//! compares), whole blocks, whose roots are those of generated transactions and receipts, and
-//! whole blocks full of [`transfers`], on a chain of their own, and [`executable`] chains, whose
-//! state roots are those of what their blocks do.
+//! Four kinds:
+//! - bare headers with pseudo-random roots, for the benchmark. A test compares the bytes with those
+//!   of go-ethereum's rules for the same random choices;
+//! - whole blocks with the roots of generated transactions and receipts;
+//! - blocks full of [`transfers`], on their own chain;
+//! - [`executable`] chains with the state roots of their blocks.
 
 pub mod assembly;
 mod blocks;
@@ -24,11 +24,11 @@ use std::path::Path;
 
 pub use headers::HeaderChain;
 
-/// Blocks that are handed to the writer together.
+/// Number of blocks that are written at once.
 const CHUNK: usize = 2048;
 
-/// The last block that can be generated: London and all before it are known by block number; the
-/// forks after it depend on times that a generated chain reaches at another height.
+/// The last block that can be generated: forks up to London are known by block number, later forks
+/// by times that a generated chain reaches at other heights.
 pub const LAST: u64 = 14_999_999;
 
 /// What to generate.
@@ -36,15 +36,15 @@ pub const LAST: u64 = 14_999_999;
 pub struct Recipe {
     /// Number of the last block; block 0 is the genesis block of the main network.
     pub last: u64,
-    /// The same seed gives the same bytes.
+    /// The seed; equal seeds give equal bytes.
     pub seed: u64,
     /// Archive format. Header streams get bare headers, all others whole blocks.
     pub format: Format,
-    /// Compress with gzip, where the format can.
+    /// Whether to compress with gzip, if the format supports it.
     pub gzip: bool,
 }
 
-/// Writes the archive of `recipe` to `out`; `progress` gets the number of blocks written so far.
+/// Writes the archive of `recipe` to `out`. `progress` gets the number of written blocks.
 pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> Result<()> {
     if recipe.last > LAST {
         bail!("--headers {}: expected at most {LAST}", recipe.last);
@@ -52,7 +52,7 @@ pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> R
     let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
     let options = WriteOptions { gzip: recipe.gzip, network: spec.name.clone(), replace: false };
     let mut writer = ArchiveWriter::create(recipe.format, out, &options)?;
-    let mut source = Source::new(&spec, recipe)?;
+    let mut source = BlockGenerator::new(&spec, recipe)?;
     let mut chunk = Chunk::new();
     let mut next = 0;
     while next <= recipe.last {
@@ -69,14 +69,14 @@ pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> R
     Ok(())
 }
 
-/// Makes block after block.
-struct Source<'a> {
+/// Generates consecutive blocks.
+struct BlockGenerator<'a> {
     chain: HeaderChain<'a>,
     blocks: Option<Blocks<'a>>,
     storage_receipts: bool,
 }
 
-impl<'a> Source<'a> {
+impl<'a> BlockGenerator<'a> {
     fn new(spec: &'a ChainSpec, recipe: &Recipe) -> Result<Self> {
         let bare = recipe.format == Format::HeaderStream;
         let signers = if bare { None } else { Some(Signers::new(recipe.seed)?) };

@@ -1,4 +1,4 @@
-//! Deterministic chains of all families, signed and valid: for tests, the demo and benchmarks.
+//! Deterministic chains of all families, signed and valid, for tests, the demo and benchmarks.
 
 #[cfg(feature = "bitcoin")]
 pub mod bitcoin;

@@ -1,6 +1,6 @@
-//! splitmix64 (Steele, Lea, Flood 2014): small, fast, and the same on every machine.
+//! splitmix64 (Steele, Lea, Flood 2014): small, fast and portable.
 
-/// A stream of pseudo-random numbers.
+/// A pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 

@@ -1,5 +1,5 @@
-//! Generated regtest chains: the same bytes for the same seed, and every rule that this project
-//! knows, judged by the crate `bitcoin`, by libbitcoinconsensus and by Bitcoin Core itself.
+//! Generated regtest chains: equal seeds give equal bytes, and every rule of this project holds, as
+//! checked by the crate `bitcoin`, libbitcoinconsensus and Bitcoin Core.
 
 use blockmill_generate::bitcoin::{MOST_UNUSUAL, Order, Recipe, Summary, generate};
 use rust_bitcoin::consensus::encode::{deserialize, serialize};
@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A chain with coins of every kind, small enough to be judged input by input.
+/// A chain with coins of every kind, small enough to check every input.
 const SMALL: Recipe = Recipe {
     inputs: 2_000,
     blocks: 0,
@@ -40,7 +40,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The blocks of a folder, in the order in which they stand there.
+/// The blocks of a folder, in file order.
 fn blocks(folder: &Path) -> Vec<Block> {
     let key = std::fs::read(folder.join("xor.dat")).unwrap_or(vec![0; 8]);
     let mut blocks = vec![];
@@ -65,7 +65,7 @@ fn hashes(folder: &Path) -> Vec<BlockHash> {
 /// A coin, the height of its block, and whether a coinbase made it.
 type Coin = (TxOut, u64, bool);
 
-/// Holds each spend of a transaction against the coins; the fee.
+/// Checks each spend of a transaction against the coins. Returns the fee.
 fn spend(
     transaction: &Transaction,
     height: u64,
@@ -296,7 +296,7 @@ fn a_last_block_of_unusual_inputs_is_as_full_as_it_can_be() {
     assert!(most[102].check_merkle_root() && most[102].check_witness_commitment());
 }
 
-/// Bitcoin Core's own reindex, where the environment names the program of
+/// Bitcoin Core's own reindex, if the environment names the program of
 /// `benchmarks/peers/bitcoin-core`.
 #[blockmill_testkit::needs(core_peer)]
 #[test]

@@ -1,5 +1,5 @@
-//! A transaction that is not valid is found in whatever batch it stands: every variant and every
-//! size of chunk gives the same refusal, and keeps the blocks before.
+//! An invalid transaction is found in any batch: every option value and chunk size gives the same
+//! error and keeps the blocks before it.
 
 use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions,
@@ -25,14 +25,14 @@ use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Blocks of the chain behind block 0, and transfers of each.
+/// Blocks of the chain after block 0, and transfers in each.
 const BLOCKS: u64 = 40;
 const TRANSFERS: u64 = 10;
 
-/// A way to spoil the signature of a transaction.
+/// A way to invalidate the signature of a transaction.
 type Corruption = fn(&mut Transaction<'_>);
 
-/// Corruptions, and the rule that each breaks.
+/// Corruptions, and the rule that each one breaks.
 const CORRUPTIONS: [(Rule, Corruption); 7] = [
     (Rule::SignatureR, |tx| tx.r = U256::ZERO),
     (Rule::SignatureR, |tx| tx.r = GROUP_ORDER),
@@ -54,7 +54,7 @@ const CORRUPTIONS: [(Rule, Corruption); 7] = [
     (Rule::IntrinsicGas, |tx| tx.gas_limit -= 1),
 ];
 
-/// A generated chain, taken apart.
+/// A parsed generated chain.
 struct Chain {
     folder: tempfile::TempDir,
     spec: ChainSpec,
@@ -81,13 +81,13 @@ impl Chain {
         Self { folder, spec, headers, bodies }
     }
 
-    /// A copy of the archive with these transactions spoiled: block, place, how. Roots and parent
-    /// hashes are those of what is in the file.
+    /// A copy of the archive with invalid transactions: block, index, corruption. Roots and parent
+    /// hashes match the file.
     fn spoiled(&self, damages: &[(u64, usize, Corruption)]) -> PathBuf {
         self.spoiled_with(damages, |_| {})
     }
 
-    /// The same, with headers changed, too.
+    /// A copy with changed headers, too.
     fn spoiled_with(
         &self,
         damages: &[(u64, usize, Corruption)],
@@ -127,8 +127,8 @@ impl Chain {
         path
     }
 
-    /// Imports an archive into a new store: the refusal, the number of the block that it is about,
-    /// and the number of the last block in the store.
+    /// Imports an archive into a new store. Returns the error, the number of its block, and the
+    /// number of the last block in the store.
     fn refusal(&self, path: &Path, with: &[&str], blocks: usize) -> (Cause, u64, Option<u64>) {
         let options = Options {
             spec: Arc::new(self.spec.clone()),
@@ -157,7 +157,7 @@ impl Chain {
     }
 }
 
-/// Settings that differ in who waits for whom, with chunk sizes: each that this machine has.
+/// Settings with different schedules and chunk sizes, as far as this machine supports them.
 fn settings() -> Vec<(Vec<&'static str>, usize)> {
     let signatures = SignatureLanes::available().map(|lanes| match lanes {
         SignatureLanes::Scalar => "signatures=scalar",
@@ -173,7 +173,7 @@ fn settings() -> Vec<(Vec<&'static str>, usize)> {
     settings
 }
 
-/// Every setting refuses transaction `index` of `block` for `rule`, in the same words.
+/// Every setting rejects transaction `index` of `block` for `rule`, with the same message.
 fn assert_refused(chain: &Chain, path: &Path, rule: Rule, block: u64, index: usize) {
     let mut words: Option<String> = None;
     for (with, blocks) in settings() {
@@ -206,7 +206,7 @@ fn a_spoiled_signature_is_found_wherever_it_stands_in_its_batch() {
 #[test]
 fn of_two_faults_the_first_in_the_chain_wins() {
     let chain = Chain::new();
-    // the one that only the batch finds, with each that is found before it is full
+    // the error that only the batch finds, with each one that is found before the batch is full
     let nobody = CORRUPTIONS[5];
     let pairs = CORRUPTIONS.into_iter().flat_map(|other| [(nobody, other), (other, nobody)]);
     for ((rule, damage), (_, other)) in pairs {
@@ -244,7 +244,7 @@ fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
 #[test]
 fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
     let chain = Chain::new();
-    // also where the block before it stands in another chunk
+    // also if the block before it is in another chunk
     for (_, damage) in CORRUPTIONS {
         let path = chain.spoiled_with(&[(16, 0, damage)], |header| {
             if header.number == 16 {

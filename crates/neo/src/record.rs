@@ -1,4 +1,4 @@
-//! A run as a run record.
+//! Builds the run record of an import.
 
 use crate::fault::Error;
 use crate::import::CHECK;
@@ -9,7 +9,7 @@ use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{Data, Outcome, Program, RunRecord, Series, Stage};
 use blockmill_verdict::{Level, Status, grouped};
 
-/// The record of `run`, called `label` in tables; `program` is this one.
+/// Builds the record of `run`. `label` is its name in tables, `program` the running program.
 #[must_use]
 pub fn of(
     run: &Run,
@@ -56,8 +56,8 @@ pub fn of(
     record
 }
 
-/// The stages by their names. What a batch is checked for is shown in its parts, which share the
-/// waiting time by their busy time.
+/// The stages by name. The check stage is shown as decoding and verification, which share its waiting
+/// time in proportion to their busy time.
 fn stages(run: &Run) -> Vec<Stage> {
     let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum::<f64>();
     let (decode, verify) = (sum(1), sum(2));
@@ -97,7 +97,7 @@ fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
     }
 }
 
-/// What a reader should know besides the figures.
+/// Notes for the reader of the record.
 fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = run.left_out.clone();
     if let Some(height) = run.resumed {
@@ -105,7 +105,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     if run.repeated > 0 {
         let repeated = grouped(run.repeated);
-        notes.push(format!("{repeated} blocks are the same as those that came before: skipped"));
+        notes.push(format!("{repeated} repeated blocks equal the earlier ones: skipped"));
     }
     if let Some(hash) = options.assume_valid {
         notes.push(format!(
@@ -132,8 +132,8 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
             "{tolerated} blocks have a transaction that breaks a rule; this network stores them \
              (VerifyTransactions is off in its configuration)"
         ));
-        let told = run.first_tolerated.iter();
-        notes.extend(told.map(|(block, violation)| format!("block {block}: {violation}")));
+        let first = run.first_tolerated.iter();
+        notes.extend(first.map(|(block, violation)| format!("block {block}: {violation}")));
     }
     if run.stopped {
         notes.push("stopped on request; the next run resumes here".into());

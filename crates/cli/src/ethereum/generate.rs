@@ -6,7 +6,7 @@ use crate::generate::write;
 use anyhow::{Context, Result};
 use blockmill_archive::Output;
 use blockmill_archive::output::Shape;
-use blockmill_generate::ethereum::executable::{self, FORKS, Made, Recipe, Work};
+use blockmill_generate::ethereum::executable::{self, FORKS, Generated, Recipe, Work};
 use blockmill_generate::ethereum::transfers as transfer_chains;
 use blockmill_generate::ethereum::{self as header_chains, generate};
 use blockmill_verdict::{Hex, grouped};
@@ -58,7 +58,7 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
     let made = write(&args.out, (shape, bytes), args.outputs, (recipe.blocks, json), |bar| {
         executable::generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
     })?;
-    let Made { last, transactions, gas, .. } = made;
+    let Generated { last, transactions, gas, .. } = made;
     let (hash, root) = (Hex(&made.hash).to_string(), Hex(&made.state_root).to_string());
     let out = args.out.display();
     if json {
@@ -82,7 +82,7 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
 
 fn recipe(args: &GenerateEthereum, work: &str) -> Result<Recipe> {
     let asked = &args.executable;
-    let usual = Recipe::of(Work::named(work).context("--work: a kind that there is not")?);
+    let usual = Recipe::for_work(Work::named(work).context("--work: a kind that there is not")?);
     let fork = FORKS.iter().find(|(name, ..)| *name == asked.fork);
     Ok(Recipe {
         fork: fork.context("--fork: one that there is not")?.1,

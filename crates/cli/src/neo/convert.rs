@@ -1,4 +1,4 @@
-//! `convert` to a dump: any range of dumps, or of a store of Neo blocks.
+//! `convert` to a dump, from dumps or a store of Neo blocks.
 
 use crate::answer::Answer;
 use crate::args::Convert;
@@ -13,23 +13,23 @@ use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 
-/// Where blocks come from.
+/// The input.
 enum Input {
     Dumps(Dumps),
     Store(Box<ChainStore>),
 }
 
-/// How a copy ended.
+/// The result of a copy.
 enum Copied {
-    /// All blocks that were asked for; the shortfall is that of a dump that repeats some of them.
+    /// All requested blocks were copied. The shortfall concerns a dump with repeated blocks.
     Whole(Option<Shortfall>),
     Stopped,
-    /// The dumps lack this block and what follows it.
+    /// The dumps lack this block and later ones.
     Lacks(u32, Shortfall),
 }
 
-/// `blockmill convert --to acc`. What does not begin with the first block is an incremental dump,
-/// and so is whatever `--from` asks for.
+/// `blockmill convert --to acc`. The output is an incremental dump if it does not begin with the
+/// genesis block, or with `--from`.
 pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Answer> {
     let source = Input::open(args)?;
     let (mut first, mut last) = source.range()?;
@@ -39,7 +39,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     if let Some(until) = args.until {
         last = last.min(u32::try_from(until).unwrap_or(u32::MAX));
     }
-    ensure!(first <= last, "no block is in the range that was asked for");
+    ensure!(first <= last, "the requested range has no block");
     source.expect_whole(first)?;
     let incremental = args.from.is_some() || first > 0;
     let out = args.out.display();
@@ -59,7 +59,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
             return Ok(Answer { error, shortfalls, ..Answer::with_status(Status::Incomplete) });
         }
         last = missing - 1;
-        // how many there are stands at the beginning
+        // the number of blocks is in the header, so start again
         copied = source.copy(args, head(last), gzip, &cancel)?;
     }
     match copied {
@@ -99,7 +99,7 @@ impl Input {
         }
     }
 
-    /// Makes sure that block `first` was not removed.
+    /// Checks that block `first` was not removed.
     fn expect_whole(&self, first: u32) -> Result<()> {
         let Self::Store(store) = self else { return Ok(()) };
         let left = store.first_whole().unwrap_or(0);
@@ -107,7 +107,7 @@ impl Input {
         body.map(drop).with_context(|| format!("--from {left} converts the blocks that are left"))
     }
 
-    /// What files that are not read mean for the conversion.
+    /// The effect of unread files on the conversion.
     fn left_out(&self, all: bool) -> (Vec<Shortfall>, Vec<String>) {
         match self {
             Self::Dumps(dumps) => dumps.left_out().judge(all),
@@ -115,7 +115,7 @@ impl Input {
         }
     }
 
-    /// Bytes that will be written, about.
+    /// Approximate size of the output in bytes.
     fn bytes(&self) -> u64 {
         match self {
             Self::Dumps(dumps) => dumps.disk_bytes(),
@@ -123,7 +123,7 @@ impl Input {
         }
     }
 
-    /// Writes the blocks that `head` tells of.
+    /// Writes the blocks of `head`.
     fn copy(&self, args: &Convert, head: Head, gzip: bool, cancel: &Cancel) -> Result<Copied> {
         let mut writer = DumpWriter::create(&args.out, head, gzip)?;
         let copied = match self {
@@ -186,7 +186,7 @@ fn from_store(
     for height in head.first..=head.last() {
         let parts = store.header(height.into())?.zip(store.body(height.into())?);
         let (mut block, body) = parts.with_context(|| {
-            format!("the store has no body of block {height}: it was made at level headers")
+            format!("the store has no body of block {height}: it was imported at level headers")
         })?;
         block.extend_from_slice(&body);
         writer.append(&block)?;

@@ -1,4 +1,5 @@
-//! The Neo part of the demo: a dump of mixed load, restored, and a copy with a wrong signature.
+//! The Neo part of the demo: imports a dump of mixed load, and verifies a copy with a wrong
+//! signature.
 
 use crate::demo::{Steps, flip};
 use anyhow::{Context, Result, ensure};
@@ -7,7 +8,7 @@ use blockmill_verdict::Status;
 use std::fs;
 use std::path::Path;
 
-/// Generates a dump in `out`, restores it, and has a damaged copy refused.
+/// Generates a dump in `out`, imports it, and verifies a corrupt copy.
 pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.say("\nNeo: 60 blocks of transfers, contracts, votes, oracle requests and faults.");
     demo.good("generate neo --blocks 60 --txs 20 --accounts 40 --mixed --out @neo")?;
@@ -44,5 +45,5 @@ fn corrupt(from: &Path, to: &Path) -> Result<()> {
 /// Before a signature: a script of 66 bytes that pushes 64.
 const SIGNED: &[u8] = &[66, 0x0c, 64];
 const SIGNATURE: usize = 64;
-/// And behind it: a script of 40 bytes that pushes a key of 33.
+/// After a signature: a script of 40 bytes that pushes a key of 33.
 const BY_KEY: &[u8] = &[40, 0x0c, 33];

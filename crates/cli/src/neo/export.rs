@@ -1,4 +1,4 @@
-//! `export` of Neo dumps: verified as by `verify`, and written as tables.
+//! `export` of Neo dumps: verifies them as `verify` does, and writes tables.
 
 use super::import::{Job, remove};
 use crate::answer::Answer;
@@ -35,7 +35,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     export::answer(asked, answer?, &files, json)
 }
 
-/// What the files say of the chain, and of what else decides on its verdict.
+/// The facts about the chain and its verification in the files.
 fn facts(options: &Options) -> Result<Facts> {
     let rules = match &options.assume_valid {
         Some(hash) => format!("witnesses up to {hash} taken as valid"),

@@ -10,7 +10,7 @@ use blockmill_verdict::grouped;
 use serde_json::json;
 use std::path::Path;
 
-/// A block without transactions has more bytes, and so has a transfer.
+/// Lower bounds of the sizes of an empty block and of a transfer.
 const LEAST_BLOCK: u64 = 220;
 const LEAST_TRANSFER: u64 = 250;
 

@@ -30,7 +30,7 @@ use tempfile::TempDir;
 /// `blockmill import` of dumps.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
-    // nor is a store created for what is no dump
+    // no store is created if the input is no dump
     let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
     let sink = match args.history {
         true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
@@ -42,7 +42,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     job.run(sink, run)
 }
 
-/// The store in a folder, for reading; none where there is none yet.
+/// The store in a folder, read-only; `None` if there is none yet.
 fn stored(data: &Path) -> Result<Option<StoreReader>> {
     match StoreReader::open(data) {
         Ok(store) => Ok(Some(store)),
@@ -53,7 +53,7 @@ fn stored(data: &Path) -> Result<Option<StoreReader>> {
     }
 }
 
-/// The options that were asked for. A store that has removed blocks continues to do so by default.
+/// The settings. A store that has removed blocks continues to do so by default.
 fn settings(asked: &[String], store: Option<&StoreReader>) -> Result<Settings> {
     let mut settings = Settings::default();
     if store.is_some_and(StoreReader::has_removed) {
@@ -62,13 +62,13 @@ fn settings(asked: &[String], store: Option<&StoreReader>) -> Result<Settings> {
     Ok(settings.with(asked)?)
 }
 
-/// A store that keeps what it needs to go back as far as it is asked to.
+/// Sets the unwind depth of a ledger.
 fn kept(ledger: Ledger, args: &Import) -> Sink {
     let depth = u32::try_from(args.unwind_depth).unwrap_or(u32::MAX);
     Sink::Ledger(Box::new(ledger.with_depth(depth)))
 }
 
-/// The store in a folder, for blocks of this level.
+/// Opens the store in a folder for this level.
 fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
     let options = blockmill_store::Options::default();
     Ok(match level {
@@ -77,8 +77,8 @@ fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
     })
 }
 
-/// `blockmill verify` of dumps. The state needs room on disk when memory is short: a folder that is
-/// gone afterwards.
+/// `blockmill verify` of dumps. The state goes into a temporary folder, because it may exceed
+/// memory.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(args, None, run.cancel.clone())?;
     let (sink, folder) = job.keeping_nothing()?;
@@ -87,24 +87,24 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     answer
 }
 
-/// Removes the folder of a state that is not kept.
+/// Removes the folder of a temporary state.
 pub(super) fn remove(folder: Option<TempDir>) -> Result<()> {
     folder.map_or(Ok(()), TempDir::close).context("cannot remove the folder of the state")
 }
 
-/// Dumps and what to do with them.
+/// Dumps and the options of their import.
 pub(super) struct Job {
     pub dumps: Dumps,
     pub options: Options,
 }
 
 impl Job {
-    /// `data` is the store that blocks go into, where they are kept.
+    /// Opens the dumps. `data` is the folder of the store, if blocks are stored.
     pub fn prepare(args: &Verification, data: Option<&Path>, cancel: Cancel) -> Result<Self> {
         let store = data.map(stored).transpose()?.flatten();
         let settings = settings(&args.with, store.as_ref())?;
         let dumps = acc::open(&args.paths)?;
-        // the state begins with the first block, which follows from the configuration
+        // execution starts at the genesis block, which follows from the configuration
         let first = dumps.range().map_or(0, |(first, _)| first);
         let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
@@ -129,14 +129,14 @@ impl Job {
         Ok(Self { dumps, options })
     }
 
-    /// Where blocks go that are not kept, and a folder for their state, which is to be removed.
+    /// A sink that stores no blocks, and the temporary folder of its state.
     pub fn keeping_nothing(&mut self) -> Result<(Sink, Option<TempDir>)> {
         if self.options.level < Level::Execution {
             return Ok((Sink::Discard, None));
         }
-        // nothing is kept, so there is no way back either
+        // a temporary state is never unwound
         self.options.settings.log = ChangeLog::Off;
-        // of a name that is free: what a killed process left may have the number of this one
+        // a unique name: a killed process may have left a folder
         let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
         let folder = folder.context("cannot create a folder for the state")?;
         blockmill_archive::output::will_go(folder.path());
@@ -153,7 +153,7 @@ impl Job {
         self.end(&ended, &outcome, run)
     }
 
-    /// Calls the engine, and shows how far it is.
+    /// Runs the engine and shows its progress.
     pub fn engine(&self, sink: &mut Sink, run: &Run) -> Result<(Ended, Result<(), Error>)> {
         let Self { dumps, options } = self;
         let (name, level, bytes) =
@@ -170,7 +170,7 @@ impl Job {
         }))
     }
 
-    /// The answer of a run of the engine.
+    /// Builds the answer of a run.
     pub fn end(self, ended: &Ended, outcome: &Result<(), Error>, run: Run) -> Result<Answer> {
         let Self { dumps, options } = self;
         let record =
@@ -185,7 +185,7 @@ impl Job {
     }
 }
 
-/// What the reader of an error may not know.
+/// A hint for the user about an error.
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::OtherChain { .. } => Some("use another --data folder for it"),

@@ -1,4 +1,4 @@
-//! What Neo dumps hold, for a person or as JSON.
+//! `inspect` of Neo dumps.
 
 use super::network;
 use crate::answer::Answer;
@@ -11,7 +11,7 @@ use blockmill_neo::types::Block;
 use blockmill_verdict::{ShortfallKind, Status, grouped};
 use serde_json::Value;
 
-/// Looks at dumps.
+/// Inspects dumps.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let dumps = acc::open(&args.paths)?;
     let (inspection, transactions) = look(&dumps, args.deep);
@@ -26,8 +26,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Looks at every block, and into it where that is asked for and the network is known: whether
-/// there are state roots in headers no byte tells.
+/// Inspects every block. With `deep` it decodes them if the network is known: the encoding does not
+/// say whether headers have state roots.
 fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
     let protocol = network::detect(None, dumps, None).ok();
     let decode = protocol.as_ref().filter(|_| deep);
@@ -49,7 +49,7 @@ fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
     (inspection, decode.map(|_| transactions))
 }
 
-/// What is wrong with the bytes of a block.
+/// Decodes a block and reports its error.
 fn damage(
     block: &mut Block,
     batch: &Batch,

@@ -1,4 +1,4 @@
-//! `convert --to neo-go`: a store of executed blocks as a database of neo-go.
+//! `convert --to neo-go`: writes a store of executed blocks as a neo-go database.
 
 use crate::answer::Answer;
 use crate::args::Convert;
@@ -39,16 +39,14 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     println!("to {out}: {} in tables", blockmill_report::bytes(written.bytes));
     println!("state root {} after block {}", written.root, grouped(written.height.into()));
     println!("start neo-go with LevelDBOptions: DataDirectoryPath: {out}");
-    println!("and KeepOnlyLatestState: {}: it goes on from there", !written.keeps_history);
+    println!("and KeepOnlyLatestState: {}: it continues from there", !written.keeps_history);
     if !written.keeps_history {
-        println!(
-            "note: the state is that of the last block; of every block after import --history"
-        );
+        println!("note: only the state of the last block; import with --history for all blocks");
     }
     Ok(Answer::ok())
 }
 
-/// The store; it is whole or not at all, as its state is that of its last block.
+/// The store. It cannot be converted in part, because its state is that of its last block.
 fn source(args: &Convert) -> Result<&Path> {
     let [data] = &args.paths[..] else {
         bail!("--to neo-go: expected one store of executed blocks, found {}", args.paths.len())
@@ -56,7 +54,7 @@ fn source(args: &Convert) -> Result<&Path> {
     ensure!(
         args.from.is_none() && args.until.is_none(),
         "--to neo-go: expected all blocks, found --from or --until: the state is that of the last \
-         block; `blockmill unwind` goes back"
+         block; `blockmill unwind` removes later blocks"
     );
     let name = data.display();
     match data_folder::family_of(data)? {
@@ -67,12 +65,12 @@ fn source(args: &Convert) -> Result<&Path> {
         }
         None => bail!(
             "--to neo-go: expected a store of executed blocks in {name}, found none: \
-             `blockmill import --level execution` makes one of a dump"
+             `blockmill import --level execution` creates one from a dump"
         ),
     }
 }
 
-/// The same for programs.
+/// The JSON document.
 fn document(args: &Convert, written: &Written) -> serde_json::Value {
     serde_json::json!({
         "out": args.out.display().to_string(),

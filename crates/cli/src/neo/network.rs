@@ -1,4 +1,4 @@
-//! Which Neo network dumps are of.
+//! Detects the Neo network of dumps.
 
 use crate::paths::is_file;
 use anyhow::{Context, Result, bail, ensure};
@@ -10,13 +10,13 @@ use blockmill_neo::params::Protocol;
 use blockmill_neo::types::{Block, UInt256, hash_blocks};
 use std::path::{Path, PathBuf};
 
-/// Finds the network: what the user says, else a configuration beside the first dump, else the
-/// built-in network that begins with the first block, else the one that `store` keeps.
+/// Finds the network: the user's choice, a configuration next to the first dump, the built-in
+/// network with the same genesis block, or the network in `store`.
 pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&StoreReader>) -> Result<Protocol> {
     if let Some(chain) = chain {
         return named(chain);
     }
-    if let Some(file) = configuration_beside(dumps)? {
+    if let Some(file) = configuration_next_to(dumps)? {
         return from_file(&file);
     }
     if let Some(protocol) = by_first_block(dumps) {
@@ -26,8 +26,8 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&StoreReader>) -
         return Ok(protocol);
     }
     bail!(
-        "cannot tell which network these dumps are of: they do not begin with the first block of \
-         {}, and no configuration of the same name lies beside them; name it with --chain NAME or \
+        "unknown network: the dumps do not begin with the genesis block of {}, and no configuration \
+         of the same name is next to them; name it with --chain NAME or \
          --chain protocol.yml",
         Protocol::NETWORKS.join(" or ")
     )
@@ -49,7 +49,7 @@ fn from_file(path: &Path) -> Result<Protocol> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.display();
-    // what neo-go refuses by the name of a field
+    // explain what neo-go reports as an unknown field
     ensure!(
         !(text.contains("\"ProtocolConfiguration\"") && text.contains("\"Network\"")),
         "{name}: expected a configuration of neo-go (protocol.yml), found one of the C# node \
@@ -59,8 +59,8 @@ fn from_file(path: &Path) -> Result<Protocol> {
     Protocol::from_yaml(&text).with_context(|| format!("{name}"))
 }
 
-/// `x.yml` beside `x.acc` or `x.acc.gz`.
-fn configuration_beside(dumps: &Dumps) -> Result<Option<PathBuf>> {
+/// `x.yml` next to `x.acc` or `x.acc.gz`.
+fn configuration_next_to(dumps: &Dumps) -> Result<Option<PathBuf>> {
     let Some(path) = dumps.files().first().map(|dump| &dump.path) else { return Ok(None) };
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((stem, _)) = name.and_then(|name| name.split_once(".acc")) else { return Ok(None) };
@@ -68,7 +68,7 @@ fn configuration_beside(dumps: &Dumps) -> Result<Option<PathBuf>> {
     Ok(is_file(&file)?.then_some(file))
 }
 
-/// The built-in network whose first block stands first. They have no state roots in headers.
+/// The built-in network with this genesis block. Built-in networks have no state roots in headers.
 fn by_first_block(dumps: &Dumps) -> Option<Protocol> {
     let one = ChunkLimit { blocks: 1, bytes: 0 };
     let (mut batch, mut block) = (Batch::default(), Block::default());
@@ -86,7 +86,7 @@ fn networks() -> impl Iterator<Item = Protocol> {
     Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name)
 }
 
-/// The built-in network whose first block has this hash.
+/// The built-in network with this genesis hash.
 pub fn by_genesis(hash: UInt256) -> Option<Protocol> {
     networks().find(|network| {
         let (mut block, raw) = (Block::default(), network.genesis_block());

@@ -1,4 +1,4 @@
-//! What a store of Neo blocks holds: its range, a block, a transaction, an account.
+//! Queries a store of Neo blocks: summary, block, transaction, account.
 
 use super::network;
 use crate::answer::Answer;
@@ -14,10 +14,10 @@ use blockmill_verdict::{Digits, Level, grouped};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Transfers and transactions that are printed; JSON has all.
+/// Limit of printed transfers and transactions; JSON has all.
 const SHOWN: usize = 20;
 
-/// Looks at the store of an import.
+/// Runs the query of `inspect` on a store.
 pub fn run(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
     let store = StoreReader::open(folder)?;
     let document = if let Some(height) = args.block {
@@ -53,7 +53,7 @@ fn summary(store: &StoreReader, folder: &Path) -> Value {
     })
 }
 
-/// The height of the first block that is more than a header, where blocks were removed.
+/// The height of the first complete block, if blocks were removed.
 fn whole_from(store: &StoreReader) -> Option<u64> {
     store.first_whole().filter(|first| store.first() != Some(*first))
 }
@@ -125,7 +125,7 @@ fn execution(execution: &Execution) -> Value {
     })
 }
 
-/// A stack item with its type; objects of the host have no value.
+/// A stack item with its type. Interop objects have no value.
 fn item(bytes: &[u8]) -> Value {
     let mut heap = Heap::default();
     let text = serialize::deserialize(&mut heap, bytes)
@@ -186,7 +186,7 @@ fn transfer(store: &StoreReader, transfer: &Transfer) -> Result<Value> {
     let height = transfer.place.height;
     let is_whole = store.first_whole().is_none_or(|first| first <= height.into());
     let block = if is_whole { store.block(height)? } else { None };
-    // executions: what comes before the transactions is the first
+    // the first execution is OnPersist
     let hash = |block: &Block| {
         let index = (transfer.execution as usize).checked_sub(1)?;
         (index < block.transactions.len()).then(|| block.transaction(index).hash().to_string())
@@ -207,7 +207,7 @@ fn transfer(store: &StoreReader, transfer: &Transfer) -> Result<Value> {
     }))
 }
 
-/// A document for a person: names and values, what stands in another one behind two more spaces.
+/// Prints a document as text: names and values, nested ones indented.
 fn print(value: &Value, depth: usize) {
     let Value::Object(fields) = value else { return };
     for (name, value) in fields {

@@ -8,7 +8,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use std::path::Path;
 
-/// Makes block `to` the last one; none when asked to stop.
+/// Unwinds to block `to`. Returns `None` if it was cancelled.
 pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> {
     let options = blockmill_store::Options::default();
     let context = || format!("cannot open the store {}", data.display());
@@ -20,6 +20,6 @@ pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> 
             Ledger::open(data, &options).with_context(context)?.unwind(to, cancel)?
         }
     };
-    let told = |ledger::Unwound { from, to, with_state }| Unwound { from, to, with_state };
-    Ok(done.map(told))
+    let result = |ledger::Unwound { from, to, with_state }| Unwound { from, to, with_state };
+    Ok(done.map(result))
 }

@@ -1,7 +1,7 @@
-//! Blocks: the coinbase, the roots, the proof of work.
+//! Builds blocks: coinbase, roots, proof of work.
 
 use super::coins::Coin;
-use super::mixture::Kind;
+use super::mixture::OutputKind;
 use super::sign::Signed;
 use super::wallet::{KEYS, Wallet};
 use crate::random::Random;
@@ -18,24 +18,24 @@ use rust_bitcoin::{
     WitnessMerkleNode, Wtxid, transaction,
 };
 
-/// Satoshis of a coinbase at first, and blocks after which they are halved (regtest).
+/// Initial subsidy in satoshis, and the halving interval (regtest).
 const SUBSIDY: u64 = 5_000_000_000;
 const HALVING: u32 = 150;
 
 /// Seconds between two blocks are 1 to this many: 600 on average, as on the main network.
 const SPACING: u64 = 1199;
 
-/// 2025-01-01: no block is later, however long the chain, as a block from the future is refused.
+/// 2025-01-01: the latest time of a block, because a block from the future is rejected.
 const LATEST: u32 = 1_735_689_600;
 
-/// The most seconds to the next block: [`SPACING`] for some 600,000 blocks, then a small part of
-/// the time that is left, and one second in the end.
+/// Limit of seconds to the next block: [`SPACING`] for some 600,000 blocks, then a small part of
+/// the remaining time, and finally one second.
 fn spacing(time: u32) -> u64 {
     let left = u64::from(LATEST.saturating_sub(time));
     (left >> 16).clamp(1, SPACING)
 }
 
-/// The end of the chain, or of a branch: what the next block is built on.
+/// The tip of the chain or of a branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Tip {
     pub hash: BlockHash,
@@ -43,16 +43,16 @@ pub struct Tip {
     pub time: u32,
 }
 
-/// What goes into a block, besides the transactions.
+/// The parameters of a block.
 pub struct Content<'a> {
     pub signed: &'a [Signed],
-    /// Satoshis that the transactions leave to the coinbase.
+    /// The fees of the transactions in satoshis.
     pub fees: u64,
-    /// Bytes that fill the block; they stand behind an OP_RETURN of the coinbase.
+    /// Padding bytes in an OP_RETURN output of the coinbase.
     pub padding: usize,
 }
 
-/// A block, the tip that it makes, and the coin that its coinbase makes.
+/// A block, the new tip, and the coin of its coinbase.
 pub struct Sealed {
     pub bytes: Vec<u8>,
     pub tip: Tip,
@@ -60,14 +60,14 @@ pub struct Sealed {
 }
 
 impl Tip {
-    /// The genesis block and the tip that it is.
+    /// The genesis block and its tip.
     pub fn genesis() -> (Vec<u8>, Self) {
         let block: Block = rust_bitcoin::constants::genesis_block(rust_bitcoin::Network::Regtest);
         let tip = Self { hash: block.block_hash(), height: 0, time: block.header.time };
         (serialize(&block), tip)
     }
 
-    /// Makes the block after this one.
+    /// Builds the next block.
     pub fn extend(
         &self,
         wallet: &Wallet,
@@ -75,7 +75,7 @@ impl Tip {
         content: &Content,
     ) -> Result<Sealed> {
         let height = self.height + 1;
-        let kind = Kind::ALL[random.below(Kind::USUAL as u64) as usize];
+        let kind = OutputKind::ALL[random.below(OutputKind::USUAL as u64) as usize];
         let key = random.below(KEYS as u64) as u16;
         let value = SUBSIDY.checked_shr(height / HALVING).unwrap_or(0) + content.fees;
         let script = wallet.script(kind, usize::from(key));
@@ -137,7 +137,7 @@ fn coinbase(
     })
 }
 
-/// One push of random bytes, however many, so that none of them counts as an operation.
+/// A single push of random bytes, so that none of them counts as an operation.
 fn padding(len: usize, random: &mut Random) -> Result<ScriptBuf> {
     let mut script = vec![0x6a, 0x4e];
     script.extend(u32::try_from(len)?.to_le_bytes());
@@ -147,7 +147,7 @@ fn padding(len: usize, random: &mut Random) -> Result<ScriptBuf> {
     Ok(ScriptBuf::from_bytes(script))
 }
 
-/// Looks for a nonce: every second one is good on regtest.
+/// Searches a nonce: every second one is valid on regtest.
 fn mine(parent: BlockHash, merkle_root: TxMerkleNode, time: u32) -> Result<Header> {
     let bits = rust_bitcoin::Target::MAX_ATTAINABLE_REGTEST.to_compact_lossy();
     let mut header = Header {

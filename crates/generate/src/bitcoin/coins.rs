@@ -1,16 +1,16 @@
 //! The unspent outputs of the chain, by age.
 
-use super::mixture::Kind;
+use super::mixture::OutputKind;
 use crate::random::Random;
 use rust_bitcoin::Txid;
 
-/// An output that can be spent.
+/// A spendable output.
 #[derive(Clone, Copy, Debug)]
 pub struct Coin {
     pub txid: Txid,
     pub vout: u32,
     pub value: u64,
-    pub kind: Kind,
+    pub kind: OutputKind,
     pub key: u16,
 }
 
@@ -22,7 +22,7 @@ pub struct Coins {
 }
 
 impl Coins {
-    /// Coins that can be spent.
+    /// Number of spendable coins.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -35,9 +35,9 @@ impl Coins {
         }
     }
 
-    /// Takes a coin out. Its age in blocks is as likely to be between 2 and 4 as between 200 and
-    /// 400: many young ones, and a long tail.
-    pub fn take(&mut self, random: &mut Random) -> Option<Coin> {
+    /// Removes a random coin. The logarithm of its age is uniform: an age of 2 to 4 blocks is as
+    /// likely as 200 to 400.
+    pub fn remove_random(&mut self, random: &mut Random) -> Option<Coin> {
         let generations = self.generations.len() as u64;
         let bits = u64::from(generations.checked_ilog2()?) + 1;
         let from = (1 << random.below(bits)) - 1;
@@ -62,13 +62,18 @@ mod tests {
     fn every_coin_is_taken_once_and_young_ones_first() {
         let mut coins = Coins::default();
         for height in 0..100 {
-            let coin =
-                Coin { txid: Txid::all_zeros(), vout: height, value: 1, kind: Kind::P2pkh, key: 0 };
+            let coin = Coin {
+                txid: Txid::all_zeros(),
+                vout: height,
+                value: 1,
+                kind: OutputKind::P2pkh,
+                key: 0,
+            };
             coins.push((0..10).map(|_| coin).collect());
         }
         let mut random = Random(7);
         let heights: Vec<u32> =
-            std::iter::from_fn(|| coins.take(&mut random)).map(|coin| coin.vout).collect();
+            std::iter::from_fn(|| coins.remove_random(&mut random)).map(|coin| coin.vout).collect();
         assert_eq!(heights.len(), 1000);
         assert_eq!(coins.count(), 0);
         let mut sorted = heights.clone();

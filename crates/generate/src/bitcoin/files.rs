@@ -1,4 +1,4 @@
-//! The order in which blocks stand in the files.
+//! The order of blocks in the files.
 
 use super::Order;
 use crate::random::Random;
@@ -8,24 +8,24 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Blocks that Bitcoin Core has under way at a time.
+/// Bitcoin Core's download window, in blocks.
 const WINDOW: u64 = 1024;
 
-/// Takes blocks in the order of their heights and writes them in another.
+/// Reorders blocks: it gets them by height and writes them in another order.
 pub struct Archive {
     files: BlockWriter,
     order: Order,
     random: Random,
-    /// Where blocks wait until all are there; nobody waits in the order of heights.
+    /// A temporary file for blocks that are written later; `None` if blocks are written by height.
     waiting: Option<BufWriter<File>>,
-    /// Where each waiting block begins, and its length.
+    /// Offset and length of each block in it.
     places: Vec<(u64, usize)>,
     end: u64,
 }
 
 impl Archive {
-    /// An empty folder, or a new one, for files of at most `limit` bytes. With `xor` they are
-    /// obfuscated with a key that the seed gives.
+    /// Opens an empty or new folder for files of at most `limit` bytes. With `xor` they are
+    /// obfuscated with a key from the seed.
     pub fn create(folder: &Path, order: Order, limit: u64, xor: bool, seed: u64) -> Result<Self> {
         let mut random = Random(seed ^ 0x6669_6c65);
         let mut key = XorKey::default();
@@ -47,7 +47,7 @@ impl Archive {
         Ok(Self { files, order, random, waiting, places: vec![], end: 0 })
     }
 
-    /// Takes the next block.
+    /// Adds the next block.
     pub fn append(&mut self, block: &[u8]) -> Result<()> {
         let Some(waiting) = &mut self.waiting else {
             self.files.write(block)?;
@@ -59,7 +59,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Writes what is still waiting.
+    /// Writes the remaining blocks.
     pub fn finish(mut self) -> Result<()> {
         if let Some(waiting) = self.waiting.take() {
             arrange(&mut self.places, self.order, &mut self.random);
@@ -77,7 +77,7 @@ impl Archive {
     }
 }
 
-/// Puts what stands in the order of heights in another order.
+/// Permutes blocks that are sorted by height.
 fn arrange(places: &mut [(u64, usize)], order: Order, random: &mut Random) {
     match order {
         Order::Height => {}

@@ -1,45 +1,44 @@
-//! What the blocks of the main network look like: kinds of outputs, shapes of transactions.
+//! The mixture of mainnet blocks: kinds of outputs, shapes of transactions.
 //!
-//! Shapes, the share of coins that are spent in their own block, and the kinds before taproot are
-//! those of block 702,861 (2,500 transactions, 6,517 inputs; 40 % P2WPKH, 30 % P2SH, 28 % P2PKH,
-//! 2 % P2WSH, 0.4 % OP_RETURN). Taproot was not yet active there: it gets a fifth, taken from the
-//! older kinds, which lost ground since. P2PK hardly occurs any more; it gets 1 %, so that its
-//! code runs.
+//! Shapes, the share of coins spent in their own block, and the kinds before taproot are those of
+//! block 702,861 (2,500 transactions, 6,517 inputs; 40 % P2WPKH, 30 % P2SH, 28 % P2PKH, 2 % P2WSH,
+//! 0.4 % OP_RETURN). Taproot was not active yet: it gets a fifth, taken from the older kinds. P2PK
+//! is rare today; it gets 1 %, so that its code runs.
 
 use crate::random::Random;
 
-/// How an output is locked, and thereby how it is spent.
+/// The kind of an output script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum OutputKind {
     /// A compressed public key.
     P2pk,
-    /// An uncompressed public key, as the first years had them.
+    /// An uncompressed public key, as in the first years.
     P2pkUncompressed,
     /// The hash of a public key.
     P2pkh,
-    /// 2 of 3 keys, behind a script hash.
+    /// 2 of 3 keys, in a script hash.
     P2shMultisig,
-    /// A witness public key hash, behind a script hash.
+    /// A witness public key hash, in a script hash.
     P2shP2wpkh,
     /// A witness public key hash.
     P2wpkh,
-    /// 2 of 3 keys, behind a witness script hash.
+    /// 2 of 3 keys, in a witness script hash.
     P2wshMultisig,
-    /// Taproot without scripts, spent by its key.
+    /// Taproot without scripts, spent by the key path.
     P2trKey,
-    /// Taproot with two leaves, spent by the first of them.
+    /// Taproot with two leaves, spent by the first one.
     P2trScript,
-    /// A witness script hash: a key, OP_CHECKSIGVERIFY, true. No form that is known by name.
+    /// A witness script hash without a standard form: a key, OP_CHECKSIGVERIFY, true.
     P2wshVerify,
     /// A witness script hash: an OP_CHECKSIG that never runs, true.
     P2wshUnrun,
 }
 
-impl Kind {
-    /// Those that have names and addresses.
+impl OutputKind {
+    /// The kinds with standard forms and addresses.
     pub const USUAL: usize = 9;
 
-    /// Every kind, in the order of their numbers, the usual ones first.
+    /// All kinds in the order of their numbers, the standard ones first.
     pub const ALL: [Self; 11] = [
         Self::P2pk,
         Self::P2pkUncompressed,
@@ -54,8 +53,8 @@ impl Kind {
         Self::P2wshUnrun,
     ];
 
-    /// The most weight that an input which spends this kind adds to a transaction: 41 bytes of
-    /// outpoint, sequence and length, the script and the witness, with signatures of 73 bytes.
+    /// Upper bound of the weight of an input that spends this kind: 41 bytes of outpoint, sequence
+    /// and length, script and witness, with signatures of 73 bytes.
     pub fn input_weight(self) -> u64 {
         let (script, witness) = match self {
             Self::P2pk | Self::P2pkUncompressed => (74, 1),
@@ -88,17 +87,17 @@ impl Kind {
 }
 
 /// Shares of the kinds of outputs in thousandths; `None` is OP_RETURN with data.
-const OUTPUTS: [(u64, Option<Kind>); 10] = [
-    (415, Some(Kind::P2wpkh)),
-    (170, Some(Kind::P2pkh)),
-    (150, Some(Kind::P2trKey)),
-    (110, Some(Kind::P2shP2wpkh)),
-    (50, Some(Kind::P2trScript)),
-    (50, Some(Kind::P2shMultisig)),
-    (35, Some(Kind::P2wshMultisig)),
+const OUTPUTS: [(u64, Option<OutputKind>); 10] = [
+    (415, Some(OutputKind::P2wpkh)),
+    (170, Some(OutputKind::P2pkh)),
+    (150, Some(OutputKind::P2trKey)),
+    (110, Some(OutputKind::P2shP2wpkh)),
+    (50, Some(OutputKind::P2trScript)),
+    (50, Some(OutputKind::P2shMultisig)),
+    (35, Some(OutputKind::P2wshMultisig)),
     (10, None),
-    (5, Some(Kind::P2pk)),
-    (5, Some(Kind::P2pkUncompressed)),
+    (5, Some(OutputKind::P2pk)),
+    (5, Some(OutputKind::P2pkUncompressed)),
 ];
 
 /// Thousandths of transactions with so many inputs: share, least, most.
@@ -126,7 +125,7 @@ const OUTPUTS_OF_TRANSACTIONS: [(u64, u64, u64); 8] = [
 ];
 
 /// Chooses the kind of an output; `None` is OP_RETURN with data.
-pub fn output(random: &mut Random) -> Option<Kind> {
+pub fn output(random: &mut Random) -> Option<OutputKind> {
     let mut at = random.below(1000);
     for (share, kind) in OUTPUTS {
         if at < share {
@@ -142,7 +141,7 @@ pub fn shape(random: &mut Random) -> (u64, u64) {
     (number(random, &INPUTS_OF_TRANSACTIONS), number(random, &OUTPUTS_OF_TRANSACTIONS))
 }
 
-/// Is the next input a coin of the same block, if there is one?
+/// Decides whether the next input spends a coin of the same block, if there is one.
 pub fn in_same_block(random: &mut Random) -> bool {
     random.below(100) < 5
 }

@@ -1,8 +1,8 @@
-//! What each block contains: everything is chosen here, by one thread, before anything is signed.
-//! So the chain does not depend on the number of threads that sign it.
+//! Plans the contents of each block. One thread makes all choices before anything is signed, so the
+//! chain does not depend on the number of signing threads.
 
 use super::coins::{Coin, Coins};
-use super::mixture::{self, Kind};
+use super::mixture::{self, OutputKind};
 use super::sign::Signed;
 use super::wallet::KEYS;
 use crate::random::Random;
@@ -14,44 +14,44 @@ use std::collections::VecDeque;
 /// Blocks after which a coinbase can be spent (consensus).
 const MATURITY: usize = 100;
 
-/// Transactions of a block that spend each other stand in a row of at most this many.
+/// Limit of the length of a chain of dependent transactions in a block.
 const ROW: u32 = 3;
 
-/// The most outputs of a transaction that splits a coin, while there are few coins, and the least
-/// unless that would not make as many coins as are asked for.
+/// Limits of the outputs of a transaction that splits a coin, while there are few coins. More are
+/// used if the requested number of coins needs it.
 const SPLIT: u64 = 1000;
 const USUAL_SPLIT: u64 = 20;
 
-/// So many outputs fit a block, nearly.
+/// Approximate number of outputs that fit a block.
 const ROOM: u64 = 25_000;
 
-/// The most weight of a transaction: 199 inputs and 199 outputs, or a coin that is split, of the
+/// Upper bound of the weight of a transaction: 199 inputs and 199 outputs, or a split coin, of the
 /// heaviest kinds.
 const LARGEST: u64 = 310_000;
 
 /// Coins below this many satoshis are not split any further.
 const DUST: u64 = 600;
 
-/// An input to be signed.
+/// An unsigned input.
 #[derive(Clone, Copy, Debug)]
 pub struct Spend {
-    /// The coin; its `txid` is not known yet if it is one of this block.
+    /// The coin; its `txid` is unknown if it is created in this block.
     pub coin: Coin,
-    /// The transaction of the same block that makes the coin.
+    /// The transaction of the same block that creates the coin.
     pub parent: Option<usize>,
     pub sequence: u32,
-    /// What the signature covers.
+    /// The signature hash type.
     pub covers: Covers,
 }
 
-/// An output: a coin, or a number that stands for the data behind an OP_RETURN.
+/// An output: a coin, or a seed for the data of an OP_RETURN.
 #[derive(Clone, Copy, Debug)]
 pub enum Pay {
-    To { kind: Kind, key: u16, value: u64 },
+    To { kind: OutputKind, key: u16, value: u64 },
     Data(u64),
 }
 
-/// A transaction to be signed.
+/// An unsigned transaction.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub version: i32,
@@ -59,49 +59,49 @@ pub struct Draft {
     pub spends: Vec<Spend>,
     pub pays: Vec<Pay>,
     pub fee: u64,
-    /// How many transactions of the block must be signed one after the other before this one.
+    /// Length of the longest chain of parents in the block.
     pub rank: u32,
 }
 
-/// How much a block may hold, and how much the chain.
+/// Limits of a block and of the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Inputs of the whole chain.
     pub inputs: u64,
     /// Inputs of a block.
     pub block_inputs: u64,
-    /// Coins are split until there are so many.
+    /// Number of coins until which coins are split.
     pub coins: u64,
-    /// Weight of the transactions of a block, without the coinbase. It also keeps signature
-    /// operations below their limit: none of our kinds has more than 4 in 170 units of weight.
+    /// Weight limit of the transactions of a block, without the coinbase. It also keeps signature
+    /// operations below their limit: no generated kind has more than 4 in 170 units of weight.
     pub weight: u64,
 }
 
 impl Limits {
-    /// In how many a coin is split at least, so that half of the inputs make all coins.
+    /// Minimum number of outputs of a split, so that half of the inputs create all coins.
     fn least_split(&self) -> u64 {
         self.coins.saturating_mul(2).div_ceil(self.inputs.max(1)).clamp(USUAL_SPLIT, SPLIT)
     }
 }
 
-/// Chooses the transactions of one block after the other.
+/// Plans the transactions of consecutive blocks.
 pub struct Planner {
     limits: Limits,
     random: Random,
     coins: Coins,
-    /// Those that are split first, where a coin must be split in many.
+    /// Coins to split first, if coins must be split into many.
     rich: Vec<Coin>,
     immature: VecDeque<Coin>,
-    /// The coinbase that the next block may spend, and does.
+    /// The coinbase that the next block can spend, and does.
     mature: Option<Coin>,
     spent: u64,
 }
 
-/// What is known of the block that is being planned.
+/// The block under construction.
 #[derive(Default)]
 struct Draught {
     drafts: Vec<Draft>,
-    /// Outputs of the drafts that may be spent by the drafts after them.
+    /// Outputs of drafts that later drafts may spend.
     fresh: Vec<(usize, Coin)>,
     inputs: u64,
     weight: u64,
@@ -137,7 +137,7 @@ impl Planner {
         self.spent
     }
 
-    /// Coins that are unspent.
+    /// Number of unspent coins.
     pub fn coins(&self) -> u64 {
         self.coins.count() + self.rich.len() as u64
     }
@@ -145,7 +145,7 @@ impl Planner {
     /// Chooses the transactions of the block at `height`.
     pub fn block(&mut self, height: u32) -> Vec<Draft> {
         let mut block = Draught::default();
-        // every coin is split a little, rather than a few of them to dust
+        // split every coin a little instead of a few of them into dust
         let missing = self.limits.coins.saturating_sub(self.coins());
         let least = self.limits.least_split();
         let split = (missing.min(ROOM) / self.coins().max(1)).clamp(least, SPLIT);
@@ -168,7 +168,7 @@ impl Planner {
             made += outputs;
             self.spent += draft.spends.len() as u64;
             block.push(draft);
-            // there may be no room for the largest transaction
+            // the largest transaction may not fit
             if block.weight + LARGEST > self.limits.weight {
                 break;
             }
@@ -176,7 +176,7 @@ impl Planner {
         block.drafts
     }
 
-    /// Takes note of the block that was made of `drafts`.
+    /// Records the coins of the block that was built from `drafts`.
     pub fn connect(&mut self, drafts: &[Draft], signed: &[Signed], coinbase: Coin) {
         let mut spent: Vec<(usize, u32)> = drafts
             .iter()
@@ -201,7 +201,7 @@ impl Planner {
         self.coins.push(made);
     }
 
-    /// Chooses coins to be spent together.
+    /// Chooses the coins of a transaction.
     fn spends(&mut self, count: u64, few: bool, block: &mut Draught) -> Vec<Spend> {
         let random = &mut self.random;
         let mut spends = vec![];
@@ -217,7 +217,7 @@ impl Planner {
             } else {
                 let rich = || if few { self.rich.pop() } else { None };
                 let coin = self.mature.take().or_else(rich);
-                let coin = coin.or_else(|| self.coins.take(random));
+                let coin = coin.or_else(|| self.coins.remove_random(random));
                 let Some(coin) = coin else { break };
                 (None, coin)
             };
@@ -233,7 +233,7 @@ impl Planner {
         let version = 1 + random.below(2) as i32;
         let mut draft = Draft { version, lock_time: 0, spends, pays: vec![], fee: 0, rank };
         let total: u64 = draft.spends.iter().map(|spend| spend.coin.value).sum();
-        // so many outputs that none is dust
+        // as many outputs as possible without dust
         let outputs = outputs.min(total / DUST).max(1);
         draft.pays = (0..outputs).map(|_| pay(random)).collect();
         // 1 to 20 satoshis for 4 units of weight, at most a tenth of what there is
@@ -257,7 +257,7 @@ impl Planner {
     }
 }
 
-/// The coins that a transaction makes.
+/// The coins that a transaction creates.
 pub fn coins(draft: &Draft, txid: Txid) -> impl Iterator<Item = Coin> {
     draft.pays.iter().zip(0..).filter_map(move |(pay, vout)| match *pay {
         Pay::To { kind, key, value } => Some(Coin { txid, vout, value, kind, key }),
@@ -265,7 +265,7 @@ pub fn coins(draft: &Draft, txid: Txid) -> impl Iterator<Item = Coin> {
     })
 }
 
-/// The most weight that a transaction can have.
+/// Upper bound of the weight of a transaction.
 fn weight(draft: &Draft) -> u64 {
     let spends: u64 = draft.spends.iter().map(|spend| spend.coin.kind.input_weight()).sum();
     let pays = draft.pays.iter().map(|pay| match pay {
@@ -283,12 +283,12 @@ fn pay(random: &mut Random) -> Pay {
     }
 }
 
-/// Shares `total` satoshis among the outputs; each gets from 1/64 to nearly twice its part, the
-/// last one what is left.
+/// Distributes `total` satoshis over the outputs. Each gets from 1/64 to nearly twice the average;
+/// the last one gets the rest.
 fn share(random: &mut Random, total: u64, pays: &mut [Pay]) {
-    // satoshis that nobody gets would be a fee
+    // the rest must not become a fee
     if !pays.iter().any(|pay| matches!(pay, Pay::To { .. })) {
-        pays[0] = Pay::To { kind: Kind::P2wpkh, key: 0, value: 0 };
+        pays[0] = Pay::To { kind: OutputKind::P2wpkh, key: 0, value: 0 };
     }
     let values = pays.iter_mut().filter_map(|pay| match pay {
         Pay::To { value, .. } => Some(value),
@@ -304,7 +304,7 @@ fn share(random: &mut Random, total: u64, pays: &mut [Pay]) {
     }
 }
 
-/// Nearly always everything; now and then each other type. `SINGLE` needs an output beside the
+/// Nearly always `ALL`, sometimes another type. `SINGLE` needs an output with the index of the
 /// input.
 fn covers(random: &mut Random, has_output: bool) -> Covers {
     match random.below(160) {

@@ -1,5 +1,4 @@
-//! Transactions are signed by many threads, those first that no other transaction of the block
-//! waits for.
+//! Signs transactions on many threads, those without parents in the block first.
 
 use super::coins::Coin;
 use super::plan::{Draft, Pay, Spend};
@@ -15,10 +14,10 @@ use rust_bitcoin::{Amount, OutPoint, Sequence, Transaction, TxIn, TxOut, Txid, W
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Transactions that a thread takes at a time.
+/// Number of transactions that a thread signs at a time.
 const BATCH: usize = 16;
 
-/// A transaction of a block, ready to be written.
+/// A signed transaction of a block.
 #[derive(Clone, Debug)]
 pub struct Signed {
     pub bytes: Vec<u8>,
@@ -39,7 +38,7 @@ pub fn sign(wallet: &Wallet, drafts: &[Draft], threads: NonZero<usize>) -> Resul
     signed.into_iter().collect::<Option<_>>().context("a transaction was not signed")
 }
 
-/// Signs those `ready` transactions whose parents are all `signed`.
+/// Signs the `ready` transactions; all their parents are `signed`.
 fn sign_ready(
     wallet: &Wallet,
     drafts: &[Draft],
@@ -64,7 +63,7 @@ fn sign_ready(
     let threads = threads.get().min(ready.len().div_ceil(BATCH));
     std::thread::scope(|scope| {
         let more = || std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        // where no more threads can be had, there is this one
+        // if no thread can be started, this one signs
         let workers: Vec<_> = (1..threads).map_while(|_| more()).collect();
         let mut all: Vec<_> = work()?;
         for worker in workers {
@@ -131,7 +130,7 @@ fn output(wallet: &Wallet, pay: &Pay) -> Result<TxOut> {
     }
 }
 
-/// The output that a coin is.
+/// The output of a coin.
 fn spent(wallet: &Wallet, coin: &Coin) -> TxOut {
     TxOut {
         value: Amount::from_sat(coin.value),

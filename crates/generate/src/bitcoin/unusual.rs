@@ -1,15 +1,15 @@
-//! Transactions that are the worst for whoever checks an input at the price of its transaction: as
-//! many inputs as the block has room for, by scripts that have no name.
+//! The worst case for a verifier whose cost per input grows with the transaction: as many inputs as
+//! a block has room for, with unusual scripts.
 
 use super::coins::Coin;
-use super::mixture::Kind;
+use super::mixture::OutputKind;
 use super::plan::{Draft, Pay, Spend, coins};
 use super::sign::Signed;
 use super::wallet::KEYS;
 use rust_bitcoin::sighash::EcdsaSighashType as Covers;
 use std::mem::take;
 
-/// So many inputs fit a block, half of them signed.
+/// Number of inputs that fit a block, half of them signed.
 pub const MOST: u64 = 17_800;
 
 /// Satoshis of each coin.
@@ -18,19 +18,19 @@ const VALUE: u64 = 1_000;
 /// The height at which the first coinbase can be spent (consensus).
 const MATURE: u32 = 101;
 
-/// The two blocks that end a chain with such a transaction.
+/// The last two blocks of a chain with such a transaction.
 pub struct Unusual {
     count: u64,
-    /// Height of the second; 0 for none.
+    /// Height of the second block; 0 if there is none.
     pub height: u32,
-    /// What the first splits: the first coinbase.
+    /// The coin that the first block splits: the first coinbase.
     coin: Option<Coin>,
-    /// What the second spends.
+    /// The coins that the second block spends.
     coins: Vec<Coin>,
 }
 
 impl Unusual {
-    /// At the end of at least so many blocks, a transaction of `count` inputs.
+    /// Plans a transaction with `count` inputs after at least so many blocks.
     pub fn new(count: u64, blocks: u32) -> Self {
         let height = if count == 0 { 0 } else { blocks.max(MATURE + 1) };
         Self { count, height, coin: None, coins: vec![] }
@@ -41,7 +41,7 @@ impl Unusual {
         if height + 1 == self.height {
             Some(vec![draft(vec![self.coin.take()?], self.pays())])
         } else if height == self.height {
-            let pay = Pay::To { kind: Kind::P2wpkh, key: 0, value: VALUE };
+            let pay = Pay::To { kind: OutputKind::P2wpkh, key: 0, value: VALUE };
             Some(vec![draft(take(&mut self.coins), vec![pay])])
         } else {
             None
@@ -50,13 +50,13 @@ impl Unusual {
 
     /// Coins of both unusual kinds.
     fn pays(&self) -> Vec<Pay> {
-        let kinds = [Kind::P2wshVerify, Kind::P2wshUnrun].into_iter().cycle();
+        let kinds = [OutputKind::P2wshVerify, OutputKind::P2wshUnrun].into_iter().cycle();
         let key = |at: u64| (at % KEYS as u64) as u16;
         let pay = |(at, kind)| Pay::To { kind, key: key(at), value: VALUE };
         (0..self.count).zip(kinds).map(pay).collect()
     }
 
-    /// Takes note of the block that was made of `drafts`.
+    /// Records the coins of the block that was built from `drafts`.
     pub fn connect(&mut self, drafts: &[Draft], signed: &[Signed], coinbase: Coin) {
         if let ([draft], [signed]) = (drafts, signed) {
             self.coins = coins(draft, signed.txid).collect();

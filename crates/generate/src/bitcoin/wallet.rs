@@ -1,6 +1,6 @@
-//! The keys, the output scripts that they lock, and what unlocks them.
+//! Keys, output scripts and their unlocking.
 
-use super::mixture::Kind;
+use super::mixture::OutputKind;
 use crate::random::Random;
 use anyhow::{Context, Result, anyhow};
 use rust_bitcoin::blockdata::script::{Builder, PushBytesBuf, ScriptBuf};
@@ -15,48 +15,48 @@ use rust_bitcoin::sighash::{EcdsaSighashType, Prevouts, SighashCache, TapSighash
 use rust_bitcoin::taproot::{LeafVersion, TapLeafHash, TaprootBuilder};
 use rust_bitcoin::{Amount, Transaction, TxOut, Witness, ecdsa, taproot};
 
-/// Keys in the wallet. So many are enough: nothing that a node keeps or computes is shared
-/// between two outputs with the same key.
+/// Number of keys. It does not affect a node's work: a node shares nothing between outputs with the
+/// same key.
 pub const KEYS: usize = 2048;
 
-/// One key, and everything that can be known of it before the first signature.
+/// A key with its precomputed scripts.
 struct Key {
     pair: Keypair,
     public: PublicKey,
     /// For taproot without scripts.
     tweaked: Keypair,
-    /// 2 of this key and the two that follow.
+    /// 2 of this key and the next two.
     multisig: ScriptBuf,
     /// The first leaf of the taproot output with scripts; the key after this one signs for it.
     leaf: ScriptBuf,
-    /// The proof that the leaf is in the output.
+    /// The control block of the leaf.
     control: Vec<u8>,
     /// Output scripts, by kind.
-    scripts: [ScriptBuf; Kind::ALL.len()],
+    scripts: [ScriptBuf; OutputKind::ALL.len()],
 }
 
-/// Keys that are made from a seed.
+/// Keys derived from a seed.
 pub struct Wallet {
     secp: Secp256k1<All>,
     keys: Vec<Key>,
 }
 
-/// An input to be unlocked.
+/// An input to unlock.
 pub struct Locked {
     /// Its position.
     pub at: usize,
-    /// How the coin is locked.
-    pub kind: Kind,
-    /// The key that it is locked with.
+    /// The kind of the coin.
+    pub kind: OutputKind,
+    /// The index of its key.
     pub key: usize,
-    /// Satoshis in it.
+    /// Its value in satoshis.
     pub value: Amount,
-    /// What the signature covers; taproot has the same types.
+    /// The signature hash type; taproot has the same types.
     pub covers: EcdsaSighashType,
 }
 
 impl Wallet {
-    /// The keys of `seed`.
+    /// Derives the keys from `seed`.
     pub fn new(seed: u64) -> Result<Self> {
         let secp = Secp256k1::new();
         let mut random = Random(seed ^ 0x6b65_7973);
@@ -66,12 +66,12 @@ impl Wallet {
     }
 
     /// The output script of a kind and key.
-    pub fn script(&self, kind: Kind, key: usize) -> &ScriptBuf {
+    pub fn script(&self, kind: OutputKind, key: usize) -> &ScriptBuf {
         &self.keys[key].scripts[kind as usize]
     }
 
-    /// The script and the witness that unlock an input. `spent` are the outputs that the whole
-    /// transaction spends; only taproot looks at them.
+    /// The script and the witness of an input. `spent` are all outputs that the transaction spends,
+    /// which taproot signatures cover.
     pub fn unlock(
         &self,
         cache: &mut SighashCache<&Transaction>,
@@ -82,48 +82,50 @@ impl Wallet {
         let Locked { at, value, covers, kind, .. } = *input;
         let own = &key.scripts[kind as usize];
         match kind {
-            Kind::P2pk | Kind::P2pkUncompressed | Kind::P2pkh => {
+            OutputKind::P2pk | OutputKind::P2pkUncompressed | OutputKind::P2pkh => {
                 let hash = cache.legacy_signature_hash(at, own, covers.to_u32())?;
                 let signature = self.ecdsa(key, hash.to_byte_array(), covers);
                 let script = Builder::new().push_slice(signature);
                 let script =
-                    if kind == Kind::P2pkh { script.push_key(&key.public) } else { script };
+                    if kind == OutputKind::P2pkh { script.push_key(&key.public) } else { script };
                 Ok((script.into_script(), Witness::new()))
             }
-            Kind::P2shMultisig => {
+            OutputKind::P2shMultisig => {
                 let hash = cache.legacy_signature_hash(at, &key.multisig, covers.to_u32())?;
                 let [first, second] = self.two(input.key, hash.to_byte_array(), covers);
                 let redeem = PushBytesBuf::try_from(key.multisig.to_bytes())?;
                 let script = Builder::new().push_int(0).push_slice(first).push_slice(second);
                 Ok((script.push_slice(redeem).into_script(), Witness::new()))
             }
-            Kind::P2wpkh | Kind::P2shP2wpkh => {
-                let program = &key.scripts[Kind::P2wpkh as usize];
+            OutputKind::P2wpkh | OutputKind::P2shP2wpkh => {
+                let program = &key.scripts[OutputKind::P2wpkh as usize];
                 let hash = cache.p2wpkh_signature_hash(at, program, value, covers)?;
                 let signature = self.ecdsa(key, hash.to_byte_array(), covers);
                 let redeem = PushBytesBuf::try_from(program.to_bytes())?;
                 let script = match kind {
-                    Kind::P2wpkh => ScriptBuf::new(),
+                    OutputKind::P2wpkh => ScriptBuf::new(),
                     _ => Builder::new().push_slice(redeem).into_script(),
                 };
                 let public = key.public.inner.serialize();
                 Ok((script, Witness::from_slice(&[&signature[..], &public[..]])))
             }
-            Kind::P2wshMultisig => {
+            OutputKind::P2wshMultisig => {
                 let hash = cache.p2wsh_signature_hash(at, &key.multisig, value, covers)?;
                 let [first, second] = self.two(input.key, hash.to_byte_array(), covers);
                 let stack = [&[], &first[..], &second[..], key.multisig.as_bytes()];
                 Ok((ScriptBuf::new(), Witness::from_slice(&stack)))
             }
-            Kind::P2trKey | Kind::P2trScript => self.unlock_taproot(cache, input, spent),
-            Kind::P2wshVerify => {
+            OutputKind::P2trKey | OutputKind::P2trScript => {
+                self.unlock_taproot(cache, input, spent)
+            }
+            OutputKind::P2wshVerify => {
                 let script = verify(&key.public);
                 let hash = cache.p2wsh_signature_hash(at, &script, value, covers)?;
                 let signature = self.ecdsa(key, hash.to_byte_array(), covers);
                 let stack = [&signature[..], script.as_bytes()];
                 Ok((ScriptBuf::new(), Witness::from_slice(&stack)))
             }
-            Kind::P2wshUnrun => Ok((ScriptBuf::new(), Witness::from_slice(&[unrun()]))),
+            OutputKind::P2wshUnrun => Ok((ScriptBuf::new(), Witness::from_slice(&[unrun()]))),
         }
     }
 
@@ -141,7 +143,7 @@ impl Wallet {
         };
         let spent = Prevouts::All(spent);
         let mut witness = Witness::new();
-        if input.kind == Kind::P2trKey {
+        if input.kind == OutputKind::P2trKey {
             let hash = cache.taproot_key_spend_signature_hash(input.at, &spent, covers)?;
             witness.push(self.schnorr(&key.tweaked, hash.to_byte_array(), covers));
         } else {
@@ -166,7 +168,7 @@ impl Wallet {
         ecdsa::Signature { signature, sighash_type: covers }.serialize()
     }
 
-    /// The signatures of a key and of the one after the next: their order is that of the script.
+    /// The signatures of a key and of the one after the next, in the order of the script.
     fn two(
         &self,
         key: usize,
@@ -202,18 +204,18 @@ impl Key {
         let control = control.context("the leaf that was added")?.serialize();
         let program = ScriptBuf::new_p2wpkh(&public.wpubkey_hash()?);
         let uncompressed = PublicKey::new_uncompressed(public.inner);
-        let scripts = Kind::ALL.map(|kind| match kind {
-            Kind::P2pk => ScriptBuf::new_p2pk(&public),
-            Kind::P2pkUncompressed => ScriptBuf::new_p2pk(&uncompressed),
-            Kind::P2pkh => ScriptBuf::new_p2pkh(&public.pubkey_hash()),
-            Kind::P2shMultisig => multisig.to_p2sh(),
-            Kind::P2shP2wpkh => program.to_p2sh(),
-            Kind::P2wpkh => program.clone(),
-            Kind::P2wshMultisig => multisig.to_p2wsh(),
-            Kind::P2trKey => ScriptBuf::new_p2tr(secp, internal, None),
-            Kind::P2trScript => ScriptBuf::new_p2tr_tweaked(tree.output_key()),
-            Kind::P2wshVerify => verify(&public).to_p2wsh(),
-            Kind::P2wshUnrun => unrun().to_p2wsh(),
+        let scripts = OutputKind::ALL.map(|kind| match kind {
+            OutputKind::P2pk => ScriptBuf::new_p2pk(&public),
+            OutputKind::P2pkUncompressed => ScriptBuf::new_p2pk(&uncompressed),
+            OutputKind::P2pkh => ScriptBuf::new_p2pkh(&public.pubkey_hash()),
+            OutputKind::P2shMultisig => multisig.to_p2sh(),
+            OutputKind::P2shP2wpkh => program.to_p2sh(),
+            OutputKind::P2wpkh => program.clone(),
+            OutputKind::P2wshMultisig => multisig.to_p2wsh(),
+            OutputKind::P2trKey => ScriptBuf::new_p2tr(secp, internal, None),
+            OutputKind::P2trScript => ScriptBuf::new_p2tr_tweaked(tree.output_key()),
+            OutputKind::P2wshVerify => verify(&public).to_p2wsh(),
+            OutputKind::P2wshUnrun => unrun().to_p2wsh(),
         });
         let tweaked = pairs[at].tap_tweak(secp, None).to_keypair();
         Ok(Self { pair: pairs[at], public, tweaked, multisig, leaf, control, scripts })
@@ -225,19 +227,19 @@ fn leaf(key: &XOnlyPublicKey) -> ScriptBuf {
     Builder::new().push_x_only_key(key).push_opcode(OP_CHECKSIG).into_script()
 }
 
-/// A script of a key that has no name.
+/// A script of a key without a standard form.
 fn verify(key: &PublicKey) -> ScriptBuf {
     let script = Builder::new().push_key(key).push_opcode(OP_CHECKSIGVERIFY);
     script.push_opcode(OP_PUSHNUM_1).into_script()
 }
 
-/// The shortest script with a check of a signature that is true by itself.
+/// The shortest script with an unexecuted signature check.
 fn unrun() -> ScriptBuf {
     let script = Builder::new().push_int(0).push_opcode(OP_IF).push_opcode(OP_CHECKSIG);
     script.push_opcode(OP_ENDIF).push_opcode(OP_PUSHNUM_1).into_script()
 }
 
-/// The key `after` a key; behind the last comes the first.
+/// The key `after` positions later, cyclically.
 fn next(key: usize, after: usize) -> usize {
     (key + after) % KEYS
 }
@@ -246,7 +248,7 @@ fn pair(secp: &Secp256k1<All>, random: &mut Random) -> Keypair {
     loop {
         let mut secret = [0; 32];
         random.fill(&mut secret);
-        // fails for a number of 2^-128 of all
+        // fails with probability 2^-128
         if let Ok(secret) = SecretKey::from_slice(&secret) {
             return Keypair::from_secret_key(secp, &secret);
         }

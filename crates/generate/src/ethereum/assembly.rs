@@ -1,45 +1,45 @@
-//! Assembly of the virtual machine: its instructions, and programs from their names.
+//! An assembler for the EVM.
 
 use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::params::Fork;
 use std::sync::LazyLock;
 
-/// PUSH0, behind which the pushes of 1 to 32 bytes stand.
+/// PUSH0; the pushes of 1 to 32 bytes follow.
 pub const PUSH0: u8 = 0x5f;
 /// POP.
 pub const POP: u8 = 0x50;
-/// A place to jump to.
+/// JUMPDEST.
 pub const JUMPDEST: u8 = 0x5b;
-/// Pushes two bytes.
+/// PUSH2.
 const PUSH2: u8 = 0x61;
 
-/// An instruction of the machine.
+/// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The byte that stands for it.
+    /// Its opcode.
     pub byte: u8,
-    /// Words that it takes from the stack.
+    /// Words that it pops.
     pub takes: u8,
-    /// Words that it leaves there.
+    /// Words that it pushes.
     pub gives: u8,
     /// The first fork that has it.
     pub since: Fork,
-    /// What it is called; of families what comes before the number.
+    /// Its name; for a family the part before the number.
     word: &'static str,
-    /// Its number in a family, such as 3 of `dup3`.
+    /// Its number in a family, such as 3 in `dup3`.
     number: Option<u8>,
 }
 
 impl Instruction {
-    /// Its name in capitals, as the Yellow Paper has it.
+    /// Its name in capitals, as in the Yellow Paper.
     #[must_use]
     pub fn name(&self) -> String {
         let number = self.number.map_or(String::new(), |number| number.to_string());
         self.word.to_uppercase() + &number
     }
 
-    /// Is it this in assembly?
+    /// Reports whether it has this name in assembly.
     fn is_called(&self, name: &str) -> bool {
         match self.number {
             None => self.word == name,
@@ -51,8 +51,8 @@ impl Instruction {
     }
 }
 
-/// Instructions without families: name, byte, words taken, words given, and the fork since which
-/// they are there (Yellow Paper, appendix H, and the proposals since).
+/// Instructions without families: name, opcode, popped and pushed words, and first fork (Yellow
+/// Paper, appendix H, and later proposals).
 const SINGLE: [(&str, u8, u8, u8, Fork); 81] = [
     ("stop", 0x00, 0, 0, Fork::Frontier),
     ("add", 0x01, 2, 1, Fork::Frontier),
@@ -137,7 +137,7 @@ const SINGLE: [(&str, u8, u8, u8, Fork); 81] = [
     ("selfdestruct", 0xff, 1, 0, Fork::Frontier),
 ];
 
-/// Families: name, byte of the first member, its number, how many there are.
+/// Families: name, opcode of the first member, its number, and size.
 const FAMILIES: [(&str, u8, u8, u8); 4] =
     [("push", 0x60, 1, 32), ("dup", 0x80, 1, 16), ("swap", 0x90, 1, 16), ("log", 0xa0, 0, 5)];
 
@@ -170,11 +170,11 @@ pub static INSTRUCTIONS: LazyLock<Vec<Instruction>> = LazyLock::new(|| {
     all
 });
 
-/// The program that `text` says: names of instructions, numbers that are pushed, `name:` for a
-/// place to jump to and `@name` for its address.
+/// Assembles `text`: names of instructions, numbers to push, `name:` for a jump destination and
+/// `@name` for its address.
 ///
 /// # Errors
-/// When a word is none of these.
+/// Returns an error for any other word.
 pub fn assemble(text: &str) -> Result<Vec<u8>> {
     let (mut code, mut places, mut jumps) = (vec![], vec![], vec![]);
     for token in text.split_whitespace() {
@@ -202,7 +202,7 @@ pub fn assemble(text: &str) -> Result<Vec<u8>> {
     Ok(code)
 }
 
-/// Appends the shortest push of a number that all forks know.
+/// Appends the shortest push of a number that is valid in all forks.
 pub fn push(code: &mut Vec<u8>, number: U256) {
     let bytes: [u8; 32] = number.to_be_bytes();
     let length = number.byte_len().max(1);
@@ -210,10 +210,10 @@ pub fn push(code: &mut Vec<u8>, number: U256) {
     code.extend(&bytes[32 - length..]);
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 ///
 /// # Errors
-/// When there is another character, or half a byte.
+/// Returns an error for another character or an odd number of digits.
 pub fn bytes(digits: &str) -> Result<Vec<u8>> {
     ensure!(digits.len().is_multiple_of(2), "a code in hexadecimal: half a byte");
     let byte = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());

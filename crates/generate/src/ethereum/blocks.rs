@@ -1,7 +1,7 @@
 //! Transactions and receipts of generated blocks.
 //!
-//! The transactions keep every rule that needs no state: they are signed by accounts whose nonces
-//! count up. What they find in the state nobody looks at yet: roots of states are random.
+//! The transactions obey every rule that needs no state: signatures are valid and nonces count up.
+//! State roots are random, because nothing executes these blocks.
 
 use super::signers::Signers;
 use crate::random::Random;
@@ -14,10 +14,10 @@ use blockmill_ethereum::{Hash, U256};
 use blockmill_rlp::ethereum::Receipt;
 use blockmill_rlp::{Decode, OnePass, Reader, Write};
 
-/// Gas of a plain transfer, which every generated transaction is taken to use.
+/// Gas of a plain transfer, which every generated transaction uses.
 const GAS: u64 = 21_000;
 
-/// What a header says about the block's content, and the content.
+/// The content of a block, and the header fields that depend on it.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub body: Vec<u8>,
@@ -42,7 +42,7 @@ impl Content {
     }
 }
 
-/// A source of block contents.
+/// Generates block contents.
 pub struct Blocks<'a> {
     spec: &'a ChainSpec,
     random: Random,
@@ -50,12 +50,12 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// The same seed gives the same contents.
+    /// Creates a generator; equal seeds give equal contents.
     pub fn new(spec: &'a ChainSpec, seed: u64, signers: Signers) -> Self {
         Self { spec, random: Random(!seed), signers }
     }
 
-    /// The content of block `number`: none to three transactions, as far as its gas goes.
+    /// The content of block `number`: up to three transactions within its gas limit.
     pub fn content(&mut self, number: u64, gas_limit: u64) -> Result<Content> {
         let count = self.random.below(4).min(gas_limit / GAS);
         let transactions: Vec<_> = (0..count).map(|_| self.transaction(number)).collect();
@@ -63,8 +63,8 @@ impl<'a> Blocks<'a> {
         assemble(&transactions, &stored)
     }
 
-    /// The content of block `number`: as many transfers as its gas goes for, and at most `most`;
-    /// and how many those are.
+    /// The content of block `number`: transfers up to its gas limit, at most `most`. Returns their
+    /// number, too.
     pub fn transfers(&mut self, number: u64, gas_limit: u64, most: u64) -> Result<(Content, u64)> {
         let count = most.min(gas_limit / GAS);
         let transactions: Vec<_> = (0..count).map(|_| self.transaction(number)).collect();
@@ -72,8 +72,8 @@ impl<'a> Blocks<'a> {
         Ok((assemble(&transactions, &stored)?, count))
     }
 
-    /// A legacy transaction (the only kind that all forks take), for this chain only where the
-    /// fork of block `number` has that.
+    /// A legacy transaction (the only type of all forks), with replay protection if the fork of
+    /// block `number` has it.
     fn transaction(&mut self, number: u64) -> Vec<u8> {
         let mut to = [0; 20];
         self.random.fill(&mut to);

@@ -1,8 +1,8 @@
-//! Chains that can be executed: every header says what its block does to the state, as this
-//! program's own execution finds it, on top of a genesis.json with the accounts that they need.
+//! Executable chains: every header has the results of its block, as this program's own execution
+//! computes them, on top of a genesis.json with the needed accounts.
 //!
-//! A chain has one kind of [`Work`], the rules of one fork from its first block on, and a state of
-//! any size. Other clients take it: they find the same roots.
+//! A chain has one kind of [`Work`], the rules of one fork, and a state of any size. Other clients
+//! compute the same roots.
 
 mod accounts;
 mod builder;
@@ -26,34 +26,34 @@ use blockmill_ethereum::params::{ChainSpec, Fork};
 use builder::Builder;
 use std::fs;
 use std::path::Path;
-use work::Source;
+use work::TransactionGenerator;
 
 /// The file of blocks in the folder that [`generate`] writes: an RLP export.
 pub const FILE: &str = "chain.rlp";
 
-/// Bytes of blocks that are handed to the writer together.
+/// Bytes of blocks that are written at once.
 const CHUNK: usize = 1 << 20;
 
-/// What the transactions do.
+/// The kind of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Ether moves from account to account.
+    /// Ether transfers.
     Transfers,
-    /// Balances of a token move (ERC-20); one receiver in twenty is new.
+    /// ERC-20 transfers; one receiver in twenty is new.
     Erc20,
-    /// One contract reads and writes its slots in no order, until its gas is nearly used up.
+    /// A contract reads and writes its slots in random order until its gas is nearly used up.
     Storage,
     /// Hashes, arithmetic and memory until the gas is nearly used up.
     Compute,
-    /// Contracts are made, called and destroyed.
+    /// Contracts are created, called and destroyed.
     Contracts,
-    /// Everything that the fork knows: random programs, all types of transactions, precompiled
-    /// contracts, withdrawals, requests, ommers.
+    /// Everything in the fork: random programs, all types of transactions, precompiled contracts,
+    /// withdrawals, requests, ommers.
     Mixed,
 }
 
 impl Work {
-    /// Every kind with its name.
+    /// All kinds with their names.
     pub const ALL: [(&'static str, Self); 6] = [
         ("transfers", Self::Transfers),
         ("erc20", Self::Erc20),
@@ -63,13 +63,13 @@ impl Work {
         ("mixed", Self::Mixed),
     ];
 
-    /// The kind of this name.
+    /// The kind with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, work)| *work)
     }
 
-    /// The fork that its contracts need.
+    /// The first fork with the instructions of its contracts.
     fn least_fork(self) -> Fork {
         match self {
             Self::Erc20 | Self::Storage | Self::Compute => Fork::Petersburg,
@@ -77,7 +77,7 @@ impl Work {
         }
     }
 
-    /// Blocks, transactions in each, and accounts, unless something else is asked for.
+    /// Default numbers of blocks, transactions in each, and accounts.
     fn usual(self) -> (u64, u64, u64) {
         match self {
             Self::Transfers => (500, 200, 20_000),
@@ -93,26 +93,26 @@ impl Work {
 /// What to generate.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// What the transactions do.
+    /// The kind of transactions.
     pub work: Work,
-    /// The rules, one of [`FORKS`].
+    /// The fork, one of [`FORKS`].
     pub fork: Fork,
     /// Blocks after the genesis block.
     pub blocks: u64,
-    /// The most transactions in a block, if its gas goes for so many.
+    /// Limit of transactions in a block; its gas limit may be lower.
     pub block_transactions: u64,
-    /// Accounts that sign transactions.
+    /// Number of signing accounts.
     pub accounts: u64,
     /// Slots of [`Work::Storage`], a power of two.
     pub slots: u64,
-    /// The same seed gives the same bytes.
+    /// The seed; equal seeds give equal bytes.
     pub seed: u64,
 }
 
 impl Recipe {
-    /// That of some work under the newest fork, of the usual size.
+    /// The default recipe for some work, under the newest fork.
     #[must_use]
-    pub fn of(work: Work) -> Self {
+    pub fn for_work(work: Work) -> Self {
         let (blocks, block_transactions, accounts) = work.usual();
         let fork = Fork::Osaka;
         Self { work, fork, blocks, block_transactions, accounts, slots: 1 << 20, seed: 1 }
@@ -128,14 +128,14 @@ impl Recipe {
     }
 }
 
-/// What was made.
+/// The generated chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct Generated {
     /// Number of the last block.
     pub last: u64,
     /// Its hash.
     pub hash: Hash,
-    /// The state root behind it.
+    /// The state root after it.
     pub state_root: Hash,
     /// Transactions of all blocks.
     pub transactions: u64,
@@ -145,11 +145,15 @@ pub struct Made {
 
 /// Writes the blocks and the genesis.json of `recipe` to `folder`. `progress` gets the number of
 /// blocks so far.
-pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -> Result<Made> {
+pub fn generate(
+    recipe: &Recipe,
+    folder: &Path,
+    mut progress: impl FnMut(u64),
+) -> Result<Generated> {
     recipe.check()?;
     let output = OutputFolder::create(folder)?;
     let folder = output.path();
-    let signers = Signers::of(recipe.seed, recipe.accounts)?;
+    let signers = Signers::with_count(recipe.seed, recipe.accounts)?;
     let mut random = Random(recipe.seed ^ 0x0065_7865_6375_7465);
     let alloc = accounts::alloc(recipe, &signers, &mut random)?;
     let Some(genesis) = genesis::text(recipe.fork, &alloc) else {
@@ -166,7 +170,7 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     chunk.headers.push(&spec.genesis.raw);
     chunk.bodies.push(builder::genesis_body(&spec.genesis.header));
     let mut builder = Builder::new(&spec, random.clone())?;
-    let mut source = Source::new(recipe, &signers, random)?;
+    let mut source = TransactionGenerator::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {
         let mut block = builder.begin();
         let drafts = source.block(&mut block, &builder)?;
@@ -182,7 +186,7 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     writer.append(&chunk)?;
     writer.finish()?;
     output.finish()?;
-    Ok(builder.made())
+    Ok(builder.generated())
 }
 
 #[cfg(test)]

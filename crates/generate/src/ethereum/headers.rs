@@ -26,10 +26,10 @@ const DAO_MARK: &[u8] = b"dao-hard-fork";
 /// The base fee of the first block under London (EIP-1559).
 const FIRST_BASE_FEE: u64 = 1_000_000_000;
 
-/// The gas limit grows to this one, the minimum of the first clients, and then wanders about.
+/// The gas limit grows to this value, the minimum of the first clients, and then varies.
 const GAS_LIMIT: u64 = 3_141_592;
 
-/// A chain that grows by one header at a time.
+/// A chain that grows header by header.
 pub struct HeaderChain<'a> {
     spec: &'a ChainSpec,
     random: Random,
@@ -59,12 +59,12 @@ impl<'a> HeaderChain<'a> {
         self.total_difficulty
     }
 
-    /// The next header's gas limit is not below this.
+    /// Lower bound of the next header's gas limit.
     pub fn least_gas_limit(&self) -> u64 {
         self.header.gas_limit - self.header.gas_limit / 1024
     }
 
-    /// Adds a header over `content`, or over pseudo-random roots; its encoding.
+    /// Adds a header over `content`, or over pseudo-random roots. Returns its encoding.
     pub fn next(&mut self, content: Option<&Content>) -> &[u8] {
         let number = self.header.number + 1;
         let mut header = Header {
@@ -101,7 +101,7 @@ impl<'a> HeaderChain<'a> {
 
     fn difficulty(&self, number: u64, time: u64) -> U256 {
         let parent = Parent::from(&self.header.view(&self.raw));
-        // None stands for more than 256 bits, which this chain never comes near
+        // `None` means more than 256 bits, which this chain never reaches
         self.spec.rules_at(number, 0).difficulty.next(time, &parent).unwrap_or(U256::MAX)
     }
 

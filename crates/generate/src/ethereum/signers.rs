@@ -1,6 +1,6 @@
 //! Accounts that sign the transactions of generated blocks.
 //!
-//! The only secrets of this program: keys that anybody can derive from the seed.
+//! Their private keys are derived from the seed, so they are no secrets.
 
 use anyhow::{Context, Result};
 use blockmill_ethereum::signing::address_of;
@@ -13,15 +13,15 @@ use secp256k1::{Message, PublicKey, SecretKey};
 /// Accounts of a generated chain.
 const ACCOUNTS: u64 = 1_024;
 
-/// An account of ours.
+/// A generated account.
 struct Account {
     key: SecretKey,
     address: Address,
-    /// Of its next transaction.
+    /// The nonce of its next transaction.
     nonce: u64,
 }
 
-/// A signature as transactions have it.
+/// A signature of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// Whether the y coordinate of its point is odd: 0 or 1.
@@ -36,13 +36,13 @@ pub struct Signers {
 }
 
 impl Signers {
-    /// The same seed gives the same accounts.
+    /// Derives the accounts from a seed.
     pub fn new(seed: u64) -> Result<Self> {
-        Self::of(seed, ACCOUNTS)
+        Self::with_count(seed, ACCOUNTS)
     }
 
-    /// The same, so many of them.
-    pub fn of(seed: u64, count: u64) -> Result<Self> {
+    /// Derives `count` accounts from a seed.
+    pub fn with_count(seed: u64, count: u64) -> Result<Self> {
         let account = |i: u64| {
             let source = [seed.to_be_bytes(), i.to_be_bytes()].concat();
             let key = SecretKey::from_secret_bytes(blockmill_hashes::keccak256(&source));
@@ -53,23 +53,23 @@ impl Signers {
         Ok(Self { accounts: (0..count).map(account).collect::<Result<_>>()? })
     }
 
-    /// How many accounts.
+    /// The number of accounts.
     pub fn len(&self) -> u64 {
         self.accounts.len() as u64
     }
 
-    /// Where account `i` is.
+    /// The address of account `i`.
     pub fn address(&self, i: usize) -> Address {
         self.accounts[i].address
     }
 
-    /// Where they are.
+    /// The addresses of all accounts.
     pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
         self.accounts.iter().map(|account| account.address)
     }
 
-    /// The legacy transaction as account `i` signs it next, encoded; for one chain only where an
-    /// id is given (EIP-155).
+    /// Encodes and signs the next legacy transaction of account `i`, with replay protection if a
+    /// chain id is given (EIP-155).
     pub fn sign(&mut self, i: u64, unsigned: Transaction<'_>, chain_id: Option<U256>) -> Vec<u8> {
         let at = (i % self.len()) as usize;
         let account = &mut self.accounts[at];
@@ -83,7 +83,7 @@ impl Signers {
         signed.encode()
     }
 
-    /// The signature of account `i` for what has this hash.
+    /// The signature of account `i` over a hash.
     pub fn signature(&self, i: usize, digest: Hash) -> Signature {
         let message = Message::from_digest(digest);
         let key = &self.accounts[i].key;

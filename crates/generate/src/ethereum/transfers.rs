@@ -1,5 +1,4 @@
-//! A chain of plain transfers: blocks full of transactions that do nothing but move ether, each
-//! signed by an account that the first block gives some.
+//! A chain of plain ether transfers: full blocks, signed by accounts that the genesis block funds.
 
 use super::CHUNK;
 use super::blocks::{Blocks, Content};
@@ -13,8 +12,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The rules of April 2021, which are the last without a base fee: full blocks would let it grow
-/// without end.
+/// The rules of April 2021, the last ones without a base fee, which full blocks would raise without
+/// limit.
 const FORKS: [&str; 10] = [
     "homesteadBlock",
     "eip150Block",
@@ -28,14 +27,14 @@ const FORKS: [&str; 10] = [
     "berlinBlock",
 ];
 
-/// The number that the transfers are signed for.
+/// The chain id.
 const CHAIN_ID: u64 = 1_337;
 
-/// Gas limit of the first block, about which those after it wander: that of the main network from
-/// 2021 to 2025. A full block has 1,428 transfers.
+/// Gas limit of the genesis block; later limits vary around it. It is mainnet's limit from 2021 to
+/// 2025. A full block has 1,428 transfers.
 const GAS_LIMIT: u64 = 30_000_000;
 
-/// Wei of each account in the first block, in hexadecimal: more than it can spend.
+/// Initial balance of each account in wei, in hexadecimal; more than it can spend.
 const BALANCE: &str = "0x200000000000000000000000000000000000000000000000000000000000000";
 
 /// The file of blocks in the folder that [`generate`] writes: an RLP export.
@@ -46,14 +45,14 @@ pub const FILE: &str = "chain.rlp";
 pub struct Recipe {
     /// Transfers of the whole chain.
     pub transfers: u64,
-    /// The most of them in one block, if its gas goes for so many.
+    /// Limit of transfers in a block; its gas limit may be lower.
     pub block_transfers: u64,
-    /// The same seed gives the same bytes.
+    /// The seed; equal seeds give equal bytes.
     pub seed: u64,
 }
 
-/// Writes the blocks and the genesis.json of `recipe` to `folder`; the number of the last block.
-/// `progress` gets the number of transfers so far.
+/// Writes the blocks and the genesis.json of `recipe` to `folder`. Returns the number of the last
+/// block. `progress` gets the number of transfers so far.
 pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -> Result<u64> {
     ensure!(recipe.block_transfers > 0, "blocks of 0 transfers: expected at least one");
     let output = OutputFolder::create(folder)?;
@@ -91,11 +90,11 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     Ok(number)
 }
 
-/// The rules, and the accounts with their ether.
+/// The genesis.json: rules, and accounts with their balances.
 fn genesis(signers: &Signers) -> String {
     let mut text = format!("{{\n  \"config\": {{\n    \"chainId\": {CHAIN_ID}");
     for fork in FORKS {
-        // writing into a string cannot fail
+        // writing to a String does not fail
         let _ = write!(text, ",\n    \"{fork}\": 0");
     }
     let _ = write!(text, "\n  }},\n  \"gasLimit\": {GAS_LIMIT},\n  \"difficulty\": 131072,\n");

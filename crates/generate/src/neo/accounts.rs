@@ -1,6 +1,6 @@
 //! Accounts that sign generated transactions and blocks.
 //!
-//! The only secrets of this program: keys that anybody can derive from the seed.
+//! Their private keys are derived from the seed, so they are no secrets.
 
 use anyhow::{Context, Result};
 use blockmill_hashes::sha256;
@@ -12,12 +12,11 @@ use p256::ecdsa::{Signature, SigningKey};
 
 /// A push of a signature: two bytes, then r and s.
 const SIGNATURE_PUSH: usize = 66;
-/// What instructions cost, in units of the price of the cheapest: pushes, and the check of a
-/// signature.
+/// Prices of instructions as coefficients: pushes, and the check of a signature.
 const PUSH_UNITS: u64 = 8;
 const CHECK_UNITS: u64 = 1 << 15;
 
-/// The key of this name and number.
+/// Derives the key with this name and number.
 pub fn key(seed: u64, name: &str, number: u32) -> Result<SigningKey> {
     let text = format!("blockmill neo {seed} {name} {number}");
     SigningKey::from_slice(&sha256(text.as_bytes())).context("a hash that is no key")
@@ -30,7 +29,7 @@ pub fn public(key: &SigningKey) -> PublicKey {
     public
 }
 
-/// An account, and the keys of those who must sign.
+/// An account and its signing keys.
 pub struct Account {
     /// In the order of the script.
     keys: Vec<SigningKey>,
@@ -40,15 +39,15 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of one key.
-    pub fn of(key: SigningKey) -> Self {
+    /// An account of one key.
+    pub fn single(key: SigningKey) -> Self {
         let script = signature_script(&public(&key));
         let hash = UInt160::of_script(&script);
         Self { keys: vec![key], script, hash }
     }
 
-    /// Of several keys, so many of which must sign.
-    pub fn of_several(signatures: usize, keys: Vec<SigningKey>) -> Self {
+    /// A multisig account: `needed` of the keys must sign.
+    pub fn multisig(signatures: usize, keys: Vec<SigningKey>) -> Self {
         let publics: Vec<PublicKey> = keys.iter().map(public).collect();
         let script = multisig_script(signatures, &publics);
         let hash = UInt160::of_script(&script);
@@ -58,21 +57,22 @@ impl Account {
         Self { keys, script, hash }
     }
 
-    /// Signs the hash of a transaction or a block of the network with this number: a witness.
+    /// Signs the hash of a transaction or block of the network with this magic. Returns the
+    /// witness.
     pub fn sign(&self, magic: u32, hash: &[u8; 32], into: &mut Vec<u8>) -> Result<()> {
         write::string(into, &self.signatures(magic, hash)?);
         write::string(into, &self.script);
         Ok(())
     }
 
-    /// The same as a witness of a contract that takes the signatures.
+    /// Signs for a contract that takes the signatures. Returns the witness.
     pub fn sign_for_contract(&self, magic: u32, hash: &[u8; 32], into: &mut Vec<u8>) -> Result<()> {
         write::string(into, &self.signatures(magic, hash)?);
         write::string(into, &[]);
         Ok(())
     }
 
-    /// Pushes of the signatures.
+    /// The pushes of the signatures.
     fn signatures(&self, magic: u32, hash: &[u8; 32]) -> Result<Vec<u8>> {
         // `hash.GetSignedData`
         let mut message = [0; 36];
@@ -88,23 +88,23 @@ impl Account {
         Ok(invocation)
     }
 
-    /// Bytes of its witnesses for a contract.
+    /// Size of its witness for a contract.
     pub fn contract_witness_length(&self) -> usize {
         let invocation = self.keys.len() * SIGNATURE_PUSH;
         write::number_length(invocation as u64) + invocation + 1
     }
 
-    /// Bytes of its witnesses.
+    /// Size of its witness.
     pub fn witness_length(&self) -> usize {
         let invocation = self.keys.len() * SIGNATURE_PUSH;
         let with_length = |length: usize| write::number_length(length as u64) + length;
         with_length(invocation) + with_length(self.script.len())
     }
 
-    /// What its witnesses cost, in units.
+    /// Cost of its witness, in units.
     pub fn witness_units(&self) -> u64 {
         let keys = Standard::parse(&self.script).map_or(0, Standard::key_count) as u64;
-        // two more for the numbers of a script of several
+        // two more pushes of numbers in a multisig script
         (self.keys.len() as u64 + keys) * PUSH_UNITS + 2 + keys * CHECK_UNITS
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     fn witnesses_are_verified_at_the_cost_that_was_told() {
         let keys = (0..4).map(|number| key(1, "test", number).unwrap());
         let accounts =
-            [Account::of(key(1, "test", 9).unwrap()), Account::of_several(3, keys.collect())];
+            [Account::single(key(1, "test", 9).unwrap()), Account::multisig(3, keys.collect())];
         for account in accounts {
             let mut witness = vec![];
             account.sign(7, &[3; 32], &mut witness).unwrap();

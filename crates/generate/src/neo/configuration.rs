@@ -1,16 +1,16 @@
-//! The configuration of a generated network, as neo-go reads it.
+//! The configuration of a generated network, in neo-go's format.
 
 use blockmill_neo::params::Hardfork;
 use blockmill_neo::types::PublicKey;
 use blockmill_verdict::Digits;
 use std::fmt::Write;
 
-/// The network's number.
+/// The magic of the network.
 const MAGIC: u32 = 5_000_111;
 
-/// The text: one consensus node, all stable hardforks from the first block on, and limits that no
-/// generated block meets.
-pub fn of(committee: &PublicKey, state_roots: bool) -> String {
+/// The text: one consensus node, all stable hardforks from the genesis block on, and limits above
+/// those of generated blocks.
+pub fn text(committee: &PublicKey, state_roots: bool) -> String {
     let mut text = format!(
         "# Written by blockmill generate neo.
 ProtocolConfiguration:
@@ -34,7 +34,7 @@ ProtocolConfiguration:
         Digits(committee)
     );
     for hardfork in Hardfork::ALL.into_iter().filter(|each| *each <= Hardfork::LATEST_STABLE) {
-        // writing into a string cannot fail
+        // writing to a String does not fail
         let _ = writeln!(text, "    {hardfork}: 0");
     }
     text.push_str(
@@ -50,14 +50,14 @@ ProtocolConfiguration:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neo::people::People;
+    use crate::neo::participants::Participants;
     use blockmill_neo::params::Protocol;
 
     #[test]
     fn the_configuration_is_read_back() {
         for state_roots in [false, true] {
-            let key = People::committee_key(1).unwrap();
-            let protocol = Protocol::from_yaml(&of(&key, state_roots)).unwrap();
+            let key = Participants::committee_key(1).unwrap();
+            let protocol = Protocol::from_yaml(&text(&key, state_roots)).unwrap();
             assert_eq!(protocol.standby_committee, [key]);
             assert_eq!(protocol.state_root_in_header, state_roots);
             assert!(protocol.verify_transactions);

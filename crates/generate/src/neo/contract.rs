@@ -1,5 +1,5 @@
 //! The contract that generated transactions call: a token with storage, loops, maps, exceptions,
-//! calls of other contracts and questions to oracles, written in instructions of the machine.
+//! calls of other contracts and oracle requests.
 
 use super::script::Script;
 use anyhow::{Context, Result};
@@ -7,12 +7,12 @@ use blockmill_neo::execute::contract::{Nef, contract_hash, native_hash};
 use blockmill_neo::execute::vm::opcode::*;
 use std::fmt::Write;
 
-/// What the token's owner gets.
+/// Initial balance of the token's owner.
 const SUPPLY: i64 = 1_000_000_000_000;
 /// Types of items for `CONVERT`.
 const TO_INTEGER: [u8; 2] = [CONVERT, 0x21];
 const TO_BYTES: [u8; 2] = [CONVERT, 0x28];
-/// `FindOptions`: values only, and the last first.
+/// `FindOptions`: values only, and backwards.
 const VALUES: i64 = 0x04;
 const VALUES_BACKWARDS: i64 = 0x84;
 
@@ -98,14 +98,14 @@ const EVENTS: &str = concat!(
 pub struct Deployment {
     name: String,
     nef: Nef,
-    /// Its code in its frame.
+    /// Its NEF file.
     pub code: Vec<u8>,
     /// Its manifest.
     pub manifest: Vec<u8>,
 }
 
 impl Deployment {
-    /// The contract under a name, in one of its versions.
+    /// Builds a version of the contract with this name.
     pub fn new(name: &str, version: u8) -> Result<Self> {
         let code = code(version);
         let manifest = manifest(name, &code)?;
@@ -113,7 +113,7 @@ impl Deployment {
         Ok(Self { name: name.to_owned(), code: nef.encode(), nef, manifest })
     }
 
-    /// Its hash when this account deploys it.
+    /// Its hash if this account deploys it.
     pub fn hash(&self, sender: &[u8; 20]) -> [u8; 20] {
         contract_hash(sender, self.nef.checksum, &self.name)
     }
@@ -159,7 +159,7 @@ fn code(version: u8) -> Script {
     script
 }
 
-/// The beginning of a method.
+/// Begins a method.
 fn begin<'a>(code: &'a mut Script, name: &'static str, locals: u8, own: u8) -> &'a mut Script {
     code.label(name).code(&[INITSLOT, locals, own])
 }
@@ -173,7 +173,7 @@ fn delete(code: &mut Script) -> &mut Script {
     code.system("System.Storage.GetContext").system("System.Storage.Delete")
 }
 
-/// Argument 0 behind a letter.
+/// Pushes the key of argument 0: a letter and the argument.
 fn prefixed<'a>(code: &'a mut Script, letter: &[u8]) -> &'a mut Script {
     code.bytes(letter).code(&[LDARG0, CAT])
 }
@@ -192,7 +192,7 @@ fn token(code: &mut Script) {
     code.label("decimals").code(&[PUSH0, RET]);
     code.label("totalSupply").bytes(b"S").system("System.Storage.GetReadOnlyContext");
     code.system("System.Storage.Get").code(&TO_INTEGER).code(&[RET]);
-    // the key of an account, which is on the stack
+    // the key of the account on the stack
     code.label("key").bytes(b"B").code(&[SWAP, CAT, RET]);
     // its balance
     code.label("balanceOf").jump(CALLL, "key").system("System.Storage.GetReadOnlyContext");
@@ -228,7 +228,7 @@ fn storage(code: &mut Script) {
     code.bytes(b"on purpose").code(&[THROW]);
 }
 
-/// The lengths of some values whose keys have a prefix, together.
+/// Sums the lengths of values with a key prefix.
 fn scan(code: &mut Script, name: &'static str, labels: [&'static str; 2], options: i64) {
     let [more, end] = labels;
     prefixed(begin(code, name, 3, 2).integer(options), b"P");
@@ -240,7 +240,7 @@ fn scan(code: &mut Script, name: &'static str, labels: [&'static str; 2], option
     code.code(&[LDLOC1, INC, STLOC1]).jump(JMPL, more).label(end).code(&[LDLOC2, RET]);
 }
 
-/// Hashes in a loop, kept in a map; a number of 60 bits; an exception; what StdLib makes of it.
+/// Hashes in a loop, stored in a map; a number of 60 bits; an exception; serialization by StdLib.
 fn work(code: &mut Script) {
     let (crypto, std) = (native_hash("CryptoLib"), native_hash("StdLib"));
     begin(code, "work", 4, 2).code(&[LDARG1, STLOC0, PUSH0, STLOC1, PUSH1, STLOC2, NEWMAP, STLOC3]);
@@ -261,7 +261,7 @@ fn work(code: &mut Script) {
     code.code(&[LDLOC0, RET]);
 }
 
-/// What the machine knows of the block and the execution.
+/// System calls about the block and the execution.
 fn info(code: &mut Script) {
     let ledger = native_hash("LedgerContract");
     code.label("info").code(&[NEWARRAY0]).call_packed(&ledger, "currentIndex");
@@ -281,7 +281,7 @@ fn info(code: &mut Script) {
     code.code(&[PUSH10, PACK, RET]);
 }
 
-/// Calls of other contracts, and of the one that keeps contracts.
+/// Calls of other contracts and of ContractManagement.
 fn others(code: &mut Script) {
     let management = native_hash("ContractManagement");
     begin(code, "forward", 0, 3).catch_at("failed").code(&[LDARG2]).integer(15);

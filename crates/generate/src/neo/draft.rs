@@ -1,4 +1,4 @@
-//! Transactions: what they are to do, and how they are signed.
+//! Unsigned transactions, and their signing.
 
 use super::accounts::Account;
 use anyhow::{Result, anyhow};
@@ -8,13 +8,13 @@ use blockmill_neo::types::{Scopes, UInt160, write};
 use std::num::NonZero;
 use std::thread::{available_parallelism, scope};
 
-/// Fees by which a generated chain pays, the highest that it lets its committee set: for a byte,
-/// and for a unit of what scripts cost.
+/// Fees that a generated chain pays, equal to the highest ones that its committee sets: per byte,
+/// and per unit of execution.
 pub const FEE_PER_BYTE: u64 = 1_000;
 pub const UNIT_FEE: u64 = 30;
-/// For a contract that is asked whether it agrees: more than any of ours takes.
+/// Fee for the verification by a contract; more than any generated contract needs.
 const CONTRACT_FEE: u64 = 10_000_000;
-/// Type of the attribute that asks for notaries, and its fee for a key.
+/// Type of the attribute `NotaryAssisted`, and its fee for a key.
 pub const NOTARY_ASSISTED: u8 = 0x22;
 pub const NOTARY_FEE: i64 = GAS / 10;
 /// Blocks for which a transaction stays valid.
@@ -23,45 +23,45 @@ const VALID_FOR: u32 = 1_000;
 /// One GAS, in its smallest units.
 pub const GAS: i64 = 100_000_000;
 
-/// Who signs.
+/// A signer.
 #[derive(Clone, Copy, Debug)]
 pub enum Who {
     /// The account with this number.
     Account(usize),
-    /// A contract, which is asked.
+    /// A contract with a method `verify`.
     Contract(UInt160),
-    /// The contract Notary, for which the account with this number signs.
+    /// The contract Notary; the account with this number is the notary.
     Notary(usize),
 }
 
-/// A transaction that is not signed yet.
+/// An unsigned transaction.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub script: Vec<u8>,
     pub system_fee: i64,
-    /// The first one pays.
+    /// The signers; the first one pays.
     pub signers: Vec<(Who, Scopes)>,
     /// Encoded.
     pub attributes: Vec<Vec<u8>>,
-    /// The network fee, where it is not what the witnesses need.
+    /// The network fee, if it differs from the computed one.
     pub network_fee: Option<i64>,
 }
 
 impl Draft {
-    /// A transaction of one account, whose witness counts for what the script calls.
+    /// A transaction of one account with scope `CalledByEntry`.
     pub fn new(account: usize, script: Vec<u8>, system_fee: i64) -> Self {
         let signers = vec![(Who::Account(account), Scopes::CALLED_BY_ENTRY)];
         Self { script, system_fee, signers, attributes: vec![], network_fee: None }
     }
 
-    /// With one more signer.
+    /// Adds a signer.
     #[must_use]
     pub fn with(mut self, who: Who, scopes: Scopes) -> Self {
         self.signers.push((who, scopes));
         self
     }
 
-    /// With an attribute.
+    /// Adds an attribute.
     #[must_use]
     pub fn attribute(mut self, attribute: Vec<u8>) -> Self {
         self.attributes.push(attribute);
@@ -69,7 +69,7 @@ impl Draft {
     }
 }
 
-/// What the attributes cost: those that ask for notaries, for each key and once more.
+/// The fee of the attributes: `NotaryAssisted` costs one unit per key plus one.
 fn attribute_fee(draft: &Draft) -> i64 {
     let fee = |attribute: &Vec<u8>| match attribute[..] {
         [NOTARY_ASSISTED, keys] => (i64::from(keys) + 1) * NOTARY_FEE,
@@ -78,18 +78,18 @@ fn attribute_fee(draft: &Draft) -> i64 {
     draft.attributes.iter().map(fee).sum()
 }
 
-/// Where and how transactions are signed.
+/// The parameters for signing transactions.
 pub struct Desk<'a> {
     pub magic: u32,
     pub accounts: &'a [Account],
-    /// The block in which they will be.
+    /// The height of their block.
     pub height: u32,
-    /// Number of the first one, of all: no two are the same.
+    /// Number of the first transaction in the chain; it makes them unique.
     pub nonce: u32,
 }
 
 impl Desk<'_> {
-    /// Signs all of them, on all cores.
+    /// Signs all transactions, on all cores.
     pub fn sign(&self, drafts: &[Draft]) -> Result<Vec<Vec<u8>>> {
         let threads = available_parallelism().map_or(1, NonZero::get);
         let share = drafts.len().div_ceil(threads).max(1);
@@ -104,7 +104,7 @@ impl Desk<'_> {
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// Signs some, which begin with this one of all.
+    /// Signs some transactions, the first of which has this number.
     fn part(&self, drafts: &[Draft], first: usize) -> Result<Vec<Vec<u8>>> {
         let each = |(number, draft)| self.one(draft, number as u32);
         (first..).zip(drafts).map(each).collect()
@@ -163,7 +163,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Bytes of all witnesses and of their number.
+    /// Size of all witnesses, including their count.
     fn witness_length(&self, draft: &Draft) -> usize {
         let length = |(who, _): &(Who, Scopes)| match who {
             Who::Account(account) => self.accounts[*account].witness_length(),

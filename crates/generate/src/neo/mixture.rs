@@ -1,24 +1,26 @@
-//! The mixed load: what transactions of a live network do, in any order, some of it wrong.
+//! The mixed load: all kinds of transactions of a live network in random order, some of which fail.
+
+mod governance;
+mod oracle;
 
 use super::contract::Deployment;
 use super::draft::{Draft, GAS, Who};
 use super::notaries::Notaries;
-use super::people::{COMMITTEE, ORACLES, OWNER, People, SHARED};
+use super::participants::{COMMITTEE, OWNER, Participants, SHARED};
 use super::script::{Script, Value, call, payment};
 use crate::random::Random;
 use anyhow::Result;
 use blockmill_neo::execute::block::Executed;
 use blockmill_neo::execute::contract::native_hash;
-use blockmill_neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
 use blockmill_neo::state::State;
-use blockmill_neo::types::{Scopes, UInt160, write};
+use blockmill_neo::types::{Scopes, UInt160};
 
-/// What a request sets aside for its answer; one half is for witnesses, the other for what the
-/// answer does.
+/// Gas that an oracle request reserves for its response: one half for witnesses, the other for
+/// execution.
 const ANSWER: i64 = GAS;
-/// The most answers of a block.
+/// Limit of oracle responses in a block.
 const ANSWERS: usize = 8;
-/// Contracts that are called; those deployed later replace older ones.
+/// Number of called contracts; later deployments replace older ones.
 const CONTRACTS: usize = 16;
 
 /// Native contracts.
@@ -30,16 +32,16 @@ struct Natives {
     policy: [u8; 20],
 }
 
-/// A source of transactions.
+/// Generates the transactions of a mixed load.
 pub struct Mixture {
     random: Random,
     natives: Natives,
-    /// The one that all accounts have some of.
+    /// The token that all accounts hold.
     token: [u8; 20],
-    /// That and others, with their names.
+    /// All called tokens, with their names.
     contracts: Vec<([u8; 20], String)>,
     deployments: u32,
-    /// Requests that wait for an answer.
+    /// Pending oracle requests.
     requests: Vec<u64>,
     notaries: Notaries,
 }
@@ -53,7 +55,7 @@ impl Mixture {
             oracle: native_hash("OracleContract"),
             policy: native_hash("PolicyContract"),
         };
-        // another name than its own: it stays as it is
+        // a wrong name: the update fails
         let contracts = vec![(token, "Another".to_owned())];
         let random = Random(seed ^ 0x6d69_7865_6421);
         Self {
@@ -67,10 +69,10 @@ impl Mixture {
         }
     }
 
-    /// The transactions of the block at `height`: answers that are due, and so many others.
+    /// The transactions of the block at `height`: oracle responses, and so many others.
     pub fn block(
         &mut self,
-        people: &People,
+        participants: &Participants,
         state: &State,
         height: u32,
         count: u32,
@@ -81,10 +83,10 @@ impl Mixture {
         let mut drafts: Vec<Draft> = due.into_iter().map(|id| self.answer(id)).collect();
         for _ in 0..count {
             let draft = match self.random.below(40) {
-                0 => self.notaries.assisted(&mut self.random, people, state, height),
+                0 => self.notaries.assisted(&mut self.random, participants, state, height),
                 _ => {
-                    let draft = self.draft(people, height)?;
-                    self.decorated(people, draft, height)
+                    let draft = self.draft(participants, height)?;
+                    self.decorated(participants, draft, height)
                 }
             };
             drafts.push(draft);
@@ -92,8 +94,8 @@ impl Mixture {
         Ok(drafts)
     }
 
-    /// Takes in what became of a block.
-    pub fn learn(&mut self, executed: &Executed) {
+    /// Updates contracts, requests and deposits from the results of a block.
+    pub fn observe(&mut self, executed: &Executed) {
         let told = executed.executions.iter().flat_map(|each| &each.notifications);
         let asked = told
             .filter(|each| each.contract.0 == self.natives.oracle && each.name == "OracleRequest");
@@ -124,13 +126,13 @@ impl Mixture {
         self.contracts[self.random.below(self.contracts.len() as u64) as usize].clone()
     }
 
-    fn draft(&mut self, people: &People, height: u32) -> Result<Draft> {
-        let from = people.any(&mut self.random);
+    fn draft(&mut self, participants: &Participants, height: u32) -> Result<Draft> {
+        let from = participants.any(&mut self.random);
         Ok(match self.random.below(200) {
-            0..36 => self.transfer(people, from, self.natives.gas, 1_000, GAS * 3 / 20),
-            36..52 => self.transfer(people, from, self.natives.neo, 2, GAS * 3 / 10),
-            52..100 => self.transfer(people, from, self.token, 4, GAS * 3 / 10),
-            100..102 => self.transfer(people, from, self.token, 1 << 40, GAS * 3 / 10),
+            0..36 => self.transfer(participants, from, self.natives.gas, 1_000, GAS * 3 / 20),
+            36..52 => self.transfer(participants, from, self.natives.neo, 2, GAS * 3 / 10),
+            52..100 => self.transfer(participants, from, self.token, 4, GAS * 3 / 10),
+            100..102 => self.transfer(participants, from, self.token, 1 << 40, GAS * 3 / 10),
             102..122 => self.put(from),
             122..130 => {
                 let (contract, key) = (self.contract(), self.key());
@@ -152,7 +154,7 @@ impl Mixture {
                 simple(from, &self.token, "burn", &[Value::Integer(gas)], GAS / 10)
             }
             161..171 => self.forward(from),
-            171..173 => self.deploy(people)?,
+            171..173 => self.deploy(participants)?,
             173..175 => self.update()?,
             175 => {
                 let contract = self.contract();
@@ -161,15 +163,15 @@ impl Mixture {
                 self.contracts.retain(|(each, _)| is_main || *each != contract);
                 simple(from, &contract, method, &[], GAS)
             }
-            176..182 => self.vote(people, from),
-            182 => self.candidate(people),
+            176..182 => self.vote(participants, from),
+            182 => self.candidate(participants),
             183..188 => self.ask(from),
-            188..194 => self.notaries.deposit(&mut self.random, people, from, height),
+            188..194 => self.notaries.deposit(&mut self.random, participants, from, height),
             194 => self.policy(),
             _ => {
                 let amount = self.below(1_000);
-                let to = people.hash(people.any(&mut self.random));
-                let from = people.hash(SHARED);
+                let to = participants.hash(participants.any(&mut self.random));
+                let from = participants.hash(SHARED);
                 let values = payment(&from, &to, amount, Value::Null);
                 let script = call(&self.natives.gas, "transfer", &values, true);
                 Draft::new(SHARED, script, GAS * 3 / 20)
@@ -178,7 +180,7 @@ impl Mixture {
     }
 
     /// Some transactions have attributes, more signers, or wider scopes.
-    fn decorated(&mut self, people: &People, draft: Draft, height: u32) -> Draft {
+    fn decorated(&mut self, participants: &Participants, draft: Draft, height: u32) -> Draft {
         match self.random.below(40) {
             0 => {
                 let mut attribute = vec![0x21];
@@ -192,12 +194,12 @@ impl Mixture {
                 draft.attribute(attribute)
             }
             2 => {
-                // a contract that agrees to everything
+                // a contract that accepts everything
                 let contract = UInt160(self.token);
                 draft.with(Who::Contract(contract), Scopes::NONE)
             }
             3 => {
-                let other = people.any(&mut self.random);
+                let other = participants.any(&mut self.random);
                 let is_there = |(who, _): &(Who, Scopes)| match who {
                     Who::Account(account) => *account == other,
                     Who::Contract(_) | Who::Notary(_) => false,
@@ -216,18 +218,18 @@ impl Mixture {
 
     fn transfer(
         &mut self,
-        people: &People,
+        participants: &Participants,
         from: usize,
         token: [u8; 20],
         most: u64,
         fee: i64,
     ) -> Draft {
-        // to oneself now and then, and nothing
-        let to = if self.random.below(40) == 0 { from } else { people.any(&mut self.random) };
+        // sometimes to the sender, sometimes zero
+        let to = if self.random.below(40) == 0 { from } else { participants.any(&mut self.random) };
         let amount = self.below(most);
         let data = if self.random.below(10) == 0 { Value::Integer(7) } else { Value::Null };
-        let (own, to) = (people.hash(from), people.hash(to));
-        // a payment to a contract now and then
+        let (own, to) = (participants.hash(from), participants.hash(to));
+        // sometimes to a contract
         let to = if self.random.below(30) == 0 { self.contract() } else { to };
         let script = call(&token, "transfer", &payment(&own, &to, amount, data), true);
         Draft::new(from, script, fee)
@@ -246,7 +248,7 @@ impl Mixture {
         simple(from, &contract, method, &values, GAS / 5)
     }
 
-    /// A call through another contract: what fails there leaves nothing, but the rest stays.
+    /// A call through another contract: a caught failure rolls back only the inner call.
     fn forward(&mut self, from: usize) -> Draft {
         let (outer, inner) = (self.contract(), self.contract());
         let (key, value) = (self.key(), self.bytes(1, 40));
@@ -269,11 +271,11 @@ impl Mixture {
         Draft::new(from, script.done(), GAS)
     }
 
-    fn deploy(&mut self, people: &People) -> Result<Draft> {
+    fn deploy(&mut self, participants: &Participants) -> Result<Draft> {
         self.deployments += 1;
         let name = format!("Mill {}", self.deployments);
         let deployment = Deployment::new(&name, (self.deployments % 100) as u8)?;
-        let owner = people.hash(OWNER);
+        let owner = participants.hash(OWNER);
         let contract = deployment.hash(&owner);
         match self.contracts.len() < CONTRACTS {
             true => self.contracts.push((contract, name)),
@@ -286,91 +288,17 @@ impl Mixture {
         Ok(Draft::new(OWNER, script, 20 * GAS))
     }
 
-    /// Another version of a contract in its place. The one that all depends on stays as it is.
+    /// Updates a contract to another version. The main token is not updated.
     fn update(&mut self) -> Result<Draft> {
         let (contract, name) = self.contract_and_name();
-        // the name may not change: a wrong one fails
+        // the name must not change: a wrong one fails
         let other = Deployment::new(&name, self.random.below(100) as u8)?;
         let values = [Value::Bytes(&other.code), Value::Bytes(&other.manifest)];
         Ok(simple(OWNER, &contract, "update", &values, 10 * GAS))
     }
-
-    fn vote(&mut self, people: &People, from: usize) -> Draft {
-        let candidate = people.candidate(&mut self.random);
-        let choice = match self.random.below(5) {
-            0 => Value::Null,
-            _ => Value::Bytes(&candidate),
-        };
-        let account = people.hash(from);
-        let values = [Value::Bytes(&account), choice];
-        simple(from, &self.natives.neo, "vote", &values, GAS / 2)
-    }
-
-    /// A candidate gives up, or comes back; the owner pays.
-    fn candidate(&mut self, people: &People) -> Draft {
-        let number = self.random.below(people.candidates.len() as u64) as usize;
-        let method = match self.random.below(2) {
-            0 => "unregisterCandidate",
-            _ => "registerCandidate",
-        };
-        people.candidacy(number, method)
-    }
-
-    fn ask(&mut self, from: usize) -> Draft {
-        let url = format!("https://example.org/{}", self.random.below(40));
-        let data = self.bytes(0, 30);
-        let filter = if self.random.below(2) == 0 { Value::Null } else { Value::Bytes(b"$.a") };
-        let gas = if self.random.below(10) == 0 { 1 } else { ANSWER };
-        let values =
-            [Value::Bytes(url.as_bytes()), filter, Value::Bytes(&data), Value::Integer(gas)];
-        simple(from, &self.token, "ask", &values, 3 * GAS)
-    }
-
-    /// The oracle nodes' answer, paid by what the request set aside.
-    fn answer(&mut self, id: u64) -> Draft {
-        // the only script that answers have (`CreateOracleResponseScript`)
-        let mut script = vec![NEWARRAY0, PUSH0 + 15, PUSHDATA1, 6];
-        script.extend_from_slice(b"finish");
-        script.extend([PUSHDATA1, 20]);
-        script.extend_from_slice(&self.natives.oracle);
-        script.push(SYSCALL);
-        let number = blockmill_neo::execute::interop::syscalls::number("System.Contract.Call");
-        script.extend_from_slice(&number.to_le_bytes());
-        let mut attribute = vec![0x11];
-        attribute.extend_from_slice(&id.to_le_bytes());
-        // not found, now and then
-        let is_found = self.random.below(5) > 0;
-        attribute.push(if is_found { 0 } else { 0x14 });
-        let result = if is_found { self.bytes(0, 100) } else { vec![] };
-        write::string(&mut attribute, &result);
-        let signers = vec![
-            (Who::Contract(UInt160(self.natives.oracle)), Scopes::NONE),
-            (Who::Account(ORACLES), Scopes::NONE),
-        ];
-        let (system_fee, network_fee) = (ANSWER / 2, Some(ANSWER / 2));
-        Draft { script, system_fee, signers, attributes: vec![attribute], network_fee }
-    }
-
-    /// The committee sets a fee, never above what we pay; or blocks somebody.
-    fn policy(&mut self) -> Draft {
-        let policy = self.natives.policy;
-        let set = |method: &'static str, value| {
-            simple(COMMITTEE, &policy, method, &[Value::Integer(value)], GAS)
-        };
-        match self.random.below(4) {
-            0 => set("setFeePerByte", 500 + self.below(501)),
-            // in units of 10^-12 since Faun
-            1 => set("setExecFeeFactor", 200_000 + self.below(100_001)),
-            2 => set("setStoragePrice", 50_000 + self.below(50_001)),
-            _ => {
-                let account = self.bytes(20, 20);
-                simple(COMMITTEE, &policy, "blockAccount", &[Value::Bytes(&account)], GAS)
-            }
-        }
-    }
 }
 
-/// One call, whose answer does not matter.
+/// A call with an ignored result.
 pub fn simple(
     from: usize,
     contract: &[u8; 20],
@@ -381,7 +309,7 @@ pub fn simple(
     Draft::new(from, call(contract, method, values, false), fee)
 }
 
-/// The number that a serialized array begins with.
+/// The integer in the first element of a serialized array.
 fn first_number(array: &[u8]) -> Option<u64> {
     // array, its length, integer, its length, the integer
     let [0x40, _, 0x21, length, rest @ ..] = array else { return None };

@@ -1,8 +1,8 @@
-//! Deposits for notaries, and transactions that notaries complete.
+//! Deposits in the contract Notary, and notary-assisted transactions.
 
 use super::draft::{Draft, GAS, NOTARY_ASSISTED, Who};
 use super::mixture::simple;
-use super::people::{NOTARY_NODE, People};
+use super::participants::{NOTARY_NODE, Participants};
 use super::script::{Value, call, payment};
 use crate::random::Random;
 use blockmill_neo::body::rules::NOTARY;
@@ -12,20 +12,20 @@ use blockmill_neo::state::State;
 use blockmill_neo::types::Scopes;
 use std::collections::HashMap;
 
-/// Both fees of a transaction that a deposit pays for.
+/// System and network fee of a transaction that a deposit pays for.
 const ASSISTED: i64 = GAS;
 
-/// What is known of deposits.
+/// The deposits so far.
 #[derive(Default)]
 pub struct Notaries {
-    /// Those who have put something down, if it came to that.
+    /// Accounts with a deposit, unless its transaction failed.
     depositors: Vec<usize>,
-    /// What the block so far takes of deposits.
+    /// What the current block has spent of deposits.
     taken: HashMap<usize, i64>,
 }
 
 impl Notaries {
-    /// Nothing is taken yet.
+    /// Begins a block: nothing is spent yet.
     pub fn begin_block(&mut self) {
         self.taken.clear();
     }
@@ -34,11 +34,11 @@ impl Notaries {
     pub fn deposit(
         &mut self,
         random: &mut Random,
-        people: &People,
+        participants: &Participants,
         from: usize,
         height: u32,
     ) -> Draft {
-        let own = people.hash(from);
+        let own = participants.hash(from);
         let until = i64::from(height) + 2 + random.below(40) as i64;
         match random.below(4) {
             0 => {
@@ -50,9 +50,9 @@ impl Notaries {
                 simple(from, &NOTARY.0, "withdraw", &values, GAS / 2)
             }
             _ => {
-                // for somebody else now and then
-                let other = (random.below(5) == 0).then(|| people.any(random));
-                let owner = people.hash(other.unwrap_or(from));
+                // sometimes for another account
+                let other = (random.below(5) == 0).then(|| participants.any(random));
+                let owner = participants.hash(other.unwrap_or(from));
                 self.depositors.push(other.unwrap_or(from));
                 let to = if other.is_some() { Value::Bytes(&owner) } else { Value::Null };
                 let data = Value::Array(vec![to, Value::Integer(until)]);
@@ -63,21 +63,22 @@ impl Notaries {
         }
     }
 
-    /// A transaction that a notary node completes: its contract signs beside the sender, or pays
-    /// from the deposit of the second signer, where there is enough.
+    /// A notary-assisted transaction: Notary is the second signer, or pays from the deposit of the
+    /// second signer if that suffices.
     pub fn assisted(
         &mut self,
         random: &mut Random,
-        people: &People,
+        participants: &Participants,
         state: &State,
         height: u32,
     ) -> Draft {
         let keys = random.below(4) as u8;
         let notary = (Who::Notary(NOTARY_NODE), Scopes::NONE);
-        let (amount, to) = (random.below(1_000) as i64, people.hash(people.any(random)));
-        let payer = self.payer(random, people, state);
-        let from = payer.unwrap_or_else(|| people.any(random));
-        let own = people.hash(from);
+        let (amount, to) =
+            (random.below(1_000) as i64, participants.hash(participants.any(random)));
+        let payer = self.payer(random, participants, state);
+        let from = payer.unwrap_or_else(|| participants.any(random));
+        let own = participants.hash(from);
         let values = payment(&own, &to, amount, Value::Null);
         let script = call(&native_hash("GasToken"), "transfer", &values, true);
         let mut draft = Draft::new(from, script, GAS * 3 / 20);
@@ -89,7 +90,7 @@ impl Notaries {
             }
         }
         if keys == 0 {
-            // as those which stand in for one that was not completed
+            // like a fallback transaction
             let mut conflicts = vec![0x21; 33];
             random.fill(&mut conflicts[1..]);
             let not_before = [&[0x20][..], &(height - 1).to_le_bytes()].concat();
@@ -98,13 +99,18 @@ impl Notaries {
         draft.attribute(vec![NOTARY_ASSISTED, keys])
     }
 
-    /// One of those whose deposit pays for one more transaction.
-    fn payer(&mut self, random: &mut Random, people: &People, state: &State) -> Option<usize> {
+    /// An account with a deposit that pays for one more transaction.
+    fn payer(
+        &mut self,
+        random: &mut Random,
+        participants: &Participants,
+        state: &State,
+    ) -> Option<usize> {
         let count = self.depositors.len();
         let place = (count > 0).then(|| random.below(count as u64) as usize)?;
         let payer = self.depositors[place];
         let taken = self.taken.entry(payer).or_default();
-        match deposit_of(state, &people.hash(payer)) >= (*taken + ASSISTED).into() {
+        match deposit_of(state, &participants.hash(payer)) >= (*taken + ASSISTED).into() {
             true => {
                 *taken += ASSISTED;
                 Some(payer)

@@ -1,12 +1,11 @@
-//! Scripts of the virtual machine: those of transactions, and the code of the contract that
-//! generated transactions call.
+//! Builds scripts of the virtual machine, for transactions and the generated contract.
 
 use blockmill_neo::execute::engine::flags;
 use blockmill_neo::execute::interop::syscalls::number;
 use blockmill_neo::execute::vm::opcode;
 use std::collections::HashMap;
 
-/// A script that grows at its end.
+/// A script builder.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     bytes: Vec<u8>,
@@ -14,15 +13,15 @@ pub struct Script {
     jumps: Vec<Jump>,
 }
 
-/// A jump whose distance is filled in at the end.
+/// A jump with an unresolved label.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
-    /// Where the instruction stands; distances count from it.
+    /// Offset of the instruction, which the distance is relative to.
     from: usize,
     label: &'static str,
 }
 
-/// What a call of a contract takes.
+/// An argument of a contract call.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     Null,
@@ -32,7 +31,7 @@ pub enum Value<'a> {
 }
 
 impl Script {
-    /// Instructions without operands, or with those that are given.
+    /// Appends raw instructions.
     pub fn code(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self
@@ -81,18 +80,18 @@ impl Script {
         self.integer(values.len() as i64).code(&[opcode::PACK])
     }
 
-    /// A call of the system.
+    /// Appends a system call.
     pub fn system(&mut self, name: &str) -> &mut Self {
         self.code(&[opcode::SYSCALL]).code(&number(name).to_le_bytes())
     }
 
-    /// Calls a method with the array of arguments that was pushed.
+    /// Calls a method with the array of arguments on the stack.
     pub fn call_packed(&mut self, contract: &[u8; 20], method: &str) -> &mut Self {
         self.integer(flags::ALL.into()).bytes(method.as_bytes()).bytes(contract);
         self.system("System.Contract.Call")
     }
 
-    /// Calls a method with the arguments that were pushed, the first one last.
+    /// Calls a method with the arguments on the stack, the first one on top.
     pub fn call_with(&mut self, count: i64, contract: &[u8; 20], method: &str) -> &mut Self {
         self.integer(count).code(&[opcode::PACK]).call_packed(contract, method)
     }
@@ -102,30 +101,30 @@ impl Script {
         self.array(values).call_packed(contract, method)
     }
 
-    /// Names this place.
+    /// Defines a label here.
     pub fn label(&mut self, label: &'static str) -> &mut Self {
         self.labels.insert(label, self.bytes.len());
         self
     }
 
-    /// A jump, a call or an end of a try in its long form, with a label for operand.
+    /// Appends a jump, call or end of a try in its long form, with a label as operand.
     pub fn jump(&mut self, instruction: u8, label: &'static str) -> &mut Self {
         self.jumps.push(Jump { from: self.bytes.len(), label });
         self.code(&[instruction]).code(&[0; 4])
     }
 
-    /// A try that is caught at a label.
+    /// Appends a try with its handler at a label.
     pub fn catch_at(&mut self, label: &'static str) -> &mut Self {
-        // without a part that always runs
+        // no finally block
         self.jump(opcode::TRYL, label).code(&[0; 4])
     }
 
-    /// Where a label is; nowhere if there is none.
+    /// The offset of a label, if it is defined.
     pub fn place(&self, label: &str) -> Option<usize> {
         self.labels.get(label).copied()
     }
 
-    /// The bytes. Jumps to labels that there are not lead to the first instruction.
+    /// Returns the script. Jumps to undefined labels lead to the first instruction.
     pub fn done(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for Jump { from, label } in &self.jumps {
@@ -136,7 +135,7 @@ impl Script {
     }
 }
 
-/// A script that calls one method, and fails unless it answers yes where that is asked for.
+/// A script that calls a method and, if `asserts`, fails unless it returns true.
 pub fn call(contract: &[u8; 20], method: &str, values: &[Value<'_>], must_hold: bool) -> Vec<u8> {
     let mut script = Script::default();
     script.call(contract, method, values);

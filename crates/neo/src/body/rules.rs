@@ -52,7 +52,7 @@ fn unique(block: &Block) -> Result<(), Violation> {
     let mut first: HashMap<&UInt256, usize> = HashMap::with_capacity(hashes.len());
     for (index, hash) in hashes.iter().enumerate() {
         if let Some(first) = first.insert(hash, index) {
-            let expected = format!("another than transaction {first}");
+            let expected = format!("no repetition of transaction {first}");
             return Err(Violation::of_transaction(
                 Rule::RepeatedTransaction,
                 index,
@@ -122,7 +122,7 @@ fn attributes(
             Attribute::OracleResponse { .. } => oracle_scopes(transaction)?,
             Attribute::Reserved { kind, .. } if !protocol.reserved_attributes => {
                 let found = format!("{kind:#04x}");
-                let expected = "none of the reserved types";
+                let expected = "no reserved type";
                 return Err(Violation::new(Rule::AttributeType, expected, found));
             }
             _ => {}
@@ -148,7 +148,7 @@ fn notary_assisted(
     match (transaction.sender() == NOTARY, transaction.signers().len()) {
         (false, _) | (true, 2) => Ok(()),
         (true, count) => {
-            let expected = "2 signers where the contract Notary pays";
+            let expected = "2 signers if the contract Notary pays";
             Err(Violation::new(Rule::NotaryAssisted, expected, count))
         }
     }

@@ -1,4 +1,4 @@
-//! The accounts that a chain begins with.
+//! The initial accounts of a chain.
 
 use super::contracts::{self, SYSTEM};
 use super::genesis::DEPOSITS;
@@ -14,14 +14,14 @@ use blockmill_ethereum::{Address, Hash, U256};
 pub const TOKEN: Address = [0x70; 20];
 /// The contract with many slots.
 pub const SLOTS: Address = [0x71; 20];
-/// The contracts that compute.
+/// The computing contracts.
 pub const COMPUTE: [Address; 3] = [[0x72; 20], [0x73; 20], [0x74; 20]];
-/// The contract that makes contracts.
+/// The factory.
 pub const FACTORY: Address = [0x75; 20];
 
-/// Wei of each account that signs: more than it can spend.
+/// Balance of each signing account in wei; more than it can spend.
 const RICHES: U256 = U256::ONE.wrapping_shl(120);
-/// Of the token, for each holder.
+/// Tokens of each holder.
 const TOKENS: U256 = U256::ONE.wrapping_shl(100);
 
 /// The accounts of a chain.
@@ -76,7 +76,7 @@ fn contract(address: Address, code: Vec<u8>) -> GenesisAccount {
     GenesisAccount { nonce: 1, code, ..account(address) }
 }
 
-/// The slot that holds the tokens of an account, as in a mapping that is the contract's first
+/// The slot of an account's token balance: an entry of the mapping in the contract's first
 /// variable.
 pub fn token_slot(holder: &Address) -> Hash {
     let mut source = [0; 64];

@@ -1,6 +1,6 @@
-//! Makes blocks: headers whose fields follow from the parent, and from what the block does.
+//! Builds blocks: header fields follow from the parent and the execution of the block.
 
-use super::Made;
+use super::Generated;
 use super::draft::{Draft, Fees, sign};
 use super::genesis::{FIRST_TIME, GAS_LIMIT};
 use crate::ethereum::signers::Signers;
@@ -17,7 +17,7 @@ use blockmill_ethereum::{Address, Hash, U256};
 use blockmill_rlp::ethereum::Withdrawal;
 use blockmill_rlp::{Encode, OnePass, Write};
 
-/// The body of a genesis block: two empty lists, and a third where its header commits to
+/// The body of a genesis block: two empty lists, and a third one if its header commits to
 /// withdrawals.
 pub fn genesis_body(header: &Header) -> &'static [u8] {
     match header.withdrawals_root {
@@ -31,14 +31,14 @@ const STEP: u64 = 13;
 /// Wei of a gwei.
 const GWEI: u64 = 1_000_000_000;
 
-/// A block that is being made.
+/// A block under construction.
 pub struct Block {
-    /// Without what follows from the content.
+    /// The header, without the fields that depend on the content.
     pub header: Header,
     pub fork: Fork,
-    /// Numbers of blobs, from Cancun on.
+    /// Blob limits, from Cancun on.
     pub blobs: Option<BlobParams>,
-    /// What its transactions pay.
+    /// The fees of its transactions.
     pub fees: Fees,
     /// Receiver and gwei of each withdrawal; from Shanghai on.
     pub withdrawals: Vec<(Address, u64)>,
@@ -55,7 +55,7 @@ pub struct Builder<'c> {
     parent_raw: Vec<u8>,
     /// Withdrawals so far.
     withdrawals: u64,
-    made: Made,
+    generated: Generated,
 }
 
 impl<'c> Builder<'c> {
@@ -64,19 +64,19 @@ impl<'c> Builder<'c> {
         let replay = Replay::from_genesis(spec, Tries::arena()?)?;
         let genesis = &spec.genesis;
         let (parent, parent_raw) = (genesis.header.clone(), genesis.raw.clone());
-        let made = Made {
+        let generated = Generated {
             last: 0,
             hash: genesis.hash,
             state_root: parent.state_root,
             transactions: 0,
             gas: 0,
         };
-        Ok(Self { spec, replay, random, parent, parent_raw, withdrawals: 0, made })
+        Ok(Self { spec, replay, random, parent, parent_raw, withdrawals: 0, generated })
     }
 
-    /// What was made so far.
-    pub fn made(&self) -> Made {
-        self.made
+    /// The chain so far.
+    pub fn generated(&self) -> Generated {
+        self.generated
     }
 
     /// The last header.
@@ -84,7 +84,7 @@ impl<'c> Builder<'c> {
         &self.parent
     }
 
-    /// The nonce of an account behind the last block.
+    /// The nonce of an account after the last block.
     pub fn nonce(&self, address: &Address) -> u64 {
         self.replay.state.account_at(address).map_or(0, |account| account.nonce)
     }
@@ -97,7 +97,7 @@ impl<'c> Builder<'c> {
         let rules = self.spec.rules_at(number, timestamp);
         let fork = rules.fork;
         let mut header = Header {
-            parent_hash: self.made.hash,
+            parent_hash: self.generated.hash,
             number,
             timestamp,
             gas_limit: GAS_LIMIT,
@@ -108,7 +108,7 @@ impl<'c> Builder<'c> {
         header.beneficiary[19] = self.random.below(16) as u8;
         self.random.fill(&mut header.mix_hash);
         if fork < Fork::Paris {
-            // None stands for more than 256 bits, which this chain never comes near
+            // `None` means more than 256 bits, which this chain never reaches
             let next = rules.difficulty.next(timestamp, &Parent::from(&parent));
             header.difficulty = next.unwrap_or(U256::MAX);
         }
@@ -134,7 +134,7 @@ impl<'c> Builder<'c> {
         Block { header, fork, blobs: rules.blobs.copied(), fees, withdrawals: vec![], ommer: None }
     }
 
-    /// Signs the transactions, executes the block, and goes on behind it; its header and body.
+    /// Signs the transactions and executes the block. Returns its header and body.
     pub fn finish(
         &mut self,
         block: Block,
@@ -164,12 +164,12 @@ impl<'c> Builder<'c> {
             .produce(&mut header, &body, &senders)
             .with_context(|| format!("block {}", header.number))?;
         let raw = header.encode();
-        self.made = Made {
+        self.generated = Generated {
             last: header.number,
             hash: blockmill_hashes::keccak256(&raw),
             state_root: header.state_root,
-            transactions: self.made.transactions + drafts.len() as u64,
-            gas: self.made.gas + header.gas_used,
+            transactions: self.generated.transactions + drafts.len() as u64,
+            gas: self.generated.gas + header.gas_used,
         };
         (self.parent, self.parent_raw) = (header, raw.clone());
         Ok((raw, body))
@@ -190,7 +190,7 @@ fn list(items: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What the transactions trie holds of a transaction in a list.
+/// The value of a transaction in the transactions trie, from its encoding in a list.
 fn canonical(raw: &[u8]) -> Result<&[u8]> {
     match raw.first() {
         Some(0xc0..) => Ok(raw),

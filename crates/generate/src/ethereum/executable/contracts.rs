@@ -5,8 +5,8 @@ use anyhow::Result;
 use blockmill_ethereum::Address;
 use blockmill_ethereum::params::Fork;
 
-/// What the contracts of the protocol are: since when, where, and their code as the proposals have
-/// it (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
+/// System contracts: fork, address, and code from the proposals (EIP-4788, EIP-2935, EIP-7002,
+/// EIP-7251).
 pub const SYSTEM: [(Fork, Address, &str); 4] = [
     (
         Fork::Cancun,
@@ -84,8 +84,8 @@ pub fn token() -> Result<Vec<u8>> {
     )
 }
 
-/// Reads three slots and changes a fourth, all of them chosen by a hash of the input, again and
-/// again until less than 24,000 gas is left. No slot becomes 0, so that nothing is refunded.
+/// Repeatedly reads three slots and changes a fourth, chosen by a hash of the input, until less
+/// than 24,000 gas is left. No slot becomes 0, so nothing is refunded.
 pub fn slots(count: u64) -> Result<Vec<u8>> {
     let mask = count - 1;
     assemble(&format!(
@@ -101,8 +101,8 @@ pub fn slots(count: u64) -> Result<Vec<u8>> {
     ))
 }
 
-/// Three contracts that compute until less than 40,000 gas is left, beginning with the input, and
-/// keep what comes out in slot 0: hashes of 32, 256 and 2,080 bytes; arithmetic; memory.
+/// Three contracts that compute on their input until less than 40,000 gas is left and store the
+/// result in slot 0: hashes of 32, 256 and 2,080 bytes; arithmetic; memory.
 pub fn compute() -> Result<[Vec<u8>; 3]> {
     let hashes = assemble(
         "0 calldataload 0 mstore \
@@ -139,8 +139,8 @@ pub fn compute() -> Result<[Vec<u8>; 3]> {
     Ok([hashes, arithmetic, memory])
 }
 
-/// Makes as many contracts as the input says, and has every second one destroy itself. The
-/// contracts have one slot that is not 0, and destroy themselves when they are called.
+/// Creates as many contracts as the input says and destroys every second one. Each has one non-zero
+/// slot and destroys itself when called.
 pub fn factory() -> Result<Vec<u8>> {
     // sstore(0, 1) and the code `caller selfdestruct`
     assemble(
@@ -155,7 +155,7 @@ pub fn factory() -> Result<Vec<u8>> {
     )
 }
 
-/// Writes its input as a deposit event (EIP-6110), where that has the length of one.
+/// Logs its input as a deposit event (EIP-6110), if it has that length.
 pub fn deposits() -> Result<Vec<u8>> {
     assemble(
         "calldatasize 576 eq iszero @end jumpi \

@@ -1,4 +1,4 @@
-//! Transactions that are not signed yet.
+//! Unsigned transactions.
 
 use super::genesis::CHAIN_ID;
 use crate::ethereum::signers::{Signature, Signers};
@@ -8,24 +8,24 @@ use blockmill_rlp::ethereum::{AccessListEntry, Authorization};
 use blockmill_rlp::{Encode, List, OnePass, Write};
 use std::thread::{available_parallelism, scope};
 
-/// The last accounts sign code delegations only, no transactions: these would count their nonces.
+/// The last accounts sign code delegations only: transactions would change their nonces.
 pub const AUTHORITIES: u64 = 8;
 
-/// What stands before the hash of a delegation (EIP-7702).
+/// Prefix of the hashed bytes of a delegation (EIP-7702).
 const DELEGATION: u8 = 5;
 
-/// What a transaction of a block pays, in wei.
+/// The fees of a transaction, in wei.
 #[derive(Clone, Copy, Debug)]
 pub struct Fees {
-    /// For a unit of gas in all.
+    /// Total price of a unit of gas.
     pub max: U256,
-    /// Of that for the producer.
+    /// The producer's share of it.
     pub priority: U256,
-    /// For a unit of blob gas.
+    /// Price of a unit of blob gas.
     pub max_blob: U256,
 }
 
-/// A transaction before it is signed.
+/// An unsigned transaction.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub kind: TransactionType,
@@ -40,11 +40,11 @@ pub struct Draft {
     pub access_list: Vec<(Address, Vec<Hash>)>,
     pub blob_hashes: Vec<Hash>,
     pub delegations: Vec<Delegation>,
-    /// Whether a legacy one is for this chain only (EIP-155).
+    /// Whether a legacy transaction has replay protection (EIP-155).
     pub protected: bool,
 }
 
-/// A code delegation before it is signed.
+/// An unsigned code delegation.
 #[derive(Clone, Debug)]
 pub struct Delegation {
     /// Index of the account that signs.
@@ -68,7 +68,7 @@ impl Delegation {
 }
 
 impl Draft {
-    /// The transaction as a list of transactions has it.
+    /// The encoding of the transaction in a list of transactions.
     fn sign(&self, signers: &Signers) -> Vec<u8> {
         let entry = |(address, keys)| AccessListEntry { address, storage_keys: keys };
         let entries = self.access_list.iter();
@@ -124,7 +124,7 @@ pub fn sign(drafts: &[Draft], signers: &Signers) -> Vec<Vec<u8>> {
         let signed = &signed;
         let parts: Vec<_> =
             drafts.chunks(share).map(|part| scope.spawn(move || signed(part))).collect();
-        // a thread that panicked has said why
+        // a panicked thread has reported its message
         parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
     })
 }

@@ -4,19 +4,18 @@ use blockmill_ethereum::params::Fork;
 use blockmill_ethereum::params::genesis::GenesisAccount;
 use std::fmt::Write;
 
-/// The number that transactions are signed for.
+/// The chain id.
 pub const CHAIN_ID: u64 = 1_337;
 /// Gas limit of every block.
 pub const GAS_LIMIT: u64 = 60_000_000;
-/// The time of the first block: long ago for every clock, as proof-of-work blocks must not be from
-/// the future.
+/// The time of the genesis block: in the past of every clock, because proof-of-work blocks must not
+/// be from the future.
 pub const FIRST_TIME: u64 = 1_700_000_000;
-/// Where deposits are made.
+/// The deposit contract.
 pub const DEPOSITS: [u8; 20] = [0xde; 20];
 
-/// The forks that a chain can begin with, oldest first, each with its name and what it adds to the
-/// `config` of a genesis.json. Constantinople is not among them: for go-ethereum it comes with
-/// Petersburg.
+/// The possible forks of a chain, oldest first, each with its name and its additions to the
+/// `config` of a genesis.json. Constantinople is missing: for go-ethereum it comes with Petersburg.
 pub const FORKS: [(&str, Fork, &[&str]); 14] = [
     ("frontier", Fork::Frontier, &[]),
     ("homestead", Fork::Homestead, &["homesteadBlock"]),
@@ -38,17 +37,17 @@ pub const FORKS: [(&str, Fork, &[&str]); 14] = [
     ("osaka", Fork::Osaka, &["osakaTime"]),
 ];
 
-/// Blob numbers of EIP-4844 and EIP-7691, which go-ethereum asks for.
+/// Blob schedules of EIP-4844 and EIP-7691, which go-ethereum requires.
 const BLOBS: &str = ",\n    \"blobSchedule\": {\n      \
     \"cancun\": { \"target\": 3, \"max\": 6, \"baseFeeUpdateFraction\": 3338477 },\n      \
     \"prague\": { \"target\": 6, \"max\": 9, \"baseFeeUpdateFraction\": 5007716 }\n    }";
 
-/// The file of a chain that begins with a fork and these accounts; none for a fork that is not
-/// among [`FORKS`].
+/// The genesis.json of a chain with this fork and these accounts; `None` if the fork is not in
+/// [`FORKS`].
 pub fn text(fork: Fork, accounts: &[GenesisAccount]) -> Option<String> {
     FORKS.iter().find(|(_, known, _)| *known == fork)?;
     let mut text = String::new();
-    // writing into a string cannot fail
+    // writing to a String does not fail
     let _ = write!(text, "{{\n  \"config\": {{\n    \"chainId\": {CHAIN_ID}");
     let keys = FORKS.iter().filter(|(_, known, _)| *known <= fork).flat_map(|(.., keys)| *keys);
     for key in keys {

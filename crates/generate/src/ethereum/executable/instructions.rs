@@ -1,9 +1,9 @@
-//! What random programs are made of.
+//! The building blocks of random programs.
 
 use crate::ethereum::assembly::{INSTRUCTIONS, Instruction, PUSH0};
 use std::sync::LazyLock;
 
-/// Instructions that give one word, but for those that hash, repeat, push or call.
+/// Instructions that push one word, except those that hash, repeat, push or call.
 pub static FUNCTIONS: LazyLock<Vec<Instruction>> = LazyLock::new(|| {
     let all = INSTRUCTIONS.iter().filter(|one| one.gives == 1 && one.byte <= PUSH0);
     all.filter(|one| one.byte != KECCAK256).copied().collect()
@@ -16,7 +16,7 @@ pub const OF_BLOCKS: u8 = 0x40;
 pub const OF_MEMORY: u8 = 0x51;
 pub const OF_SLOTS: [u8; 2] = [0x54, 0x5c];
 
-/// Short creation codes: two that make a contract, and some that end in other ways.
+/// Short creation codes: two that create a contract, and some that fail or return nothing.
 pub const CREATIONS: [&[u8]; 7] = [
     // slot 0 is 1; the contract destroys itself for the caller
     &[0x60, 1, 0x60, 0, 0x55, 0x61, 0x33, 0xff, 0x60, 0, 0x52, 0x60, 2, 0x60, 30, 0xf3],
@@ -28,7 +28,7 @@ pub const CREATIONS: [&[u8]; 7] = [
     &[0x60, 0, 0x60, 0, 0xfd],
     // code that begins with 0xef (EIP-3541)
     &[0x60, 0xef, 0x60, 0, 0x53, 0x60, 1, 0x60, 0, 0xf3],
-    // destroys itself while it is made
+    // destroys itself during creation
     &[0x33, 0xff],
     // an invalid instruction
     &[0xfe],

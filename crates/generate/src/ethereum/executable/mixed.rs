@@ -1,4 +1,4 @@
-//! Transactions of every kind that a fork knows.
+//! Transactions of every type of a fork.
 
 use super::accounts::FACTORY;
 use super::builder::{Block, Builder};
@@ -14,14 +14,13 @@ use blockmill_ethereum::params::Fork;
 use blockmill_ethereum::transactions::TransactionType;
 use blockmill_ethereum::{Address, Hash, U256};
 
-/// Blocks between those that have an ommer, and between those that have withdrawals.
+/// Distance between blocks with an ommer, and between blocks with withdrawals.
 const OMMER_EVERY: u64 = 7;
 const WITHDRAWALS_EVERY: u64 = 3;
-/// Most blobs of one transaction.
+/// Limit of blobs in a transaction.
 const BLOBS: u64 = 3;
 
-/// Inputs of precompiled contracts in hexadecimal, by the contract's number: each is accepted,
-/// where the contract is there.
+/// Valid inputs of precompiled contracts in hexadecimal, by the number of the contract.
 const INPUTS: [(u16, &str); 12] = [
     // points on the curve and their sums (EIP-196): (1, 2) twice; 3 times (1, 2)
     (
@@ -49,7 +48,7 @@ const INPUTS: [(u16, &str); 12] = [
     (2, "616263"),
     (3, "616263"),
     (4, "616263"),
-    // a message, and a signature of nobody
+    // a message and a random signature
     (
         1,
         "18c547e4f7b0f325ad1e56f57e26c745b09a3e503d86e00e5255ff7f715d3d1c\
@@ -72,10 +71,10 @@ const INPUTS: [(u16, &str); 12] = [
     (0x0f, ""),
 ];
 
-/// See the module's text.
+/// Generates the transactions of a mixed chain.
 pub struct Mixed {
     inputs: Vec<(u16, Vec<u8>)>,
-    /// Accounts that programs and transactions name.
+    /// Accounts that programs and transactions refer to.
     targets: Vec<Address>,
     /// Blobs of the block so far.
     blobs: (u64, u64),
@@ -99,7 +98,7 @@ impl Mixed {
         Ok(Self { inputs, targets: vec![FACTORY, DEPOSITS], blobs: (0, 0) })
     }
 
-    /// Adds to a block what is not a transaction.
+    /// Adds ommers and withdrawals to a block.
     pub fn decorate(
         &mut self,
         block: &mut Block,
@@ -122,7 +121,7 @@ impl Mixed {
                 receivers.map(|_| (self.target(random), random.below(1_000_000_000))).collect();
         }
         if block.fork < Fork::Paris && number > 1 && number % OMMER_EVERY == 0 {
-            // another block beside the parent
+            // a sibling of the parent
             let mut ommer = parent.clone();
             ommer.beneficiary = [0x0e; 20];
             ommer.extra_data = b"ommer".to_vec();
@@ -176,7 +175,7 @@ impl Mixed {
         Ok(draft)
     }
 
-    /// Makes a contract with a random program.
+    /// Creates a contract with a random program.
     fn create(
         &mut self,
         fork: Fork,
@@ -190,7 +189,7 @@ impl Mixed {
         self.targets.push(child_of(&senders.signers.address(draft.account), draft.nonce));
     }
 
-    /// Gives the transaction access lists, blobs or delegations, where its fork has them.
+    /// Adds access lists, blobs or delegations to the transaction, if its fork has them.
     fn retype(
         &mut self,
         block: &Block,
@@ -227,7 +226,7 @@ impl Mixed {
         }
     }
 
-    /// A delegation of an account that sends nothing, mostly one that has an effect.
+    /// A delegation of an account that sends no transactions; most are valid.
     fn delegation(
         &self,
         builder: &Builder<'_>,
@@ -246,7 +245,7 @@ impl Mixed {
     }
 }
 
-/// Asks for a withdrawal (EIP-7002), a consolidation (EIP-7251) or a deposit (EIP-6110), and pays
+/// Requests a withdrawal (EIP-7002), a consolidation (EIP-7251) or a deposit (EIP-6110), and pays
 /// more than enough for it.
 fn request(draft: &mut Draft, random: &mut Random) {
     let bytes = |length: usize, random: &mut Random| {
@@ -259,7 +258,7 @@ fn request(draft: &mut Draft, random: &mut Random) {
         0 => (draft.to, draft.input) = (Some(SYSTEM[2].1), bytes(56, random)),
         1 => (draft.to, draft.input) = (Some(SYSTEM[3].1), bytes(96, random)),
         _ => {
-            // five offsets; then each value behind its length, and filled up to whole words
+            // five offsets; then each value, after its length and padded to whole words
             let mut event = vec![];
             let word = |number: usize| U256::from(number).to_be_bytes::<32>();
             [160, 256, 320, 384, 512].iter().for_each(|at| event.extend(word(*at)));
@@ -273,7 +272,7 @@ fn request(draft: &mut Draft, random: &mut Random) {
     }
 }
 
-/// The versioned hash of a blob that nobody has (EIP-4844).
+/// The versioned hash of a non-existent blob (EIP-4844).
 fn blob_hash(random: &mut Random) -> Hash {
     let mut hash = [0; 32];
     random.fill(&mut hash);
@@ -281,7 +280,7 @@ fn blob_hash(random: &mut Random) -> Hash {
     hash
 }
 
-/// Twelve rounds over a state and a message that are counted up (EIP-152).
+/// Twelve rounds over a state and a message of counting bytes (EIP-152).
 fn blake2() -> Vec<u8> {
     let mut input = vec![0, 0, 0, 12];
     input.extend((0..208u32).map(|i| i as u8));

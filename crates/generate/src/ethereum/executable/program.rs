@@ -1,6 +1,5 @@
-//! Random programs: codes that use what a fork has, so that their results depend on all of it.
-//! Every value that an instruction gives goes to memory, which ends in storage, a log, or what is
-//! returned.
+//! Random programs that use every feature of a fork. Every result of an instruction goes to memory,
+//! which ends in storage, a log or the return data.
 
 use super::instructions::{CREATIONS, FUNCTIONS, OF_ADDRESSES, OF_BLOCKS, OF_MEMORY, OF_SLOTS};
 use crate::ethereum::assembly::{self, push};
@@ -10,24 +9,24 @@ use blockmill_ethereum::{Address, U256};
 
 /// Bytes of memory that programs use for values.
 const MEMORY: u64 = 0x400;
-/// Where inputs of calls stand, behind them.
+/// Offset of call inputs, after the values.
 const INPUTS: u64 = 0x400;
-/// Gas that a call is given where not all is.
+/// Gas of a call that does not get all gas.
 const CALL_GAS: u64 = 150_000;
 
-/// A program in the making.
+/// A program under construction.
 pub struct Program<'p> {
     code: Vec<u8>,
     fork: Fork,
     random: &'p mut Random,
-    /// Accounts that it may name.
+    /// Accounts that it may use.
     targets: &'p [Address],
     /// Inputs of precompiled contracts, by their number.
     inputs: &'p [(u16, Vec<u8>)],
 }
 
 impl<'p> Program<'p> {
-    /// An empty one.
+    /// An empty program.
     pub fn new(
         fork: Fork,
         random: &'p mut Random,
@@ -37,11 +36,11 @@ impl<'p> Program<'p> {
         Self { code: vec![], fork, random, targets, inputs }
     }
 
-    /// Creation code that does this and that and deploys `runtime`.
+    /// Creation code that runs random instructions and deploys `runtime`.
     pub fn creation(mut self, runtime: &[u8]) -> Vec<u8> {
         let steps = self.random.below(6);
         (0..steps).for_each(|_| self.step());
-        // what is copied begins behind the six instructions that follow
+        // the copied code begins after the next six instructions
         const COPY: usize = 15;
         let (length, start) = (runtime.len() as u16, (self.code.len() + COPY) as u16);
         for (instruction, word) in [(0x61, length), (0x61, start)] {
@@ -81,7 +80,7 @@ impl<'p> Program<'p> {
         push(&mut self.code, U256::from(number.into()));
     }
 
-    /// A word of a kind that finds mistakes: small, at a border, or any.
+    /// A word that is likely to find errors: small, at a boundary, or random.
     fn word(&mut self) {
         let word = match self.random.below(8) {
             0 => U256::ZERO,
@@ -121,14 +120,14 @@ impl<'p> Program<'p> {
         push(&mut self.code, U256::from_be_slice(&target));
     }
 
-    /// Takes the word on top to memory.
-    fn keep(&mut self) {
+    /// Stores the top word in memory.
+    fn store_word(&mut self) {
         let place = self.random.below(MEMORY - 32);
         self.push(place);
         self.code.push(0x52);
     }
 
-    /// Any instruction that gives a word.
+    /// A random instruction that pushes a word.
     fn function(&mut self) {
         let at = self.random.below(FUNCTIONS.len() as u64) as usize;
         let assembly::Instruction { byte: instruction, takes: words, since, .. } = FUNCTIONS[at];
@@ -151,12 +150,12 @@ impl<'p> Program<'p> {
             (0..words).for_each(|_| self.word());
         }
         self.code.push(instruction);
-        self.keep();
+        self.store_word();
     }
 
     fn keep_gas(&mut self) {
         self.code.push(0x5a);
-        self.keep();
+        self.store_word();
     }
 
     /// Changes a slot, or a transient one: to 0, to a word, or to the hash of memory.
@@ -209,14 +208,14 @@ impl<'p> Program<'p> {
         self.code.push(0xa0 + topics);
     }
 
-    /// Calls an account in one of the ways that there are.
+    /// Calls an account with a random call instruction.
     fn call(&mut self) {
         let target = self.target();
         let bytes = self.random.below(100);
         self.call_of(U256::from_be_slice(&target), bytes);
     }
 
-    /// Calls a precompiled contract with an input that means something to it.
+    /// Calls a precompiled contract with a valid input.
     fn precompiled(&mut self) {
         let at = self.random.below(self.inputs.len() as u64) as usize;
         let (number, input) = &self.inputs[at];
@@ -247,21 +246,21 @@ impl<'p> Program<'p> {
             self.push(value);
         }
         push(&mut self.code, target);
-        // before EIP-150 a call cannot be given all gas
+        // before EIP-150 a call cannot get all gas
         if self.fork >= Fork::TangerineWhistle && self.random.below(2) == 0 {
             self.code.push(0x5a);
         } else {
             self.push(CALL_GAS);
         }
         self.code.push(instruction);
-        self.keep();
+        self.store_word();
         if self.fork >= Fork::Byzantium && self.random.below(3) == 0 {
-            // all that was returned goes to memory
+            // copy the return data to memory
             self.code.extend([0x3d, 0x60, 0, 0x60, 0x40, 0x3e]);
         }
     }
 
-    /// Makes a contract with a short code and calls it.
+    /// Creates a contract with a short code and calls it.
     fn create(&mut self) {
         let code = CREATIONS[self.random.below(CREATIONS.len() as u64) as usize];
         let mut word = [0; 32];
@@ -280,7 +279,7 @@ impl<'p> Program<'p> {
         self.push(value);
         self.code.push(if salted { 0xf5 } else { 0xf0 });
         self.code.push(0x80);
-        self.keep();
+        self.store_word();
         // call(CALL_GAS, address, 0, 0, 0, 0, 0)
         (0..5).for_each(|_| self.push(0u8));
         self.code.push(0x85);
@@ -288,7 +287,7 @@ impl<'p> Program<'p> {
         self.code.extend([0xf1, 0x50, 0x50]);
     }
 
-    /// Does something a few times.
+    /// Repeats an instruction a few times.
     fn repeat(&mut self) {
         let times = 1 + self.random.below(4);
         self.push(times);
@@ -296,7 +295,7 @@ impl<'p> Program<'p> {
         self.code.push(0x5b);
         self.function();
         self.slot();
-        // one less, and again unless that is 0
+        // decrement, and repeat unless zero
         self.code.extend([0x60, 1, 0x90, 0x03, 0x80, 0x61]);
         self.code.extend(place.to_be_bytes());
         self.code.extend([0x57, 0x50]);

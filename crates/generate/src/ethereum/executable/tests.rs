@@ -1,4 +1,4 @@
-//! Generated chains are executed anew, and are what was asked for.
+//! Generated chains are executed again and match their recipes.
 
 use super::*;
 use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
@@ -26,11 +26,11 @@ fn small(work: Work, fork: Fork) -> Recipe {
         Work::Storage | Work::Compute => (2, 1, 16, 1 << 10),
         _ => (4, 12, 24, 1),
     };
-    Recipe { fork, blocks, block_transactions, accounts, slots, ..Recipe::of(work) }
+    Recipe { fork, blocks, block_transactions, accounts, slots, ..Recipe::for_work(work) }
 }
 
-/// Executes every block of a chain anew, with every check; the types of its transactions.
-fn execute(folder: &Path, made: &Made) -> BTreeSet<TransactionType> {
+/// Executes every block of a chain again, with every check. Returns the types of its transactions.
+fn execute(folder: &Path, made: &Generated) -> BTreeSet<TransactionType> {
     let spec = fs::read_to_string(folder.join("genesis.json")).unwrap();
     let spec = ChainSpec::from_genesis_json(&spec).unwrap();
     let mut replay = Replay::from_genesis(&spec, Tries::pointers()).unwrap();
@@ -57,7 +57,7 @@ fn execute(folder: &Path, made: &Made) -> BTreeSet<TransactionType> {
     types
 }
 
-fn make(recipe: &Recipe, folder: &Path) -> (PathBuf, Made) {
+fn make(recipe: &Recipe, folder: &Path) -> (PathBuf, Generated) {
     let out = folder.join(format!("{:?}-{:?}-{}", recipe.work, recipe.fork, recipe.seed));
     let made = generate(recipe, &out, |_| {}).unwrap();
     assert_eq!(made.last, recipe.blocks);
@@ -101,12 +101,12 @@ fn mixed_chains_of_every_fork_execute_with_all_types_of_transactions() {
     }
 }
 
-/// An import through the stages, which must come to the same end.
-fn import_all(folder: &Path, made: &Made, with: &str) -> Run {
+/// Imports the chain through the stages, with the same result.
+fn import_all(folder: &Path, made: &Generated, with: &str) -> Run {
     import_into(&mut Sink::Discard, folder, made, with)
 }
 
-fn import_into(sink: &mut Sink, folder: &Path, made: &Made, with: &str) -> Run {
+fn import_into(sink: &mut Sink, folder: &Path, made: &Generated, with: &str) -> Run {
     let spec = fs::read_to_string(folder.join("genesis.json")).unwrap();
     let options = Options {
         spec: Arc::new(ChainSpec::from_genesis_json(&spec).unwrap()),
@@ -147,14 +147,14 @@ fn transactions_before_their_turn_are_taken_over_where_that_is_right_and_only_th
     assert!(refused > 20, "{taken} taken over, {refused} refused");
     let compute = Recipe { blocks: 12, block_transactions: 2, ..small(Work::Compute, Fork::Osaka) };
     let (out, made) = make(&compute, folder.path());
-    // how many have their turn too soon is a matter of what else the machine does
+    // the number of early speculations depends on the load of the machine
     let tallies = (0..10).map(|_| import_all(&out, &made, "speculate=heavy").ahead);
     let most = tallies.inspect(|ahead| eprintln!("{ahead:?}")).find(|ahead| ahead.taken > 12);
     assert!(most.is_some(), "never more than 12 of 24");
 }
 
-/// Contracts that end, come again and fill storage, over a state of which next to nothing stays in
-/// memory: forwards, all the way back, and forwards again.
+/// Contracts that are destroyed, recreated and fill storage, over a state with a tiny cache:
+/// forwards, all the way back, and forwards again.
 #[test]
 fn mixed_chains_end_alike_wherever_the_state_is_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the transactions of each kind of chain do.
+//! The transactions of each kind of chain.
 
 use super::accounts::{COMPUTE, FACTORY, SLOTS, TOKEN};
 use super::builder::{Block, Builder};
@@ -19,7 +19,7 @@ const TRANSFER_GAS: u64 = 21_000;
 /// The selector of `transfer(address,uint256)`.
 const TRANSFER: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
 
-/// Accounts that sign, with the nonces of their next transactions.
+/// Signing accounts, with their next nonces.
 pub struct Senders<'s> {
     pub signers: &'s Signers,
     nonces: Vec<u64>,
@@ -35,14 +35,14 @@ impl<'s> Senders<'s> {
         random.below(self.signers.len() - AUTHORITIES) as usize
     }
 
-    /// The nonce of the account's next transaction, which is counted.
+    /// Takes the next nonce of an account.
     pub fn nonce(&mut self, account: usize) -> u64 {
         self.nonces[account] += 1;
         self.nonces[account] - 1
     }
 
-    /// A transaction of some account, of a type that every kind of call may have: seven in ten with
-    /// dynamic fees, two legacy, one with an (empty) access list, as far as the fork has them.
+    /// A transaction of a random account, of a type that any call may have: seven in ten with
+    /// dynamic fees, two legacy, one with an (empty) access list, if the fork has them.
     pub fn draft(&mut self, block: &Block, random: &mut Random) -> Draft {
         let kind = match random.below(10) {
             0..7 if block.fork >= Fork::London => TransactionType::DynamicFee,
@@ -67,28 +67,28 @@ impl<'s> Senders<'s> {
     }
 }
 
-/// Makes the transactions of block after block.
-pub struct Source<'s> {
+/// Generates the transactions of consecutive blocks.
+pub struct TransactionGenerator<'s> {
     recipe: &'s Recipe,
     random: Random,
     senders: Senders<'s>,
     mixed: Mixed,
-    /// Contracts that the factory made, as far as nothing went wrong.
+    /// Contracts of the factory, assuming that no creation failed.
     children: u64,
-    /// Calls of contracts that compute, which take turns.
+    /// Number of calls of the computing contracts, which rotate.
     calls: usize,
 }
 
-impl<'s> Source<'s> {
-    /// The same `random` gives the same transactions.
+impl<'s> TransactionGenerator<'s> {
+    /// Creates a generator; equal `random` gives equal transactions.
     pub fn new(recipe: &'s Recipe, signers: &'s Signers, random: Random) -> Result<Self> {
         let senders = Senders::new(signers);
         let mixed = Mixed::new()?;
         Ok(Self { recipe, random, senders, mixed, children: 0, calls: 0 })
     }
 
-    /// The transactions of the next block, as many as its gas goes for; what else is in it is added
-    /// to `block`.
+    /// The transactions of the next block, up to its gas limit. Its other contents are added to
+    /// `block`.
     pub fn block(&mut self, block: &mut Block, builder: &Builder<'_>) -> Result<Vec<Draft>> {
         let mut drafts = vec![];
         let mut gas = 0;
@@ -104,7 +104,7 @@ impl<'s> Source<'s> {
             };
             gas += draft.gas_limit;
             drafts.push(draft);
-            // no transaction of a kind asks for more than 2^24
+            // no transaction needs more than 2^24 gas
             if gas > GAS_LIMIT - (1 << 24) {
                 break;
             }
@@ -138,7 +138,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// Makes some contracts, or has one destroy itself that is there.
+    /// Creates some contracts, or destroys an existing one.
     fn contracts(&mut self, draft: Draft) -> Draft {
         let random = &mut self.random;
         if random.below(3) == 0 && self.children > 0 {
@@ -152,7 +152,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The input of a transfer of tokens; one in twenty goes to an account that has none.
+/// The input of a token transfer; one in twenty goes to a new account.
 pub fn token_call(senders: &Senders<'_>, random: &mut Random) -> Vec<u8> {
     let mut to = senders.signers.address(senders.any(random));
     if random.below(20) == 0 {
@@ -162,7 +162,7 @@ pub fn token_call(senders: &Senders<'_>, random: &mut Random) -> Vec<u8> {
     [&TRANSFER[..], &[0; 12], &to, &value.to_be_bytes::<32>()].concat()
 }
 
-/// Where the contract is that an account makes with this nonce (Yellow Paper, section 7).
+/// The address of the contract that an account creates with this nonce (Yellow Paper, section 7).
 pub fn child_of(address: &Address, nonce: u64) -> Address {
     let mut list = OnePass::default();
     list.list(|out| {

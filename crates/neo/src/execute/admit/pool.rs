@@ -114,7 +114,9 @@ impl<'a> Pool<'a> {
         match others == 0 || own > others {
             true => Ok(displaced),
             false => {
-                let expected = format!("a network fee above {others} of those that conflict");
+                let expected = format!(
+                    "a network fee above {others}, the sum of those of conflicting transactions"
+                );
                 Err(Violation::new(Rule::ConflictInBlock, expected, own))
             }
         }

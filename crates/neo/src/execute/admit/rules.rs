@@ -97,7 +97,7 @@ pub(super) fn new(
     for signer in transaction.signers() {
         let Some(at) = (view.conflict)((hash, signer.account())) else { continue };
         if at <= height && at.saturating_add(traceable) > height {
-            let expected = "none in the chain that conflicts";
+            let expected = "no conflicting transaction in the chain";
             return Err(Violation::new(Rule::Conflict, expected, format!("one of block {at}")));
         }
     }
@@ -116,7 +116,7 @@ pub(super) fn attributes(
             None => Ok(()),
             Some(height) => {
                 let found = format!("{other} of block {height}");
-                Err(Violation::new(Rule::Conflict, "none that is in the chain", found))
+                Err(Violation::new(Rule::Conflict, "a hash that is not in the chain", found))
             }
         },
         _ => Ok(()),
@@ -161,10 +161,10 @@ fn oracle_response(
     }
     let contract = native_hash("OracleContract");
     if transaction.script() != native::answer_script(&contract) {
-        return refused("the script of answers", "another one");
+        return refused("the script of oracle responses", "another script");
     }
     let Some(gas) = native::gas_for_answer(verifier.state, id) else {
-        return refused("a request that waits", &format!("request {id}"));
+        return refused("a pending request", &format!("request {id}"));
     };
     let fields = transaction.fields();
     let fees = fields.network_fee.saturating_add(fields.system_fee);

@@ -1,5 +1,5 @@
-//! Blocks that follow each other: what they carry is executed, so that the next header can name the
-//! state root, and the load knows what became of its transactions.
+//! Builds consecutive blocks. They are executed, so headers can have state roots and the load gets
+//! the results of its transactions.
 
 use super::accounts::Account;
 use super::draft::{Desk, Draft};
@@ -18,15 +18,15 @@ use blockmill_neo::types::{Block, Header, SingleTransaction, UInt256, write};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Time of the block after the first: 1 January 2022, in milliseconds.
+/// Time of block 1: 1 January 2022, in milliseconds.
 const BEGINNING: u64 = 1_640_995_200_000;
-/// Milliseconds from block to block.
+/// Milliseconds between blocks.
 const STEP: u64 = 1_000;
 
 type Transactions = Arc<Mutex<HashMap<UInt256, StoredTransaction>>>;
 
-/// A chain that grows.
-pub struct Maker {
+/// A growing chain.
+pub struct ChainBuilder {
     writer: DumpWriter,
     hasher: ManySha256,
     vm: Vm,
@@ -36,16 +36,16 @@ pub struct Maker {
     trie: StateTrie,
     /// The last block.
     tip: Block,
-    /// Transactions that contracts may ask for; none where no load does.
+    /// Transactions for lookups by contracts, if the load needs them.
     transactions: Option<Transactions>,
-    /// All transactions, and those that failed.
+    /// Numbers of transactions, and of failed ones.
     pub counts: [u64; 2],
 }
 
-impl Maker {
-    /// A chain that has its first block. `remembers`: will contracts ask for transactions?
-    pub fn begin(protocol: Protocol, writer: DumpWriter, remembers: bool) -> Result<Self> {
-        let transactions = remembers.then(Transactions::default);
+impl ChainBuilder {
+    /// Begins a chain with its genesis block. `keeps_transactions`: whether contracts look up transactions.
+    pub fn begin(protocol: Protocol, writer: DumpWriter, keeps_transactions: bool) -> Result<Self> {
+        let transactions = keeps_transactions.then(Transactions::default);
         let mut view = ChainView::empty();
         if let Some(known) = transactions.clone() {
             view.transaction = Box::new(move |hash| {
@@ -54,7 +54,7 @@ impl Maker {
         }
         let hasher = ManySha256::detect();
         let genesis = protocol.genesis_block();
-        let mut maker = Self {
+        let mut chain = Self {
             writer,
             hasher,
             vm: machine(),
@@ -66,8 +66,8 @@ impl Maker {
             transactions,
             counts: [0; 2],
         };
-        maker.append(genesis)?;
-        Ok(maker)
+        chain.append(genesis)?;
+        Ok(chain)
     }
 
     /// Height of the last block.
@@ -85,7 +85,7 @@ impl Maker {
         self.trie.root()
     }
 
-    /// Signs the transactions, and a block with them; what it leaves.
+    /// Signs the transactions and a block with them, and executes it. Returns the results.
     pub fn add(
         &mut self,
         accounts: &[Account],
@@ -142,7 +142,7 @@ impl Maker {
         Ok(())
     }
 
-    /// Ends the dump.
+    /// Completes the dump.
     pub fn finish(self) -> Result<()> {
         self.writer.finish().context("the dump is not complete")
     }
