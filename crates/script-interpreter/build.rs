@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where Cargo unpacks what it downloads.
+/// The folder in which Cargo unpacks downloaded crates.
 fn unpacked() -> Option<PathBuf> {
     let home = var_os("CARGO_HOME").map(PathBuf::from).or(home_dir().map(|at| at.join(".cargo")))?;
     let registries = read_dir(home.join("registry/src")).ok()?;
@@ -37,8 +37,8 @@ fn unpacked() -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.is_dir())
 }
 
-/// Where else Cargo takes it from: a folder of vendored crates, say. To ask it needs the manifests
-/// of all crates, also those that are not compiled.
+/// Another folder from which Cargo takes it, such as vendored crates. The query needs the manifests
+/// of all crates, also of those that are not compiled.
 fn chosen() -> Result<PathBuf, Box<dyn Error>> {
     let arguments = ["metadata", "--format-version", "1", "--offline"];
     let output = Command::new(var("CARGO")?).args(arguments).output()?;

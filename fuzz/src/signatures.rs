@@ -4,7 +4,7 @@ use crate::input::Input;
 use blockmill_ethereum::U256;
 use blockmill_hashes::sha256;
 use blockmill_signatures::{
-    EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant,
+    EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Width,
 };
 use secp256k1::constants::{CURVE_ORDER, FIELD_SIZE};
 use secp256k1::{PublicKey, SecretKey};
@@ -52,8 +52,8 @@ fn all_agree<T: Debug, U: Clone + Default + PartialEq + Debug>(
 ) {
     let mut expected = vec![U::default(); items.len()];
     verify(&Signatures::scalar(), items, &mut expected);
-    for variant in Variant::ALL {
-        let Some(signatures) = Signatures::with(variant) else { continue };
+    for width in Width::ALL {
+        let Some(signatures) = Signatures::with(width) else { continue };
         for (signatures, from) in [
             (signatures.at_any_cost(), 0),
             (signatures.at_any_cost(), items.len().saturating_sub(1)),

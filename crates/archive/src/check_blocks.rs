@@ -44,7 +44,7 @@ pub(crate) fn check_blocks(
         match result {
             Ok(()) => next = next.max(from + 1),
             Err(error) if one => {
-                report.damaged(&error);
+                report.add_error(&error);
                 next += 1;
             }
             Err(_) => one_by_one_to = next.saturating_add(ChunkLimit::default().blocks as u64),
@@ -67,7 +67,7 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
                 && !absent
             {
                 let location = location_of(chunk, part, i);
-                report.damaged(&Error::Rlp { location, what, source });
+                report.add_error(&Error::Rlp { location, what, source });
             }
         }
     }
@@ -83,7 +83,7 @@ pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
     for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
         let hash = blockmill_hashes::keccak256(header);
         if hash != *stated {
-            report.damaged(&Error::BadRecord {
+            report.add_error(&Error::BadRecord {
                 location: location_of(chunk, Part::Header, i),
                 what: "hash of the header",
                 expected: Digits(stated).to_string(),

@@ -1,14 +1,14 @@
-//! A checksum of the blocks of an archive, whatever format they stand in.
+//! Checksum of the blocks of an archive, independent of its format.
 
 use blockmill_verdict::Digits;
 
-/// `chain-sha256:` and the digits of the SHA-256 of the first number, the last number (8 bytes
-/// each, big-endian) and the hash of the last block.
+/// Returns `chain-sha256:` and the hex digits of the SHA-256 of the first number, the last number
+/// (8 bytes each, big-endian) and the hash of the last block.
 ///
-/// A block names its parent by hash. So where links were verified this stands for every header
-/// from the first to the last, and through their roots for the bodies that were held against them;
-/// and it costs nothing. It does not stand for other bytes of the files: frames, indexes,
-/// compression.
+/// A block contains the hash of its parent. So if the links were verified, this checksum covers
+/// every header from the first to the last, and through the roots in the headers the bodies that
+/// were checked against them. It costs nothing. It does not cover other bytes of the files: frames,
+/// indexes, compression.
 pub fn chain_checksum(first: u64, last: u64, tip: &[u8; 32]) -> String {
     let mut bytes = [0; 48];
     bytes[..8].copy_from_slice(&first.to_be_bytes());

@@ -1,4 +1,4 @@
-//! What readers hand out: chunks of blocks, packed as on disk and unpacked.
+//! Chunks of blocks, as readers return them: packed as on disk, and unpacked.
 
 use blockmill_verdict::Location;
 use std::any::Any;
@@ -11,12 +11,12 @@ use serde::Serialize;
 use crate::location::Track;
 use crate::{Column, Error, Part};
 
-/// What to read besides headers.
+/// The parts of blocks to read besides headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
     /// Transactions, ommers and withdrawals.
     pub bodies: bool,
-    /// Receipts, where the format has them.
+    /// Receipts, if the format has them.
     pub receipts: bool,
 }
 
@@ -35,7 +35,7 @@ impl ChunkLimit {
     /// column of this many packed bytes and one last item of 128 MiB stays below 4 GiB.
     pub const MAX_BYTES: usize = 64 << 20;
 
-    /// The same limits, brought into the allowed range.
+    /// These limits, clamped to the allowed range.
     pub(crate) fn clamped(self) -> Self {
         Self { blocks: self.blocks.max(1), bytes: self.bytes.min(Self::MAX_BYTES) }
     }
@@ -48,7 +48,7 @@ impl Default for ChunkLimit {
     }
 }
 
-/// How an archive writes receipts.
+/// The encoding of receipts in an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum ReceiptEncoding {
     /// As in the receipts root: type, status or state, gas, bloom, logs (era1).
@@ -58,7 +58,7 @@ pub enum ReceiptEncoding {
     Storage,
 }
 
-/// What the last chunk of an era1 file says about the whole file.
+/// Statements of an era1 file about itself, returned with its last chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EraEnd {
     /// Root of the accumulator that the file states.
@@ -72,7 +72,7 @@ pub struct EraEnd {
 /// Blocks, unpacked. Buffers are reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
-    /// Number of the first block, where the container states it (era1, ancient folders).
+    /// Number of the first block, if the container states it (era1, ancient folders).
     pub first: Option<u64>,
     /// The RLP of each header.
     pub headers: Column,
@@ -81,21 +81,21 @@ pub struct Chunk {
     pub bodies: Column,
     /// The RLP list of each block's receipts; empty unless wanted and present.
     pub receipts: Column,
-    /// How `receipts` are written.
+    /// Encoding of `receipts`.
     pub receipt_encoding: ReceiptEncoding,
-    /// Total difficulty after each block, big-endian; empty where the format has none.
+    /// Total difficulty after each block, big-endian; empty if the format has none.
     pub total_difficulties: Vec<[u8; 32]>,
-    /// Hash of each block as the archive states it, to be compared with the header's own; empty
-    /// where the format has none (only ancient folders have them).
+    /// Hash of each block as the archive states it, to be compared with the hash of the header;
+    /// empty if the format has none (only ancient folders have them).
     pub stated_hashes: Vec<[u8; 32]>,
-    /// The RLP of each block's access list (EIP-7928), an empty item where it has none; empty where
-    /// bodies are not wanted, or no block of the chunk has one.
+    /// The RLP of each block's access list (EIP-7928), an empty item for a block without one. Empty
+    /// if bodies are not wanted or no block of the chunk has an access list.
     pub access_lists: Column,
     /// Set on the last chunk of an era1 file.
     pub era_end: Option<EraEnd>,
-    /// Where the first block begins, where that is in front of its header.
+    /// Where the first block begins, if that is before its header.
     pub(crate) begins_at: Option<(Arc<Path>, u64)>,
-    /// Places of the parts of blocks, by [`Part`].
+    /// Locations of the parts of blocks, by [`Part`].
     pub(crate) tracks: [Track; 5],
     /// True when locations count the bytes that a compressed file unpacks to.
     pub(crate) unpacked_offsets: bool,
@@ -112,20 +112,21 @@ impl Chunk {
         self.headers.len()
     }
 
-    /// Where `part` of block `i` of this chunk stands on disk; none when it was not read from
-    /// an archive.
+    /// Returns the location of `part` of block `i` of this chunk; `None` if the chunk was not read
+    /// from an archive.
     pub fn location(&self, part: Part, i: usize) -> Option<Location> {
         let location = self.tracks[part as usize].get(i)?;
         Some(Location { unpacked: self.unpacked_offsets, ..location })
     }
 
-    /// Where the first block begins; none in a chunk that was not read from an archive.
+    /// Returns the location where the first block begins; `None` if the chunk was not read from an
+    /// archive.
     pub fn beginning(&self) -> Option<Location> {
         let Some((file, offset)) = &self.begins_at else { return self.location(Part::Header, 0) };
         Some(Location { unpacked: self.unpacked_offsets, ..Location::new(&**file, *offset) })
     }
 
-    /// States where `part` of the next block stands, in a chunk that was not read from an archive.
+    /// Sets the location of `part` of the next block, in a chunk that was not read from an archive.
     pub fn locate(&mut self, part: Part, location: &Location) {
         self.tracks[part as usize].push(&Arc::from(&*location.file), location.offset);
         self.unpacked_offsets = location.unpacked;
@@ -174,12 +175,12 @@ pub(crate) trait PackedBlocks: Any + fmt::Debug + Send + Sync {
     fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error>;
 }
 
-/// Bytes of one chunk as read from disk, perhaps compressed. Cheap to make on the thread that
-/// reads; unpacked on any worker. Buffers are reused from chunk to chunk.
+/// A chunk as read from disk, perhaps compressed. The reading thread fills it without decoding; any
+/// worker unpacks it. Buffers are reused from chunk to chunk.
 #[derive(Debug, Default)]
 pub struct Packed {
     blocks: Option<Box<dyn PackedBlocks>>,
-    /// Did the last read find blocks? What is there otherwise is stale.
+    /// Whether the last read found blocks. If not, `blocks` is stale.
     filled: bool,
 }
 
@@ -189,8 +190,8 @@ impl Packed {
         Self::default()
     }
 
-    /// Has a format read blocks into the buffer of its own, which is kept from read to read.
-    /// Returns what `read` does: false at the end.
+    /// Lets a format read blocks into a buffer of its own type, which is reused from read to read.
+    /// Returns the result of `read`: false at the end.
     pub(crate) fn fill<T: PackedBlocks + Default>(
         &mut self,
         read: impl FnOnce(&mut T) -> Result<bool, Error>,
@@ -218,8 +219,12 @@ impl Packed {
     }
 
     /// Replaces the blocks in `into` by these: decompresses, checks checksums, splits records.
-    /// Buffers may be swapped instead of copied, so a chunk of headers unpacks
-    /// only once; after that it has no blocks.
+    /// Buffers may be swapped instead of copied, so a chunk of headers can be unpacked only once;
+    /// afterwards it has no blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the first record that cannot be decoded, with its location.
     pub fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
         match self.blocks.as_mut().filter(|_| self.filled) {
             Some(blocks) => blocks.unpack(into),

@@ -1,14 +1,14 @@
-//! Items of variable length, back to back in one buffer.
+//! A column: items of variable length, back to back in one buffer.
 
 /// Items of variable length, back to back: item `i` is `bytes[ends[i - 1]..ends[i]]`.
 ///
-/// One allocation for thousands of items, reused from chunk to chunk. A column holds less than
-/// 4 GiB, so an end fits 32 bits; [`crate::ChunkLimit`] keeps readers far below that.
+/// One allocation holds thousands of items and is reused from chunk to chunk. A column has less
+/// than 4 GiB, so an end fits 32 bits; [`crate::ChunkLimit`] keeps readers far below that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
     /// The items.
     pub bytes: Vec<u8>,
-    /// Where each item ends in `bytes`, ascending.
+    /// The end of each item in `bytes`, ascending.
     pub ends: Vec<u32>,
 }
 
@@ -18,7 +18,7 @@ impl Column {
         Self::default()
     }
 
-    /// Drops the items and keeps the memory.
+    /// Removes the items and retains the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -48,7 +48,11 @@ impl Column {
         if i == 0 { 0 } else { self.ends[i - 1] as usize }
     }
 
-    /// Item `i`. Panics when there is no such item, as a slice does.
+    /// Returns item `i`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such item, as a slice does.
     #[inline]
     pub fn get(&self, i: usize) -> &[u8] {
         &self.bytes[self.start(i)..self.ends[i] as usize]
@@ -61,8 +65,11 @@ impl Column {
         self.end_item();
     }
 
-    /// Closes an item that the caller has appended to `bytes` in place. Panics when the column
-    /// has grown to 4 GiB.
+    /// Ends an item whose bytes the caller has appended to `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the column has grown to 4 GiB.
     #[inline]
     pub fn end_item(&mut self) {
         let end = self.bytes.len();

@@ -1,4 +1,4 @@
-//! Compressed bytes, unpacked in order and in bounded memory.
+//! Decompression in order and in bounded memory.
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -6,17 +6,17 @@ use std::io::{self, BufReader, Read};
 use flate2::read::MultiGzDecoder;
 use serde::Serialize;
 
-/// Compressed bytes that are read at once.
+/// Number of compressed bytes that are read at once.
 const BUFFER: usize = 64 << 10;
 
-/// Zstandard keeps this much of what it unpacked, as a power of two: the limit of its own
-/// program. Data with a larger window says so (`--long=31`) and is refused.
+/// Largest window of Zstandard, as a power of two: the limit of its own program. Data with a larger
+/// window (`--long=31`) is rejected.
 const ZSTD_WINDOW_LOG: u32 = 27;
 
-/// Memory for unpacking xz: twice what its strongest preset takes (65 MiB).
+/// Memory for unpacking xz: twice the need of its strongest preset (65 MiB).
 const XZ_MEMORY: u64 = 130 << 20;
 
-/// How a file is compressed.
+/// A compression of whole files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compression {
@@ -31,7 +31,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the first bytes of a file say. The names of files say nothing here.
+    /// The compression that the first bytes of a file identify. File names are not considered.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
             // deflate is the only method, and the upper flags are reserved
@@ -45,7 +45,7 @@ impl Compression {
         }
     }
 
-    /// All that are read.
+    /// All compressions that are read.
     pub const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2];
 
     /// The format's name.
@@ -58,7 +58,7 @@ impl Compression {
         }
     }
 
-    /// The usual ends of names.
+    /// The usual endings of file names.
     pub(crate) const ENDINGS: [&'static str; 5] = [".gz", ".zst", ".zstd", ".xz", ".bz2"];
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Bytes that come out of `R`, plain or unpacked.
+/// The bytes of `R`, plain or unpacked.
 pub(crate) enum Decoder<R: Read> {
     Plain(R),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
@@ -78,7 +78,7 @@ pub(crate) enum Decoder<R: Read> {
 }
 
 impl<R: Read> Decoder<R> {
-    /// Unpacks what `raw` gives from its first byte on.
+    /// Unpacks the bytes of `raw`, which is at its first byte.
     pub fn new(raw: R, compression: Option<Compression>) -> io::Result<Self> {
         let Some(compression) = compression else { return Ok(Self::Plain(raw)) };
         let raw = BufReader::with_capacity(BUFFER, raw);
@@ -98,7 +98,7 @@ impl<R: Read> Decoder<R> {
         })
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub fn raw(&self) -> &R {
         match self {
             Self::Plain(raw) => raw,
@@ -122,19 +122,19 @@ impl<R: Read> Read for Decoder<R> {
     }
 }
 
-/// What is wrong with compressed data.
+/// A fault in compressed data.
 #[derive(Debug)]
 pub enum CompressionFault {
-    /// It ends before its end.
+    /// The data is cut short.
     Cut,
-    /// Unpacking it would take more memory than this program gives.
+    /// Unpacking needs more memory than this program allows.
     Window,
-    /// It is not what the format demands, or its checksum does not agree.
+    /// The data violates the format, or its checksum does not match.
     Corrupt(String),
 }
 
 impl CompressionFault {
-    /// What a decoder's error means; none when it is one of the system.
+    /// The fault that a decoder's error means; `None` if it is an error of the operating system.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
             return None;

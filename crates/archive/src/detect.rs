@@ -1,4 +1,4 @@
-//! Finds archives and their formats by content.
+//! Detects archives and their formats by content.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use crate::names::natural_order;
 use crate::row::Recognise;
 use crate::{Error, Family, Format, LeftOut, foreign, listing};
 
-/// Bytes of a file that tell its format.
+/// Bytes of a file that identify its format.
 const HEAD: usize = 16;
 
 /// A file, or an ancient folder, and its format.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// The file, or the folder that holds the tables (the `chain` folder where there is one).
+    /// The file, or the folder with the tables (the `chain` folder, if there is one).
     pub path: PathBuf,
     pub format: Format,
 }
 
-/// Finds the archives in `paths`, all in natural order, and the files in folders that are none and
-/// do not claim to be any. Fails at the first path that holds none.
+/// Finds the archives in `paths`, in natural order, and the files of folders that are no archives
+/// and are not named like one. Fails at the first path without an archive.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<(Vec<Found>, LeftOut), Error> {
     let (mut found, mut left_out) = (vec![], LeftOut::default());
     for path in paths {
@@ -54,7 +54,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<(Vec<Found>, LeftOut), Error> {
     Ok((found, left_out))
 }
 
-/// What a folder may stand for: an archive that is a folder, else each of its files. In natural
+/// The archives that a folder may contain: one that is a folder itself, else each file, in natural
 /// order.
 pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     match archive_of(folder)? {
@@ -63,7 +63,7 @@ pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// The folder with the archive that `folder` stands for, and its format.
+/// The archive that is a folder and is found in `folder`, with its format.
 fn archive_of(folder: &Path) -> Result<Option<(PathBuf, Format)>, Error> {
     for row in &formats::ARCHIVES {
         if let Recognise::Folder(find) = row.recognise
@@ -104,7 +104,7 @@ pub(crate) fn format_of_file(path: &Path) -> Result<Format, Error> {
     Err(Error::UnknownFormat { path: path.to_path_buf(), found })
 }
 
-/// Whether a path has blocks of a family.
+/// A function that reports whether a path has blocks of a family.
 type LooksLike = fn(&Path) -> Result<bool, Error>;
 
 /// The families that have archives of their own. A dump is recognised by some twenty bytes, a

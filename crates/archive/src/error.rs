@@ -9,18 +9,18 @@ use blockmill_verdict::{Location, ShortfallKind, Status};
 
 use crate::compression::{Compression, CompressionFault};
 
-/// What went wrong. Each variant that concerns bytes names the location, what stands there, what
-/// was expected and what was found.
+/// An error of reading or writing an archive. Each variant about bytes has the location, the item,
+/// what was expected and what was found.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused to open, read, write or rename a file.
+    /// The operating system failed to open, read, write or rename a file.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried, as in "cannot open".
+        /// The attempted action, as in "cannot open".
         action: &'static str,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file ends inside an item.
@@ -31,19 +31,19 @@ pub enum Error {
         what: &'static str,
         /// Bytes that it needs.
         needed: u64,
-        /// Bytes that are there.
+        /// Bytes that the file has.
         available: u64,
     },
-    /// A file begins with other bytes than its format demands.
+    /// A file begins with other bytes than its format requires.
     BadMagic {
         /// The location.
         location: Location,
-        /// What was expected, in words or hex.
+        /// The expected bytes, in words or hex.
         expected: &'static str,
-        /// The bytes that are there, at most 8.
+        /// The bytes found, at most 8.
         found: Vec<u8>,
     },
-    /// A record, an index entry or a field is not what the format demands.
+    /// A record, an index entry or a field violates the format.
     BadRecord {
         /// The location.
         location: Location,
@@ -54,7 +54,7 @@ pub enum Error {
         /// What was found.
         found: String,
     },
-    /// An index points outside of the data, or contradicts it.
+    /// An index points outside the data or contradicts it.
     Index {
         /// The location of the index entry.
         location: Location,
@@ -71,35 +71,35 @@ pub enum Error {
         location: Location,
         /// What the item is.
         what: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A checksum does not agree.
+    /// A checksum does not match.
     Crc {
         /// The location of the checksummed data.
         location: Location,
         /// What the data is.
         what: &'static str,
-        /// The checksum that is stored.
+        /// The stored checksum.
         expected: u32,
         /// The checksum of the data.
         found: u32,
     },
     /// Compressed data cannot be unpacked; the location counts unpacked bytes.
     Compressed {
-        /// How far it unpacked.
+        /// The first unpacked byte that is missing.
         location: Location,
-        /// How it is compressed.
+        /// The compression of the file.
         compression: Compression,
-        /// Why.
+        /// The reason.
         fault: CompressionFault,
     },
-    /// The user asked to stop while a file was unpacked or a pipe was waited for.
+    /// The user requested a stop while a file was unpacked or a pipe was read.
     Stopped {
         /// The file or pipe.
         path: PathBuf,
     },
-    /// Data of another program in a form that this one does not read.
+    /// Data of another program, in a format that is not read.
     Foreign {
         /// The file or folder.
         path: PathBuf,
@@ -108,7 +108,7 @@ pub enum Error {
         /// What to give instead.
         instead: &'static str,
     },
-    /// A file in an older layout of a format, which is not read.
+    /// A file in an older layout of a format. Older layouts are not read.
     Unsupported {
         /// The file.
         path: PathBuf,
@@ -117,111 +117,111 @@ pub enum Error {
         /// What to give instead.
         instead: &'static str,
     },
-    /// RLP is not what the format demands; `source` counts from the location.
+    /// RLP violates the format. Offsets in `source` are relative to the location.
     Rlp {
         /// Where the outermost item begins.
         location: Location,
         /// What the item is.
         what: &'static str,
-        /// Why, and how far from the location.
+        /// The reason, and the offset from the location.
         source: blockmill_rlp::Error,
     },
-    /// An item announces more bytes than any genuine one has.
+    /// An item announces more bytes than any valid item has.
     TooLarge {
         /// The location.
         location: Location,
         /// What the item is.
         what: &'static str,
-        /// The most that is read.
+        /// The largest size that is read.
         limit: u64,
-        /// What the item announces.
+        /// The announced size.
         announced: u64,
     },
     /// A block does not follow the one before it.
     Gap {
-        /// The number that should follow.
+        /// The number that was expected.
         expected: u64,
-        /// The number that is there.
+        /// The number of the block found.
         found: u64,
         /// The file of the block before.
         before: PathBuf,
         /// The location of the block that does not follow.
         location: Location,
     },
-    /// A block of a number that was read before is another one.
+    /// A block differs from the block of the same number that was read before.
     Repeated {
-        /// Its number.
+        /// The number of both blocks.
         number: u64,
         /// The hash of the block that was read before.
         expected: Box<[u8; 32]>,
-        /// Its own; the same where only the bodies differ.
+        /// The hash of this block. It is the same if only the bodies differ.
         found: Box<[u8; 32]>,
         /// The location of the block that was read before.
         before: Box<Location>,
-        /// Its own location.
+        /// The location of this block.
         location: Location,
     },
     /// Something is not there that other parts of the archive speak of.
     Missing {
-        /// The location that speaks of it, or where it should be.
+        /// The location that refers to the missing part, or where it was expected.
         location: Location,
         /// What is missing.
         what: &'static str,
-        /// What should be there.
+        /// What was expected.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
-    /// A store that is read as an archive cannot be read.
+    /// A store that is read as an archive is corrupt or cannot be read.
     Store {
-        /// What the error says of the store, or of this machine.
+        /// The status of the store's error.
         status: Status,
         /// The error of the store.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// No archive format that this program knows.
+    /// The content is no known archive format.
     UnknownFormat {
         /// The file or folder.
         path: PathBuf,
-        /// What was found there.
+        /// A description of the content.
         found: String,
     },
     /// The paths hold archives of different formats or networks, or several ancient folders.
     Mixed {
-        /// The first one.
+        /// The first archive.
         first: PathBuf,
         /// What it is.
         expected: String,
-        /// The one that does not go with it.
+        /// The archive that does not belong to the first one.
         second: PathBuf,
-        /// What that is.
+        /// The format and network of the second archive.
         found: String,
     },
-    /// A path that is neither a file nor a folder nor a pipe: a device, a socket.
+    /// The path is neither a file nor a folder nor a pipe, but a device or a socket.
     Special {
         /// The path.
         path: PathBuf,
         /// What it is.
         found: String,
     },
-    /// A writer lacks what its format demands, or was given blocks that do not fit.
+    /// A writer lacks data that its format requires, or got blocks that do not follow each other.
     Unwritable {
-        /// What is being written.
+        /// The output.
         path: PathBuf,
-        /// What the format demands.
+        /// What the format requires.
         expected: String,
-        /// What was given.
+        /// What the writer got.
         found: String,
     },
 }
 
 impl Error {
-    /// Turns a system error into [`Error::Io`]; for `map_err`.
+    /// Converts an error of the operating system to [`Error::Io`]; for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.to_path_buf(), action, source }
     }
 
-    /// Says that offsets count unpacked bytes where a file was `compression`-compressed.
+    /// Marks offsets as counts of unpacked bytes if the file is compressed.
     pub(crate) fn unpacked_if(mut self, compression: Option<Compression>) -> Self {
         let location = match &mut self {
             Self::Truncated { location, .. }
@@ -240,12 +240,12 @@ impl Error {
         self
     }
 
-    /// What the error says of the archive, or of this machine.
+    /// The status of a run that ends with this error.
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
             Self::Store { status, .. } => *status,
-            // a block that comes again lacks nothing, and does not follow
+            // a repeated block lacks nothing, but does not follow
             Self::Gap { expected, found, .. } if found < expected => Status::Invalid,
             Self::Repeated { .. } => Status::Invalid,
             Self::Gap { .. }
@@ -263,7 +263,7 @@ impl Error {
         }
     }
 
-    /// Which kind of shortfall the error is, if the archive lacks something.
+    /// The kind of shortfall, if the archive is incomplete or corrupt.
     pub fn shortfall_kind(&self) -> ShortfallKind {
         match self {
             Self::Gap { .. } | Self::Missing { .. } => ShortfallKind::MissingBlocks,
@@ -274,7 +274,7 @@ impl Error {
         }
     }
 
-    /// Where in the archive the fault is, when it has an offset.
+    /// The location in the archive, if the error has an offset.
     pub fn location(&self) -> Option<&Location> {
         match self {
             Self::Truncated { location, .. }
@@ -302,11 +302,12 @@ impl Error {
     }
 }
 
-/// Where two files join, and where two parts of one do that were verified apart: block `found`, at
-/// `location`, is the one after the last one of `before`.
+/// Checks that two files join, or two parts of a file that were verified separately: block `found`,
+/// at `location`, comes after the last block of `before`.
 ///
 /// # Errors
-/// It is not the `expected` one.
+///
+/// Returns [`Error::Gap`] if `found` is not `expected`.
 pub fn expect_next(
     expected: u64,
     before: &Path,

@@ -1,5 +1,5 @@
-//! Data of other programs that is not read: recognised by name, so that a user learns what to give
-//! instead.
+//! Data of other programs in formats that are not read. It is recognised by name, so that the
+//! message can say which data to use instead.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::format::claims_to_be_archive;
 use crate::names::is_undo_file;
 use crate::packed;
 
-/// Names that are looked at in a folder: it may hold thousands.
+/// Number of names that are inspected in a folder; it may have thousands.
 const MOST_NAMES: usize = 10_000;
 
-/// A kind of data, and what to give instead.
+/// A kind of data, and the data to use instead.
 #[derive(Clone, Copy)]
 struct Kind {
     what: &'static str,
@@ -57,7 +57,8 @@ const EXECUTION_ERA: Kind = Kind {
     instead: "give era1 files, or have the node export its blocks as RLP",
 };
 
-/// What a path is by its name, or by the names in it, as an error that says so.
+/// Recognises foreign data by the name of a path, or by the names in a folder, and returns the
+/// error that says so.
 pub(crate) fn recognise(path: &Path) -> Option<Error> {
     // what cannot be opened has its error already
     let is_folder = files::is_folder(path).unwrap_or(false);
@@ -65,8 +66,8 @@ pub(crate) fn recognise(path: &Path) -> Option<Error> {
     Some(refusal(path, kind))
 }
 
-/// Refuses the e2store files that are no era1: by the type of the record after the version, and by
-/// name. One that is named era1 is a damaged one.
+/// Recognises e2store files that are not era1, by the type of the record after the version and by
+/// name. A file named `.era1` is treated as a corrupt era1 file.
 pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Error> {
     if claims_to_be_archive(path) {
         return None;
@@ -79,7 +80,8 @@ pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Er
     kind.map(|kind| refusal(path, kind))
 }
 
-/// The error, or what the path is instead of an archive.
+/// Replaces [`Error::UnknownFormat`] by a more specific error if the path is recognised as foreign
+/// data.
 pub(crate) fn name(path: &Path, error: Error) -> Error {
     if !matches!(error, Error::UnknownFormat { .. }) {
         return error;
@@ -94,12 +96,12 @@ pub(crate) fn name(path: &Path, error: Error) -> Error {
     }
 }
 
-/// What a file of another program is, and what to give instead.
+/// Describes a file of another program and the data to use instead.
 pub(crate) fn what_it_is(path: &Path) -> Option<String> {
     of_name(path).map(|Kind { what, instead }| format!("{what}: {instead}"))
 }
 
-/// A folder without archives, in words.
+/// Describes a folder without archives.
 pub(crate) fn what_is_in(folder: &Path) -> String {
     let names = names(folder);
     let packed = |name: &String| {
@@ -138,7 +140,7 @@ fn of_name(path: &Path) -> Option<Kind> {
     })
 }
 
-/// The database whose files lie in a folder, by what else lies there.
+/// The database in a folder, by the names in it.
 fn of_database(folder: &Path) -> Option<Kind> {
     let names = names(folder);
     let has = |wanted: &dyn Fn(&str) -> bool| names.iter().any(|name| wanted(name));
@@ -151,7 +153,7 @@ fn of_database(folder: &Path) -> Option<Kind> {
     })
 }
 
-/// Folders of a node's data folder that tell whose it is.
+/// Subfolders of a data folder that identify the node.
 const INSIDE: [&str; 9] = [
     "static_files",
     "db",
@@ -171,7 +173,8 @@ fn of_folder(folder: &Path) -> Option<Kind> {
     of_files(folder).or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
 }
 
-/// Is this a datadir of Bitcoin Core, its `blocks` folder, or that of a network in it?
+/// Whether a folder is a datadir of Bitcoin Core, its `blocks` folder, or such a folder of one of
+/// its networks.
 fn is_of_core(folder: &Path) -> bool {
     let has = |path: &str| of_database(&folder.join(path)).is_some();
     let is_datadir = has("blocks/index") || has("chainstate");
@@ -185,7 +188,7 @@ fn of_files(folder: &Path) -> Option<Kind> {
         .or_else(|| names(folder).iter().find_map(|name| of_name(&folder.join(name))))
 }
 
-/// Names in a folder; none of what cannot be listed.
+/// The names in a folder; empty if it cannot be listed.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

@@ -43,7 +43,7 @@ pub struct Properties {
     pub(crate) endings: &'static [&'static str],
 }
 
-/// The properties of the formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
+/// The formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
 static ARCHIVES: [Properties; 5] = [
     Properties {
         name: "era1",

@@ -23,9 +23,9 @@ const HEADERS: Contents =
 const BODIES: Contents = Contents { bodies: true, ..HEADERS };
 const BODIES_AND_RECEIPTS: Contents = Contents { receipts: true, ..BODIES };
 
-/// A header has five hashes, three roots among them, and a bloom filter.
+/// Bytes of the shortest header: it has five hashes, three roots among them, and a bloom filter.
 const LEAST_HEADER: u64 = 450;
-/// What is left of it by gzip: the hashes.
+/// Bytes of a header compressed with gzip: its hashes do not compress.
 const LEAST_PACKED: u64 = 100;
 
 const ETHEREUM: Target = Target {
@@ -164,8 +164,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
     },
 ];
 
-/// Targets that are no archives of this table: Bitcoin block files and Neo dumps, and what is made
-/// of them.
+/// Targets that are no archives of this table: Bitcoin block files, Neo dumps, and databases built
+/// from their stores.
 static OTHER_TARGETS: [Target; 5] = [
     Target {
         name: "blk",
@@ -227,7 +227,7 @@ impl Target {
     }
 }
 
-/// The one folder of an archive that is a folder.
+/// The folder of an archive that is a folder.
 fn only(files: &[PathBuf]) -> &Path {
     files.first().map_or(Path::new(""), PathBuf::as_path)
 }

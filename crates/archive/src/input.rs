@@ -1,5 +1,5 @@
-//! The bytes of an archive's file: read in order and unpacked on the way, or as a file in which
-//! one can jump about. A path of `-` is standard input.
+//! The bytes of an archive's file, decompressed: in order, or at random offsets. A path of `-` is
+//! standard input.
 
 mod batches;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use raw::{Raw, Stopped, check_stopped};
 use crate::Error;
 use crate::compression::{Compression, CompressionFault, Decoder};
 
-/// Bytes that are compared at once.
+/// Number of bytes that are compared at once.
 const COMPARED: usize = 1 << 20;
 
 /// Bytes that are read first of the head of a file.
@@ -33,12 +33,12 @@ const HEAD_STEP: usize = 64 << 10;
 /// Bytes that identify the compression of a file.
 const MAGIC: usize = 6;
 
-/// True when `path` can be read only once, in order: standard input or another pipe.
+/// Whether `path` can be read only once, in order: standard input or another pipe.
 pub fn is_pipe(path: &Path) -> bool {
     raw::is_pipe(path)
 }
 
-/// What a user should know of files that were copied to temporary ones to be read.
+/// A note for the user on files that were copied to temporary files.
 pub(crate) fn copied(files: usize, bytes: Option<u64>) -> String {
     let files = if files == 1 { "1 file was".into() } else { format!("{files} files were") };
     let bytes = bytes.map_or(String::new(), |bytes| format!(" of {bytes} bytes"));
@@ -85,7 +85,7 @@ pub(crate) fn is_same(first: &Path, second: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A file from its first to its last byte, unpacked when it is compressed.
+/// A file that is read in order, unpacked if it is compressed.
 pub(crate) struct Input {
     path: PathBuf,
     compression: Option<Compression>,
@@ -99,8 +99,8 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Raw bytes; those of compressed data stop when the user asks: a decoder may read many of them
-/// before it has anything to give.
+/// Raw bytes. Reads of compressed data fail when the user requests a stop, because a decoder may
+/// read many bytes before it returns any.
 struct Stoppable {
     raw: Raw,
     compressed: bool,
@@ -116,10 +116,10 @@ impl Read for Stoppable {
 }
 
 impl Input {
-    /// Opens a file. Content decides how it is compressed, not the name.
+    /// Opens a file. The content determines the compression, not the name.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if let Some(copy) = spool::copy_of_pipe(path) {
-            // what was read of the pipe is gone; all of it lies in this file
+            // the bytes read from the pipe are gone, but this file has all of them
             let raw = Stoppable { raw: Raw::of(copy.file().clone()), compressed: false };
             let (path, compression) = (path.to_path_buf(), copy.compression);
             return Ok(Self { path, compression, decoder: Decoder::Plain(raw) });
@@ -132,12 +132,12 @@ impl Input {
         Ok(Self { path: path.to_path_buf(), compression, decoder })
     }
 
-    /// How the file is compressed.
+    /// The compression of the file.
     pub fn compression(&self) -> Option<Compression> {
         self.compression
     }
 
-    /// True when offsets count other bytes than those of the file.
+    /// Whether offsets count unpacked bytes instead of bytes of the file.
     pub fn is_compressed(&self) -> bool {
         self.compression.is_some()
     }
@@ -147,7 +147,8 @@ impl Input {
         self.decoder.raw().raw.bytes_read()
     }
 
-    /// Reads the next bytes, 0 at the end. `offset` is how far the caller has read, for errors.
+    /// Reads the next bytes; returns 0 at the end. `offset` is the number of bytes that the caller
+    /// has read, for errors.
     pub fn read(&mut self, into: &mut [u8], offset: u64) -> Result<usize, Error> {
         loop {
             return match self.decoder.read(into) {
@@ -158,7 +159,7 @@ impl Input {
         }
     }
 
-    /// Passes over the next `count` bytes of a file that nothing was read of; fewer at its end.
+    /// Skips the next `count` bytes of a file of which nothing was read; fewer at its end.
     pub fn skip(&mut self, count: u64) -> Result<(), Error> {
         if let Decoder::Plain(source) = &mut self.decoder {
             source.raw.skip(count);

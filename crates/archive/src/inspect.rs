@@ -9,12 +9,16 @@ use crate::names::natural_order;
 use crate::report::{FileReport, Gap, Inspection, gaps};
 use crate::{Archive, ChunkLimit, Error, LeftOut, Packed, Want, foreign};
 
-/// Looks at everything in `paths`, archives of any formats, and goes on after damage.
+/// Inspects everything in `paths`, archives of any formats, and continues after corruption.
 ///
-/// `deep` decodes every record: checksums, decompression, RLP shape; else only indexes and lengths
-/// are read (streams of RLP have no index and are always read whole). A folder stands for
-/// the archives in it. Fails when a path cannot be opened at all, and when nothing in them is an
-/// archive, or is named like one.
+/// With `deep` every record is decoded: checksums, decompression, RLP structure. Without it only
+/// indexes and lengths are read; streams of RLP have no index and are always read whole. A folder
+/// means the archives in it.
+///
+/// # Errors
+///
+/// Returns [`Error::Io`] or [`Error::Special`] if a path cannot be opened, and
+/// [`Error::UnknownFormat`] or [`Error::Foreign`] if no file is an archive or has the name of one.
 pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     let mut files = vec![];
     for path in paths {
@@ -45,8 +49,8 @@ pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     Ok(Inspection { files, gaps, left_out })
 }
 
-/// Whether files overlap instead of leaving a gap: then the blocks of both are compared, and the
-/// report of the second file says what was found.
+/// Whether files overlap instead of leaving a gap. The blocks of both are then compared, and the
+/// report of the second file has the result.
 fn overlaps(gap: &Gap, files: &mut [FileReport]) -> bool {
     if gap.found >= gap.expected {
         return false;
@@ -54,13 +58,13 @@ fn overlaps(gap: &Gap, files: &mut [FileReport]) -> bool {
     let Some(after) = files.iter_mut().find(|file| file.path == gap.after) else { return false };
     match compared(&[gap.before.clone(), gap.after.clone()]) {
         Ok(Some(note)) => after.notes.push(note),
-        Err(error @ Error::Repeated { .. }) => after.damaged(&error),
+        Err(error @ Error::Repeated { .. }) => after.add_error(&error),
         Ok(None) | Err(_) => return false,
     }
     true
 }
 
-/// What a reader says of files that overlap.
+/// Reads files that overlap and returns the note of the reader.
 fn compared(files: &[PathBuf]) -> Result<Option<String>, Error> {
     let archive = Archive::open(files)?;
     let want = Want { bodies: archive.has_bodies(), receipts: false };
@@ -70,7 +74,7 @@ fn compared(files: &[PathBuf]) -> Result<Option<String>, Error> {
     Ok(reader.note())
 }
 
-/// What was found instead of an archive, or the system's answer.
+/// The error of paths without an archive.
 fn nothing_in(paths: &[PathBuf]) -> Error {
     let of_path = |path: &PathBuf| match is_input_folder(path) {
         Err(error) => Some(error),
@@ -85,7 +89,8 @@ fn nothing_in(paths: &[PathBuf]) -> Error {
     paths.iter().find_map(of_path).unwrap_or_else(nothing)
 }
 
-/// Looks at one file or ancient folder, which is `meant` to be an archive or is just there.
+/// Inspects one file or ancient folder. `meant` says that the user named it or that its name claims
+/// to be an archive.
 fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
     let mut report = FileReport {
         path: path.to_path_buf(),
@@ -106,7 +111,7 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
         Err(Error::Foreign { what, instead, .. }) => {
             report.notes.push(format!("{what}, which cannot be read: {instead}"));
         }
-        Err(error) => report.damaged(&error),
+        Err(error) => report.add_error(&error),
     }
     report
 }

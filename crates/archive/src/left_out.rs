@@ -1,4 +1,4 @@
-//! Files of a folder that are not read: those that may hold blocks are missing from the archive.
+//! Files of a folder that are not read. If one may have blocks, the archive counts as incomplete.
 //! The rule is in `docs/formats/left-out.md`.
 
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use serde::Serialize;
 use crate::names::{is_harmless, without_packing};
 use crate::{Error, foreign, packed};
 
-/// Files that are named one by one.
+/// Number of files that are listed by name.
 const LISTED: usize = 20;
 
-/// A file that was not read and may hold blocks.
+/// A file that was not read and may have blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unread {
     /// The file.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// What it is, and what to do with it.
+    /// A description of the file, and what to do with it.
     pub what: String,
 }
 
@@ -27,16 +27,17 @@ pub struct Unread {
 #[serde(transparent)]
 pub struct LeftOut {
     unread: Vec<Unread>,
-    /// Files without blocks in any form that is known.
+    /// Files without blocks in any known format.
     #[serde(skip)]
     other: Vec<PathBuf>,
 }
 
 impl LeftOut {
-    /// Takes note of a file in which no block was found.
+    /// Records a file in which no block was found.
     ///
     /// # Errors
-    /// When it cannot be read.
+    ///
+    /// Returns [`Error::Io`] if the file cannot be read.
     pub(crate) fn add(&mut self, path: PathBuf) -> Result<(), Error> {
         if is_harmless(&path) {
             return Ok(());
@@ -48,7 +49,7 @@ impl LeftOut {
         Ok(())
     }
 
-    /// Forgets the files from which others were unpacked that were `read`.
+    /// Removes the files whose unpacked content is in one of the files `read`.
     pub(crate) fn forget_sources_of<'a>(&mut self, read: impl Iterator<Item = &'a Path>) {
         let read: Vec<&str> = read.filter_map(|path| path.file_name()?.to_str()).collect();
         self.unread.retain(|unread| {
@@ -57,14 +58,14 @@ impl LeftOut {
         });
     }
 
-    /// Those that may hold blocks.
+    /// The files that may have blocks.
     #[must_use]
     pub fn unread(&self) -> &[Unread] {
         &self.unread
     }
 
-    /// What the archive lacks for these files, and what a user should know of them. With `all` the
-    /// blocks that were asked for are known to be there, so that nothing is lacking.
+    /// The shortfalls that these files cause, and notes for the user. With `all` the requested
+    /// blocks are known to be in the files that are read, so there are only notes.
     #[must_use]
     pub fn judge(&self, all: bool) -> (Vec<Shortfall>, Vec<String>) {
         let (mut shortfalls, mut notes) = (vec![], vec![]);
@@ -93,18 +94,18 @@ fn shortfall(text: String, path: &Path) -> Shortfall {
     Shortfall { file: Some(path.to_path_buf()), ..Shortfall::new(ShortfallKind::Unread, text) }
 }
 
-/// What a file is that is not read and may hold blocks, and what to do with it.
+/// Describes a file that is not read and may have blocks, and what to do with it.
 fn what_may_hold_blocks(path: &Path) -> Result<Option<String>, Error> {
     Ok(packed::describe(path)?.or_else(|| foreign::what_it_is(path)))
 }
 
-/// Is a file that was `read` what `name` holds: the same one unpacked, or the same era?
+/// Whether the file `read` has the content of `name`: the same file unpacked, or the same era.
 fn holds_the_same(name: &str, read: &str) -> bool {
     without_packing(name) == without_packing(read)
         || era_of(name, &[".ere", ".erae"]).is_some_and(|era| era_of(read, &[".era1"]) == Some(era))
 }
 
-/// Network and number of an era, as in `mainnet-00000-5ec1ffb8.era1`.
+/// Network and number of an era in a name such as `mainnet-00000-5ec1ffb8.era1`.
 fn era_of<'a>(name: &'a str, endings: &[&str]) -> Option<(&'a str, &'a str)> {
     let stem = endings.iter().find_map(|ending| name.strip_suffix(ending))?;
     let mut parts = stem.split('-');

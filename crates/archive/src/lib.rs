@@ -1,8 +1,9 @@
-//! Archives of chains on disk, read and written: bytes and positions, no consensus.
+//! Reads and writes archives of chains: bytes and positions, no consensus rules.
 //!
-//! [`Archive::open`] finds out what a path holds; [`Archive::reader`] hands out [`Packed`] chunks
-//! on one thread, which any worker unpacks into [`Chunk`]s of header, body and receipt RLP.
-//! [`ArchiveWriter`] takes such chunks. The bytes of each format are described in `docs/formats`.
+//! [`Archive::open`] detects the format of a path. [`Archive::reader`] reads [`Packed`] chunks on
+//! one thread; any worker unpacks them into [`Chunk`]s of header, body and receipt RLP.
+//! [`ArchiveWriter`] writes such chunks. [`blkdat`] and [`acc`] read and write Bitcoin block files
+//! and Neo block dumps. The bytes of each format are specified in `docs/formats`.
 
 #![forbid(unsafe_code)]
 
@@ -56,13 +57,14 @@ pub use row::WriteOptions;
 pub use target::{Files, Output, Target};
 pub use write::ArchiveWriter;
 
-/// The largest header that is read. A header is below 1 KiB; only a clique checkpoint, which
-/// lists 20 bytes for each signer in its extra data, is larger.
+/// The largest header that is read, in bytes. A header is below 1 KiB; only a clique checkpoint,
+/// which lists 20 bytes for each signer in its extra data, is larger.
 pub const MAX_HEADER: usize = 64 << 10;
 
-/// The largest body that is read. The gas limit of any main network block so far keeps it below
-/// 4 MiB, and EIP-7934 caps a block at 8 MiB; test networks with a huge gas limit go further.
+/// The largest body that is read, in bytes. The gas limit of every main network block so far keeps
+/// it below 4 MiB, and EIP-7934 limits a block to 8 MiB; test networks with a huge gas limit have
+/// larger ones.
 pub const MAX_BODY: usize = 64 << 20;
 
-/// The largest list of receipts that is read, for the same reason.
+/// The largest list of receipts that is read, in bytes.
 pub const MAX_RECEIPTS: usize = 128 << 20;

@@ -1,5 +1,5 @@
-//! What is in a folder of archives: its files in natural order. Content decides what a file holds,
-//! so an entry that cannot be opened may be any of them, and is never passed over.
+//! Lists a folder of archives in natural order. Content determines the format of a file, so an
+//! entry that cannot be opened may be an archive and is an error.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,11 +11,12 @@ use crate::format::claims_blocks;
 use crate::names::{is_harmless, natural_order};
 use crate::{Error, STDIN};
 
-/// The files of a folder whose names are wanted, hidden ones left out, in natural order.
+/// The files of a folder with `wanted` names, without hidden ones, in natural order.
 ///
 /// # Errors
-/// [`Error::Io`] when the folder cannot be listed; when the system does not say what an entry is,
-/// as of a link that leads nowhere; when an entry with the name of an archive is no file.
+///
+/// Returns [`Error::Io`] if the folder cannot be listed, if an entry cannot be resolved (such as a
+/// dangling link), or if an entry with the name of an archive is not a file.
 pub(crate) fn files_of(
     folder: &Path,
     wanted: impl Fn(&[u8]) -> bool,
@@ -27,7 +28,7 @@ pub(crate) fn files_of(
             continue;
         }
         let kind = match files::kind(&path) {
-            // no block is missing for it
+            // it has no blocks
             Err(_) if is_harmless(&path) && !claims_blocks(&path) => continue,
             kind => kind.map_err(Error::io("cannot open", &path))?,
         };
@@ -43,17 +44,17 @@ pub(crate) fn files_of(
     Ok(found)
 }
 
-/// Does the path lead to a folder? An entry that the system does not resolve is an error.
+/// Whether the path is a folder. An entry that cannot be resolved is an error.
 pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
     files::is_folder(path).map_err(Error::io("cannot open", path))
 }
 
-/// Does the path lead to a file?
+/// Whether the path is a file.
 pub(crate) fn is_file(path: &Path) -> Result<bool, Error> {
     files::is_file(path).map_err(Error::io("cannot open", path))
 }
 
-/// Is there a file? Anything else of that name is an error.
+/// Whether there is a file at the path. Anything else of that name is an error.
 pub(crate) fn has_file(path: &Path) -> Result<bool, Error> {
     match files::kind(path).map_err(Error::io("cannot open", path))? {
         FileKind::Absent => Ok(false),
@@ -62,11 +63,12 @@ pub(crate) fn has_file(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Whether a path that was named is a folder, and not a file or a pipe.
+/// Whether an input is a folder, and not a file or a pipe.
 ///
 /// # Errors
-/// [`Error::Io`] when it is not there or cannot be opened, [`Error::Special`] for anything else: a
-/// device could wait for ever, or never end.
+///
+/// Returns [`Error::Io`] if the path does not exist or cannot be opened, and [`Error::Special`] for
+/// anything else: reading a device may never end.
 pub(crate) fn is_input_folder(path: &Path) -> Result<bool, Error> {
     if path == Path::new(STDIN) {
         return Ok(false);
@@ -82,7 +84,7 @@ pub(crate) fn is_input_folder(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Bytes of a file, or of the files of a folder and of its `chain` folder.
+/// Bytes of a file, or of the files in a folder.
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(path) else {
         return fs::metadata(path).map_or(0, |m| m.len());

@@ -1,4 +1,4 @@
-//! Parts of blocks, and where they are on disk.
+//! Parts of blocks, and their locations on disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use blockmill_verdict::Location;
 use serde::Serialize;
 
-/// What a block is made of in an archive.
+/// A part of a block in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Part {
     /// The header's RLP.
@@ -44,7 +44,7 @@ impl Track {
         self.offsets.push(offset);
     }
 
-    /// The location of item `i`, if it is known.
+    /// The location of item `i`; `None` if it is unknown.
     pub fn get(&self, i: usize) -> Option<Location> {
         let offset = *self.offsets.get(i)?;
         let file = self.files.iter().rev().find(|(first, _)| *first as usize <= i)?;

@@ -1,4 +1,4 @@
-//! The front door for reading: one archive out of files and folders.
+//! Opens files and folders as one archive.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -19,19 +19,24 @@ pub struct Archive {
     range: BlockRange,
     /// First and last block of each file, as far as it states them.
     ranges: Vec<BlockRange>,
-    /// What there is of each block.
+    /// The parts of blocks that the archive has.
     contents: Contents,
-    /// Files of the folders in which there is no archive.
+    /// Files of the folders without an archive in them.
     left_out: LeftOut,
 }
 
 impl Archive {
-    /// Opens what `paths` hold. A folder stands for the archives in it, in natural order. Content
-    /// decides on the format, not names.
+    /// Opens the archive in `paths`. A folder means the archives in it, in natural order. The
+    /// content determines the format, not the names.
     ///
-    /// Files are ordered by their first block when every file tells it, else by name, numbers in
-    /// names counting as numbers. Fails when the paths hold no archive, archives of different
-    /// formats or networks, or more than one ancient folder.
+    /// Files are ordered by their first blocks if every file states its first block, else by name;
+    /// numbers in names are compared as numbers.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::UnknownFormat`] or [`Error::Foreign`] if a path has no archive,
+    /// [`Error::Mixed`] for archives of different formats or networks or several ancient folders,
+    /// and the error of reading an index.
     pub fn open(paths: &[PathBuf]) -> Result<Self, Error> {
         let (found, left_out) = detect::find(paths)?;
         let Some(first) = found.first() else {
@@ -85,41 +90,40 @@ impl Archive {
         &self.left_out
     }
 
-    /// Bytes on disk; what cannot be read counts as 0.
+    /// Bytes on disk. Files that cannot be read count as 0.
     pub fn disk_bytes(&self) -> u64 {
         self.files.iter().map(|file| disk_bytes(file)).sum()
     }
 
-    /// Number of the first and of the last block as far as the archive tells without being read:
-    /// era1 files and ancient folders state both, streams of RLP the first one only. None when
+    /// Number of the first and of the last block, as far as the archive states them in its index:
+    /// era1 files and ancient folders state both, streams of RLP only the first one. `None` if
     /// there are no blocks.
     pub fn range(&self) -> Option<(u64, Option<u64>)> {
         self.range
     }
 
-    /// Should the archive have bodies? Of streams of headers and of stores of them none is asked.
+    /// Whether the archive should have bodies. Header streams and stores of headers have none.
     pub fn has_bodies(&self) -> bool {
         self.contents.bodies
     }
 
-    /// Can the archive have receipts? Streams never do.
+    /// Whether the archive can have receipts. Streams never have them.
     pub fn has_receipts(&self) -> bool {
         self.contents.receipts
     }
 
-    /// The genesis block's hash, where the archive is a store, which says it.
+    /// Hash of the genesis block, if the archive is a store.
     pub fn genesis(&self) -> Option<[u8; 32]> {
         self.contents.genesis
     }
 
-    /// The total difficulty of the last block, big-endian, where the archive is a store that knows
-    /// it.
+    /// Total difficulty of the last block, big-endian, if the archive is a store that has it.
     pub fn last_total_difficulty(&self) -> Option<[u8; 32]> {
         self.contents.total_difficulty
     }
 
-    /// How many blocks the files state that begin with block `number` or a later one; none where
-    /// one of them does not say.
+    /// Number of blocks in the files that begin with block `number` or a later one; `None` if one
+    /// of these files does not state its last block.
     pub fn blocks_from(&self, number: u64) -> Option<u64> {
         let mut blocks = 0;
         for (first, last) in self.ranges.iter().flatten().filter(|(first, _)| *first >= number) {
@@ -128,21 +132,25 @@ impl Archive {
         Some(blocks)
     }
 
-    /// The network's name, where file names carry it as in `mainnet-00000-5ec1ffb8.era1`. Only a
-    /// hint: nothing in the file confirms it.
+    /// The network's name, if file names have it, as in `mainnet-00000-5ec1ffb8.era1`. It is only a
+    /// hint: the content does not confirm it.
     pub fn network_hint(&self) -> Option<&str> {
         self.network.as_deref()
     }
 
-    /// Says how many files lie in temporary files while they are read, if any does: compressed
-    /// ones of a format that is read here and there.
+    /// A note on files that are unpacked to temporary files to be read, if there are any:
+    /// compressed files of a format with random access.
     pub fn copied(&self) -> Option<String> {
         let copies = || self.files.iter().filter(|file| input::needs_copy(file)).count();
         let copies = if self.format.row().random_access { copies() } else { 0 };
         (copies > 0).then(|| input::copied(copies, None))
     }
 
-    /// Reads the blocks whose numbers are in `range`, in order.
+    /// Opens a reader of the blocks with numbers in `range`, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of opening a file or reading its index.
     pub fn reader(
         &self,
         want: Want,
@@ -154,7 +162,8 @@ impl Archive {
     }
 }
 
-/// Can two finds be one archive? Names of networks are only hints, but clear ones.
+/// Whether two files can be one archive. Network names are only hints, but different names are
+/// different networks.
 fn belong_together(a: &Found, b: &Found) -> bool {
     let network = |found: &Found| (found.format.row().network)(&found.path);
     let alone = matches!(a.format.row().recognise, Recognise::Folder(_));
@@ -168,7 +177,7 @@ fn describe(found: &Found) -> String {
     }
 }
 
-/// Reads an archive from its first to its last chunk.
+/// A reader of an archive, from its first to its last chunk.
 #[derive(Debug)]
 pub struct Reader {
     source: Box<dyn ReadBlocks>,
@@ -176,17 +185,22 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the next chunk into `into`, whose buffers are reused. Returns false at the end.
+    /// Reads the next chunk into `into`, reusing its buffers. Returns false at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if a file cannot be read, and the error of the record at which it is
+    /// corrupt, cut short or does not follow.
     pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
         self.source.read(self.limit, into)
     }
 
-    /// What a user should know of the blocks that were read so far: that some came again.
+    /// A note for the user on the blocks read so far: blocks that were repeated and skipped.
     pub fn note(&self) -> Option<String> {
         self.source.note()
     }
 
-    /// Changes how many blocks a chunk has at most, from the next one on.
+    /// Limits the blocks of each later chunk.
     pub fn limit_blocks(&mut self, blocks: usize) {
         self.limit = ChunkLimit { blocks, ..self.limit }.clamped();
     }

@@ -1,9 +1,9 @@
-//! Outputs appear whole or not at all, and never in the place of something else.
+//! Outputs appear complete or not at all, and never replace anything else.
 //!
-//! What is being written stands beside its destination, under a name that ends with
-//! [`UNFINISHED`], locked as long as its writer lives. So nobody takes half an output for a whole
-//! one, and the next writer can tell what a dead one left from what a living one is making. What
-//! `--force` replaces is [set aside](Claim) until the new output is complete.
+//! An unfinished output is next to its destination, under a name that ends with [`UNFINISHED`], and
+//! is locked while its writer lives. So no partial output has the name of a complete one, and the
+//! next writer can distinguish what a dead process left from what a living one is writing. A file
+//! that `--force` replaces is [set aside](Claim) until the new output is complete.
 
 mod claim;
 mod file;
@@ -28,21 +28,22 @@ use blockmill_platform::files::{self, FileKind};
 
 use crate::{Error, listing};
 
-/// How the names of outputs end that are not complete.
+/// Ending of the names of unfinished outputs.
 pub const UNFINISHED: &str = ".blockmill.part";
 
-/// How the names of files and folders end that wait for what replaces them.
+/// Ending of the names of files and folders that are set aside until their replacement is complete.
 pub const SET_ASIDE: &str = ".blockmill.old";
 
-/// How often a process that ends tries to get the list of what it writes, and to remove each of it.
+/// Number of attempts of an ending process to lock the list of its outputs, and to remove each of
+/// them.
 const TRIES: u32 = 100;
 
-/// What this process is writing.
+/// Unfinished outputs of this process.
 static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes what this process has begun to write: for a process that ends at once.
+/// Removes the unfinished outputs of this process. For a process that ends at once.
 pub fn remove_unfinished() {
-    // a thread that holds this holds it for a moment, or has been stopped for ever
+    // a thread holds this lock for a moment only, or was stopped for ever
     for _ in 0..TRIES {
         if let Ok(mut paths) = BEING_WRITTEN.try_lock() {
             while let Some(path) = paths.pop_first() {
@@ -54,8 +55,8 @@ pub fn remove_unfinished() {
     }
 }
 
-/// Removes what another thread may still be writing: a file that it creates in a folder meanwhile
-/// keeps the folder from going, and is removed by the next try.
+/// Removes an output that another thread may still be writing. If that thread creates a file in a
+/// folder at the same time, the folder stays, and the next attempt removes both.
 fn remove_in_use(path: &Path) {
     for _ in 0..TRIES {
         match files::remove(path) {
@@ -66,11 +67,13 @@ fn remove_in_use(path: &Path) {
     }
 }
 
-/// Removes what dead processes left where `out` is to be written, or in it when it is a folder;
-/// tells what that was.
+/// Removes the unfinished outputs of dead processes at `out`, and in it if it is a folder. Returns
+/// their paths.
 ///
 /// # Errors
-/// When a living process is writing there.
+///
+/// Returns [`Error::Unwritable`] if a living process is writing there, and [`Error::Io`] if a file
+/// cannot be removed.
 pub fn remove_leftovers(out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![named(out, UNFINISHED)];
     if listing::is_folder(out)? {
@@ -88,7 +91,7 @@ pub fn remove_leftovers(out: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(removed)
 }
 
-/// Removes what a dead process left at `path`; was there anything?
+/// Removes the unfinished output of a dead process at `path`; returns whether there was one.
 fn remove_leftover(path: &Path) -> Result<bool, Error> {
     let found = files::kind_of_name(path).map_err(Error::io("cannot open", path))?;
     let expected = |expected: &str| Error::Unwritable {
@@ -109,8 +112,7 @@ fn remove_leftover(path: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Says that a living process is at work on `path`, for as long as `file` is open. Where the file
-/// system knows no locks nobody is told.
+/// Locks `path` for as long as `file` is open. On a file system without locks nothing happens.
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Error::Unwritable {
@@ -122,7 +124,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// `path` with `ending` behind its name.
+/// `path` with `ending` appended to its name.
 fn named(path: &Path, ending: &str) -> PathBuf {
     // "folder/." and "folder/" are the folder
     let path: PathBuf = path.components().collect();
@@ -131,7 +133,7 @@ fn named(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Takes note of a folder of this process's own, for [`remove_unfinished`].
+/// Registers a folder of this process for [`remove_unfinished`].
 pub fn will_go(path: &Path) {
     note(path);
 }
@@ -145,14 +147,13 @@ fn forget(path: &Path) {
     BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
 }
 
-/// Removes a file or a folder. Nothing can be done about one that stays, and its name tells what
-/// it is.
+/// Removes a file or a folder. An error is ignored, because the name says that the file is
+/// unfinished.
 fn remove(path: &Path) {
     let _ = files::remove(path);
 }
 
-/// Fails when there is something at `path`; an empty folder counts as nothing when a folder is to
-/// be written.
+/// Fails if `path` exists. An empty folder is allowed if a folder is to be written.
 fn expect_free(path: &Path, folder: bool) -> Result<(), Error> {
     let found = match files::kind_of_name(path).map_err(Error::io("cannot open", path))? {
         FileKind::Absent => return Ok(()),

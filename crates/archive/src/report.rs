@@ -7,28 +7,28 @@ use serde::Serialize;
 
 use crate::{Error, Format, LeftOut};
 
-/// Findings that are listed of one file: a file of noise has one at every block.
-const MAX_DAMAGE: usize = 100;
+/// Number of corruptions that are listed of one file; a file of noise has one at every block.
+const MAX_CORRUPTIONS: usize = 100;
 
-/// What was found in some paths.
+/// The result of inspecting some paths.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Inspection {
     /// One report for each file or ancient folder, in natural order.
     pub files: Vec<FileReport>,
-    /// Block numbers that are missing between consecutive files, or that come twice.
+    /// Block numbers that are missing between consecutive files, or that two files have.
     pub gaps: Vec<Gap>,
-    /// Files of the folders that are not read and may hold blocks.
+    /// Files of the folders that are not read and may have blocks.
     #[serde(rename = "unread")]
     pub left_out: LeftOut,
 }
 
 impl Inspection {
-    /// True when there is no damage and no gap, and no file is left that may hold blocks.
+    /// Whether nothing is corrupt or missing, and every file that may have blocks was read.
     pub fn is_sound(&self) -> bool {
         self.status() == Status::Ok
     }
 
-    /// Files that cannot be opened count before damage, and damage before what is missing.
+    /// The status: files that cannot be opened come first, then corruption, then missing blocks.
     pub fn status(&self) -> Status {
         let damage = || self.files.iter().flat_map(|file| &file.damage);
         match () {
@@ -48,8 +48,8 @@ pub struct FileReport {
     /// The file or folder.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// None when no format was recognised. That is damage when the file was named, or is named
-    /// like an archive, else a note.
+    /// The format; `None` if it was not recognised. That is corruption if the user named the file
+    /// or its name is that of an archive, else a note.
     pub format: Option<Format>,
     /// The network that the file's name claims.
     pub network: Option<String>,
@@ -61,28 +61,28 @@ pub struct FileReport {
     pub blocks: u64,
     /// Bytes on disk.
     pub bytes: u64,
-    /// How the bytes are compressed: "none", "gzip", "snappy", ...
+    /// Compression of the bytes: "none", "gzip", "snappy", ...
     pub compression: &'static str,
     /// The tables of an ancient folder.
     pub tables: Vec<TableReport>,
-    /// Everything that is wrong.
+    /// All corruption found.
     pub damage: Vec<Corruption>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl FileReport {
-    /// Records an error as damage; beyond [`MAX_DAMAGE`] only that there was more.
-    pub(crate) fn damaged(&mut self, error: &Error) {
+    /// Records an error; beyond [`MAX_CORRUPTIONS`] only that there are more.
+    pub(crate) fn add_error(&mut self, error: &Error) {
         self.add(Corruption::from(error));
     }
 
-    /// The same of something that is wrong.
+    /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more.
     pub(crate) fn add(&mut self, damage: Corruption) {
-        if self.damage.len() < MAX_DAMAGE {
+        if self.damage.len() < MAX_CORRUPTIONS {
             self.damage.push(damage);
-        } else if self.damage.len() == MAX_DAMAGE {
-            let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
+        } else if self.damage.len() == MAX_CORRUPTIONS {
+            let text = format!("more than {MAX_CORRUPTIONS} faults; the others are not listed");
             let kind = ShortfallKind::CorruptRecord;
             self.damage.push(Corruption { location: None, kind, status: Status::Corrupt, text });
         }
@@ -92,11 +92,11 @@ impl FileReport {
 /// One table of an ancient folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TableReport {
-    /// Such as "headers".
+    /// The name, such as "headers".
     pub name: String,
     /// Items, hidden and deleted ones included: the number of the item after the last.
     pub items: u64,
-    /// Number of the first item that is still there and not hidden.
+    /// Number of the first item that is neither hidden nor deleted.
     pub tail: u64,
     /// Number of data files.
     pub files: u64,
@@ -104,20 +104,20 @@ pub struct TableReport {
     pub bytes: u64,
     /// "none" or "snappy".
     pub compression: &'static str,
-    /// Version of the `.meta` file, where there is one.
+    /// Version of the `.meta` file, if there is one.
     pub meta_version: Option<u64>,
-    /// Bytes of the index that the `.meta` file calls flushed (version 2).
+    /// Bytes of the index that the `.meta` file states as flushed (version 2).
     pub flush_offset: Option<u64>,
 }
 
-/// Something that is wrong.
+/// A corrupt part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Corruption {
-    /// Where, when it has an offset.
+    /// The location, if it has an offset.
     pub location: Option<Location>,
-    /// What a verifier calls it that counts what is missing.
+    /// The kind of shortfall for a verifier.
     pub kind: ShortfallKind,
-    /// Corruption, or trouble of this machine.
+    /// Whether the file is corrupt or this machine failed to read it.
     #[serde(skip)]
     pub status: Status,
     /// The location, what was expected and what was found, in one line.
@@ -131,7 +131,7 @@ impl From<&Error> for Corruption {
     }
 }
 
-/// Consecutive files that do not join.
+/// A gap or overlap between consecutive files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The file before.
@@ -146,12 +146,13 @@ pub struct Gap {
     pub found: u64,
 }
 
-/// Where files do not join those before them.
+/// The gaps and overlaps between consecutive files.
 pub(crate) fn gaps(files: &[FileReport]) -> Vec<Gap> {
     (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect()
 }
 
-/// Does a file join the one before it of the same format and network? Unknown ranges say nothing.
+/// The gap between a file and the one before it of the same format and network; `None` if they join
+/// or a range is unknown.
 fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
     let same = |b: &&FileReport| b.format == after.format && b.network == after.network;
     let before = before.iter().filter(same).max_by_key(|file| file.last)?;
@@ -165,12 +166,13 @@ fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
     })
 }
 
-/// What is known of an archive before its blocks are read.
+/// What an archive states before its blocks are read, compared with its files.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// What its parts say is missing or cannot be used. Blocks that are read may all be good.
+    /// Parts that are missing or corrupt by these statements. The blocks that are read may all be
+    /// valid.
     pub shortfalls: Vec<Shortfall>,
-    /// What a user should know, such as a name that does not fit the content.
+    /// Notes for the user, such as a name that does not fit the content.
     pub notes: Vec<String>,
 }
 
@@ -192,7 +194,7 @@ impl From<&Error> for Shortfall {
     }
 }
 
-/// A shortfall whose text names its location, which is given in parts instead.
+/// A shortfall with its location as a field instead of a prefix of the text.
 fn at(kind: ShortfallKind, text: &str, location: Option<&Location>) -> Shortfall {
     let Some(location) = location else { return Shortfall::new(kind, text) };
     let text = text.strip_prefix(&format!("{location}: ")).unwrap_or(text);

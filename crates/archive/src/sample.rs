@@ -7,7 +7,7 @@ use blockmill_testkit::Random;
 
 use crate::{Archive, Chunk, ChunkLimit, Error, Packed, ReceiptEncoding, Want};
 
-/// Bytes that do not compress, the same ones for a seed.
+/// Bytes that do not compress, reproducible from a seed.
 pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
     Random::new(seed).bytes(len)
 }

@@ -1,8 +1,9 @@
-//! Snappy blocks, bounded: what a block announces is checked against what its bytes can hold.
+//! Decompresses Snappy blocks with a limit: the announced length is checked against what the bytes
+//! can contain.
 //!
 //! The densest element of the format is a copy of 64 bytes in 3 bytes, so a block of `n` bytes
-//! never holds more than `64 n / 3`. A block that announces more is refused before anything is
-//! allocated for it.
+//! never has more than `64 n / 3`. A block that announces more is rejected before memory is
+//! allocated.
 
 use blockmill_verdict::Location;
 use std::fmt;
@@ -11,7 +12,7 @@ use snap::raw::{Decoder, decompress_len};
 
 use crate::Error;
 
-/// Why bytes are not the expected Snappy data.
+/// The reason why bytes are not the expected Snappy data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SnappyError {
     /// The announced length is more than the bytes can hold, or than an item may have.
@@ -21,7 +22,7 @@ pub(crate) enum SnappyError {
         /// The most that is accepted.
         limit: u64,
     },
-    /// The length prefix or an element of a block is damaged.
+    /// The length prefix or an element of a block is corrupt.
     Block(BlockFault),
     /// A framed stream does not begin with its identifier.
     NoIdentifier,
@@ -51,7 +52,7 @@ pub(crate) enum SnappyError {
     },
 }
 
-/// What is wrong inside a block.
+/// A fault inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockFault {
     /// The block is empty or its length prefix is not a 32-bit varint.
@@ -94,7 +95,8 @@ impl SnappyError {
     }
 }
 
-/// Appends the content of one block to `out`, at most `limit` bytes; how many were appended.
+/// Appends the content of one block to `out`, at most `limit` bytes. Returns how many were
+/// appended.
 pub(crate) fn unpack_block(
     decoder: &mut Decoder,
     block: &[u8],

@@ -51,7 +51,7 @@ pub(crate) struct Parts<'a> {
 /// Whole RLP lists of one chunk, all from one file.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
-    /// The file; none before the first read.
+    /// The file; `None` before the first read.
     pub file: Option<Arc<Path>>,
     /// True when offsets count the bytes that a compressed file unpacks to.
     pub unpacked: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Packed {
     pub offset: u64,
     /// The lists.
     pub bytes: Vec<u8>,
-    /// Where each list ends in `bytes`.
+    /// The end of each list in `bytes`.
     pub ends: Vec<u32>,
     /// Bytes that were read from disk, compressed ones of a compressed file.
     pub disk_bytes: u64,
@@ -105,7 +105,7 @@ impl Packed {
         Location { file: file.to_path_buf(), offset, unpacked: self.unpacked }
     }
 
-    /// Takes the lists from `first` on away.
+    /// Splits off the lists from `first` on.
     fn split_off(&mut self, first: usize) -> Self {
         let start = self.start(first);
         let ends = self.ends.drain(first..).map(|end| end - start as u32).collect();
@@ -117,7 +117,7 @@ impl Packed {
         Self { file, unpacked, offset, bytes, ends, disk_bytes: 0, bodies, format }
     }
 
-    /// Keeps the lists from `first` to before `end` only.
+    /// Retains only the lists from `first` to before `end`.
     fn keep(&mut self, first: usize, end: usize) {
         let start = self.start(first);
         self.ends.truncate(end);
@@ -129,7 +129,7 @@ impl Packed {
     }
 }
 
-/// Bytes of a header's fields before the difficulty, and where each of these begins with what.
+/// Bytes of a header's fields before the difficulty, with the offset and the prefix of each field.
 const HEAD: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
 const HEAD_PREFIXES: [(usize, u8); 7] =
     [(0, 0xa0), (33, 0xa0), (66, 0x94), (87, 0xa0), (120, 0xa0), (153, 0xa0), (186, 0xb9)];
@@ -154,7 +154,7 @@ fn number_of(format: &ListFormat, item: &[u8]) -> Result<u64, blockmill_rlp::Err
     header.u64()
 }
 
-/// Number of the first block of a file; none when the file is empty.
+/// Number of the first block of a file; `None` if the file is empty.
 pub(crate) fn first_number(format: &'static ListFormat, path: &Path) -> Result<Option<u64>, Error> {
     let mut packed = Packed::default();
     let mut items = Items::open(format, path)?;
@@ -169,8 +169,8 @@ pub(crate) fn first_number(format: &'static ListFormat, path: &Path) -> Result<O
     })
 }
 
-/// The first byte of the first item in the first list. It tells an export from a header stream: a
-/// list, the header, in the one, and a hash of 32 bytes in the other.
+/// The first byte of the first item in the first list. It distinguishes exports from header
+/// streams: a list (the header) in an export, a hash of 32 bytes in a header stream.
 pub(crate) fn first_item(head: &[u8]) -> Option<u8> {
     let prefix = match head.first() {
         Some(0xc0..=0xf7) => 1,

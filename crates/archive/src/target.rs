@@ -1,40 +1,39 @@
-//! What `convert --to` and `generate --format` offer; which formats have what stands in their rows
-//! ([`crate::format`]).
+//! Targets of `convert --to` and `generate --format`: the outputs that this program writes.
 
 use std::path::Path;
 
 use crate::format::Format;
 use crate::output::Shape;
 
-/// Something that can be written.
+/// An output that can be written.
 #[derive(Debug)]
 pub struct Target {
-    /// On the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// In its help.
+    /// Text in the help.
     pub help: &'static str,
-    /// What appears on disk.
+    /// The files of the output.
     pub files: Files,
     /// Bytes that a block takes at least, as far as is known.
     pub least_block: u64,
-    /// Must the network be known, as names of files carry it?
+    /// Whether the network must be known, because file names have it.
     pub names_network: bool,
-    /// What is written.
+    /// The writer.
     pub output: Output,
 }
 
-/// What an output consists of; the functions tell its files by their paths in the folder.
+/// The files of an output. The functions recognise them by their paths in the folder.
 #[derive(Clone, Copy, Debug)]
 pub enum Files {
     /// One file.
     One,
-    /// All of a folder.
+    /// A folder of its own.
     Folder(fn(&Path) -> bool),
-    /// Files in a folder that may hold others.
+    /// Files in a folder that may have others.
     InFolder(fn(&Path) -> bool),
 }
 
-/// What writes a target.
+/// The writer of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// [`ArchiveWriter`](crate::ArchiveWriter), with gzip or without.
@@ -51,11 +50,11 @@ pub enum Output {
     Snapshot,
 }
 
-/// Is an output compressed?
+/// Whether an output is compressed.
 pub type Gzip = bool;
 
 impl Target {
-    /// What may be replaced where it is written beside other files.
+    /// What the output may replace if it is written next to other files.
     pub fn shape(&self) -> Shape {
         match self.files {
             Files::One => Shape::File,
@@ -64,7 +63,7 @@ impl Target {
         }
     }
 
-    /// What may be replaced where a folder is its own.
+    /// What the output may replace if it has a folder of its own.
     pub fn shape_alone(&self) -> Shape {
         match self.files {
             Files::One => Shape::File,

@@ -70,7 +70,7 @@ pub(crate) struct Total {
 /// A salt that nobody can know before: who wrote the files cannot have chosen coins by their
 /// hashes under it.
 pub(crate) fn new_salt() -> Result<Hash, Error> {
-    Ok(blockmill_signatures::secret().ok_or(Unproven::NoSecret)?)
+    Ok(blockmill_platform::random::secret().ok_or(Unproven::NoSecret)?)
 }
 
 impl<'a> MultisetHash<'a> {

@@ -25,9 +25,9 @@ mod tests {
         let default = Settings::default();
         assert_eq!((default.coins, default.scripts), (SpentCoins::Fetched, Scripts::Templates));
         assert_eq!(default.stages, StageOrder::Overlapped);
-        assert_eq!(default.signatures.verifier().variant(), Signatures::detect().variant());
+        assert_eq!(default.signatures.verifier().width(), Signatures::detect().width());
         for lanes in SignatureLanes::available() {
-            assert_eq!(lanes.verifier().variant().name(), lanes.name());
+            assert_eq!(lanes.verifier().width().name(), lanes.name());
         }
         let plainest = Settings::plainest();
         assert_eq!((plainest.coins, plainest.scripts), (SpentCoins::WhenSpent, Scripts::Library));

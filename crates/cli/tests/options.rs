@@ -2,7 +2,7 @@
 //! is refused before anything is read or made.
 
 use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
-use blockmill_signatures::{Signatures, Variant};
+use blockmill_signatures::{Signatures, Width};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -24,11 +24,11 @@ fn refused(command: &mut Command) -> String {
 #[test]
 fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
     let scratch = Scratch::new("options-signatures");
-    let fastest = Signatures::detect().variant().name();
+    let fastest = Signatures::detect().width().name();
     for (archive, flags) in archives(&scratch) {
         let record = succeed_json(blockmill(&format!("verify {flags}")).arg(&archive));
         assert_eq!(record["options"]["signatures"], fastest);
-        for variant in Variant::ALL.map(Variant::name) {
+        for variant in Width::ALL.map(Width::name) {
             let words = format!("verify --with signatures={variant} {flags}");
             let mut command = blockmill(&words);
             if Signatures::named(variant).is_some() {

@@ -110,9 +110,9 @@ mod tests {
         );
         assert_eq!((default.root_every.blocks(), plainest.root_every.blocks()), (1, 64));
         assert_eq!(default.state, StateKind::Memory);
-        assert_eq!(default.signatures.verifier().variant(), Signatures::detect().variant());
+        assert_eq!(default.signatures.verifier().width(), Signatures::detect().width());
         for lanes in SignatureLanes::available() {
-            assert_eq!(lanes.verifier().variant().name(), lanes.name());
+            assert_eq!(lanes.verifier().width().name(), lanes.name());
         }
     }
 }

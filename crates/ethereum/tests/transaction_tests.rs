@@ -15,7 +15,7 @@ use blockmill_ethereum::transactions::{self, Transaction, TransactionType, newes
 use blockmill_ethereum::{Address, U256};
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::{Encode, Error, ErrorKind, Item, Reader};
-use blockmill_signatures::{Signatures, Variant};
+use blockmill_signatures::{Signatures, Width};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -321,7 +321,7 @@ fn senders(spec: &ChainSpec, block: &[u8]) -> Vec<(Address, u64, TransactionType
 
 /// The senders of transactions, recovered together; every variant gives the same.
 fn batched(signed: &[Signed<'_>]) -> Vec<Option<Address>> {
-    let mut verdicts = Variant::ALL.into_iter().filter_map(Signatures::with).map(|signatures| {
+    let mut verdicts = Width::ALL.into_iter().filter_map(Signatures::with).map(|signatures| {
         let (mut batch, hasher) = (KeyBatch::default(), ManyKeccak::detect());
         let keys = batch.recover(signed, &signatures, &hasher).iter();
         keys.map(|key| key.as_ref().map(address_of)).collect::<Vec<_>>()

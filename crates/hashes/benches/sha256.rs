@@ -54,7 +54,7 @@ fn shape(
     }
 }
 
-/// Some bytes, the same in each run.
+/// Reproducible bytes.
 fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 131 + i / 251) as u8).collect()
 }

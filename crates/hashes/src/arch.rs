@@ -1,8 +1,8 @@
-//! What each kind of CPU can do: Keccak and SHA-256 in its registers, and the choice.
+//! Keccak and SHA-256 for each kind of CPU, and the choice between them.
 //!
-//! An algorithm is written once, as a macro or over a trait; the files of a platform give it a
-//! type of registers and the operations that it needs. The table below lists what they offer.
-//! Elsewhere each of those types is [`Absent`]: callers name all of them on every platform.
+//! An algorithm is written once, as a macro or over a trait. The files of a platform define a
+//! register type and its operations. The table below lists the types of each platform; on other
+//! platforms each of them is [`Absent`], so that callers name all of them everywhere.
 
 mod absent;
 pub(crate) mod all;

@@ -1,9 +1,9 @@
-//! The inner loop of ethash: 256 random rows of the cache mixed into each dataset item.
+//! The inner loop of ethash: mixes 256 random rows of the cache into each dataset item.
 //!
-//! Each step needs a row whose number depends on the step before, so one item alone waits for the
-//! memory most of the time. Items do not depend on each other: they advance in lockstep, and while
-//! one waits for its row, others work. The code is written once; each vector width compiles it for
-//! its own registers (one item is one register of AVX-512).
+//! The row number of each step depends on the step before, so a single item waits for memory most
+//! of the time. Items are independent: they advance in lockstep, and while one waits for its row,
+//! others are computed. The code is written once and compiled for the registers of each vector
+//! width (one item is one register of AVX-512).
 #![allow(unsafe_code)]
 
 use blockmill_platform::memory::prefetch;
@@ -41,7 +41,7 @@ impl EthashMix {
         EthashMix(Width::Portable)
     }
 
-    /// All that this CPU has, the narrowest first.
+    /// All widths of this CPU, the narrowest first.
     #[must_use]
     pub fn all_available() -> Vec<Self> {
         let widths = [
@@ -70,17 +70,18 @@ impl EthashMix {
     /// is `mixes[i]`, 16 words in little-endian order; its number in the dataset is `numbers[i]`.
     ///
     /// # Panics
-    /// When the slices differ in length, or when there are no rows or more than 2^32 - 1.
+    ///
+    /// Panics if the slices differ in length, or if there are no rows or more than 2^32 - 1.
     pub fn mix_parents(&self, rows: &[[u8; 64]], numbers: &[u32], mixes: &mut [[u8; 64]]) {
         assert_eq!(numbers.len(), mixes.len(), "one number for each item");
         let modulus = Modulus::new(rows.len());
         match self.0 {
             Width::Portable => mix(rows, modulus, numbers, mixes),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the value is made only where the CPU has AVX2.
+            // SAFETY: the value is created only if the CPU has AVX2.
             Width::Avx2 => unsafe { mix_avx2(rows, modulus, numbers, mixes) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the value is made only where the CPU has AVX-512F.
+            // SAFETY: the value is created only if the CPU has AVX-512F.
             Width::Avx512 => unsafe { mix_avx512(rows, modulus, numbers, mixes) },
         }
     }
@@ -91,7 +92,7 @@ impl EthashMix {
 #[derive(Clone, Copy)]
 struct Modulus {
     divisor: u64,
-    /// 2^64 / divisor, rounded up (0 stands for 2^64, of the divisor 1).
+    /// 2^64 / divisor, rounded up (0 means 2^64, for the divisor 1).
     reciprocal: u64,
 }
 

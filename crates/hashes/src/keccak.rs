@@ -1,7 +1,7 @@
 //! Keccak-256 and Keccak-512 of one message.
 //!
-//! This is the Keccak of 2011 that Ethereum took over, padded with 0x01; FIPS 202 (SHA3) pads with
-//! 0x06 and gives other digests.
+//! This is the Keccak of 2011 that Ethereum uses, padded with 0x01. FIPS 202 (SHA3) pads with 0x06
+//! and gives other digests.
 
 use crate::arch::absorb;
 
@@ -9,7 +9,7 @@ use crate::arch::absorb;
 pub(crate) const RATE_256: usize = 136;
 /// Bytes of a message that Keccak-512 takes in before each permutation.
 pub(crate) const RATE_512: usize = 72;
-/// Word 8 of a Keccak-512 block whose message ends after 64 bytes: both ends of the padding.
+/// Word 8 of a Keccak-512 block with a message that ends after 64 bytes: both ends of the padding.
 pub(crate) const PADDING_AFTER_64: u64 = 0x8000_0000_0000_0001;
 
 /// Keccak-256 of `message`.
@@ -43,7 +43,7 @@ pub(crate) fn pad<const RATE: usize>(rest: &[u8], block: &mut [u8; RATE]) {
     end(block, length);
 }
 
-/// Sets the padding behind the first `length` bytes of `block`; a full block gets none.
+/// Writes the padding after the first `length` bytes of `block`; a full block gets none.
 #[inline]
 fn end<const RATE: usize>(block: &mut [u8; RATE], length: usize) {
     if length < RATE {

@@ -1,13 +1,13 @@
-//! Hashes: Keccak and SHA-256 of one message or of many at once, and the inner loop of ethash. No
-//! secrets pass here.
+//! Keccak and SHA-256 of one message or of many at once, and the inner loop of ethash. Not designed
+//! for secret data.
 //!
-//! * [`keccak256`], [`keccak512`] and [`Keccak256`] hash one message with the padding of 2011
-//!   (0x01), as Ethereum does; [`sha256`], [`sha256d`] and [`Sha256`] likewise (FIPS 180-4).
-//! * [`ManyKeccak`] and [`ManySha256`] hash a batch in the lanes of vector registers. They choose
-//!   the widest that the CPU has; every width gives the same digests as the scalar code.
-//! * `EthashMix` mixes cache `Rows` into dataset items; they need the feature `std`.
+//! - [`keccak256`], [`keccak512`] and [`Keccak256`] hash one message with the padding of 2011
+//!   (0x01), as in Ethereum; [`sha256`], [`sha256d`] and [`Sha256`] follow FIPS 180-4.
+//! - [`ManyKeccak`] and [`ManySha256`] hash a batch in the lanes of vector registers. They select
+//!   the fastest width of the CPU; every width gives the same digests as the scalar code.
+//! - `EthashMix` mixes cache `Rows` into dataset items; both need the feature `std`.
 //!
-//! Nothing here uses heap memory, but for the tables of ethash.
+//! Only the tables of ethash use heap memory.
 
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), no_std)]

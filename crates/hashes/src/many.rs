@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use crate::arch::{Avx2, Avx512, Avx512Vl, Sha3};
 use crate::keccak::{RATE_256, keccak256, keccak512};
 
-/// A way to hash many messages at once. A value is the proof that the CPU can do it.
+/// A hasher of many messages at once. A value is the proof that the CPU has the features of its
+/// width.
 #[derive(Clone, Copy, Debug)]
 pub struct ManyKeccak(Width);
 
@@ -22,7 +23,7 @@ enum Width {
 }
 
 impl ManyKeccak {
-    /// The widest that this CPU has.
+    /// Returns the widest hasher of this CPU.
     #[must_use]
     pub fn detect() -> Self {
         if let (Some(eight), Some(four)) = (Avx512::new(), Avx512Vl::new()) {
@@ -37,13 +38,13 @@ impl ManyKeccak {
         ManyKeccak(Width::Scalar)
     }
 
-    /// One message after the other: the baseline for the others.
+    /// Returns the hasher that hashes one message after the other: the baseline.
     #[must_use]
     pub fn scalar() -> Self {
         ManyKeccak(Width::Scalar)
     }
 
-    /// All that this CPU has, the narrowest first.
+    /// Returns the hashers of all widths of this CPU, the narrowest first.
     #[must_use]
     pub fn all_available() -> Vec<Self> {
         let mut all = vec![Self::scalar()];
@@ -55,7 +56,7 @@ impl ManyKeccak {
         all
     }
 
-    /// `scalar`, `avx2`, `avx512` or, on aarch64, `sha3`.
+    /// Name of the width: `scalar`, `avx2`, `avx512` or, on aarch64, `sha3`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.0 {
@@ -66,7 +67,7 @@ impl ManyKeccak {
         }
     }
 
-    /// How many messages go through one permutation: 1, 2, 4 or 8.
+    /// Number of messages in one permutation: 1, 2, 4 or 8.
     #[must_use]
     pub fn lanes(&self) -> usize {
         match self.0 {
@@ -80,18 +81,20 @@ impl ManyKeccak {
     /// Writes the Keccak-256 of message `i` to `out[i]`.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are messages.
+    ///
+    /// Panics if `out` and `messages` differ in length.
     pub fn keccak256(&self, messages: &[&[u8]], out: &mut [[u8; 32]]) {
         assert_eq!(messages.len(), out.len(), "one place for each digest");
         self.hash_each(|i| messages[i], out);
     }
 
     /// Writes to `out[i]` the Keccak-256 of `bytes[ends[i - 1]..ends[i]]`, where message 0 begins
-    /// at 0: messages that lie back to back in one buffer.
+    /// at 0: messages that are back to back in one buffer.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are ends, when the ends do not ascend, or when
-    /// one lies outside `bytes`.
+    ///
+    /// Panics if `out` and `ends` differ in length, if the ends do not ascend, or if one is outside
+    /// `bytes`.
     pub fn keccak256_column(&self, bytes: &[u8], ends: &[u32], out: &mut [[u8; 32]]) {
         assert_eq!(ends.len(), out.len(), "one place for each digest");
         let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] as usize };
@@ -114,7 +117,7 @@ impl ManyKeccak {
                 rest.iter_mut().for_each(|digest| one(batch.len(), digest));
             }
             Width::Avx512(eight, four) => {
-                // a permutation of four takes two thirds of the time of eight, and as long as one
+                // a permutation of four takes two thirds of the time of eight, and the time of one
                 let left = Some(out.len() % 8).filter(|left| *left <= 4).unwrap_or(0);
                 let (batch, rest) = out.split_at_mut(out.len() - left);
                 hash_in_lanes::<_, 8>(eight, &message, batch);
@@ -148,11 +151,12 @@ pub(crate) struct States<const N: usize> {
 
 /// A permutation of `N` states at once.
 pub(crate) trait Wide<const N: usize>: Copy {
-    /// Absorbs `whole` blocks of 136 bytes in each lane, then one more, or where the message has
-    /// less left, its padded end. Lanes whose bit in `fresh` is set start from zero.
+    /// Absorbs `whole` blocks of 136 bytes in each lane, then one more block, or the padded end of
+    /// a message that has less left. Lanes with a set bit in `fresh` start from zero.
     ///
     /// # Panics
-    /// When a lane has less than `whole` blocks left.
+    ///
+    /// Panics if a lane has less than `whole` blocks left.
     fn absorb(self, states: &mut States<N>, fresh: u8, rest: &[&[u8]; N], whole: usize);
 
     /// Replaces each block by its Keccak-512.
@@ -165,7 +169,7 @@ fn hash_in_lanes<'a, W: Wide<N>, const N: usize>(
     out: &mut [[u8; 32]],
 ) {
     let mut states = States { words: [[0; N]; 25], digests: [[0; 32]; N] };
-    // what is left of each lane's message, and its place in `out` (past the end: the lane is idle)
+    // the rest of each lane's message, and its index in `out` (past the end: the lane is idle)
     let mut rest: [&[u8]; N] = [&[]; N];
     let mut place = [usize::MAX; N];
     let mut next = out.len().min(N);
@@ -196,7 +200,7 @@ fn hash_in_lanes<'a, W: Wide<N>, const N: usize>(
     }
 }
 
-/// Lets idle lanes repeat what a busy one hashes, so that none of them ends earlier. False when
+/// Lets idle lanes repeat the message of a busy one, so that none of them ends earlier. False if
 /// all are idle.
 #[inline]
 fn follow_busy<const N: usize>(rest: &mut [&[u8]; N], place: &[usize; N], end: usize) -> bool {
@@ -245,7 +249,8 @@ mod tests {
     #[test]
     fn every_width_hashes_every_length_like_the_scalar_code() {
         let bytes = Random(1).bytes(2000);
-        // all residues of the block length several times, then some of each longer count of blocks
+        // all residues of the block length several times, then some lengths for each larger number
+        // of blocks
         let lengths = (0..=600).chain((601..=2000).step_by(17)).chain([2000]);
         let messages: Vec<&[u8]> = lengths.map(|length| &bytes[2000 - length..]).collect();
         let expected: Vec<_> = messages.iter().map(|message| keccak256(message)).collect();

@@ -26,7 +26,7 @@ enum Width {
     Avx512(Avx512),
 }
 
-/// How often a message is hashed.
+/// Whether a message is hashed once or twice.
 #[derive(Clone, Copy, PartialEq)]
 enum Hash {
     Once,
@@ -102,7 +102,8 @@ impl ManySha256 {
     /// Writes the SHA-256 of message `i` to `out[i]`.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are messages.
+    ///
+    /// Panics if `out` and `messages` differ in length.
     pub fn sha256(&self, messages: &[&[u8]], out: &mut [[u8; 32]]) {
         assert_eq!(messages.len(), out.len(), "one place for each digest");
         self.hash_each(Hash::Once, |i| messages[i], out);
@@ -111,18 +112,20 @@ impl ManySha256 {
     /// Writes the SHA-256 of the SHA-256 of message `i` to `out[i]`.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are messages.
+    ///
+    /// Panics if `out` and `messages` differ in length.
     pub fn sha256d(&self, messages: &[&[u8]], out: &mut [[u8; 32]]) {
         assert_eq!(messages.len(), out.len(), "one place for each digest");
         self.hash_each(Hash::Twice, |i| messages[i], out);
     }
 
     /// Writes to `out[i]` the SHA-256 of the SHA-256 of `bytes[ends[i - 1]..ends[i]]`, where
-    /// message 0 begins at 0: messages that lie back to back in one buffer.
+    /// message 0 begins at 0: messages that are back to back in one buffer.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are ends, when the ends do not ascend, or when
-    /// one lies outside `bytes`.
+    ///
+    /// Panics if `out` and `ends` differ in length, if the ends do not ascend, or if one is outside
+    /// `bytes`.
     pub fn sha256d_column(&self, bytes: &[u8], ends: &[u32], out: &mut [[u8; 32]]) {
         assert_eq!(ends.len(), out.len(), "one place for each digest");
         let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] as usize };
@@ -132,7 +135,8 @@ impl ManySha256 {
     /// Writes the SHA-256 of the SHA-256 of pair `i` to `out[i]`: one level of a merkle tree.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are pairs.
+    ///
+    /// Panics if `out` and `pairs` differ in length.
     pub fn sha256d_64(&self, pairs: &[[u8; 64]], out: &mut [[u8; 32]]) {
         self.double_each(pairs, out);
     }
@@ -140,17 +144,19 @@ impl ManySha256 {
     /// Writes the SHA-256 of the SHA-256 of header `i` to `out[i]`: the hashes of Bitcoin blocks.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are headers.
+    ///
+    /// Panics if `out` and `headers` differ in length.
     pub fn sha256d_80(&self, headers: &[[u8; 80]], out: &mut [[u8; 32]]) {
         self.double_each(headers, out);
     }
 
-    /// Writes to `out[i]` the digest of a message that is `state` so far and ends with
-    /// `messages[i]`, whole blocks that contain the padding and the length: hashes whose first
-    /// blocks are the same for all.
+    /// Writes to `out[i]` the digest of a message with the intermediate state `state` that ends
+    /// with `messages[i]`, whole blocks that include the padding and the length: for hashes with
+    /// common first blocks.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are messages.
+    ///
+    /// Panics if `out` and `messages` differ in length.
     pub fn finish_blocks<const B: usize>(
         &self,
         state: [u32; 8],
@@ -195,8 +201,8 @@ impl ManySha256 {
 }
 
 impl Width {
-    /// The width for messages of any lengths. What four streams of SHA-NI save there goes into
-    /// keeping all of them busy: two are as fast, and faster beside a busy neighbour.
+    /// The width for messages of any lengths. The time that four streams of SHA-NI save is lost in
+    /// keeping all of them busy: two are as fast, and faster if the other hyper-thread is busy.
     fn of_any_length(self) -> Self {
         match self {
             Width::ShaNiFour(_) => ShaNi::new().map_or(self, Width::ShaNi),
@@ -225,11 +231,11 @@ impl Width {
     fn fewest_busy(self) -> usize {
         match self {
             Width::Scalar | Width::Sha2(_) | Width::ShaNi(_) => 1,
-            // all lanes take 1.8 times as long as one message by itself
+            // all lanes take 1.8 times the time of one message
             Width::ShaNiFour(_) => 2,
-            // all lanes take 5 times as long as one message with SHA-NI
+            // all lanes take 5 times the time of one message with SHA-NI
             Width::Avx512(_) if ShaNi::new().is_some() => 6,
-            // all lanes take 1.1 (AVX2) and 1.3 times (AVX-512) as long as one message on integers
+            // all lanes take 1.1 (AVX2) and 1.3 times (AVX-512) the time of one message on integers
             Width::Avx2(_) | Width::Avx512(_) => 2,
         }
     }
@@ -247,7 +253,7 @@ impl Width {
     }
 }
 
-/// What one lane has yet to take in, and the place of its digest; none: the lane is idle.
+/// The remaining blocks of a lane, and the index of its digest; `None` if the lane is idle.
 struct Lane<'a> {
     place: Option<usize>,
     blocks: Blocks<'a>,

@@ -6,17 +6,18 @@ use blockmill_platform::memory::{Zeroed, prefetch};
 
 /// A fixed number of rows of 64 bytes, each in one cache line.
 ///
-/// The memory asks for huge pages where the system has them: with pages of 4 KiB nearly each
-/// random access to a table of 16 MiB and more also misses the translation buffer.
+/// The memory uses huge pages if the operating system has them: with pages of 4 KiB nearly each
+/// random access to a table of 16 MiB or more also misses the translation buffer.
 #[derive(Debug)]
 pub struct Rows(Zeroed);
 
 impl Rows {
-    /// `count` rows of zeros.
+    /// Allocates `count` rows of zeros.
     ///
     /// # Panics
-    /// When `count` is zero or `count * 64` bytes exceed the address space. Aborts when the memory
-    /// cannot be had, like any allocation.
+    ///
+    /// Panics if `count` is zero or `count * 64` bytes exceed the address space. Aborts if the
+    /// memory is not available, like any allocation.
     #[must_use]
     pub fn zeroed(count: usize) -> Self {
         assert!(count > 0, "a table has at least one row");
@@ -24,7 +25,7 @@ impl Rows {
         Rows(memory.expect("the table fits the address space"))
     }
 
-    /// Asks the CPU to bring row `index` near. Does nothing when there is no such row.
+    /// Prefetches row `index`. Does nothing if there is no such row.
     #[inline]
     pub fn prefetch(&self, index: usize) {
         if let Some(row) = self.get(index) {

@@ -1,6 +1,6 @@
 //! SHA-256 of one message (FIPS 180-4), and SHA-256 of that digest, as Bitcoin and Neo hash.
 //!
-//! Uses the CPU's own SHA-256 instructions where it has them.
+//! Uses the CPU's SHA-256 instructions if available.
 
 use core::slice;
 
@@ -25,7 +25,7 @@ pub fn sha256d(message: &[u8]) -> [u8; 32] {
     state.digest(0)
 }
 
-/// Takes in all blocks.
+/// Absorbs all blocks.
 pub(crate) fn absorb(state: &mut States<1>, blocks: &mut Blocks) {
     let mut end = [0; 64];
     while !blocks.is_done() {
@@ -33,7 +33,7 @@ pub(crate) fn absorb(state: &mut States<1>, blocks: &mut Blocks) {
     }
 }
 
-/// Takes in whole blocks, with the CPU's own instructions where it has them.
+/// Absorbs whole blocks, with the CPU's instructions if available.
 fn compress(state: &mut States<1>, blocks: &[[u8; 64]]) {
     if let Some(sha_ni) = ShaNi::new() {
         sha_ni.compress(state, [blocks]);
@@ -44,7 +44,7 @@ fn compress(state: &mut States<1>, blocks: &[[u8; 64]]) {
     }
 }
 
-/// Replaces a digest by its SHA-256, with the CPU's own instructions where it has them.
+/// Replaces a digest by its SHA-256, with the CPU's instructions if available.
 fn hash_digest(state: &mut States<1>) {
     if let Some(sha_ni) = ShaNi::new() {
         sha_ni.hash_digests(state);
@@ -73,7 +73,7 @@ enum Stage {
 }
 
 impl<'a> Blocks<'a> {
-    /// No blocks at all, not even those of an empty message.
+    /// No blocks, not even those of an empty message.
     pub(crate) const NONE: Self = Blocks { rest: &[], length: 0, stage: Stage::Done };
 
     #[inline]
@@ -81,7 +81,7 @@ impl<'a> Blocks<'a> {
         Self::after(message.len() as u64, message)
     }
 
-    /// What is left of a message of `length` bytes.
+    /// The rest of a message of `length` bytes.
     #[inline]
     pub(crate) fn after(length: u64, rest: &'a [u8]) -> Self {
         Blocks { rest, length, stage: Stage::Message }
@@ -92,14 +92,14 @@ impl<'a> Blocks<'a> {
         self.stage == Stage::Done
     }
 
-    /// How many blocks of the message lie side by side.
+    /// Number of whole blocks of the message that are contiguous.
     #[inline]
     pub(crate) fn whole(&self) -> usize {
         self.rest.len() / 64
     }
 
-    /// The next `count` blocks if the message has so many, else the next block of its end, which
-    /// is written to `end`.
+    /// Returns the next `count` blocks if the message has so many, else the next block of its end,
+    /// which is written to `end`.
     #[inline]
     pub(crate) fn take<'b>(&mut self, count: usize, end: &'b mut [u8; 64]) -> &'b [[u8; 64]]
     where

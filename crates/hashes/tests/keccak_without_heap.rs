@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often `code` asks for heap memory.
+/// Number of heap allocations of `code`.
 fn allocations(code: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     code();

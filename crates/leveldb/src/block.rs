@@ -1,4 +1,5 @@
-//! Blocks of a table: sorted entries, each without what its key shares with the one before.
+//! Blocks of a table: sorted entries, each without the prefix that its key shares with the previous
+//! key.
 
 use super::error::{Malformed, take_slice};
 use super::read_varint;
@@ -7,9 +8,9 @@ use super::read_varint;
 #[derive(Debug)]
 pub(crate) struct BlockWriter {
     bytes: Vec<u8>,
-    /// Where the keys stand that are written in full.
+    /// Offsets of the keys that are written in full.
     restarts: Vec<u32>,
-    /// Every so many keys are written in full.
+    /// Number of keys between two that are written in full.
     interval: usize,
     /// Keys since the last one that was.
     since: usize,
@@ -31,7 +32,7 @@ impl BlockWriter {
         self.bytes.len() + 4 * self.restarts.len() + 4
     }
 
-    /// Appends an entry; its key must sort behind the last one.
+    /// Appends an entry; its key must be greater than the last one.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         let mut shared = 0;
         if self.since < self.interval {
@@ -79,7 +80,7 @@ pub(crate) struct BlockReader {
 }
 
 impl BlockReader {
-    /// Takes a block whose checksum was good.
+    /// Parses a block with a verified checksum.
     pub(crate) fn new(mut bytes: Vec<u8>) -> Result<Self, Malformed> {
         let what = "the restarts of a block";
         let available = bytes.len() as u64;
@@ -94,7 +95,7 @@ impl BlockReader {
         Err(Malformed::Truncated { what, needed, available })
     }
 
-    /// Goes to the next entry; `false` behind the last one.
+    /// Moves to the next entry; `false` after the last one.
     pub(crate) fn advance(&mut self) -> Result<bool, Malformed> {
         let mut from = &self.bytes[self.at..];
         if from.is_empty() {

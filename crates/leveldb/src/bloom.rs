@@ -4,7 +4,7 @@
 const BITS_A_KEY: usize = 10;
 /// Bits set by each key: ln 2 times the bits it has.
 const PROBES: u8 = 6;
-/// A filter serves the blocks that begin in the same 2^11 bytes.
+/// A filter covers the blocks that begin in the same 2^11 bytes.
 const RANGE_BITS: u8 = 11;
 
 /// Collects the filters of a table.
@@ -21,7 +21,7 @@ impl FilterWriter {
         self.hashes.push(hash(key));
     }
 
-    /// Says that the next block begins at `offset`.
+    /// Sets the offset of the next block.
     pub(crate) fn block_at(&mut self, offset: u64) {
         while (self.starts.len() as u64) < offset >> RANGE_BITS {
             self.end_filter();

@@ -34,7 +34,7 @@ pub struct BulkWriter {
     entries: u64,
 }
 
-/// What a [`BulkWriter`] wrote.
+/// The result of a [`BulkWriter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// Entries.
@@ -44,10 +44,11 @@ pub struct Loaded {
 }
 
 impl BulkWriter {
-    /// Begins a database in a new folder, for `library` to read.
+    /// Creates a database in a new folder, to be read by `library`.
     ///
     /// # Errors
-    /// When the folder is there, or cannot be made.
+    ///
+    /// Returns [`Error::Io`] if the folder exists or cannot be created.
     pub fn create(folder: &Path, library: Library) -> Result<Self, Error> {
         fs::create_dir(folder).map_err(Error::io(folder, "cannot create"))?;
         Ok(Self::in_empty(folder, library))
@@ -66,10 +67,11 @@ impl BulkWriter {
         }
     }
 
-    /// Appends an entry. Its key must sort behind the one before, byte by byte.
+    /// Appends an entry. Its key must be greater than the previous one, byte by byte.
     ///
     /// # Errors
-    /// When it does not, or a table cannot be written.
+    ///
+    /// Returns [`Error::Unsorted`] if it is not, and [`Error::Io`] if a table cannot be written.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if self.entries > 0 {
             let before = &self.key[..self.key.len() - KEY_TAIL];
@@ -106,10 +108,11 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Ends the last table and makes the folder a database.
+    /// Completes the last table and the database.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    ///
+    /// Returns [`Error::Io`] if a file cannot be written.
     pub fn finish(mut self) -> Result<Loaded, Error> {
         self.end_table()?;
         let bytes = self.tables.iter().map(|table| table.bytes).sum();

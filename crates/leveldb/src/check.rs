@@ -1,5 +1,5 @@
-//! Reads all of a database that is in use and lists what is damaged, where [`Scan`](super::Scan)
-//! ends at the first damaged place.
+//! Checks all files of a database and lists what is corrupt, while [`Scan`](super::Scan) ends at
+//! the first corrupt place.
 
 use super::block::BlockReader;
 use super::error::{Malformed, take_slice};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Corrupt places that are listed.
 const MAX_LISTED: usize = 100;
 
-/// What a database holds.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Entries of tables and logs, deletions and older values included.
@@ -23,12 +23,12 @@ pub struct Checked {
     pub files: u64,
     /// Corrupt places; at most 100.
     pub damage: Vec<Error>,
-    /// All damaged places.
+    /// Number of corrupt places.
     pub damage_count: u64,
 }
 
 impl Checked {
-    /// Takes damage; returns what else stopped a check.
+    /// Records corruption; returns any other error.
     fn add(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Err(error) if error.status() == Status::Corrupt => {
@@ -43,12 +43,13 @@ impl Checked {
     }
 }
 
-/// Reads every file of the database in `folder` that is in use, without changing it: checksums of
-/// all blocks of tables and of all records of logs and manifest, the structure of tables, and the
-/// order of their keys. The database must not be in use.
+/// Reads every file of the database in `folder` that its manifest refers to, without changing it:
+/// checksums of all blocks of tables and of all records of logs and manifest, the structure of
+/// tables, and the order of their keys. No process may use the database meanwhile.
 ///
 /// # Errors
-/// A file cannot be read. Corruption is no error.
+///
+/// Returns [`Error::Io`] if a file cannot be read. Corruption is no error.
 pub fn check(folder: &Path) -> Result<Checked, Error> {
     let mut checked = Checked::default();
     let mut version = None;
@@ -87,7 +88,7 @@ fn log_offset(log: &LogReader<'_>) -> u64 {
     log.offset() as u64
 }
 
-/// Does the log end with a record?
+/// Checks that the log ends with a whole record.
 fn is_whole(log: &LogReader<'_>) -> Result<(), Malformed> {
     let left = log.left_over() as u64;
     match left {
@@ -171,7 +172,7 @@ fn open(blocks: &[u8], handle: Handle) -> Result<BlockReader, Malformed> {
     read_block(block_at(blocks, handle)?)
 }
 
-/// Reads the entries of a data block, whose keys come after `last`; how many there are.
+/// Reads the entries of a data block, with keys greater than `last`; returns their number.
 fn entries(
     blocks: &[u8],
     handle: Handle,
@@ -201,7 +202,7 @@ fn entries(
     Ok(entries)
 }
 
-/// Do the blocks cover the table up to its footer?
+/// Checks that the blocks cover the table up to its footer.
 fn cover(mut used: Vec<Handle>, end: u64) -> Result<(), Malformed> {
     used.sort_unstable_by_key(|handle| handle.offset);
     let mut expected = 0;

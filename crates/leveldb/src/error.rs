@@ -1,10 +1,10 @@
-//! Why a database cannot be written or read, and where.
+//! Errors of reading and writing databases, with their locations.
 
 use blockmill_verdict::{Digits, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong.
+/// An error of reading or writing a database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,30 +13,30 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried, as in "cannot open".
+        /// The attempted action, as in "cannot open".
         action: &'static str,
         /// The system's answer.
         source: io::Error,
     },
-    /// A file is not what its format demands.
+    /// A file violates its format.
     #[error("{} at {offset}: {source}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where it begins: bytes into the file.
+        /// Offset of the wrong part in the file.
         offset: u64,
-        /// What is wrong.
+        /// The reason.
         source: Malformed,
     },
     /// The file that the database asks for is missing.
     #[error("{}: {what} is missing", path.display())]
     Missing {
-        /// The file that should tell.
+        /// The file that should have it.
         path: PathBuf,
         /// What is missing.
         what: String,
     },
-    /// An entry does not sort behind the one before.
+    /// The key of an entry is not greater than the previous one.
     #[error("expected a key behind {}, found {}", Digits(before), Digits(key))]
     Unsorted {
         /// The key before.
@@ -47,7 +47,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the error says of the database, or of this machine.
+    /// The status of a run that ends with this error.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -69,13 +69,13 @@ impl Error {
     }
 }
 
-/// Why bytes are no part of a database.
+/// The reason why bytes are no part of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// They end too early.
     #[error("{what}: expected {needed} bytes, found {available}")]
     Truncated {
-        /// What was being read.
+        /// The part that was being read.
         what: &'static str,
         /// Bytes that it takes.
         needed: u64,
@@ -95,14 +95,14 @@ pub enum Malformed {
     /// There are more or fewer items than there should be.
     #[error("expected {expected} {what}, found {found}")]
     Count {
-        /// What is counted.
+        /// The counted unit.
         what: &'static str,
         /// How many were expected.
         expected: u64,
         /// How many were found.
         found: u64,
     },
-    /// A number, a mark or a constant is not what it must be.
+    /// A number, a marker or a constant has the wrong value.
     #[error("{what}: expected {expected:#x}, found {found:#x}")]
     Unexpected {
         /// What it is.
@@ -114,7 +114,7 @@ pub enum Malformed {
     },
 }
 
-/// Takes `N` bytes off the front.
+/// Splits `N` bytes off the front.
 pub(crate) fn take<'a, const N: usize>(
     from: &mut &'a [u8],
     what: &'static str,
@@ -125,7 +125,7 @@ pub(crate) fn take<'a, const N: usize>(
     Ok(head)
 }
 
-/// Takes a known number of bytes off the front.
+/// Splits a given number of bytes off the front.
 pub(crate) fn take_slice<'a>(
     from: &mut &'a [u8],
     needed: u64,

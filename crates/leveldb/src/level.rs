@@ -21,7 +21,7 @@ impl Level {
         Level { folder: folder.to_path_buf(), tables, open: None }
     }
 
-    /// Goes to the next entry; `false` behind the last one.
+    /// Moves to the next entry; `false` after the last one.
     pub(crate) fn advance(&mut self) -> Result<bool, Error> {
         loop {
             if let Some(table) = &mut self.open
@@ -49,12 +49,12 @@ impl Level {
 struct Table {
     path: PathBuf,
     file: BufReader<File>,
-    /// Where the file stands.
+    /// Offset of the next block.
     at: u64,
     bytes: u64,
     index: BlockReader,
     block: BlockReader,
-    /// Where the block begins.
+    /// Offset of the block.
     offset: u64,
 }
 

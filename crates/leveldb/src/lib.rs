@@ -36,18 +36,18 @@ use std::path::{Path, PathBuf};
 /// LevelDB's own order of keys, the only one that either client uses.
 const COMPARATOR: &[u8] = b"leveldb.BytewiseComparator";
 
-/// Bytes behind the key of an entry: its sequence number and kind.
+/// Bytes after the key of an entry: its sequence number and kind.
 const KEY_TAIL: usize = 8;
 
 /// The kind of an entry that has a value; 0 is one that was deleted.
 const PUT: u64 = 1;
 
-/// The largest sequence number, with the kind that sorts first: what stands behind a key that only
+/// The largest sequence number, with the kind that sorts first: the tail of a key that only
 /// separates two blocks.
 const SEEK_TAIL: u64 = ((1 << 56) - 1) << 8 | PUT;
 
-/// The library that reads a database. They give the same filters different names, and one that they
-/// do not know is not asked.
+/// The library that reads a database. The libraries have different names for the same filters, and
+/// ignore filters with other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
     /// LevelDB itself, as in Bitcoin Core.
@@ -66,8 +66,8 @@ impl Library {
     }
 }
 
-/// Is this the name of a file that a [`BulkWriter`] makes? Of a database that a client has opened
-/// since, there are others.
+/// Whether this is the name of a file that a [`BulkWriter`] creates. A database that a client has
+/// opened since has others.
 #[must_use]
 pub fn is_own_file(path: &Path) -> bool {
     let name = path.as_os_str();
@@ -97,7 +97,7 @@ fn write_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes such a number off the front.
+/// Splits a varint off the front.
 fn read_varint(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
@@ -110,23 +110,23 @@ fn read_varint(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     Err(Malformed::TooLarge { what, limit: u64::MAX, found: u64::MAX })
 }
 
-/// Appends bytes behind their length.
+/// Appends bytes after their length.
 fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Takes bytes behind their length off the front.
+/// Splits bytes after their length off the front.
 fn read_bytes<'a>(from: &mut &'a [u8], what: &'static str) -> Result<&'a [u8], Malformed> {
     let length = read_varint(from, what)?;
     take_slice(from, length, what)
 }
 
-/// Where a block stands in a table.
+/// The location of a block in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Handle {
     offset: u64,
-    /// Without the 5 bytes behind it.
+    /// Length without the 5 bytes after it.
     size: u64,
 }
 

@@ -1,5 +1,5 @@
 //! The log format: records cut into pieces that never cross a block of 32 KiB. Manifests and
-//! write-ahead logs have it.
+//! write-ahead logs use it.
 
 use super::{Malformed, masked_crc};
 
@@ -57,12 +57,12 @@ impl<'a> LogReader<'a> {
         LogReader { log, at: 0, record: Vec::new() }
     }
 
-    /// Where the last record ended.
+    /// End of the last record.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Bytes of a record that is cut short at the end; 0 where the log ends with a record.
+    /// Bytes of a record that is cut short at the end; 0 if the log ends with a whole record.
     pub(crate) fn left_over(&self) -> usize {
         let rest = self.log.get(self.at..).unwrap_or_default();
         let used = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);

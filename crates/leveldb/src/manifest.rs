@@ -15,8 +15,8 @@ const DELETED_TABLE: u64 = 6;
 const NEW_TABLE: u64 = 7;
 const PREVIOUS_LOG: u64 = 9;
 
-/// The one change that makes a database of these tables, whose entries have no higher sequence
-/// number than `sequence`.
+/// Encodes the version edit that defines a database of these tables. No sequence number of their
+/// entries is greater than `sequence`.
 pub(crate) fn encode(tables: &[TableFile], next_file: u64, sequence: u64) -> Vec<u8> {
     let mut out = Vec::new();
     write_varint(&mut out, COMPARATOR_NAME);
@@ -36,7 +36,7 @@ pub(crate) fn encode(tables: &[TableFile], next_file: u64, sequence: u64) -> Vec
     out
 }
 
-/// What a database consists of.
+/// The files of a database.
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     /// Tables by level and number.

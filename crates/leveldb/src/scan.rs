@@ -27,7 +27,9 @@ impl Scan {
     /// Opens the database in a folder.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    ///
+    /// Returns [`Error::Missing`] if there is none, [`Error::Malformed`] if it is corrupt, and
+    /// [`Error::Io`] if a file cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let version = read_version(folder)?;
         let mut sources = Vec::new();
@@ -36,7 +38,7 @@ impl Scan {
         }
         let mut levels: Vec<Vec<TableFile>> = Vec::new();
         for table in version.tables.into_values() {
-            // tables of level 0 overlap, those of another level do not
+            // tables of level 0 overlap, tables of another level do not
             let same = |tables: &&mut Vec<TableFile>| tables[0].level == table.level;
             match levels.last_mut().filter(|tables| table.level > 0 && same(tables)) {
                 Some(tables) => tables.push(table),
@@ -55,10 +57,12 @@ impl Scan {
         Ok(Scan { sources, current: None, key: None })
     }
 
-    /// Goes to the next entry; `false` behind the last one.
+    /// Moves to the next entry; `false` after the last one.
     ///
     /// # Errors
-    /// What stands there cannot be read.
+    ///
+    /// Returns [`Error::Malformed`] if the next entry is corrupt, and [`Error::Io`] if a file
+    /// cannot be read.
     pub fn advance(&mut self) -> Result<bool, Error> {
         loop {
             if let Some(i) = self.current.take()
@@ -90,7 +94,7 @@ impl Scan {
         self.key.as_deref().unwrap_or_default()
     }
 
-    /// The entry's value; empty before the first entry and behind the last.
+    /// The entry's value; empty before the first entry and after the last.
     #[must_use]
     pub fn value(&self) -> &[u8] {
         self.current.and_then(|i| self.sources.get(i)).map_or(&[], Source::value)
@@ -122,7 +126,7 @@ pub(crate) fn manifest_of(folder: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// The logs whose entries are not in tables yet.
+/// The logs with entries that are not in tables yet.
 pub(crate) fn logs(folder: &Path, version: &Version) -> Result<Vec<PathBuf>, Error> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io(folder, "cannot list"))? {
@@ -137,7 +141,7 @@ pub(crate) fn logs(folder: &Path, version: &Version) -> Result<Vec<PathBuf>, Err
     Ok(logs)
 }
 
-/// Where entries come from. It stands at one, with its key and tail.
+/// A source of entries, positioned at one with its key and tail.
 #[derive(Debug)]
 enum Source {
     Log(Log),
@@ -196,7 +200,7 @@ impl Log {
     }
 }
 
-/// Takes a batch apart: number of its first entry, count, entries.
+/// Parses a batch: number of its first entry, count, entries.
 pub(crate) fn read_batch(
     mut batch: &[u8],
     entries: &mut Vec<(Vec<u8>, Vec<u8>)>,
@@ -225,7 +229,7 @@ pub(crate) fn read_batch(
     }
 }
 
-/// What entries are sorted by: newer ones, whose tails are larger, come first.
+/// The sort key of entries: newer ones, with larger tails, come first.
 pub(crate) fn order(key: &[u8]) -> (&[u8], Reverse<u64>) {
     (user_key(key), Reverse(tail(key)))
 }

@@ -8,14 +8,14 @@ use std::fs;
 use std::mem;
 use std::path::{Path, PathBuf};
 
-/// Makes one value of the first and of a second one under the same key.
+/// Combines the first value of a key with another one.
 pub type Combine = fn(&mut Vec<u8>, &[u8]);
 
 /// Sorts entries. What fills the memory becomes a database of its own, and all of these are merged
 /// in the end; several values under a key are combined to one, in the order in which they came.
 #[derive(Debug)]
 pub struct Sorter {
-    /// For the databases; made for the first, removed in the end.
+    /// The folder of the databases, created for the first one and removed at the end.
     folder: PathBuf,
     memory: usize,
     combine: Combine,
@@ -24,7 +24,7 @@ pub struct Sorter {
     runs: usize,
 }
 
-/// Where an entry stands in memory: its key, then its value.
+/// The position of an entry in memory: its key, then its value.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     key: usize,
@@ -33,17 +33,18 @@ struct Place {
 }
 
 impl Sorter {
-    /// Sorts with so many bytes of memory, and with a new folder for what is more.
+    /// Creates a sorter with `memory` bytes, and a new folder for entries that do not fit.
     #[must_use]
     pub fn new(folder: &Path, memory: usize, combine: Combine) -> Self {
         let (bytes, places) = (Vec::new(), Vec::new());
         Self { folder: folder.into(), memory, combine, bytes, places, runs: 0 }
     }
 
-    /// Takes an entry.
+    /// Adds an entry.
     ///
     /// # Errors
-    /// When what is in memory cannot be written.
+    ///
+    /// Returns [`Error::Io`] if the entries in memory cannot be written.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
@@ -54,10 +55,12 @@ impl Sorter {
         if taken >= self.memory { self.spill() } else { Ok(()) }
     }
 
-    /// Gives out all entries in the order of their keys, each key once.
+    /// Passes all entries to `each` in key order, each key once.
     ///
     /// # Errors
-    /// Those of `each`, and those of reading what was written.
+    ///
+    /// Returns the errors of `each`, and [`Error::Io`] or [`Error::Malformed`] if the written
+    /// entries cannot be read.
     pub fn finish<E: From<Error>>(
         mut self,
         mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,

@@ -22,7 +22,7 @@ pub(crate) struct TableWriter {
     block: BlockWriter,
     index: BlockWriter,
     filter: FilterWriter,
-    /// The last block, which the index gets when the key behind it is known.
+    /// The last block. It is added to the index when the next key is known.
     pending: Option<Handle>,
     last: Vec<u8>,
     entry: Vec<u8>,
@@ -59,7 +59,7 @@ impl TableWriter {
         &self.last
     }
 
-    /// Appends an entry. `key` has its tail and sorts behind the last one.
+    /// Appends an entry. `key` has its tail and is greater than the last one.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         if let Some(handle) = self.pending.take() {
             self.index_block(handle, Some(key));
@@ -166,8 +166,8 @@ pub(crate) fn read_handles(footer: &[u8; FOOTER_BYTES]) -> Result<(Handle, Handl
     Ok((Handle::read(&mut handles)?, Handle::read(&mut handles)?))
 }
 
-/// Compares the checksum at the end of a block and its tail with that of its bytes; the bytes,
-/// with the compression at their end.
+/// Verifies the checksum at the end of a block; returns its bytes, with the compression at their
+/// end.
 pub(crate) fn expect_checksum(bytes: &[u8]) -> Result<&[u8], Malformed> {
     let (needed, available) = (BLOCK_TAIL as u64, bytes.len() as u64);
     let truncated = Malformed::Truncated { what: "a block", needed, available };

@@ -67,7 +67,7 @@ fn another_implementation_reads_what_we_write() {
             let absent = [&key[..], b"absent"].concat();
             assert_eq!(database.get(&absent), None);
         }
-        // it goes on from there
+        // it continues from there
         database.put(b"B", b"new").unwrap();
         database.delete(&entries.first().map_or(vec![9], |(key, _)| key.clone())).unwrap();
         database.close().unwrap();
@@ -161,7 +161,7 @@ fn entries_in_any_order_are_sorted_and_combined_with_much_memory_and_with_little
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join("runs");
         let mut sorter = super::Sorter::new(&runs, memory, sum);
-        // with 1 byte of memory each entry is a database: as many as files may be open
+        // with 1 byte of memory each entry is a database, so their number is limited by open files
         let count = if memory == 1 { 60 } else { 2000 };
         let mut expected = expected.clone();
         if memory == 1 {

@@ -114,7 +114,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     if options.level >= Level::Bodies && run.blocks > 0 {
         let (transactions, witnesses) = (grouped(run.transactions), grouped(run.witnesses));
-        let by = options.settings.signatures.verifier().variant().name();
+        let by = options.settings.signatures.verifier().width().name();
         notes.push(format!(
             "{transactions} transactions with {witnesses} witnesses verified by signatures={by}"
         ));

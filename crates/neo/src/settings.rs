@@ -33,12 +33,12 @@ mod tests {
         let default = Settings::default();
         assert_eq!(default.stages, StageOrder::Overlapped);
         assert_eq!(default.hashes.hasher().name(), ManySha256::detect().name());
-        let found = default.signatures.verifier().variant();
-        assert_eq!(found, Signatures::detect().variant());
+        let found = default.signatures.verifier().width();
+        assert_eq!(found, Signatures::detect().width());
         assert_eq!(found.name(), default.signatures.name());
         let plainest = Settings::plainest();
         assert_eq!((plainest.stages, plainest.keys), (StageOrder::Serial, PublicKeys::Anew));
-        let found = plainest.signatures.verifier().variant().name();
+        let found = plainest.signatures.verifier().width().name();
         assert_eq!((plainest.hashes.hasher().name(), found), ("scalar", "scalar"));
     }
 }

@@ -3,7 +3,7 @@
 use blockmill_hashes::{ManySha256, sha256};
 use blockmill_neo::types::{PublicKey, UInt160, UInt256, Witness};
 use blockmill_neo::witness::{Signed, Verdict, Verifier, multisig_script, signature_script};
-use blockmill_signatures::{KeyTables, Signatures, Variant};
+use blockmill_signatures::{KeyTables, Signatures, Width};
 use blockmill_testkit::Random;
 use p256::ecdsa::signature::hazmat::PrehashSigner;
 use p256::ecdsa::{Signature, SigningKey};
@@ -108,7 +108,7 @@ fn every_way_to_verify_gives_the_verdict_of_one_signature_after_the_other() {
             witness: Witness { invocation: &case.invocation, verification: &case.verification },
         })
         .collect();
-    for signatures in Variant::ALL.into_iter().filter_map(Signatures::with) {
+    for signatures in Width::ALL.into_iter().filter_map(Signatures::with) {
         for tables in [KeyTables::new(0), KeyTables::new(16 << 20)] {
             let hasher = ManySha256::detect();
             let verifier = Verifier { magic: MAGIC, signatures, tables: &tables, hasher };

@@ -1,10 +1,10 @@
-//! What ends a process by a signal when the C library itself finds no memory. It has no error to
-//! give back where it registers what a new thread is to drop at its end: it aborts.
+//! Handles aborts of the C library without memory. It cannot return an error when it registers the
+//! destructors of a new thread, so it aborts.
 
 #[cfg(target_os = "linux")]
 pub use linux::when_memory_is_out;
 
-/// From now on an abort while there is no memory calls `told`. Nothing elsewhere than on Linux.
+/// Registers `handler` for aborts without memory. Does nothing on systems other than Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn when_memory_is_out(_: fn() -> !) {}
 
@@ -21,35 +21,34 @@ mod linux {
     /// Less than the C library takes from the system at once when its heap must grow.
     const LITTLE: NonZeroUsize = NonZeroUsize::MIN.saturating_add((128 << 10) - 1);
 
-    static TOLD: OnceLock<fn() -> !> = OnceLock::new();
+    static HANDLER: OnceLock<fn() -> !> = OnceLock::new();
 
-    /// From now on an abort while there is no memory calls `told` in the thread that aborts,
-    /// whatever locks that holds. Any other abort ends the process as ever. Only the first `told`
-    /// counts.
-    pub fn when_memory_is_out(told: fn() -> !) {
-        if TOLD.set(told).is_err() {
+    /// Registers `handler` for aborts without memory. It is called in the aborting thread, whatever
+    /// locks that has. Other aborts end the process as usual. Only the first call has an effect.
+    pub fn when_memory_is_out(handler: fn() -> !) {
+        if HANDLER.set(handler).is_err() {
             return;
         }
         let handler = SigHandler::Handler(aborted);
         let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
-        // SAFETY: the handler asks the system for memory and no lock, and comes back only where
+        // SAFETY: the handler requests memory from the system and takes no lock. It returns only if
         // the signal then ends the process.
         let _ = unsafe { sigaction(Signal::SIGABRT, &action) };
     }
 
     extern "C" fn aborted(_: c_int) {
-        if let Some(told) = TOLD.get().filter(|_| !is_there_a_little()) {
-            told();
+        if let Some(handler) = HANDLER.get().filter(|_| !is_there_a_little()) {
+            handler();
         }
     }
 
     fn is_there_a_little() -> bool {
         let (protection, flags) = (ProtFlags::PROT_READ, MapFlags::MAP_PRIVATE);
-        // SAFETY: the system chooses an address that nobody has.
+        // SAFETY: the system chooses an unused address.
         let Ok(mapped) = (unsafe { mmap_anonymous(None, LITTLE, protection, flags) }) else {
             return false;
         };
-        // SAFETY: it was just mapped, and nobody else knows of it.
+        // SAFETY: it was just mapped, and nothing else refers to it.
         let _ = unsafe { munmap(mapped, LITTLE.get()) };
         true
     }

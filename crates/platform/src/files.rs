@@ -7,7 +7,7 @@ use std::fs::{self, FileType};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What is at a path.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing has that name.
@@ -27,7 +27,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The same of what the system says of an open file or of an entry of a folder.
+    /// Returns the kind of an open file or of an entry of a folder.
     #[must_use]
     pub fn of(found: FileType) -> Self {
         match () {
@@ -68,11 +68,12 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// What a path leads to, through links.
+/// Returns the kind of the file at a path, through links.
 ///
 /// # Errors
-/// When the system does not say it: a link that leads nowhere or in a circle, a folder on the way
-/// that may not be entered, a device that fails.
+///
+/// Returns the error of the operating system if the path cannot be resolved: a dangling or circular
+/// link, a folder without permission, a failing device.
 pub fn kind(path: &Path) -> io::Result<FileKind> {
     match fs::metadata(or_here(path)) {
         Ok(found) => Ok(FileKind::of(found.file_type())),
@@ -80,10 +81,11 @@ pub fn kind(path: &Path) -> io::Result<FileKind> {
     }
 }
 
-/// What has a name, whatever it leads to when it is a link.
+/// Returns the kind of the file at a path without following a link at its end.
 ///
 /// # Errors
-/// As [`kind`], but for a link itself.
+///
+/// As [`kind`], except for a link itself.
 pub fn kind_of_name(path: &Path) -> io::Result<FileKind> {
     match fs::symlink_metadata(or_here(path)) {
         Ok(found) => Ok(FileKind::of(found.file_type())),
@@ -91,10 +93,11 @@ pub fn kind_of_name(path: &Path) -> io::Result<FileKind> {
     }
 }
 
-/// What was opened or read at `path`; none where nothing is there.
+/// Converts the error of opening or reading an absent file to `None`.
 ///
 /// # Errors
-/// The `result`'s, unless it says that nothing is there and nothing is.
+///
+/// Returns the error of `result`, unless it says that the file is absent and it is.
 pub fn if_there<T>(path: &Path, result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -102,34 +105,39 @@ pub fn if_there<T>(path: &Path, result: io::Result<T>) -> io::Result<Option<T>> 
     }
 }
 
-/// Does the path lead to a regular file?
+/// Whether the path is a regular file.
 ///
 /// # Errors
+///
 /// As [`kind`].
 pub fn is_file(path: &Path) -> io::Result<bool> {
     Ok(kind(path)? == FileKind::File)
 }
 
-/// Does the path lead to a folder?
+/// Whether the path is a folder.
 ///
 /// # Errors
+///
 /// As [`kind`].
 pub fn is_folder(path: &Path) -> io::Result<bool> {
     Ok(kind(path)? == FileKind::Folder)
 }
 
-/// Does the path lead to anything?
+/// Whether the path exists.
 ///
 /// # Errors
+///
 /// As [`kind`].
 pub fn is_there(path: &Path) -> io::Result<bool> {
     Ok(kind(path)? != FileKind::Absent)
 }
 
-/// Paths of what is in a folder, in no order; nothing where there is no folder.
+/// Lists the paths in a folder, in no order; empty if there is no folder.
 ///
 /// # Errors
-/// When the folder cannot be read to its end, and as [`kind`].
+///
+/// Returns the error of the operating system if the folder cannot be read to its end, and as
+/// [`kind`].
 pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if kind(folder)? == FileKind::Absent {
         return Ok(vec![]);
@@ -137,10 +145,11 @@ pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(or_here(folder))?.map(|entry| Ok(entry?.path())).collect()
 }
 
-/// Fails when the name is that of a link: what is written there would go elsewhere.
+/// Checks that a path is not a link, because writing to it would change another file.
 ///
 /// # Errors
-/// Then, and as [`kind_of_name`].
+///
+/// Returns an error if it is a link, and as [`kind_of_name`].
 pub fn expect_no_link(path: &Path) -> io::Result<()> {
     match kind_of_name(path)? {
         FileKind::Link => {
@@ -153,10 +162,11 @@ pub fn expect_no_link(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file, a folder with all that is in it, or a link, not what it leads to.
+/// Removes a file, a folder with its content, or a link but not its target.
 ///
 /// # Errors
-/// When the system refuses, and when nothing is there.
+///
+/// Returns the error of the operating system, also if the path does not exist.
 pub fn remove(path: &Path) -> io::Result<()> {
     match kind_of_name(path)? {
         FileKind::Folder => fs::remove_dir_all(path),

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::Path;
 
-/// Makes the names in a folder durable, where the system can open a folder: on Unix.
+/// Makes the names in a folder durable, on systems that can open a folder (Unix).
 ///
 /// # Errors
+///
 /// Returns the error of opening or syncing the folder.
 pub fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
@@ -26,8 +27,8 @@ pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     }
 }
 
-/// The same in three steps: after a kill in between, `a` lies under the name of `b` with `.old`
-/// behind it, and nothing is lost.
+/// Exchanges two names in three steps. After a kill in between, `a` is at the name of `b` with
+/// `.old` appended, and nothing is lost.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     in_three_steps(a, b)

@@ -85,13 +85,13 @@ fn report_once(bytes: Option<usize>) -> ! {
 unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the contract of this method is that of the one called.
+        // SAFETY: the called method has the same contract.
         given(unsafe { ALLOCATOR.alloc(layout) }, layout)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the contract of this method is that of the one called.
+        // SAFETY: the called method has the same contract.
         given(unsafe { ALLOCATOR.alloc_zeroed(layout) }, layout)
     }
 
@@ -99,7 +99,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let is_its = !emergency::holds(memory);
         if is_its {
-            // SAFETY: the contract of this method is that of the one called.
+            // SAFETY: the called method has the same contract.
             let moved = unsafe { ALLOCATOR.realloc(memory, layout, size) };
             if !moved.is_null() {
                 return moved;
@@ -108,7 +108,7 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: the size is not zero and does not overflow, by the contract of this method.
         let moved = exhausted(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
         if !moved.is_null() {
-            // SAFETY: both are of that length at least, and the new one belongs to nobody else.
+            // SAFETY: both have at least that length, and the new one is not shared.
             unsafe { memory.copy_to_nonoverlapping(moved, layout.size().min(size)) };
             if is_its {
                 // SAFETY: the allocator's memory, which the caller has given up.
@@ -121,7 +121,7 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if !emergency::holds(memory) {
-            // SAFETY: the contract of this method is that of the one called.
+            // SAFETY: the called method has the same contract.
             unsafe { ALLOCATOR.dealloc(memory, layout) }
         }
     }

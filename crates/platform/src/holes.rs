@@ -1,13 +1,13 @@
-//! Holes of sparse files. Where the system does not tell, there are none, and zeros are read.
+//! Holes of sparse files. On systems without holes, or without information on them, zeros are read.
 
 use std::fs::File;
 
-/// Whether the system makes holes and tells of them.
+/// Whether the operating system supports holes and reports them.
 pub const ARE_KNOWN: bool = cfg!(target_os = "linux");
 
-/// Where the next bytes stand from `offset` on that are not part of a hole; `length`, that of the
-/// file, where only a hole follows. Not less than `offset`, and not more than `length` where that
-/// is not before it. The file's own position may change.
+/// Returns the offset of the next bytes at or after `offset` that are not part of a hole; `length`,
+/// the length of the file, if only a hole follows. The result is at least `offset`, and at most
+/// `length` if `offset` is not beyond it. The position of the file may change.
 pub fn end_of_hole(file: &File, offset: u64, length: u64) -> u64 {
     next_data(file, offset, length).map_or(offset, |next| next.min(length).max(offset))
 }
@@ -18,7 +18,7 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<u64> {
     use nix::unistd::{Whence, lseek64};
     match lseek64(file, offset.try_into().ok()?, Whence::SeekData) {
         Ok(next) => next.try_into().ok(),
-        // no data behind it
+        // no data after it
         Err(Errno::ENXIO) => Some(length),
         Err(_) => None,
     }
@@ -56,7 +56,7 @@ mod tests {
         file.set_len(64 << 20).unwrap();
         file.write_all_at(b"bytes", 32 << 20).unwrap();
         let end = |offset| end_of_hole(&file, offset, 64 << 20);
-        // where holes are not known each begins where it ends
+        // without information on holes each ends where it begins
         assert!((1 << 20..=32 << 20).contains(&end(1 << 20)));
         assert_eq!(end((32 << 20) + 2), (32 << 20) + 2);
         assert!((40 << 20..=64 << 20).contains(&end(40 << 20)));

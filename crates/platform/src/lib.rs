@@ -12,6 +12,7 @@
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
 //! | [`open_files`] | `RLIMIT_NOFILE` | as many as the system gives |
+//! | [`random`] | `getrandom` | the generator of that system |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
 //! | [`folders`] | two names exchanged in one step | in three |
@@ -30,3 +31,4 @@ pub mod memory;
 pub mod open_files;
 pub mod page_cache;
 pub mod proc;
+pub mod random;

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// How two files share their bytes.
+/// The way in which two files share their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
     /// Blocks of the disk are shared until one of them is written to (a reflink): what happens to
@@ -15,11 +15,13 @@ pub enum Shared {
     File,
 }
 
-/// Makes `new` a file with the bytes of `old` without copying them: by sharing blocks where the
-/// file system can, otherwise as another name of the same file.
+/// Creates the file `new` with the bytes of `old` without copying them: by sharing blocks if the
+/// file system can, otherwise as a hard link.
 ///
 /// # Errors
-/// When it can do neither, as on another file system, or when `new` exists. Nothing is left then.
+///
+/// Returns the error of the operating system if neither is possible, as on another file system, or
+/// if `new` exists. No file is left then.
 pub fn share(old: &Path, new: &Path) -> io::Result<Shared> {
     if share_blocks(old, new)? {
         return Ok(Shared::Blocks);
@@ -31,7 +33,7 @@ pub fn share(old: &Path, new: &Path) -> io::Result<Shared> {
 
 #[cfg(target_os = "linux")]
 mod request {
-    // FICLONE of linux/fs.h: takes the descriptor of the file whose blocks are to be shared
+    // FICLONE of linux/fs.h: its argument is the descriptor of the source file
     nix::ioctl_write_int!(clone_from, 0x94, 9);
 }
 
@@ -40,7 +42,7 @@ fn share_blocks(old: &Path, new: &Path) -> io::Result<bool> {
     use std::os::fd::AsRawFd;
     let (from, to) = (File::open(old)?, File::create_new(new)?);
     let source = from.as_raw_fd() as nix::sys::ioctl::ioctl_param_type;
-    // SAFETY: both descriptors are those of open files.
+    // SAFETY: both descriptors belong to open files.
     if unsafe { request::clone_from(to.as_raw_fd(), source) }.is_ok() {
         to.sync_all()?;
         return Ok(true);

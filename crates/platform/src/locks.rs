@@ -5,11 +5,13 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Locks the file at `path`, which is created if it is not there, for as long as what is returned
-/// stays open. None when another has locked it.
+/// Locks the file at `path`, which is created if it is missing, until the returned file is closed.
+/// `None` if another process has locked it.
 ///
 /// # Errors
-/// When the file cannot be created or is a link, or the file system knows no locks.
+///
+/// Returns the error of the operating system if the file cannot be created or is a link, or if the
+/// file system has no locks.
 pub fn exclusive(path: &Path) -> io::Result<Option<File>> {
     files::expect_no_link(path)?;
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;

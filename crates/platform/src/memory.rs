@@ -9,15 +9,14 @@ use std::slice;
 
 /// Size of a huge page of x86-64 and aarch64 Linux.
 pub const HUGE_PAGE: usize = 2 << 20;
-/// What addresses of advised memory are a multiple of; pages are no larger where huge ones are
-/// asked for this way.
+/// Alignment of advised memory; pages are no larger on systems with such huge pages.
 const SMALL_PAGE: usize = 4 << 10;
 /// Size of a line of the CPU's caches.
 const CACHE_LINE: usize = 64;
 
-/// Bytes of a fixed number, in huge pages where they fill any and the system has them: with pages
-/// of 4 KiB nearly each random access to tens of megabytes also misses the translation buffer.
-/// They begin on a cache line, and on a huge page if they fill one.
+/// A fixed number of bytes, in huge pages if they fill any and the system has them: with pages of 4
+/// KiB nearly each random access to tens of megabytes also misses the translation buffer. They
+/// begin on a cache line, and on a huge page if they fill one.
 pub struct Zeroed {
     start: NonNull<u8>,
     layout: Layout,
@@ -25,13 +24,13 @@ pub struct Zeroed {
 
 // SAFETY: the memory is owned, as by a `Box<[u8]>`.
 unsafe impl Send for Zeroed {}
-// SAFETY: a shared value gives out shared slices only.
+// SAFETY: a shared value returns shared slices only.
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {
-    /// `size` zeros; at least one cache line of them.
+    /// Allocates `size` zeros, at least one cache line.
     ///
-    /// `None` when so many exceed the address space. Aborts when the memory cannot be had, like
+    /// `None` if the size exceeds the address space. Aborts if the memory is not available, like
     /// any allocation.
     #[must_use]
     pub fn new(size: usize) -> Option<Self> {
@@ -40,7 +39,7 @@ impl Zeroed {
         // SAFETY: the size is not zero.
         let bytes = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(bytes) else { handle_alloc_error(layout) };
-        // before the first write, which is when the system gives out pages
+        // before the first write, which allocates the pages
         advise_huge_pages(start, layout.size());
         // SAFETY: the allocation holds that many bytes.
         unsafe { start.write_bytes(0, layout.size()) };
@@ -79,14 +78,14 @@ impl Drop for Zeroed {
     }
 }
 
-/// Asks the system to back the room of `vec` with huge pages, as [`Zeroed`] does, as far as it is
-/// not written yet. To be asked again when the room has grown. Does nothing where there are none or
-/// the room fills none.
+/// Advises the system to use huge pages for the unwritten capacity of `vec`, as for [`Zeroed`].
+/// Call it again when the capacity has grown. Does nothing on systems without huge pages or if the
+/// capacity fills none.
 pub fn prefer_huge_pages<T>(vec: &mut Vec<T>) {
     let size = vec.capacity() * size_of::<T>();
     let start = vec.as_mut_ptr().cast::<u8>();
-    // the advice is given for whole pages: those that the room lies in, so that a region of the
-    // address space that holds nothing else stays in one piece and can grow without a copy
+    // the advice applies to all pages of the capacity, so that a region of the address space with
+    // nothing else stays in one piece and can grow without a copy
     let before = start.addr() % SMALL_PAGE;
     let size = (before + size).next_multiple_of(SMALL_PAGE);
     if let Some(start) = NonNull::new(start.wrapping_sub(before)) {
@@ -98,15 +97,15 @@ fn advise_huge_pages(start: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= HUGE_PAGE {
         use nix::sys::mman::{MmapAdvise, madvise};
-        // SAFETY: the advice changes how memory is backed, not what it holds, whoever's it is, so
-        // a refusal needs no answer.
+        // SAFETY: the advice changes how memory is backed, not its content, so a refusal can be
+        // ignored.
         let _ = unsafe { madvise(start.cast(), size, MmapAdvise::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (start, size);
 }
 
-/// Asks the CPU to bring the cache line at the start of `place` near.
+/// Prefetches the cache line at the start of `place`.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,15 +1,14 @@
-//! How many files a process may have open.
+//! The limit of open files of a process.
 
-/// Lets this process have as many files open as it may have at most, which is often far more than
-/// it begins with: a state on disk has an open file for every 64 MiB. Where that cannot be had,
-/// nothing changes.
+/// Raises the limit of open files of this process to its maximum, which is often far above the
+/// initial limit: a state on disk has an open file for every 64 MiB. An error is ignored.
 #[cfg(target_os = "linux")]
 pub fn allow_most() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
         && now < most
     {
-        // without it there are as many as before
+        // after an error the limit is unchanged
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }
 }

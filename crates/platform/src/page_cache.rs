@@ -3,29 +3,33 @@
 use std::fs::File;
 use std::io;
 
-/// Drops the file's pages from the page cache, so that the next read comes from the disk. Pages
-/// that are not written yet stay: sync the file before.
+/// Drops the file's pages from the page cache, so that the next read comes from the disk. Unwritten
+/// pages stay: sync the file before.
 ///
 /// # Errors
-/// `Unsupported` where the system has no `posix_fadvise`; else what it says.
+///
+/// Returns `Unsupported` if the system has no `posix_fadvise`, else the error of the operating
+/// system.
 #[cfg(target_os = "linux")]
 pub fn forget(file: &File) -> io::Result<()> {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
     Ok(posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
-/// Drops the file's pages from the page cache, so that the next read comes from the disk. Pages
-/// that are not written yet stay: sync the file before.
+/// Drops the file's pages from the page cache, so that the next read comes from the disk. Unwritten
+/// pages stay: sync the file before.
 ///
 /// # Errors
-/// `Unsupported` where the system has no `posix_fadvise`; else what it says.
+///
+/// Returns `Unsupported` if the system has no `posix_fadvise`, else the error of the operating
+/// system.
 #[cfg(not(target_os = "linux"))]
 pub fn forget(_: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no posix_fadvise"))
 }
 
-/// Has the system read these bytes ahead, so that a read of them later waits less. Nothing happens
-/// where the system has no `posix_fadvise`, or does not want to.
+/// Makes the system read these bytes in advance, so that a later read waits less. Does nothing on
+/// systems without `posix_fadvise`; errors are ignored.
 #[cfg(target_os = "linux")]
 pub fn bring(file: &File, offset: u64, bytes: u64) {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -33,7 +37,7 @@ pub fn bring(file: &File, offset: u64, bytes: u64) {
     let _ = posix_fadvise(file, offset, bytes, PosixFadviseAdvice::POSIX_FADV_WILLNEED);
 }
 
-/// Has the system read these bytes ahead, so that a read of them later waits less. Nothing happens
-/// where the system has no `posix_fadvise`, or does not want to.
+/// Makes the system read these bytes in advance, so that a later read waits less. Does nothing on
+/// systems without `posix_fadvise`; errors are ignored.
 #[cfg(not(target_os = "linux"))]
 pub fn bring(_: &File, _: u64, _: u64) {}

@@ -1,15 +1,16 @@
-//! What Linux tells of itself and its processes as text under `/proc`; nothing elsewhere.
+//! Information of Linux on the system and its processes, as text under `/proc`; empty on other
+//! systems.
 
 use std::fs;
 
-/// The whole text of `/proc/PATH`; empty where there is none.
+/// Returns the text of `/proc/PATH`; empty if there is none.
 #[must_use]
 pub fn text(path: &str) -> String {
     fs::read_to_string(format!("/proc/{path}")).unwrap_or_default()
 }
 
-/// The most memory in bytes that a process has held at once, `self` or a number; `None` where the
-/// system does not tell, or there is no such process.
+/// Returns the peak memory of a process in bytes, `self` or a number; `None` if the system does not
+/// report it or there is no such process.
 #[must_use]
 pub fn peak_memory(process: &str) -> Option<u64> {
     bytes(&text(&format!("{process}/status")), "VmHWM")

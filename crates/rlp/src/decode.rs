@@ -192,7 +192,8 @@ pub fn validate(data: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Splits off the first item: is it a list, how long are its prefix and its payload.
+/// Parses the prefix of the first item: whether it is a list, and the lengths of its prefix and its
+/// payload.
 #[inline]
 fn split_prefix(data: &[u8]) -> Result<(bool, usize, usize), ErrorKind> {
     let Some(&first) = data.first() else {

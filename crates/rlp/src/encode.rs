@@ -8,16 +8,16 @@ use ruint::aliases::U256;
 
 /// A value that has an RLP encoding.
 ///
-/// Only [`Encode::write`] is to be implemented: it names the parts of the value in their order. For
-/// a struct whose fields are all written, [`list!`](crate::list!) does it.
+/// Implement only [`Encode::write`], which passes the parts of the value to a writer in order. For
+/// a struct whose fields are all written, [`list!`](crate::list!) implements it.
 pub trait Encode {
     /// Most lists that a value of this type can consist of, itself included and those written with
     /// [`Write::list_of`] not counted: their lengths are kept while it is written. Types that set
     /// it are written with the least memory; the others may hold any number of lists.
     const LISTS: usize = usize::MAX;
 
-    /// Names the parts of the value in their order. Called once for each pass, it must do the same
-    /// each time.
+    /// Passes the parts of the value to `out`, in order. It is called once for each pass and must
+    /// do the same each time.
     fn write<W: Write>(&self, out: &mut W);
 
     /// Bytes of the encoding.

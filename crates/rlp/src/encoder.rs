@@ -9,14 +9,15 @@ use alloc::vec::Vec;
 use blockmill_hashes::Keccak256;
 use core::mem::MaybeUninit;
 
-/// Places for the lengths of a type whose lists are known when it is compiled.
+/// Number of list lengths that fit on the stack, for types with a number of lists that is known at
+/// compile time.
 const FEW: usize = 8;
 /// Places for the lengths of any other value that is written without an [`Encoder`]. They are on
 /// the stack, 8 bytes each; a block of 1,280 legacy transactions needs 1,284.
 const MANY: usize = 2048;
-/// Bytes between two visits of the sponge: a multiple of the 136 that it takes at once, and half of
-/// the first-level cache. Each visit makes the processor forget what it knew about the branches of
-/// the writer: with an eighth of this, hashing a block took 4 % longer than encoding it first.
+/// Bytes that are written before they are hashed: a multiple of the block of 136 bytes, and half of
+/// the first-level cache. Each switch to the hash function evicts the writer's branch history: with
+/// an eighth of this size, hashing a block took 4 % longer than encoding it first.
 const STRETCH: usize = 120 * 136;
 
 /// Calls `next` with what pass one found: the length of the encoding, and the lengths of its lists
@@ -49,7 +50,7 @@ fn measured_in<T: Encode + ?Sized, R>(
     next(measure.len, measure.notes())
 }
 
-/// Pass two: writes `value` into `window` and returns how many bytes that holds at the end.
+/// Pass two: writes `value` into `window` and returns how many bytes the window has at the end.
 #[inline(always)]
 fn write_into<T: Encode + ?Sized>(
     value: &T,
@@ -70,8 +71,8 @@ fn write_into<T: Encode + ?Sized>(
     }
 }
 
-/// Pass two: writes the `len` bytes of `value` to the beginning of `memory`, which has room for at
-/// least as many, and returns how many it wrote. Room behind them saves some checks.
+/// Pass two: writes the `len` bytes of `value` to the start of `memory`, which has room for at
+/// least as many, and returns how many it wrote. More room saves some checks.
 #[inline(always)]
 pub(crate) fn write_exactly<T: Encode + ?Sized>(
     value: &T,
@@ -103,9 +104,9 @@ pub(crate) fn append<T: Encode + ?Sized>(value: &T, out: &mut Vec<u8>) {
     });
 }
 
-/// Makes room for `len` bytes where there is not enough: not much more for the first ones, more for
-/// those that follow, because others are likely to come. What little is left behind the last field
-/// lets pass two write it as it writes the others.
+/// Reserves room for `len` bytes if there is not enough: exactly for the first value, more for
+/// later ones, because others are likely to follow. The slack after the last field lets pass two
+/// write that field like the others.
 #[inline(always)]
 fn reserve(out: &mut Vec<u8>, len: usize) {
     if len <= out.capacity() - out.len() {
@@ -122,7 +123,7 @@ fn reserve(out: &mut Vec<u8>, len: usize) {
 #[inline(always)]
 fn fill<T: Encode + ?Sized>(value: &T, len: usize, lengths: Option<&[usize]>, out: &mut Vec<u8>) {
     let written = write_exactly(value, len, lengths, out.spare_capacity_mut());
-    // SAFETY: so many bytes behind the old ones were written, within the capacity.
+    // SAFETY: so many bytes after the old ones were written, within the capacity.
     unsafe { out.set_len(out.len() + written) };
 }
 
@@ -158,7 +159,7 @@ impl Drain for Sponge {
     }
 }
 
-/// Pass one, with as many notes as there are lists: the length of all, and of each list.
+/// Pass one, with a note for each list: the length of the whole, and of each list.
 fn measure<'a, T: Encode + ?Sized>(
     value: &T,
     notes: &'a mut Vec<MaybeUninit<usize>>,

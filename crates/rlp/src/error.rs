@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// Why bytes are not the expected RLP, and where.
+/// An error of decoding RLP: the reason, and the offset of the byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Offset of the offending item's first byte from the start of the outermost buffer.
     pub offset: usize,
-    /// What is wrong there.
+    /// The reason.
     pub kind: ErrorKind,
 }
 
@@ -28,9 +28,9 @@ pub enum ErrorKind {
     NonCanonicalByte,
     /// An integer with leading zero bytes.
     LeadingZero,
-    /// A byte string stands where a list belongs.
+    /// A byte string, but a list was expected.
     ExpectedList,
-    /// A list stands where a byte string belongs.
+    /// A list, but a byte string was expected.
     ExpectedBytes,
     /// A byte string of fixed size has another size.
     WrongLength {
@@ -62,7 +62,7 @@ pub enum ErrorKind {
     NotUtf8,
     /// Bytes follow the last expected item.
     TrailingBytes {
-        /// How many.
+        /// Number of bytes.
         count: usize,
     },
     /// The first byte of a typed object is not one of its types (EIP-2718, EIP-7685).
@@ -80,7 +80,7 @@ pub enum ErrorKind {
         /// The byte.
         found: u8,
     },
-    /// A trie node that stands in its parent has as many bytes as a hash, or more.
+    /// A trie node that is embedded in its parent has the length of a hash or more.
     NodeTooLong {
         /// Bytes that it has.
         found: usize,

@@ -6,12 +6,12 @@ use crate::{Encode, Write};
 use core::mem::MaybeUninit;
 use ruint::aliases::U256;
 
-/// Writes the items of one list, behind a gap for the longest prefix.
+/// A writer of the items of one list, after a gap for the longest prefix.
 struct Flat<'a> {
     out: Window<'a>,
-    /// Where in the list: before it, in it, or behind it.
+    /// The position: before the list, in it, or after it.
     place: Place,
-    /// Something stands where only one flat list may.
+    /// Whether the value is not a single flat list.
     failed: bool,
 }
 
@@ -31,8 +31,8 @@ impl Drain for TooLong {
     }
 }
 
-/// Writes `value` to `memory` if it is one flat list and fits with some room to spare; tells where
-/// its encoding stands then.
+/// Writes `value` to `memory` if it is one flat list and fits with some room to spare; returns the
+/// range of its encoding then.
 #[inline(always)]
 pub(crate) fn write_flat<T: Encode + ?Sized>(
     value: &T,

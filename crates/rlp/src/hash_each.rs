@@ -8,8 +8,8 @@ use blockmill_hashes::ManyKeccak;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-/// Values that are hashed together: enough for eight lanes to work eight times each, so that few
-/// stand idle at the end.
+/// Number of values that are hashed together: enough for eight lanes to work eight times each, so
+/// that few are idle at the end.
 const BATCH: usize = 64;
 /// Bytes of a batch, on the stack; 64 headers fit.
 const BATCH_BYTES: usize = BATCH * 576;
@@ -20,7 +20,7 @@ const LONG: usize = BATCH_BYTES / 8;
 struct Batch {
     bytes: [MaybeUninit<u8>; BATCH_BYTES],
     filled: usize,
-    /// Where each encoding stands.
+    /// The range of each encoding.
     places: [Range<usize>; BATCH],
     count: usize,
 }
@@ -54,7 +54,7 @@ impl Batch {
         true
     }
 
-    /// Notes an encoding at `place` behind the bytes that are filled.
+    /// Records an encoding at `place` after the bytes that are filled.
     #[inline(always)]
     fn took(&mut self, place: Range<usize>) {
         self.places[self.count] = self.filled + place.start..self.filled + place.end;
@@ -62,7 +62,8 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Hashes what waits into the places of `out` from `done` on; returns how many are done then.
+    /// Hashes the pending encodings into `out`, starting at `done`; returns the new number of
+    /// finished values.
     fn flush(&mut self, hasher: &ManyKeccak, out: &mut [[u8; 32]], done: usize) -> usize {
         let mut messages = [&[][..]; BATCH];
         for (message, place) in messages.iter_mut().zip(&self.places[..self.count]) {

@@ -24,9 +24,9 @@
 //!   writes into one buffer of exactly the right size, and never moves a byte. Its
 //!   [`hash`](Encode::hash) does the second pass straight into Keccak-256 and uses no heap memory.
 //! * [`Decode`] and [`Reader`] read encoded bytes without copying them. They accept the canonical
-//!   form only, so that two different byte strings never decode to the same value, name the offset
-//!   of what is wrong, and do not recurse on input.
-//! * [`Encoder`] keeps its memory from value to value.
+//!   form only, so that two different byte strings never decode to the same value. Errors have the
+//!   offset of the wrong byte. Decoding does not recurse on the input.
+//! * [`Encoder`] reuses its memory from value to value.
 //! * [`OnePass`] is the usual way to write RLP, as the baseline.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![no_std]

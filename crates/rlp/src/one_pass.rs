@@ -1,8 +1,8 @@
-//! The one-pass writer: a buffer that grows, in which a list's items are moved when its prefix is
-//! known.
+//! The one-pass writer: a growing buffer, in which the items of a list are moved when the length of
+//! its prefix is known.
 //!
-//! What most libraries do, kept as the baseline that the two passes are measured against and agree
-//! with. It needs no second look at a value, so it also serves to put RLP together by hand:
+//! Most libraries work like this. It is the baseline of the two-pass writer, whose output must be
+//! the same. It needs a value only once, so it can also build RLP by hand:
 //!
 //! ```
 //! use blockmill_rlp::{OnePass, Write};
@@ -27,7 +27,7 @@ pub struct OnePass {
 }
 
 impl OnePass {
-    /// What was written.
+    /// Returns the encoding.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.out

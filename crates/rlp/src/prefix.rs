@@ -1,6 +1,6 @@
 //! The arithmetic of prefixes: how long they are and which bytes they have.
 
-/// Longest payload whose length is part of the prefix byte itself.
+/// Longest payload with a length that is part of the prefix byte itself.
 pub(crate) const SHORT: usize = 55;
 /// Prefix byte of the empty byte string.
 pub(crate) const STRING: u8 = 0x80;
@@ -20,7 +20,7 @@ pub(crate) const fn prefix_len(payload: usize) -> usize {
     if payload <= SHORT { 1 } else { 1 + digits(payload as u64) }
 }
 
-/// Bytes of a list whose items take `payload` bytes together, prefix included.
+/// Length of a list with a payload of `payload` bytes, prefix included.
 #[must_use]
 #[inline(always)]
 pub const fn list_len(payload: usize) -> usize {
@@ -46,7 +46,7 @@ const U64_LEN: [u8; 64] = {
     lengths
 };
 
-/// Bytes of an encoded number. A look-up: the arithmetic takes three times as many instructions,
+/// Length of an encoded number. A look-up table: arithmetic takes three times as many instructions,
 /// and this is done twice for each number.
 #[must_use]
 #[inline(always)]

@@ -108,7 +108,7 @@ impl<'a> Decode<'a> for &'a str {
         let offset = reader.offset();
         let bytes = reader.bytes()?;
         core::str::from_utf8(bytes).map_err(|error| {
-            // the text begins after the prefix, which ends where the item does
+            // the text begins after the prefix; both end with the item
             let start = reader.offset() - bytes.len();
             Error { offset: offset.max(start) + error.valid_up_to(), kind: ErrorKind::NotUtf8 }
         })

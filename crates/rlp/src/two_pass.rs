@@ -1,4 +1,4 @@
-//! The second pass: every length is known, so bytes are written once, where they stay.
+//! The second pass: every length is known, so bytes are written once, at their final position.
 
 use crate::Write;
 use crate::measure::{envelope_prefix_len, u256_len};
@@ -18,7 +18,7 @@ impl<'w, 'n> TwoPass<'w, 'n> {
         Self { out, lengths: lengths.iter() }
     }
 
-    /// What pass one noted for the list that begins here.
+    /// The payload length that pass one recorded for the list that begins here.
     #[inline(always)]
     fn payload(&mut self) -> usize {
         self.lengths.next().copied().unwrap_or_default()
@@ -74,9 +74,9 @@ impl Write for TwoPass<'_, '_> {
     }
 }
 
-/// Writes without notes: measures each list once more when it comes to it. Takes the time of one
-/// more measurement for each level of nesting, and no memory: for values with more lists than there
-/// are places for notes.
+/// A writer without notes: it measures each list again before it writes it. This takes the time of
+/// one more measurement for each level of nesting, and no memory. For values with more lists than
+/// there is room for notes.
 pub(crate) struct Remeasure<'a> {
     pub out: Window<'a>,
     /// While a list is measured: its bytes so far.

@@ -14,15 +14,15 @@ pub(crate) const WIDE: usize = 1 + 4 * 8;
 
 /// Who takes the bytes of a full window.
 pub(crate) trait Drain {
-    /// Takes `bytes`, all that the window holds; it starts over behind this call.
+    /// Takes `bytes`, the whole content of the window, which is empty afterwards.
     fn drain(&mut self, bytes: &[u8]);
 }
 
-/// A stretch of memory that is filled from its start. When it is full it is drained, or, if it was
-/// measured to hold everything, that was wrong.
+/// Memory that is filled from its start. When it is full it is drained, or, if it was measured to
+/// fit everything, that is an error.
 ///
-/// The slow paths get a copy and return where to go on, so that no address of a window is taken and
-/// its pointers stay in registers from field to field.
+/// The slow paths get a copy and return where to continue, so that no address of a window is taken
+/// and its pointers stay in registers from field to field.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
     start: *mut u8,
@@ -52,8 +52,8 @@ impl<'a> Window<'a> {
         Self { start, at: start, end, drain, memory: PhantomData }
     }
 
-    /// Bytes written since the start, or since the window was drained: so many at the beginning of
-    /// the memory have a value.
+    /// Number of bytes written since the start, or since the window was drained: so many bytes at
+    /// the start of the memory are initialised.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.at as usize - self.start as usize
@@ -86,13 +86,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Appends bytes that do not fit: fills the window, drains it, and goes on.
+    /// Appends bytes that do not fit: fills the window, drains it, and continues.
     #[cold]
     #[inline(never)]
     fn put_in_parts(mut self, mut bytes: &[u8]) -> *mut u8 {
         while bytes.len() > self.room() {
             let (now, later) = bytes.split_at(self.room());
-            // SAFETY: `now` is as long as the room.
+            // SAFETY: `now` has the length of the room.
             unsafe { self.put_unchecked(now) };
             bytes = later;
             // SAFETY: everything between `start` and `at` was written.
@@ -128,7 +128,8 @@ impl<'a> Window<'a> {
             self.at = self.put_prefix_at_the_end(base, payload);
             return;
         }
-        // SAFETY: there is room for the longest prefix.
+        // SAFETY: there is room for the longest prefix, of which `len` bytes are initialised
+        // afterwards.
         unsafe { self.put_prefix_unchecked(base, payload) };
     }
 
@@ -138,7 +139,8 @@ impl<'a> Window<'a> {
     fn put_prefix_at_the_end(mut self, base: u8, payload: usize) -> *mut u8 {
         let mut prefix = [MaybeUninit::uninit(); NUMBER];
         let mut window = Window::exact(&mut prefix);
-        // SAFETY: there is room for the longest prefix, of which `len` bytes then have a value.
+        // SAFETY: there is room for the longest prefix, of which `len` bytes are initialised
+        // afterwards.
         let prefix = unsafe {
             window.put_prefix_unchecked(base, payload);
             let len = window.len();
@@ -236,7 +238,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Appends a number behind which there is little room.
+    /// Appends a number with little room after it.
     #[cold]
     #[inline(never)]
     fn put_u64_at_the_end(mut self, number: u64) -> *mut u8 {
@@ -303,7 +305,8 @@ impl<'a> Window<'a> {
     fn put_wide_at_the_end(mut self, limbs: &[u64; 4]) -> *mut u8 {
         let mut encoded = [MaybeUninit::<u8>::uninit(); WIDE];
         let start = encoded.as_mut_ptr().cast();
-        // SAFETY: there is room for `WIDE` bytes, of which those up to `end` then have a value.
+        // SAFETY: there is room for `WIDE` bytes, of which those up to `end` are initialised
+        // afterwards.
         let encoded = unsafe {
             let end = put_wide(start, limbs);
             encoded[..end as usize - start as usize].assume_init_ref()

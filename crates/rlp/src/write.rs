@@ -2,18 +2,18 @@
 
 use ruint::aliases::U256;
 
-/// Takes the parts of a value in their order, and makes of them a length, bytes or a hash.
+/// A consumer of the parts of a value, in order, which computes a length, bytes or a hash.
 ///
 /// A value is described once, in [`Encode::write`](crate::Encode::write); each implementation of
-/// this trait is one thing that can be done with the description.
+/// this trait is one use of the description.
 pub trait Write: Sized {
-    /// Bytes that are RLP already, or that stand before RLP such as the type of a transaction.
+    /// Bytes that are RLP already, or that precede RLP, such as the type of a transaction.
     fn raw(&mut self, encoded: &[u8]);
 
     /// A byte string.
     fn bytes(&mut self, bytes: &[u8]);
 
-    /// A byte string whose length is known when the program is compiled: hashes, addresses.
+    /// A byte string with a length that is known at compile time: hashes, addresses.
     fn fixed<const N: usize>(&mut self, bytes: &[u8; N]);
 
     /// A number, in its shortest form.
@@ -26,12 +26,11 @@ pub trait Write: Sized {
     /// same each time.
     fn list(&mut self, items: impl Fn(&mut Self));
 
-    /// A list whose items take `payload` bytes together, for those who know it without measuring
-    /// them.
+    /// A list with a known payload of `payload` bytes, which need not be measured.
     fn list_of(&mut self, payload: usize, items: impl Fn(&mut Self));
 
-    /// A byte string that begins with the byte `kind` and goes on with what `content` writes: a
-    /// typed transaction or receipt inside a list (EIP-2718). Called several times like
-    /// [`Write::list`].
+    /// A byte string that begins with the byte `kind` and continues with the output of `content`: a
+    /// typed transaction or receipt inside a list (EIP-2718). `content` is called several times, as
+    /// in [`Write::list`].
     fn envelope(&mut self, kind: u8, content: impl Fn(&mut Self));
 }

@@ -13,8 +13,8 @@ enum Value {
     Number(u64),
     Wide(U256),
     List(Vec<Value>),
-    /// A list whose payload length is told instead of measured.
-    Told(Vec<Value>),
+    /// A list with a given payload length, which is not measured.
+    Sized(Vec<Value>),
     Envelope(u8, Vec<Value>),
 }
 
@@ -26,7 +26,7 @@ impl Encode for Value {
             Self::Number(number) => out.u64(*number),
             Self::Wide(number) => out.u256(number),
             Self::List(items) => items.write(out),
-            Self::Told(items) => {
+            Self::Sized(items) => {
                 let payload = items.iter().map(Encode::encoded_len).sum();
                 out.list_of(payload, |out| items.iter().for_each(|item| item.write(out)));
             }
@@ -53,7 +53,7 @@ fn by_definition(value: &Value) -> Vec<u8> {
         Value::Fixed(bytes) => string(bytes),
         Value::Number(number) => string(&digits(&number.to_be_bytes())),
         Value::Wide(number) => string(&digits(&number.to_be_bytes::<32>())),
-        Value::List(items) | Value::Told(items) => {
+        Value::List(items) | Value::Sized(items) => {
             let payload = all(items);
             [prefix(0xc0, payload.len()), payload].concat()
         }
@@ -98,7 +98,7 @@ impl Values {
                 let limbs = std::array::from_fn(|_| self.number());
                 Value::Wide(U256::from_limbs(limbs) >> self.below(257) as usize)
             }
-            4 => Value::Told(self.values(depth)),
+            4 => Value::Sized(self.values(depth)),
             5 => Value::Envelope(self.0.next_u64() as u8 >> self.below(2), self.values(depth)),
             _ => Value::List(self.values(depth)),
         }

@@ -1,12 +1,12 @@
-//! Bitcoin Core's script interpreter over a transaction that is read once.
+//! Bitcoin Core's script interpreter over a transaction that is decoded once.
 //!
-//! The crate `bitcoinconsensus` has the interpreter, but its interface takes the encoding of a
-//! transaction for each input, reads it and hashes it anew: thousands of inputs of one transaction
-//! take the square of their number. Core itself reads a transaction once, keeps the hashes that all
-//! its inputs sign (BIP143, BIP341), and asks the interpreter input by input. So does
-//! [`Transaction`], through a few lines of C++ that call the same functions of the same library
-//! (`cpp/interpreter.cpp`). They are compiled against the crate's own headers, so they cannot take
-//! a type for another; the crate's version is pinned, as another may name things otherwise.
+//! The crate `bitcoinconsensus` has the interpreter, but its interface takes an encoded transaction
+//! for each input, decodes and hashes it again: the time for a transaction is quadratic in its
+//! number of inputs. Core itself decodes a transaction once, caches the hashes that all its inputs
+//! sign (BIP143, BIP341), and calls the interpreter input by input. [`Transaction`] does the same,
+//! through a few lines of C++ that call the same functions of the same library
+//! (`cpp/interpreter.cpp`). They are compiled against the crate's own headers, so types cannot
+//! differ; the crate's version is pinned, because another one may have other names.
 
 #![allow(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub mod flags {
 #[derive(Debug)]
 pub struct Transaction(NonNull<Read>);
 
-/// What only the C++ code looks into.
+/// A type that only the C++ code accesses.
 #[repr(C)]
 struct Read {
     private: [u8; 0],
@@ -53,12 +53,13 @@ unsafe extern "C" {
 }
 
 impl Transaction {
-    /// Reads an encoded transaction, witnesses included. Its inputs spend `outputs`, in order, each
-    /// a value and a script. Everything is copied.
+    /// Decodes a transaction, witnesses included. Its inputs spend `outputs`, in order, each a
+    /// value and a script. Everything is copied.
     ///
     /// # Errors
-    /// [`Error::ERR_TX_DESERIALIZE`] or [`Error::ERR_TX_SIZE_MISMATCH`] when the bytes are no
-    /// transaction, [`Error::ERR_SPENT_OUTPUTS_MISMATCH`] when it has another number of inputs.
+    ///
+    /// Returns [`Error::ERR_TX_DESERIALIZE`] or [`Error::ERR_TX_SIZE_MISMATCH`] if the bytes are no
+    /// transaction, and [`Error::ERR_SPENT_OUTPUTS_MISMATCH`] if it has another number of inputs.
     pub fn read<'a>(
         encoding: &[u8],
         outputs: impl Iterator<Item = (u64, &'a [u8])>,
@@ -71,8 +72,8 @@ impl Transaction {
         };
         let outputs: Vec<Utxo> = outputs.map(output).collect();
         let mut error = Error::ERR_SCRIPT;
-        // SAFETY: the lengths are those of the slices, the scripts outlive the call, and nothing
-        // of them is kept
+        // SAFETY: the lengths are those of the slices, the scripts outlive the call, and no pointer
+        // is retained
         let read = unsafe {
             blockmill_transaction_read(
                 encoding.as_ptr(),
@@ -85,13 +86,14 @@ impl Transaction {
         NonNull::new(read).map(Self).ok_or(error)
     }
 
-    /// Does input number `input` fulfil the script of the output that it spends, under the rules of
-    /// `flags` (of [`mod@flags`])? Witnesses are not to be asked for without P2SH:
-    /// the interpreter ends the process then.
+    /// Verifies that input number `input` satisfies the script of the output that it spends, under
+    /// the rules of `flags` (of [`mod@flags`]). Do not request witnesses without P2SH: the
+    /// interpreter ends the process then.
     ///
     /// # Errors
-    /// [`Error::ERR_SCRIPT`] when it does not, [`Error::ERR_TX_INDEX`] when there is no such input,
-    /// [`Error::ERR_INVALID_FLAGS`] when there are no such rules.
+    ///
+    /// Returns [`Error::ERR_SCRIPT`] if it does not, [`Error::ERR_TX_INDEX`] if there is no such
+    /// input, and [`Error::ERR_INVALID_FLAGS`] for invalid flags.
     pub fn verify(&self, input: usize, flags: u32) -> Result<(), Error> {
         let (read, mut error) = (self.0.as_ptr(), Error::ERR_SCRIPT);
         // SAFETY: the pointer is of `read` and not freed yet; the call changes nothing there

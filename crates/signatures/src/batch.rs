@@ -3,7 +3,7 @@
 //!
 //! Only public data passes here. Nothing is constant in time, and nothing signs.
 //!
-//! Every variant gives the answers of libsecp256k1, on P-256 those of
+//! Every width gives the answers of libsecp256k1, on P-256 those of
 //! [`verify_p256`](crate::verify_p256). A batch takes about 128 KiB of the caller's stack and no
 //! heap memory. Larger batches cost less for each signature, up to 256.
 
@@ -22,7 +22,7 @@ pub use key_tables::KeyTables;
 
 /// How signatures are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
+pub enum Width {
     /// One after the other, by libsecp256k1.
     Scalar,
     /// Four in the lanes of a vector (AVX2 and FMA).
@@ -31,7 +31,7 @@ pub enum Variant {
     Ifma,
 }
 
-impl Variant {
+impl Width {
     /// All of them, the slowest first.
     pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
 
@@ -120,15 +120,15 @@ enum Way {
     Ifma(IfmaSignatures),
 }
 
-/// On secp256k1 with [`Variant::Avx2`] a vector takes 7 to 8 times the library's time for one
+/// On secp256k1 with [`Width::Avx2`] a vector takes 7 to 8 times the library's time for one
 /// signature, and more when the library has to bring its own tables back into the caches.
 const AVX2: Price = Price { vector: 1_250, fewest: 12 };
-/// With [`Variant::Ifma`] 1.9 to 2.2 times, up to 2.9.
+/// With [`Width::Ifma`] 1.9 to 2.2 times, up to 2.9.
 const IFMA: Price = Price { vector: 320, fewest: 3 };
 /// On P-256, for keys without tables.
 #[cfg(feature = "std")]
 const AVX2_P256: Price = Price { vector: 1_400, fewest: 13 };
-/// The same with [`Variant::Ifma`].
+/// The same with [`Width::Ifma`].
 #[cfg(feature = "std")]
 const IFMA_P256: Price = Price { vector: 420, fewest: 4 };
 
@@ -143,8 +143,8 @@ impl Signatures {
     /// The fastest that this CPU has.
     #[must_use]
     pub fn detect() -> Self {
-        let variants = Variant::ALL.into_iter().rev();
-        variants.filter_map(Self::with).next().unwrap_or_else(Self::scalar)
+        let widths = Width::ALL.into_iter().rev();
+        widths.filter_map(Self::with).next().unwrap_or_else(Self::scalar)
     }
 
     /// libsecp256k1, one signature after the other: the baseline for the others.
@@ -153,23 +153,23 @@ impl Signatures {
         Signatures { way: Way::Scalar, at_any_cost: false }
     }
 
-    /// `variant`, or `None` on a CPU that has it not. The first use of lanes in a process
+    /// `width`, or `None` on a CPU that has it not. The first use of lanes in a process
     /// takes a few milliseconds.
     #[must_use]
-    pub fn with(variant: Variant) -> Option<Self> {
-        let way = match variant {
-            Variant::Scalar => Way::Scalar,
-            Variant::Avx2 => Way::Avx2(FmaSignatures::new()?),
-            Variant::Ifma => Way::Ifma(IfmaSignatures::new()?),
+    pub fn with(width: Width) -> Option<Self> {
+        let way = match width {
+            Width::Scalar => Way::Scalar,
+            Width::Avx2 => Way::Avx2(FmaSignatures::new()?),
+            Width::Ifma => Way::Ifma(IfmaSignatures::new()?),
         };
         Some(Signatures { way, at_any_cost: false })
     }
 
-    /// The variant of this name, or `None` when there is none or the CPU has it not.
+    /// The width of this name, or `None` when there is none or the CPU has it not.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let variant = Variant::ALL.into_iter().find(|variant| variant.name() == name)?;
-        Self::with(variant)
+        let width = Width::ALL.into_iter().find(|width| width.name() == name)?;
+        Self::with(width)
     }
 
     /// The same, but the lanes take even signatures that they will hardly decide: for tests and
@@ -182,11 +182,11 @@ impl Signatures {
 
     /// Which one this is.
     #[must_use]
-    pub fn variant(&self) -> Variant {
+    pub fn width(&self) -> Width {
         match self.way {
-            Way::Scalar => Variant::Scalar,
-            Way::Avx2(_) => Variant::Avx2,
-            Way::Ifma(_) => Variant::Ifma,
+            Way::Scalar => Width::Scalar,
+            Way::Avx2(_) => Width::Avx2,
+            Way::Ifma(_) => Width::Ifma,
         }
     }
 
@@ -207,7 +207,7 @@ impl Signatures {
 
     /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4).
     /// Keys that come again and again get a place in `tables`, which make them several times as
-    /// fast; [`Variant::Scalar`] has no use for them.
+    /// fast; [`Width::Scalar`] has no use for them.
     ///
     /// # Panics
     /// When `valid` has not as many places as there are checks.

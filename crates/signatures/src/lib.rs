@@ -23,19 +23,16 @@ extern crate std;
 mod arch;
 mod batch;
 mod lanes;
+mod option;
 #[cfg(feature = "std")]
 mod p256;
 mod point;
 mod recover;
-#[cfg(feature = "std")]
-mod secret;
 
 #[cfg(feature = "std")]
 pub use batch::KeyTables;
-pub use batch::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};
+pub use batch::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Width};
 #[cfg(feature = "std")]
 pub use p256::{is_p256_key, verify_p256};
 pub use point::{is_public_key, uncompress_public_key};
 pub use recover::{RecoverError, recover};
-#[cfg(feature = "std")]
-pub use secret::secret;

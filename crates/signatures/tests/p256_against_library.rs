@@ -4,7 +4,7 @@
 
 mod made_p256;
 
-use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Width};
 use blockmill_testkit::rounds;
 use made_p256::Made;
 use num_bigint::BigUint;
@@ -14,8 +14,8 @@ const ONE_TABLE: usize = 100_000;
 
 /// The ways in lanes that this CPU has; where it has none, one by one.
 fn ways() -> impl Iterator<Item = Signatures> {
-    let all = Variant::ALL.into_iter().filter_map(Signatures::with);
-    let (library, lanes): (Vec<_>, Vec<_>) = all.partition(|way| way.variant() == Variant::Scalar);
+    let all = Width::ALL.into_iter().filter_map(Signatures::with);
+    let (library, lanes): (Vec<_>, Vec<_>) = all.partition(|way| way.width() == Width::Scalar);
     let ways = if lanes.is_empty() { library } else { lanes };
     ways.into_iter().map(Signatures::at_any_cost)
 }
@@ -35,8 +35,8 @@ fn agree(checks: &[EcdsaCheck]) -> Vec<bool> {
             for round in 0..3 {
                 let found = verify(&signatures, checks, &tables);
                 for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                    let variant = signatures.variant();
-                    assert_eq!(found, expected, "{variant:?} {bytes} {round} {i}: {:?}", checks[i]);
+                    let width = signatures.width();
+                    assert_eq!(found, expected, "{width:?} {bytes} {round} {i}: {:?}", checks[i]);
                 }
             }
             let (mut at, mut length) = (0, 1);
@@ -180,8 +180,8 @@ fn one_bad_among_good_changes_no_other() {
 /// The fastest way of this CPU, and whether it is one in lanes: the library makes no tables.
 fn fastest() -> (Signatures, bool) {
     let fastest = Signatures::detect();
-    let in_lanes = fastest.variant() != Variant::Scalar;
-    println!("by {}", fastest.variant().name());
+    let in_lanes = fastest.width() != Width::Scalar;
+    println!("by {}", fastest.width().name());
     (fastest, in_lanes)
 }
 
@@ -290,7 +290,7 @@ fn keys_off_the_curve_are_not_taken_for_their_mirror_images() {
 #[test]
 fn lanes_are_among_the_ways_where_the_cpu_has_them() {
     let lanes: Vec<_> =
-        ways().map(|way| way.variant()).filter(|variant| *variant != Variant::Scalar).collect();
+        ways().map(|way| way.width()).filter(|width| *width != Width::Scalar).collect();
     let has_vectors =
         std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
     assert_eq!(!lanes.is_empty(), has_vectors, "{lanes:?}");

@@ -3,7 +3,7 @@
 //! BoringSSL in the source of `ring` 0.17.
 
 use blockmill_hashes::sha256;
-use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Width};
 use secp256k1::ecdsa::Signature;
 
 fn read(need: &str, name: &str) -> Vec<u8> {
@@ -28,14 +28,14 @@ fn key(x: &[u8], y: &[u8]) -> Option<Key> {
 }
 
 fn all_ways_agree(checks: &[EcdsaCheck], expected: &[bool]) {
-    for signatures in Variant::ALL.into_iter().filter_map(Signatures::with) {
+    for signatures in Width::ALL.into_iter().filter_map(Signatures::with) {
         // some of the keys get tables
         let tables = KeyTables::new(1_000_000);
         for _ in 0..40 {
             let mut valid = vec![false; checks.len()];
             signatures.at_any_cost().p256(checks, &tables, &mut valid);
             for (i, (valid, expected)) in valid.iter().zip(expected).enumerate() {
-                assert_eq!(valid, expected, "{:?} {:?}", signatures.variant(), checks[i]);
+                assert_eq!(valid, expected, "{:?} {:?}", signatures.width(), checks[i]);
             }
         }
     }

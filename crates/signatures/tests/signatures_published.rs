@@ -3,7 +3,7 @@
 //! Bitcoin Core.
 
 use blockmill_hashes::sha256;
-use blockmill_signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Width};
 use secp256k1::ecdsa::Signature;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn hold<T, U: Clone + Default + PartialEq + std::fmt::Debug>(
     run: fn(&Signatures, &[T], &mut [U]),
 ) {
     assert_eq!(items.len(), expected.len());
-    let each = Variant::ALL.into_iter().filter_map(Signatures::with);
+    let each = Width::ALL.into_iter().filter_map(Signatures::with);
     for signatures in each.flat_map(|signatures| [signatures, signatures.at_any_cost()]) {
         for batch in BATCHES {
             let mut found = vec![U::default(); items.len()];
@@ -32,7 +32,7 @@ fn hold<T, U: Clone + Default + PartialEq + std::fmt::Debug>(
             }
             assert_eq!(found, expected, "{what}, {signatures:?}, batches of {batch}");
         }
-        println!("{what}: {} by {}", items.len(), signatures.variant().name());
+        println!("{what}: {} by {}", items.len(), signatures.width().name());
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Bytes that a file takes on the disk, holes left out; 0 where there is none.
+/// Bytes of a file on disk, without holes; 0 if there is no file.
 #[must_use]
 pub fn disk_bytes(path: &Path) -> u64 {
     // the system counts in blocks of 512 bytes

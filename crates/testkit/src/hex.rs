@@ -1,4 +1,4 @@
-//! Bytes as hexadecimal digits. Text that is none fails the test that gives it.
+//! Bytes as hexadecimal digits. Other text fails the test.
 
 /// The digits of `bytes`, without 0x.
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
@@ -6,7 +6,7 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The digits of `bytes` behind 0x.
+/// The digits of `bytes` after 0x.
 pub fn encode_0x(bytes: impl AsRef<[u8]>) -> String {
     format!("0x{}", encode(bytes))
 }

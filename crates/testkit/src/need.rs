@@ -1,5 +1,5 @@
-//! What a test can need that is not in this repository. The attribute's crate compiles this file,
-//! too, so that the reason for ignoring a test and the one for its failure are the same.
+//! The needs of tests that are not in this repository. The crate of the attribute compiles this
+//! file, too, so that the reason for ignoring a test and the one for its failure are the same.
 
 /// The variable that turns ignored tests into failing ones. With `1` all but those that need
 /// programs of others that are long to build; with `all` those, too.
@@ -7,19 +7,19 @@ pub const REQUIRE: &str = "BLOCKMILL_REQUIRE";
 
 /// Something outside of this repository that an environment variable names.
 pub struct Need {
-    /// How `#[needs(...)]` calls it.
+    /// Its name in `#[needs(...)]`.
     pub name: &'static str,
     /// The environment variable that names it.
     pub variable: &'static str,
-    /// What it is.
+    /// A description.
     pub what: &'static str,
-    /// How to get it.
+    /// Instructions to get it.
     pub how: &'static str,
-    /// Is it a program of others, which takes minutes and other compilers to build?
+    /// Whether it is a program of others, which takes minutes and other compilers to build.
     pub is_built: bool,
 }
 
-/// All of them.
+/// All needs.
 pub const NEEDS: [Need; 11] = [
     Need {
         name: "fixtures",
@@ -108,12 +108,12 @@ impl Need {
         NEEDS.iter().find(|need| need.name == name)
     }
 
-    /// Must it be there, when the variable has this value?
+    /// Whether it is required with this value of the variable.
     pub fn is_required(&self, value: Option<&str>) -> bool {
         value == Some("all") || (value == Some("1") && !self.is_built)
     }
 
-    /// Why a test cannot run, and what to do.
+    /// The reason why a test cannot run, and what to do.
     pub fn reason(&self) -> String {
         format!("needs {}: {} is not set; {}", self.what, self.variable, self.how)
     }

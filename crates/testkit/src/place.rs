@@ -3,13 +3,13 @@
 use crate::need::{Need, REQUIRE};
 use std::path::PathBuf;
 
-/// Is a test that cannot run here a failure?
+/// Whether a test that cannot run here fails.
 #[must_use]
 pub fn must_run() -> bool {
     std::env::var_os(REQUIRE).is_some_and(|value| !value.is_empty())
 }
 
-/// The folder or program that stands for a need, called as in [`needs`](crate::needs).
+/// The folder or program of a need, by its name in [`needs`](crate::needs).
 #[track_caller]
 pub fn path_of(name: &str) -> PathBuf {
     let Some(need) = Need::named(name) else { panic!("nothing is called `{name}`") };

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers that are the same in each run (SplitMix64).
+//! Reproducible pseudo-random numbers (SplitMix64).
 
 /// A sequence of numbers that its seed decides.
 #[derive(Debug, Clone)]
@@ -10,7 +10,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A new sequence in each run. The seed is printed, and `BLOCKMILL_TEST_SEED` gives it again.
+    /// A new sequence in each run. The seed is printed; `BLOCKMILL_TEST_SEED` repeats it.
     pub fn new_each_run(test: &str) -> Self {
         let given = std::env::var("BLOCKMILL_TEST_SEED").ok().and_then(|text| text.parse().ok());
         let now = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
@@ -27,7 +27,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number of any length from 0 to 64 bits: small ones as often as large ones.
+    /// A number of 0 to 64 bits; every length is equally likely.
     pub fn any_length(&mut self) -> u64 {
         let bits = self.below(65_u32);
         self.next_u64().checked_shr(64 - bits).unwrap_or(0)

@@ -3,8 +3,8 @@
 /// The variable by which all numbers of rounds are divided.
 const DIVISOR: &str = "BLOCKMILL_ROUNDS_DIVISOR";
 
-/// The rounds to take of `full`: all of them, or one in `BLOCKMILL_ROUNDS_DIVISOR`, at least one,
-/// where an emulator makes every instruction slow. Says so when they are fewer.
+/// The number of rounds to run: all of `full`, or one in `BLOCKMILL_ROUNDS_DIVISOR` of them, at
+/// least one, for emulators that make every instruction slow. Prints a message if they are fewer.
 #[must_use]
 pub fn rounds(full: usize) -> usize {
     let given = std::env::var(DIVISOR).ok();
@@ -15,7 +15,8 @@ pub fn rounds(full: usize) -> usize {
     rounds
 }
 
-/// The numbers below `full` to try: all of them, or as many as [`rounds`] says, spread evenly.
+/// The numbers below `full` to try: all of them, or the number that [`rounds`] returns, spread
+/// evenly.
 pub fn spread(full: usize) -> impl Iterator<Item = usize> {
     let step = full.div_ceil(rounds(full).max(1)).max(1);
     (0..full).step_by(step)

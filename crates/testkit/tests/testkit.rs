@@ -1,4 +1,4 @@
-//! The kit itself: what it gives is what it says, and a missing need fails.
+//! The kit itself: its values are as documented, and a missing need fails.
 
 use blockmill_testkit::{NEEDS, Random, hex};
 use std::collections::HashSet;
@@ -122,7 +122,7 @@ fn a_test_without_its_data_is_ignored_with_the_reason_and_fails_where_it_is_requ
     };
     let there = folder.path().to_str().unwrap();
     let reason = "needs real chain data: BLOCKMILL_FIXTURES is not set; set it to the folder";
-    // the same package again and again: a change of the environment is noticed
+    // the same package repeatedly: a change of the environment is noticed
     for round in 0..2 {
         let (well, text) = run(None, None, &[]);
         assert!(well && text.contains("0 passed; 0 failed; 1 ignored"), "{round}: {text}");

@@ -1,8 +1,8 @@
-//! Updates of tries that are kept: blocks of few and of many changed keys over states of 10^5 and
-//! 10^6 keys, hashed in lanes and one node after the other, alone and in groups.
+//! Updates of retained tries: blocks of few and of many changed keys over states of 10^5 and 10^6
+//! keys, hashed in lanes and one node after the other, alone and in groups.
 //!
 //! `cargo bench -p blockmill-trie --bench update [-- STATES...]`, such as `-- 100000 1000000`.
-//! Times are those of the thread on the CPU. All settings must find the same roots.
+//! Times are CPU times of the thread. All settings must find the same roots.
 
 use blockmill_hashes::{ManyKeccak, ManySha256};
 use blockmill_testkit::Random;
@@ -10,7 +10,7 @@ use blockmill_trie::codec::{Codec, Ethereum, Neo};
 use blockmill_trie::update::{Changes, Forest, Hashed, TrieId, Update};
 use std::fs;
 
-/// Changed keys of a block, and how many blocks are measured.
+/// Changed keys of a block, and number of measured blocks.
 const BLOCKS: [(usize, usize); 4] = [(3, 10_000), (20, 4000), (200, 1000), (20_000, 20)];
 /// Blocks whose nodes are hashed together.
 const GROUP: usize = 8;
@@ -21,7 +21,7 @@ fn now() -> u64 {
     stat.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Keys that are hashes, as those of the state and of storage.
+/// Keys that are hashes, as in the state and in storage.
 fn key(number: u64) -> [u8; 32] {
     blockmill_hashes::keccak256(&number.to_be_bytes())
 }
@@ -42,7 +42,7 @@ fn block(random: &mut Random, state: &mut (u64, u64), size: usize) -> Vec<([u8; 
             }
             _ => first + 1 + random.next_u64() % (end - first - 2),
         };
-        // the bytes of a slot, of any length, behind their prefix
+        // the bytes of a slot, of any length, after their prefix
         let len = 1 + random.below(32_usize);
         let mut value = random.bytes(len);
         value.insert(0, 0x80 + len as u8);
@@ -128,7 +128,7 @@ fn bench<C: Codec>(name: &str, keys: usize, sizes: &[usize], settings: &[(&str, 
             if !sizes.is_empty() && !sizes.contains(size) {
                 continue;
             }
-            // what is asked for alone is looked at with a profiler
+            // a single requested case is for a profiler
             let count = if sizes.is_empty() { *count } else { 10 * count };
             let blocks: Vec<_> =
                 (0..count).map(|_| block(&mut random, &mut state, *size)).collect();

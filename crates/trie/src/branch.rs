@@ -3,7 +3,8 @@
 use blockmill_rlp::ethereum::{Child, TrieNode};
 use std::array;
 
-/// How a parent names a node: its hash, or the node itself when that is shorter than 32 bytes.
+/// The reference of a parent to a node: its hash, or the node itself if that is shorter than 32
+/// bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reference {
     bytes: [u8; 32],
@@ -17,7 +18,8 @@ impl Reference {
         Self { bytes: hash, len: 32 }
     }
 
-    /// Names the encoded `node`; `hash` is its Keccak-256, which a short node does not need.
+    /// Creates the reference to the encoded `node`; `hash` is its Keccak-256, which is not used for
+    /// a short node.
     pub fn new(node: &[u8], hash: [u8; 32]) -> Self {
         if node.len() >= 32 {
             return Self::hash(hash);
@@ -43,7 +45,7 @@ impl Reference {
     }
 }
 
-/// A branch whose later children are still to come. Its buffers are used again and again.
+/// A branch that is not complete: later children follow. Its buffers are reused.
 #[derive(Default)]
 pub struct Branch {
     /// Half-bytes that all keys below it share.
@@ -76,7 +78,7 @@ impl Branch {
         &self.children
     }
 
-    /// Sets those of `children` that are there.
+    /// Sets the `children` that exist.
     pub fn set_all(&mut self, children: &[Reference; 16]) {
         for (mine, child) in self.children.iter_mut().zip(children) {
             if child.len > 0 {

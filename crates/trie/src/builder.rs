@@ -1,12 +1,12 @@
-//! The root of a trie from its leaves in key order.
+//! Computes the root of a trie from its leaves in key order.
 //!
-//! A leaf's place depends only on the keys before and after it: it hangs below the branch at the
-//! longer of the two prefixes that it shares with them. So the leaves are encoded and hashed first,
-//! several at once, and then hung into the branches that are open on the way from the root to
-//! the present key. A branch closes as soon as a key no longer runs through it. At most one
-//! branch for each half-byte of a key with its children and [`BATCH`] leaves are in memory,
-//! whatever the trie's size. A closed branch waits for its hash until its parent closes, so that
-//! the children of one parent are hashed together.
+//! The position of a leaf depends only on the keys before and after it: its parent is the branch at
+//! the longer of the two prefixes that it shares with them. So the leaves are encoded and hashed
+//! first, several at once, and then added to the open branches on the path from the root to the
+//! current key. A branch closes when a key no longer passes through it. At most one branch with its
+//! children for each nibble of a key and [`BATCH`] leaves are in memory, for any size of the trie.
+//! A closed branch is hashed when its parent closes, so that the children of one parent are hashed
+//! together.
 
 use crate::EMPTY_ROOT;
 use crate::branch::{Branch, Reference};
@@ -24,13 +24,13 @@ const BATCH: usize = 32;
 /// stays in the cache.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// A leaf with a value of more bytes is hashed alone: it takes so many steps of 136 bytes that the
-/// lanes of the other leaves would stand idle. Of 8, 12, 18 and 24 steps, 12 was the fastest on
+/// A leaf with a longer value, in bytes, is hashed alone: it takes so many blocks of 136 bytes that
+/// the lanes of the other leaves would be idle. Of 8, 12, 18 and 24 blocks, 12 was the fastest on
 /// mainnet blocks.
 const LONG: usize = 12 * 136;
 
-/// Fewer branches than these are hashed one after the other, which is faster than in lanes most of
-/// which stand idle.
+/// Fewer branches than this are hashed one after the other, which is faster than lanes that are
+/// mostly idle.
 const FEW: usize = 3;
 
 /// Bytes of a leaf besides its key and its value, at most.
@@ -56,7 +56,7 @@ impl Leaf {
         &self.key[..self.key_len]
     }
 
-    /// True when the next key goes on where this one ends.
+    /// Whether the next key continues where this one ends.
     fn ends_at_parent(&self) -> bool {
         self.parent == Some(2 * self.key_len)
     }
@@ -66,9 +66,9 @@ impl Leaf {
 #[derive(Default)]
 struct Queue {
     leaves: Vec<Leaf>,
-    /// The node of each leaf, back to back; the bare value where the key ends at its parent.
+    /// The node of each leaf, back to back; only the value if the key ends at its parent.
     nodes: Vec<u8>,
-    /// Where each node ends.
+    /// The end of each node.
     ends: Vec<u32>,
     hashes: Vec<[u8; 32]>,
 }
@@ -95,7 +95,7 @@ struct Closed {
     places: Vec<(usize, u8)>,
     /// The nodes, back to back.
     nodes: Vec<u8>,
-    /// Where each node ends.
+    /// The end of each node.
     ends: Vec<u32>,
     hashes: Vec<[u8; 32]>,
 }
@@ -116,9 +116,9 @@ pub struct RootBuilder {
     queue: Queue,
     closed: Closed,
     pub(crate) shared_before: Option<usize>,
-    /// How deep the way to the present key is shared with a part of the leaves before this one.
+    /// Depth to which the path of the current key is shared with an earlier part of the leaves.
     pub(crate) floor: Option<usize>,
-    /// What hangs below branches that parts share.
+    /// The nodes below branches that parts share.
     pub(crate) hung: Vec<Hung>,
     pub(crate) root: Option<[u8; 32]>,
     hasher: ManyKeccak,
@@ -131,12 +131,12 @@ impl Default for RootBuilder {
 }
 
 impl RootBuilder {
-    /// A builder with empty buffers, which hashes as many leaves at once as the CPU can.
+    /// Creates a builder with empty buffers, which hashes as many leaves at once as the CPU can.
     pub fn new() -> Self {
         Self::with_hasher(ManyKeccak::detect())
     }
 
-    /// A builder with empty buffers, which hashes leaves with `hasher`.
+    /// Creates a builder with empty buffers, which hashes as many leaves at once as the CPU can.
     pub fn with_hasher(hasher: ManyKeccak) -> Self {
         Self {
             branches: vec![],
@@ -151,12 +151,12 @@ impl RootBuilder {
         }
     }
 
-    /// The root of the trie with these leaves, `(key, value)` in ascending order of keys. A key
-    /// has at most 32 bytes and may be the beginning of another one.
+    /// Returns the root of the trie with these leaves, `(key, value)` in ascending order of keys. A
+    /// key has at most 32 bytes and may be a prefix of another one.
     ///
     /// # Panics
     ///
-    /// When the keys do not ascend strictly, or one is longer.
+    /// Panics if the keys are not strictly ascending, or if one is longer.
     pub fn sorted<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         leaves: impl IntoIterator<Item = (K, V)>,
@@ -171,7 +171,7 @@ impl RootBuilder {
         self.finish()
     }
 
-    /// Forgets what an unfinished trie left behind.
+    /// Clears the state of an unfinished trie.
     pub(crate) fn start(&mut self) {
         self.open = 0;
         self.queue.clear();
@@ -182,7 +182,7 @@ impl RootBuilder {
         self.root = None;
     }
 
-    /// Takes the next leaf; `next` is the key after it.
+    /// Adds the next leaf; `next` is the key after it.
     pub(crate) fn leaf(&mut self, key: &[u8], value: &[u8], next: Option<&[u8]>) {
         let shared_after = next.map(|next| common_prefix(key, next));
         let parent = self.shared_before.max(shared_after);
@@ -231,8 +231,8 @@ impl RootBuilder {
         self.queue = queue;
     }
 
-    /// Hangs a leaf below its parent and closes the branches that end with it. `node` and `hash`
-    /// are those of the queue.
+    /// Adds a leaf to its parent and closes the branches that end with it. `node` and `hash` come
+    /// from the queue.
     fn hang(&mut self, leaf: &Leaf, node: &[u8], hash: [u8; 32]) {
         let Some(depth) = leaf.parent else {
             self.root = Some(leaf.hash.unwrap_or(hash));

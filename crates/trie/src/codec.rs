@@ -26,7 +26,7 @@ pub struct LeafParts<'a> {
 pub struct BranchParts<'a> {
     /// A bit for each child that is there; bit 16 for the key that ends here.
     pub mask: u32,
-    /// Children whose reference is the node itself; the others are named by hash.
+    /// Bits of the children that are embedded; the others are referenced by hash.
     pub inline: u32,
     /// References of the children that are there, in order.
     pub references: &'a [[u8; 32]],
@@ -48,61 +48,61 @@ pub enum ReadNode<'a> {
     Extension {
         /// Half-bytes, one a byte; at least one.
         path: Vec<u8>,
-        /// What is below.
+        /// The child.
         child: ReadChild<'a>,
     },
-    /// Where keys part.
+    /// The point where keys diverge.
     Branch {
         /// 16 children, or 17 if the value of the key that ends here is a child too.
         children: Vec<ReadChild<'a>>,
-        /// The value of the key that ends here, if it stands here itself.
+        /// The value of the key that ends here, if it is in the branch itself.
         value: Option<&'a [u8]>,
     },
 }
 
-/// How a node that was read names another one.
+/// The reference of a decoded node to a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadChild<'a> {
     /// There is none.
     None,
     /// By its hash.
     Hash([u8; 32]),
-    /// It stands there itself.
+    /// The child is embedded.
     Inline {
         /// Its bytes, fewer than 32.
         raw: &'a [u8],
-        /// What they say.
+        /// The decoded child.
         node: Box<ReadNode<'a>>,
     },
 }
 
-/// How one family of chains writes and hashes the nodes of its tries.
+/// The encoding and the hash function of the trie nodes of a family of chains.
 pub trait Codec: Clone + Debug + Send + Sync {
     /// Bytes of a key at most; no more than 127, so that half-bytes are counted in a byte.
     const MAX_KEY: usize;
     /// Fewest and most bytes of a value.
     const VALUE_LENGTHS: (usize, usize);
-    /// How most values end; leaves hold a bit instead. Empty where there is no such end.
+    /// The ending of most values; leaves store a bit instead. Empty if there is no common ending.
     const COMMON_TAIL: &'static [u8];
     /// The root of a trie without leaves.
     const EMPTY_ROOT: [u8; 32];
-    /// True when a node of fewer than 32 bytes stands in its parent itself.
+    /// Whether a node of fewer than 32 bytes is embedded in its parent.
     const INLINE: bool;
     /// True when a leaf does not hold the rest of its key, but hangs below an extension that does.
     const WRAPS_LEAVES: bool;
 
-    /// Hashes messages that lie back to back and end at `ends`.
+    /// Hashes messages that are back to back and end at `ends`.
     fn hash_column(&self, bytes: &[u8], ends: &[u32], out: &mut [[u8; 32]]);
 
     /// Writes a leaf; without the rest of its key if [`WRAPS_LEAVES`](Self::WRAPS_LEAVES).
     fn leaf(&self, leaf: &LeafParts<'_>, out: &mut Vec<u8>);
 
-    /// Writes an extension: `path` are half-bytes, one a byte. When the child is named by its hash,
-    /// that stands at the end.
+    /// Writes an extension: `path` has a nibble in each byte. The hash of a child that is
+    /// referenced by hash is at the end.
     fn extension(&self, path: &[u8], child: &[u8; 32], inline: bool, out: &mut Vec<u8>);
 
-    /// Writes a branch. `on_hash` gets the slot of each child that is named by hash, and where in
-    /// `out` the hash begins.
+    /// Writes a branch. `on_hash` gets the slot of each child that is referenced by hash, and the
+    /// offset of the hash in `out`.
     fn branch(
         &self,
         branch: &BranchParts<'_>,

@@ -1,14 +1,14 @@
-//! Merkle-Patricia tries (Yellow Paper, appendix D): their roots from leaves in key order, without
-//! ever holding the trie, and tries that are kept and change.
+//! Merkle-Patricia tries (Yellow Paper, appendix D): roots computed from leaves in key order,
+//! without the trie in memory, and tries that are updated block by block.
 //!
-//! * [`update::Forest`]: the tries of a state, which change block by block, and how they are
-//!   written and hashed: [`codec`].
-//! * [`RootBuilder::ordered`]: the tries of a block (transactions, receipts, withdrawals), whose
-//!   keys are list positions.
-//! * [`RootBuilder::sorted`]: any leaves that come in key order, such as hashed accounts.
-//! * [`RootBuilder::part`]: a stretch of such leaves; [`PartJoiner`] makes the root of all of them.
-//! * [`secure_root`]: leaves in any order under the Keccak-256 of their keys, as in the state.
-//! * [`naive`]: the same roots by the definition in the paper, which the tests compare with.
+//! - [`update::Forest`]: the tries of a state, which change block by block; [`codec`] has their
+//!   encoding and hash function.
+//! - [`RootBuilder::ordered`]: the tries of a block (transactions, receipts, withdrawals), with
+//!   list positions as keys.
+//! - [`RootBuilder::sorted`]: any leaves in key order, such as hashed accounts.
+//! - [`RootBuilder::part`]: a range of such leaves; [`PartJoiner`] computes the root of all ranges.
+//! - [`secure_root`]: leaves in any order under the Keccak-256 of their keys, as in the state.
+//! - [`naive`]: the same roots by the definition in the paper, for comparison in tests.
 
 mod branch;
 mod builder;
@@ -35,11 +35,11 @@ pub fn ordered_root<'a>(items: impl ExactSizeIterator<Item = &'a [u8]>) -> [u8; 
     RootBuilder::new().ordered(items)
 }
 
-/// [`RootBuilder::sorted`] for leaves under 32-byte keys.
+/// Returns [`RootBuilder::sorted`] of leaves with 32-byte keys.
 ///
 /// # Panics
 ///
-/// When the keys do not ascend strictly.
+/// Panics if the keys are not strictly ascending.
 pub fn root_of_sorted<V: AsRef<[u8]>>(leaves: impl IntoIterator<Item = ([u8; 32], V)>) -> [u8; 32] {
     RootBuilder::new().sorted(leaves)
 }

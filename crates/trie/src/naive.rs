@@ -52,7 +52,7 @@ fn neo_hash(leaves: &Leaves<'_>) -> [u8; 32] {
     blockmill_hashes::sha256d(&node)
 }
 
-/// The leaves below one node: what is left of each key as half-bytes, and its value.
+/// The leaves below one node: the remaining nibbles of each key, and its value.
 type Leaves<'a> = [(&'a [u8], &'a [u8])];
 
 /// The root of the trie with these leaves.
@@ -88,7 +88,7 @@ fn node(leaves: &Leaves<'_>) -> Vec<u8> {
     list(&items)
 }
 
-/// What stands in the parent: nothing, the node itself, or its hash.
+/// The reference in the parent: nothing, the node itself, or its hash.
 fn reference(leaves: &Leaves<'_>) -> Vec<u8> {
     if leaves.is_empty() {
         return string(&[]);

@@ -10,7 +10,7 @@ pub fn nibble(key: &[u8], at: usize) -> u8 {
     if at.is_multiple_of(2) { byte >> 4 } else { byte & 15 }
 }
 
-/// How many half-bytes `a` and `b` share from the start.
+/// Number of nibbles in the common prefix of `a` and `b`.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let equal = a.iter().zip(b).take_while(|(x, y)| x == y).count();

@@ -1,4 +1,4 @@
-//! Tries whose keys are positions in a list: transactions, receipts, withdrawals.
+//! Tries with list positions as keys: transactions, receipts, withdrawals.
 
 use crate::RootBuilder;
 
@@ -33,7 +33,7 @@ impl RootBuilder {
         let count = items.len();
         self.start();
         let Some(first) = items.next() else { return self.finish() };
-        // rlp(0) is 0x80, so the first item's key stands after those of 1 to 127
+        // rlp(0) is 0x80, so the key of the first item comes after the keys 1 to 127
         let first_at = (count - 1).min(127);
         let key_at = |at: usize| {
             PositionKey::new(if at < first_at {

@@ -1,9 +1,9 @@
-//! Tries whose leaves are hashed in parts, each by whom it may concern: any thread.
+//! Tries of which any threads hash parts of the leaves.
 //!
-//! Whoever knows the keys next to a stretch of leaves knows how every node of it is encoded but for
-//! the branches that it shares with its neighbours: those on the way to its first key that the key
-//! before it also goes, and likewise at its end. What hangs below these is handed over, a few
-//! branches for each part whatever its size, and joined in order.
+//! The keys next to a range of leaves determine the encoding of every node of the range, except for
+//! the branches that it shares with its neighbours: those on the common path of its first key and
+//! the key before it, and likewise at its end. The nodes below these branches are returned, a few
+//! for each part of any size, and joined in order.
 
 use crate::RootBuilder;
 use crate::branch::Reference;
@@ -24,17 +24,17 @@ pub(crate) struct Hung {
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     hung: Vec<Hung>,
-    /// Where these are all leaves.
+    /// The root, if these are all leaves of the trie.
     root: Option<[u8; 32]>,
 }
 
 impl RootBuilder {
-    /// A stretch of the leaves of a trie, `(key, value)` in ascending order of keys; `before` and
-    /// `after` are the keys next to it.
+    /// Hashes a range of the leaves of a trie, `(key, value)` in ascending order of keys; `before`
+    /// and `after` are the keys next to it.
     ///
     /// # Panics
     ///
-    /// When the keys do not ascend strictly.
+    /// Panics if the keys are not strictly ascending.
     pub fn part<'k, V: AsRef<[u8]>>(
         &mut self,
         before: Option<&[u8; 32]>,
@@ -55,7 +55,7 @@ impl RootBuilder {
             last = *key;
         }
         self.flush();
-        // what the next part goes on with, the root first
+        // the branches that the next part continues, the root first
         let from = self.hung.len();
         while let Some(depth) = self.deepest() {
             self.hand_over(&last, Some(depth));
@@ -94,7 +94,7 @@ impl PartJoiner {
         builder.root = builder.root.or(part.root);
     }
 
-    /// The root of the trie whose parts were added; the next one begins anew.
+    /// Returns the root of the added parts and starts a new trie.
     pub fn root(&mut self) -> [u8; 32] {
         let root = self.0.finish();
         self.0.start();

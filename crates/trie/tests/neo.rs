@@ -69,7 +69,7 @@ fn to_update(trie: TrieId, (key, value): &Change) -> Update<'_> {
     Update { trie, key, value: value.as_deref() }
 }
 
-/// All leaves, the value of one, and a trie made of the nodes that prove it.
+/// Checks all leaves, the value of one, and a trie built from its proof.
 fn check_reads(forest: &Forest<Neo>, trie: TrieId, leaves: &BTreeMap<Vec<u8>, Vec<u8>>) {
     let mut found = BTreeMap::new();
     forest.leaves(trie, |key, value| drop(found.insert(key.to_vec(), value.concat()))).unwrap();

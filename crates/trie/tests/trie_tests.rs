@@ -54,7 +54,7 @@ fn changed_root(input: &Value, is_secure: bool) -> [u8; 32] {
     forest.root(all).unwrap()
 }
 
-/// What is left after the steps of a test, in order; a null value takes its key away.
+/// The leaves after the steps of a test, in order; a null value removes its key.
 fn leaves(steps: &Value) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let pairs: Vec<(&Value, &Value)> = match steps {
         Value::Array(steps) => steps.iter().map(|step| (&step[0], &step[1])).collect(),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 type Leaves = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Which keys a round has.
+/// The keys of a round.
 #[derive(Clone, Copy, Debug)]
 enum Keys {
     /// Hashes.

@@ -1,4 +1,4 @@
-//! Tries made of the nodes of real witnesses: all that a block touches, and no more.
+//! Tries built from the nodes of real witnesses: all that a block touches, and no more.
 
 use blockmill_rlp::ethereum::Account;
 use blockmill_rlp::{Decode, Reader};
@@ -165,7 +165,7 @@ fn no_damage_to_a_witness_makes_more_than_an_error() {
     let mut damaged = 0;
     for _ in 0..blockmill_testkit::rounds(2000) {
         let mut proof = forest.prove(trie, &random.pick(&keys)).unwrap();
-        // the root itself is damaged, and named by its new hash
+        // the root itself is corrupt, and referenced by its new hash
         let at = random.below(proof[0].len());
         proof[0][at] = random.pick(&[0x00, 0x20, 0x80, 0xa0, 0xc0, 0xf8, 0xff]);
         let root = blockmill_hashes::keccak256(&proof[0]);

@@ -1,12 +1,12 @@
-//! Bitcoin's block files: `blk*.dat` of a datadir, bootstrap files, single raw blocks, blocks in
-//! hex; obfuscated or not. Format: `docs/formats/blkdat.md`.
+//! Bitcoin block files: `blk*.dat` of a datadir, bootstrap files, single raw blocks, blocks in hex;
+//! obfuscated or not. Bytes: `docs/formats/blkdat.md`.
 //!
-//! [`open`] finds the files and their network. [`Walk`] goes over the records of one file and
-//! looks at frames and headers only; [`BodyReader`] reads blocks by their [`BlockLocation`]s;
+//! [`open`] finds the files and their network. [`Walk`] reads the records of one file and inspects
+//! frames and headers only. [`BodyReader`] reads blocks by their [`BlockLocation`]s.
 //! [`BlockWriter`] writes block files.
 
 mod body;
-mod damage;
+mod corruption;
 mod extent;
 mod hex;
 mod lost_key;
@@ -22,7 +22,7 @@ mod write;
 mod xor;
 
 pub use body::{BlockLocation, BodyReader};
-pub use damage::{Corruption, CorruptionKind, FileReport};
+pub use corruption::{Corruption, CorruptionKind, FileReport};
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
 pub use open::{BlockFile, BlockFiles, looks_like, open};
@@ -34,7 +34,7 @@ pub(crate) use write::is_of_datadir;
 pub use write::{BlockWriter, WriterOptions, is_own_file};
 pub use xor::{XOR_FILE, XorKey};
 
-/// Bytes in front of each block: magic and size.
+/// Bytes before each block: magic and size.
 pub const FRAME: u64 = 8;
 
 /// Bytes of a header.

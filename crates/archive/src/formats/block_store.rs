@@ -1,7 +1,6 @@
-//! The store of an import, read as an archive: its blocks are verified, imported and converted like
-//! those of any other.
+//! Reads the store of an import as an archive: its blocks can be verified, imported and converted.
 //!
-//! This crate knows no store. The program registers a [`StoreReader`] when it starts.
+//! This crate does not depend on a store. The program registers a [`StoreReader`] at its start.
 
 use std::fmt;
 use std::mem;
@@ -14,30 +13,32 @@ use crate::chunk::PackedBlocks;
 use crate::row::{Contents, ReadBlocks};
 use crate::{Chunk, ChunkLimit, Error, FileReport, Want};
 
-/// Reads stores of blocks as archives.
+/// The functions that read stores of blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreReader {
     /// Whether the folder holds a store of blocks.
     pub is_store: fn(&Path) -> Result<bool, Error>,
     /// Opens the store in the folder for reading.
     pub open: fn(&Path) -> Result<Box<dyn StoredBlocks>, Error>,
-    /// What a user should know before the store in the folder is read.
+    /// Notes for the user before the store in the folder is read.
     pub notes: fn(&Path) -> Vec<String>,
 }
 
 /// A store of blocks that is open for reading.
 pub trait StoredBlocks: fmt::Debug + Send {
-    /// What the store holds; `None` where it is empty.
+    /// The blocks of the store; `None` if it is empty.
     ///
     /// # Errors
-    /// Returns [`Error::Store`] where the store cannot be read.
+    ///
+    /// Returns [`Error::Store`] if the store cannot be read.
     fn content(&self) -> Result<Option<StoreContent>, Error>;
 
     /// Appends the first of the blocks `numbers` to `into`, as many as `limit` allows. A chunk has
     /// receipts of one encoding.
     ///
     /// # Errors
-    /// Returns [`Error::Store`] where the store cannot be read.
+    ///
+    /// Returns [`Error::Store`] if the store cannot be read.
     fn read(
         &mut self,
         numbers: Range<u64>,
@@ -50,8 +51,8 @@ pub trait StoredBlocks: fmt::Debug + Send {
 /// The blocks of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreContent {
-    /// Number of the first block that counts as one of the archive. A first block that an import
-    /// added is left out, as in the archive that the store was imported from.
+    /// Number of the first block of the archive. A genesis block that the import added is left out,
+    /// as in the archive that the store was imported from.
     pub first: u64,
     /// Number of the last block.
     pub last: u64,
@@ -61,14 +62,14 @@ pub struct StoreContent {
     pub receipts: bool,
     /// Hash of the genesis block.
     pub chain: [u8; 32],
-    /// Total difficulty of the last block, big-endian; zero where it is not known.
+    /// Total difficulty of the last block, big-endian; zero if it is unknown.
     pub total_difficulty: [u8; 32],
 }
 
 static READER: OnceLock<StoreReader> = OnceLock::new();
 
-/// Registers the reader of stores for this process. Without one no folder is a store. The first
-/// call counts.
+/// Registers the reader of stores for this process. Later calls have no effect. Without a reader no
+/// folder is a store.
 pub fn register_store_reader(reader: StoreReader) {
     READER.get_or_init(|| reader);
 }
@@ -87,12 +88,12 @@ fn open(folder: &Path) -> Result<Box<dyn StoredBlocks>, Error> {
     }
 }
 
-/// Numbers of the first and of the last block; none in an empty store.
+/// Numbers of the first and of the last block; `None` if the store is empty.
 pub(crate) fn block_range(folder: &Path) -> Result<Option<(u64, u64)>, Error> {
     Ok(open(folder)?.content()?.map(|content| (content.first, content.last)))
 }
 
-/// What a store keeps, and of which chain it is.
+/// The parts of blocks in a store, and its chain.
 pub(crate) fn contents(folder: &Path) -> Result<Contents, Error> {
     Ok(open(folder)?.content()?.map_or(Contents::default(), |content| Contents {
         bodies: content.bodies,
@@ -102,7 +103,7 @@ pub(crate) fn contents(folder: &Path) -> Result<Contents, Error> {
     }))
 }
 
-/// What a user should know before reading.
+/// Notes for the user before reading.
 pub(crate) fn notes(folder: &Path) -> Vec<String> {
     READER.get().map_or(vec![], |reader| (reader.notes)(folder))
 }
@@ -112,7 +113,7 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     report.notes.extend(notes(folder));
     let content = match open(folder).and_then(|store| store.content()) {
         Ok(content) => content,
-        Err(error) => return report.damaged(&error),
+        Err(error) => return report.add_error(&error),
     };
     let what = match content.map_or((false, false), |it| (it.bodies, it.receipts)) {
         (false, _) => "headers",
@@ -131,12 +132,12 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     }
 }
 
-/// Reads the blocks of one store whose numbers are in a range.
+/// A reader of the blocks of one store in a range of numbers.
 #[derive(Debug)]
 pub(crate) struct Reader {
     store: Box<dyn StoredBlocks>,
     want: Want,
-    /// Blocks that are still to be read.
+    /// Blocks that remain to be read.
     left: Range<u64>,
 }
 
@@ -163,7 +164,7 @@ impl ReadBlocks for Reader {
     }
 }
 
-/// Consecutive blocks, which are not packed.
+/// Consecutive blocks; they are not packed.
 #[derive(Debug, Default)]
 pub(crate) struct Packed(Chunk);
 

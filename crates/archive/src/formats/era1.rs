@@ -21,7 +21,7 @@ pub(crate) use inspect::{inspect, notes};
 pub(crate) use read::Reader;
 pub use write::Writer;
 
-/// The usual name of an era1 file: network, number of the era, first four bytes of its
+/// Returns the usual name of an era1 file: network, number of the era, first four bytes of its
 /// accumulator.
 pub fn file_name(network: &str, era: u64, accumulator: &[u8; 32]) -> String {
     format!("{network}-{era:05}-{}.era1", Digits(&accumulator[..4]))
@@ -30,7 +30,7 @@ pub fn file_name(network: &str, era: u64, accumulator: &[u8; 32]) -> String {
 /// The record that opens every e2store file: type "e2", length 0.
 const VERSION_RECORD: [u8; 8] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
 
-/// Is this an era1 file? Fails for e2store files of another kind.
+/// Whether a file is an era1 file. Fails for other e2store files.
 pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<bool, Error> {
     let Some(next) = head.strip_prefix(&VERSION_RECORD) else { return Ok(false) };
     let foreign = foreign::recognise_e2store(path, next.first_chunk().copied());
@@ -43,7 +43,7 @@ pub(crate) fn network_of(file: &Path) -> Option<String> {
     (!network.is_empty()).then(|| network.to_string())
 }
 
-/// Is a file of a folder, by its path there, one of ours?
+/// Whether a file, by its path in the folder, is an era1 file.
 pub(crate) fn is_own_file(path: &Path) -> bool {
     path.components().count() == 1 && path.extension().is_some_and(|ending| ending == "era1")
 }

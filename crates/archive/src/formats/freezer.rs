@@ -38,7 +38,7 @@ pub(crate) fn tables_folder(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// The error of a folder whose tables are all empty.
+/// The error of a folder with empty tables.
 pub(crate) fn without_blocks(tables: &Path) -> Error {
     Error::Missing {
         location: Location::new(tables.join(table::HEADERS.index_name()), 0),
@@ -50,7 +50,7 @@ pub(crate) fn without_blocks(tables: &Path) -> Error {
     }
 }
 
-/// A note where a folder is in a database of geth, which has the blocks after it.
+/// A note on a folder inside a database of geth, which has the later blocks.
 fn newer_blocks(tables: &Path) -> Result<Option<String>, Error> {
     let ancient = tables.ancestors().find(|above| above.ends_with("ancient"));
     let Some(database) = ancient.and_then(Path::parent) else { return Ok(None) };
@@ -59,7 +59,8 @@ fn newer_blocks(tables: &Path) -> Result<Option<String>, Error> {
     Ok(is_file(&database.join("CURRENT"))?.then(note))
 }
 
-/// Is a file of a folder, by its path there, of a table? geth 1.17 keeps them in `chain`.
+/// Whether a file, by its path in the folder, belongs to a table. geth 1.17 writes the tables to
+/// `chain`.
 pub(crate) fn is_own_file(path: &Path) -> bool {
     let table = path.strip_prefix("chain").unwrap_or(path);
     let ending = table.extension().and_then(|ending| ending.to_str());
@@ -73,11 +74,12 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
     Ok(range.filter(|range| !range.is_empty()).map(|range| (range.start, range.end - 1)))
 }
 
-/// Compares every index with the data files and the tables with each other, just as [`inspect()`]
-/// does, so that both have the same verdict. Tables that are not wanted are named as not checked.
+/// Compares every index with the data files and the tables with each other, as [`inspect()`] does,
+/// so that both have the same verdict. Tables that are not wanted are listed as not checked.
 ///
 /// # Errors
-/// When a file of it cannot be opened or read.
+///
+/// Returns [`Error::Io`] if a file cannot be opened or read.
 pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     let mut report = FileReport::default();
     inspect(folder, false, &mut report);
@@ -92,7 +94,7 @@ pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(
     Ok(())
 }
 
-/// Tables whose items are not looked at.
+/// A note on the tables that are not read.
 fn unread(tables: &[TableReport], want: Want) -> Option<String> {
     let is_unread = |table: &&TableReport| match &*table.name {
         "bodies" | "bals" => !want.bodies,

@@ -1,7 +1,7 @@
 //! Header streams: the RLP of headers, one after the other, plain or compressed.
 //!
-//! The simplest archive there is, and the one of the benchmark: reading finds where each header
-//! ends and copies nothing, unpacking swaps a buffer. Bytes: `docs/formats/header-stream.md`.
+//! The simplest archive, and the one of the header benchmark: the reader finds the end of each
+//! header and copies nothing, and unpacking swaps a buffer. Bytes: `docs/formats/header-stream.md`.
 
 use std::mem;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::row::WriteBlocks;
 use crate::stream::{self, ListFormat, Packed, Parts, Sink};
 use crate::{Chunk, Error, MAX_HEADER, Part};
 
-/// Is this a stream of headers, by its first bytes?
+/// Whether the first bytes are those of a header stream.
 pub(crate) fn recognise(head: &[u8]) -> bool {
     stream::first_item(head) == Some(0xa0)
 }
@@ -19,7 +19,7 @@ pub(crate) fn recognise(head: &[u8]) -> bool {
 pub(crate) static LISTS: ListFormat =
     ListFormat { noun: "header", max_bytes: MAX_HEADER, is_block: false, split, unpack };
 
-/// Takes the whole list as the header.
+/// Returns the whole list as the header.
 fn split(header: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
     Ok(Parts { offset: 0, header, body: &[], access_list: &[] })
 }
@@ -43,14 +43,18 @@ fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a header stream.
+/// A writer of a header stream.
 #[derive(Debug)]
 pub struct HeaderStreamWriter {
     sink: Sink,
 }
 
 impl HeaderStreamWriter {
-    /// Begins a file that appears at `path` when it is finished; compressed when `gzip`.
+    /// Creates a file that appears at `path` when it is finished, compressed if `gzip`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if the file cannot be created, and [`Error::Unwritable`] if it exists.
     pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
         Ok(Self { sink: Sink::create(path, gzip)? })
     }
@@ -62,7 +66,7 @@ impl WriteBlocks for HeaderStreamWriter {
         self.sink.write(&chunk.headers.bytes)
     }
 
-    /// Makes the file complete, durable and visible.
+    /// Completes the file, makes it durable and gives it its name.
     fn finish(self: Box<Self>) -> Result<(), Error> {
         self.sink.finish()
     }

@@ -1,5 +1,5 @@
 //! RLP exports, as `geth export` writes them: one list `[header, transactions, ommers]` for each
-//! block, with later items behind. Bytes: `docs/formats/rlp-export.md`.
+//! block, followed by the items of later forks. Bytes: `docs/formats/rlp-export.md`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::row::WriteBlocks;
 use crate::stream::{self, ListFormat, Packed, Parts, Sink};
 use crate::{Chunk, Error, MAX_BODY, MAX_HEADER, Part};
 
-/// Is this an export, by its first bytes?
+/// Whether the first bytes are those of an RLP export.
 pub(crate) fn recognise(head: &[u8]) -> bool {
     matches!(stream::first_item(head), Some(0xc0..))
 }
@@ -19,7 +19,7 @@ pub(crate) fn recognise(head: &[u8]) -> bool {
 pub(crate) static LISTS: ListFormat =
     ListFormat { noun: "block", max_bytes: MAX_HEADER + MAX_BODY, is_block: true, split, unpack };
 
-/// Cuts a block. Only the outermost lists are looked at.
+/// Cuts a block. Only the outermost lists are decoded.
 fn split(block: &[u8]) -> Result<Parts<'_>, blockmill_rlp::Error> {
     let mut items = Reader::new(block).list()?;
     let offset = items.offset();
@@ -57,13 +57,13 @@ fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
         into.track(Part::Header).push(file, start);
         if packed.bodies {
             let bodies = &mut into.bodies.bytes;
-            // with room for more, since `encode_into` makes just enough
+            // reserve for more blocks, since `encode_into` reserves exactly
             bodies.reserve(blockmill_rlp::list_len(body.len()));
             RawList(&[body]).encode_into(bodies);
             into.bodies.push(&[]);
             into.track(Part::Body).push(file, start + header.len() as u64);
             if !access_list.is_empty() || !into.access_lists.is_empty() {
-                // few chains have any: those before the first are made up for when it comes
+                // few chains have any: empty items are added for the blocks before the first one
                 for _ in into.access_lists.len()..i {
                     into.access_lists.push(&[]);
                     into.track(Part::AccessList).push(file, start);
@@ -77,16 +77,20 @@ fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes an RLP export.
+/// A writer of an RLP export.
 #[derive(Debug)]
 pub struct RlpExportWriter {
     sink: Sink,
-    /// The block that is written.
+    /// The buffer of one block.
     block: Vec<u8>,
 }
 
 impl RlpExportWriter {
-    /// Begins a file that appears at `path` when it is finished; compressed when `gzip`.
+    /// Creates a file that appears at `path` when it is finished, compressed if `gzip`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if the file cannot be created, and [`Error::Unwritable`] if it exists.
     pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
         Ok(Self { sink: Sink::create(path, gzip)?, block: vec![] })
     }
@@ -119,7 +123,7 @@ impl WriteBlocks for RlpExportWriter {
         Ok(())
     }
 
-    /// Makes the file complete, durable and visible.
+    /// Completes the file, makes it durable and gives it its name.
     fn finish(self: Box<Self>) -> Result<(), Error> {
         self.sink.finish()
     }

@@ -14,25 +14,25 @@ use nix::errno::Errno;
 
 use nix::poll::{PollFd, PollFlags, poll};
 
-/// The path that stands for standard input.
+/// The path of standard input.
 pub const STDIN: &str = "-";
 
-/// What is kept of a pipe's beginning, which is read several times: for its format, its first
-/// block, its chain.
+/// Bytes of a pipe's beginning that are retained, because it is read several times: for the format,
+/// the first block and the chain.
 const KEPT: usize = 16 << 20;
 
-/// How long a read waits for a pipe before it looks whether it should stop: milliseconds.
+/// Milliseconds that a read waits for a pipe before it checks whether to stop.
 const PATIENCE: u8 = 200;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Makes what unpacks or waits for a pipe give up soon, with an error. For signal handlers: it
-/// holds until the process ends.
+/// Makes decompression and reads of pipes fail soon with [`Error::Stopped`](crate::Error::Stopped).
+/// For signal handlers: it lasts until the process ends.
 pub fn stop_waiting() {
     STOPPED.store(true, Ordering::Relaxed);
 }
 
-/// An error where the user asked to stop.
+/// An error if the user requested a stop.
 pub(super) fn check_stopped() -> io::Result<()> {
     match STOPPED.load(Ordering::Relaxed) {
         true => Err(io::Error::other(Stopped)),
@@ -59,7 +59,7 @@ pub(super) fn is_pipe(path: &Path) -> bool {
             .is_ok_and(|found| FileKind::of(found.file_type()) == FileKind::Pipe)
 }
 
-/// A source of bytes in order, and how much of it was read.
+/// A source of bytes in order, with a count of the bytes read.
 #[derive(Debug)]
 pub(super) struct Raw {
     source: Source,
@@ -128,7 +128,7 @@ struct Pipe {
     read: u64,
 }
 
-/// The pipes of this process: nobody can open one a second time.
+/// The pipes of this process: a pipe cannot be opened a second time.
 static PIPES: Mutex<Option<HashMap<PathBuf, Arc<Mutex<Pipe>>>>> = Mutex::new(None);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

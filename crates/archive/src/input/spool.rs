@@ -15,21 +15,21 @@ use crate::compression::Compression;
 /// Unpacked bytes that are written at once.
 const PIECE: usize = 256 << 10;
 
-/// The free space is looked at again after this many bytes.
+/// Number of bytes after which the free space is checked again.
 const STRIDE: u64 = 16 << 20;
 
 /// Space that is left to others: this, or a twentieth of a small file system.
 const RESERVE: u64 = 256 << 20;
 
-/// Unpacked files that are kept for whoever opens them next: formats look at a file more than
-/// once before they read it.
+/// Number of unpacked files that are retained: formats open a file more than once before they read
+/// it.
 const RECENT: usize = 2;
 
 /// A file that can be read at any offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Seekable {
     file: Arc<File>,
-    /// How the file was compressed that was unpacked, if it was.
+    /// The compression of the original file, if it was unpacked.
     pub compression: Option<Compression>,
     /// True when `file` is a temporary copy: of a pipe, or unpacked.
     pub copied: bool,
@@ -62,12 +62,12 @@ impl Seekable {
     }
 }
 
-/// Is a file read from a temporary copy where its format jumps about?
+/// Whether a file is read from a temporary copy if its format needs random access.
 pub(crate) fn needs_copy(path: &Path) -> bool {
     raw::is_pipe(path) || is_compressed(path).unwrap_or(false)
 }
 
-/// What tells an unpacked file from another one.
+/// The identity of an unpacked file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     path: PathBuf,
@@ -105,7 +105,7 @@ fn remember(key: Key, seekable: Seekable) {
     kept.push((key, seekable));
 }
 
-/// Do the first bytes of a file say that it is compressed?
+/// Whether the first bytes of a file are those of a compression.
 fn is_compressed(path: &Path) -> Result<bool, Error> {
     let mut head = vec![];
     let file = File::open(path).map_err(Error::io("cannot open", path))?;
@@ -114,7 +114,7 @@ fn is_compressed(path: &Path) -> Result<bool, Error> {
     Ok(Compression::of(&head).is_some())
 }
 
-/// Writes all that `input` gives to a temporary file without a name.
+/// Writes all bytes of `input` to a temporary file without a name.
 fn unpack(path: &Path, mut input: Input) -> Result<File, Error> {
     let failed = |source| Error::Io {
         path: path.to_path_buf(),
@@ -139,7 +139,7 @@ fn unpack(path: &Path, mut input: Input) -> Result<File, Error> {
     }
 }
 
-/// An error where the file system is nearly full.
+/// An error if the file system is nearly full.
 fn check_room(file: &File, unpacked: u64) -> io::Result<()> {
     let system = nix::sys::statvfs::fstatvfs(file)?;
     // narrower on some systems

@@ -1,4 +1,4 @@
-//! Every compression: whole, cut, damaged, too large; and what only looks like one.
+//! Every compression: whole, cut, corrupt, too large; and files that only resemble one.
 
 use std::fs;
 use std::io::Write;
@@ -24,7 +24,7 @@ impl Folder {
     }
 }
 
-/// What a file unpacks to, and the error behind that.
+/// The unpacked bytes of a file, and the error after them.
 fn unpack(path: &Path) -> (Vec<u8>, Option<Error>) {
     Input::open(path).unwrap().head(1 << 20)
 }
@@ -59,7 +59,7 @@ fn data_cut_anywhere_is_an_error_that_says_so_and_how_far_it_unpacked() {
     let bytes = noise(2, 3000);
     for compression in ALL {
         let packed = pack(compression, &bytes);
-        // from behind the magic on: less is no compressed file
+        // after the magic: a shorter file is not compressed
         for length in (6..packed.len()).step_by(7).chain(packed.len() - 12..packed.len()) {
             let (found, fault) = unpack(&folder.file(&packed[..length]));
             let Some(Error::Compressed { location, fault: CompressionFault::Cut, .. }) = &fault

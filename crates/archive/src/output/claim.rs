@@ -1,4 +1,4 @@
-//! What an output may replace: nothing, unless the user says so, and an input never.
+//! Rules on what an output may replace: nothing unless the user says so, and never an input.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,20 +10,20 @@ use super::identity::{resolved, same};
 use super::{SET_ASIDE, UNFINISHED, expect_free, named};
 use crate::{Error, listing};
 
-/// What is going to be written.
+/// The shape of an output.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// One file.
     File,
-    /// A folder. It may replace another one in which each file, by its path in the folder, is of
-    /// the kind that is written here: so no folder goes that holds anything else.
+    /// A folder. It may replace a folder in which the function accepts every file by its path
+    /// there, so that no folder with other files is lost.
     Folder(fn(&Path) -> bool),
-    /// Files in a folder that may hold others; the writer looks after each name.
+    /// Files in a folder that may have others; the writer checks each name.
     FilesIn,
 }
 
-/// The right to write an output: nothing is lost by it. What was there before and is to be
-/// replaced waits under another name until [`Claim::done`], and comes back when that is never said.
+/// The permission to write an output. What it replaces is set aside under another name until
+/// [`Claim::done`], and is put back if that is never called.
 #[derive(Debug)]
 pub struct Claim {
     out: PathBuf,
@@ -31,10 +31,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Looks at everything that `out` could destroy, before anything is written.
+    /// Checks everything that `out` could overwrite, before anything is written.
     ///
     /// # Errors
-    /// When `out` is an input, holds one or lies in one; and without `replace` when it exists.
+    ///
+    /// Returns [`Error::Unwritable`] if `out` is an input, contains one or is inside one, and if it
+    /// exists and `replace` is false.
     pub fn of(out: &Path, inputs: &[PathBuf], shape: Shape, replace: bool) -> Result<Self, Error> {
         keep_apart(out, inputs, shape)?;
         let aside = named(out, SET_ASIDE);
@@ -60,10 +62,11 @@ impl Claim {
         Ok(claim)
     }
 
-    /// The output is complete: what it replaces goes.
+    /// Completes the output: removes what it replaces.
     ///
     /// # Errors
-    /// When the system refuses to remove that.
+    ///
+    /// Returns [`Error::Io`] if that cannot be removed.
     pub fn done(mut self) -> Result<(), Error> {
         let Some(aside) = self.aside.take() else { return Ok(()) };
         files::remove(&aside).map_err(Error::io("cannot remove", &aside))
@@ -79,7 +82,7 @@ impl Drop for Claim {
     }
 }
 
-/// What an unfinished run had set aside comes back; when that run had come to its end, it goes.
+/// Puts back what an unfinished run had set aside, or removes it if that run completed its output.
 fn restore(out: &Path, aside: &Path) -> Result<(), Error> {
     let kind = |path| files::kind_of_name(path).map_err(Error::io("cannot open", path));
     match (kind(aside)?, kind(out)?) {
@@ -91,10 +94,12 @@ fn restore(out: &Path, aside: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fails when writing `out` could touch an input, by whatever name.
+/// Checks that writing `out` cannot touch an input, by whatever name.
 ///
 /// # Errors
-/// When `out` is one, holds one as a folder that may be replaced, or lies in one.
+///
+/// Returns [`Error::Unwritable`] if `out` is an input, contains one and may be replaced, or is
+/// inside one.
 pub fn keep_apart(out: &Path, inputs: &[PathBuf], shape: Shape) -> Result<(), Error> {
     inputs.iter().try_for_each(|input| keep_apart_from(out, input, shape))
 }
@@ -124,7 +129,7 @@ fn keep_apart_from(out: &Path, input: &Path, shape: Shape) -> Result<(), Error> 
     Ok(())
 }
 
-/// Fails when a folder holds a file that is not of the kind that `made_here` knows.
+/// Fails if a folder has a file that `made_here` does not accept.
 fn only_ours(folder: &Path, made_here: fn(&Path) -> bool, error: Error) -> Result<(), Error> {
     let kind = |path: &Path| files::kind_of_name(path).map_err(Error::io("cannot open", path));
     if kind(folder)? != FileKind::Folder {
@@ -156,16 +161,17 @@ fn with_hint(error: Error) -> Error {
     }
 }
 
-/// Fails when a store in `data` could lie in an input, be one or hold one, by whatever name: an
-/// import, and what repairs it later, write and remove files there.
+/// Checks that a store in `data` is not an input, inside one or around one, by whatever name. An
+/// import, and a later repair, write and remove files there.
 ///
 /// # Errors
-/// Then, and when the system does not say where the paths lead.
+///
+/// Returns [`Error::Unwritable`] if it is, and [`Error::Io`] if the paths cannot be resolved.
 pub fn keep_store_apart(data: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     keep_apart(data, inputs, Shape::Folder(|_| false))
 }
 
-/// Has a file the name `stem` + digits + `ending`?
+/// Whether a file has the name `stem` + at least four digits + `ending`.
 pub fn is_numbered(name: &OsStr, stem: &str, ending: &str) -> bool {
     let digits = name.to_str().and_then(|name| name.strip_prefix(stem)?.strip_suffix(ending));
     digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))

@@ -11,8 +11,8 @@ use crate::output::sync_folder_of;
 /// Bytes collected before a system call. Headers and bodies are below 1 KiB on average.
 const BUFFER: usize = 256 << 10;
 
-/// A file under construction: written beside its destination under a temporary name, synced and
-/// renamed by [`OutputFile::finish`], removed when dropped before that.
+/// An unfinished file, next to its destination under a temporary name. [`OutputFile::finish`] syncs
+/// and renames it; dropping it removes it.
 #[derive(Debug)]
 pub struct OutputFile {
     writer: BufWriter<File>,
@@ -21,10 +21,12 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Begins a file in the folder of `path`, under a name made from `path`'s.
+    /// Creates a file in the folder of `path`, under a temporary name derived from `path`.
     ///
     /// # Errors
-    /// When something has that name, or another process is writing it.
+    ///
+    /// Returns [`Error::Unwritable`] if `path` exists or another process is writing it, and
+    /// [`Error::Io`] if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         expect_free(path, false)?;
         let temporary = named(path, UNFINISHED);
@@ -41,10 +43,11 @@ impl OutputFile {
         &self.temporary
     }
 
-    /// Writes the file to disk and gives it the name `path`, in the folder where it was begun.
+    /// Syncs the file and renames it to `path`, in the folder where it was created.
     ///
     /// # Errors
-    /// When the system refuses, or when something has that name by now.
+    ///
+    /// Returns [`Error::Io`] if that fails, and [`Error::Unwritable`] if `path` exists by now.
     pub fn finish(mut self, path: &Path) -> Result<(), Error> {
         self.writer.flush().map_err(Error::io("cannot write", &self.temporary))?;
         self.writer.get_ref().sync_all().map_err(Error::io("cannot sync", &self.temporary))?;

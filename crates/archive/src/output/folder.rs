@@ -11,27 +11,28 @@ use super::{UNFINISHED, expect_free, forget, lock, named, note, remove, remove_l
 use crate::output::sync_folder_of;
 use crate::{Error, listing};
 
-/// A folder under construction: filled beside its destination under a temporary name, renamed by
-/// [`OutputFolder::finish`], removed when dropped before that. Its files are for the caller to
-/// sync.
+/// An unfinished folder, next to its destination under a temporary name. [`OutputFolder::finish`]
+/// renames it; dropping it removes it. The caller syncs the files in it.
 #[derive(Debug)]
 pub struct OutputFolder {
     target: PathBuf,
     temporary: PathBuf,
     /// Folders above that were created for it, the deepest first.
     made_above: Vec<PathBuf>,
-    /// Open as long as the folder is filled: that is what holds the lock.
+    /// The lock, while the folder is unfinished.
     _lock: Option<File>,
     finished: bool,
 }
 
 impl OutputFolder {
-    /// Begins a folder that will be `target`, which must not exist or be empty. The folder above
-    /// is created when missing.
+    /// Creates a folder that will be `target`, which must be absent or empty. Its parent folder is
+    /// created if it is missing.
     ///
     /// # Errors
-    /// When there is something, when another process is writing it, or when `target` is a mount
-    /// point, which no folder can take the place of.
+    ///
+    /// Returns [`Error::Unwritable`] if `target` has content, if another process is writing it, or
+    /// if it is a mount point, which cannot be replaced; and [`Error::Io`] if the folder cannot be
+    /// created.
     pub fn create(target: &Path) -> Result<Self, Error> {
         expect_free(target, true)?;
         let target: PathBuf = target.components().collect();
@@ -60,7 +61,7 @@ impl OutputFolder {
         Ok(Self { target, temporary, made_above, _lock: opened, finished: false })
     }
 
-    /// The folder as long as it is being filled.
+    /// The path of the unfinished folder.
     pub fn path(&self) -> &Path {
         &self.temporary
     }
@@ -70,10 +71,13 @@ impl OutputFolder {
         &self.target
     }
 
-    /// Gives the folder its name. It is there completely or not at all, even if power is lost.
+    /// Renames the folder to its destination. It is complete there or absent, even after a power
+    /// failure.
     ///
     /// # Errors
-    /// When the system refuses, or when something has that name by now.
+    ///
+    /// Returns [`Error::Io`] if that fails, and [`Error::Unwritable`] if the destination exists by
+    /// now.
     pub fn finish(mut self) -> Result<(), Error> {
         sync_folder_of(&self.temporary.join("any"))?;
         expect_free(&self.target, true)?;

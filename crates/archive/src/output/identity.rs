@@ -1,4 +1,4 @@
-//! Which file a path leads to, as far as the system tells.
+//! The identity of the file at a path, through links.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +7,7 @@ use blockmill_platform::{files, folders};
 
 use crate::Error;
 
-/// Do both paths lead to the same file or folder, through whatever links?
+/// Whether both paths are the same file or folder, through any links.
 pub fn same(a: &Path, b: &Path) -> bool {
     let is_same = |a: &Path, b: &Path| Some(identity(a)? == identity(b)?);
     is_same(a, b).unwrap_or(false)
@@ -21,30 +21,31 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// Without such numbers a file is its path.
+/// On systems without file numbers the path is the identity.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// The file system on which something stands.
+/// The number of the file system of a path.
 #[cfg(unix)]
 pub fn device(path: &Path) -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
     path.metadata().ok().map(|found| found.dev())
 }
 
-/// The file system on which something stands.
+/// The number of the file system of a path.
 #[cfg(not(unix))]
 pub fn device(_: &Path) -> Option<u64> {
     None
 }
 
-/// The path without links, as far as it exists; the rest stays as it is, but for `..` in it, which
-/// takes a name away.
+/// The path without links, as far as it exists. The rest is unchanged, except that `..` removes a
+/// name.
 ///
 /// # Errors
-/// When the system does not say where a link on the way leads.
+///
+/// Returns [`Error::Io`] if a link cannot be resolved.
 pub fn resolved(path: &Path) -> Result<PathBuf, Error> {
     let mut found = std::env::current_dir().map_err(Error::io("cannot resolve", path))?;
     for part in path.components() {

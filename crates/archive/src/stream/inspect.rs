@@ -1,4 +1,4 @@
-//! What is in an RLP export or a header stream.
+//! Inspects RLP exports and header streams.
 
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use crate::chunk::PackedBlocks;
 use crate::report::FileReport;
 use crate::{ChunkLimit, Error};
 
-/// Reads the whole file: there is no index. Stops at the first list that cannot be cut off, since
-/// nothing tells where the next one begins. `deep` checks the RLP at every depth.
+/// Reads the whole file, because there is no index. Stops at the first list that cannot be
+/// delimited, since the start of the next one is then unknown. `deep` checks the RLP at every
+/// depth.
 pub(crate) fn inspect(
     format: &'static ListFormat,
     path: &Path,
@@ -18,7 +19,7 @@ pub(crate) fn inspect(
 ) {
     let mut items = match Items::open(format, path) {
         Ok(items) => items,
-        Err(error) => return report.damaged(&error),
+        Err(error) => return report.add_error(&error),
     };
     if let Some(compression) = items.compression() {
         report.compression = compression.name();
@@ -34,14 +35,14 @@ pub(crate) fn inspect(
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    report.damaged(&error);
+                    report.add_error(&error);
                     break;
                 }
             },
         }
         let (again, outcome) = known.skip(&packed);
         let other = outcome.is_err();
-        outcome.unwrap_or_else(|error| report.damaged(&error));
+        outcome.unwrap_or_else(|error| report.add_error(&error));
         packed.keep(again + usize::from(other), packed.blocks());
         if packed.blocks() == 0 {
             continue;
@@ -60,7 +61,7 @@ pub(crate) fn inspect(
     }
 }
 
-/// Adds one block to the report. True when it carries a block access list.
+/// Adds one block to the report. Returns whether it has a block access list.
 fn list(
     format: &'static ListFormat,
     packed: &Packed,
@@ -75,21 +76,21 @@ fn list(
     let shape = (format.split)(item).map(|parts| !parts.access_list.is_empty());
     let depth = if deep { blockmill_rlp::validate(item) } else { Ok(()) };
     if let Some(source) = shape.err().or(depth.err()) {
-        report.damaged(&rlp_error(source));
+        report.add_error(&rlp_error(source));
     }
     match number_of(format, item) {
         Ok(found) => follow(found, packed, i, report),
-        Err(source) => report.damaged(&rlp_error(source)),
+        Err(source) => report.add_error(&rlp_error(source)),
     }
     shape.unwrap_or(false)
 }
 
-/// Extends the range by a block, which should follow the last one.
+/// Extends the range by a block, which must follow the last one.
 fn follow(found: u64, packed: &Packed, i: usize, report: &mut FileReport) {
     let expected = report.last.map(|last| last.saturating_add(1));
     if let Some(expected) = expected.filter(|expected| *expected != found) {
         let location = packed.location(i);
-        report.damaged(&Error::Gap { expected, found, before: location.file.clone(), location });
+        report.add_error(&Error::Gap { expected, found, before: location.file.clone(), location });
     }
     report.first.get_or_insert(found);
     report.last = Some(found);

@@ -1,5 +1,5 @@
-//! Blocks that come again: in files that overlap, or twice in one. Memory is bounded: a block that
-//! comes again is compared with the earlier one where that is on disk.
+//! Detects repeated blocks: in files that overlap, or twice in one file. Memory is bounded, because
+//! a repeated block is compared with the earlier one on disk.
 
 use blockmill_verdict::Location;
 use std::fmt;
@@ -10,11 +10,11 @@ use super::{Items, ListFormat, Packed, number_of};
 use crate::chunk::PackedBlocks;
 use crate::{ChunkLimit, Error};
 
-/// The blocks that were read of some files.
+/// The blocks that were read from some files.
 #[derive(Debug)]
 pub(crate) struct Known {
     format: &'static ListFormat,
-    /// Where runs of consecutive blocks begin, in the order of their numbers: one for each chunk.
+    /// Starts of runs of consecutive blocks, ordered by number: one for each chunk.
     places: Vec<Place>,
     last: Option<Last>,
     /// Reads earlier blocks again.
@@ -22,7 +22,7 @@ pub(crate) struct Known {
     again: Option<Again>,
 }
 
-/// Where a run of blocks begins.
+/// The start of a run of blocks.
 #[derive(Clone, Debug)]
 struct Place {
     number: u64,
@@ -38,7 +38,7 @@ pub(super) struct Last {
     header: Vec<u8>,
 }
 
-/// Equal blocks that came again.
+/// Repeated blocks, equal to earlier ones.
 #[derive(Debug)]
 struct Again {
     blocks: u64,
@@ -73,12 +73,14 @@ impl Known {
         (first..=last.number).contains(&number)
     }
 
-    /// How many blocks at the beginning of `packed` were read before, and are equal to those.
+    /// Number of blocks at the start of `packed` that were read before and are equal to the earlier
+    /// ones.
     ///
     /// # Errors
-    /// The block after these is another one of a number that was read, unless it follows the last
-    /// block: then its number is wrong, which is for the verifier to report. Or an earlier block
-    /// cannot be read again.
+    ///
+    /// Returns [`Error::Repeated`] if the next block differs from the earlier block of its number
+    /// and does not follow the last block (if it does follow, its number is wrong, which the
+    /// verifier reports). Returns the error of reading an earlier block again.
     pub fn skip(&mut self, packed: &Packed) -> (usize, Result<(), Error>) {
         for i in 0..packed.blocks() {
             let number = number_of(self.format, packed.item(i)).ok();
@@ -95,8 +97,8 @@ impl Known {
         (packed.blocks(), Ok(()))
     }
 
-    /// Notes the blocks of `packed`, of which the first is not known. How many there are up to one
-    /// of a number that is known by then.
+    /// Records the blocks of `packed`, of which the first is new. Returns the number of blocks
+    /// before the first one with a known number.
     pub fn record(&mut self, packed: &Packed) -> usize {
         let number = |i: usize| number_of(self.format, packed.item(i)).ok();
         let Some(first) = number(0) else { return packed.blocks() };
@@ -124,12 +126,12 @@ impl Known {
         end
     }
 
-    /// What was skipped, for a note.
+    /// A note on the skipped blocks.
     pub fn note(&self) -> Option<String> {
         self.again.as_ref().map(Again::to_string)
     }
 
-    /// Whether block `i` of `packed` is the one of its number that was read before.
+    /// Whether block `i` of `packed` equals the earlier block of its number.
     fn is_same(&mut self, number: u64, packed: &Packed, i: usize) -> Result<bool, Error> {
         let Ok(found) = (self.format.split)(packed.item(i)) else { return Ok(false) };
         self.find(number)?;
@@ -179,7 +181,7 @@ impl Known {
     }
 }
 
-/// Reads blocks that were read before.
+/// A reader of blocks that were read before.
 #[derive(Debug)]
 struct Cursor {
     items: Items,
@@ -200,7 +202,7 @@ impl Cursor {
         Ok(Self { items, packed, at: 0, number: place.number })
     }
 
-    /// Moves to the next block; false where it has another number than the next.
+    /// Moves to the next block; false if its number does not follow.
     fn advance(&mut self, format: &'static ListFormat) -> Result<bool, Error> {
         self.at += 1;
         if self.at == self.packed.blocks() {

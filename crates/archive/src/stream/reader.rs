@@ -1,4 +1,4 @@
-//! Reads the files of an archive one after the other, within a range of block numbers.
+//! Reads the files of an archive in order, within a range of block numbers.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct Reader {
     range: RangeInclusive<u64>,
     /// The blocks that were read.
     known: Known,
-    /// The rest of a chunk, from a block of a number that was read before on.
+    /// The rest of a chunk, starting with a block of a number that was read before.
     rest: Option<Packed>,
     /// True until the first chunk of a file has been read.
     at_start: bool,
@@ -41,8 +41,8 @@ impl Reader {
 
     /// Reads the next chunk; false at the end.
     ///
-    /// Numbers are compared where files join. Inside a file they are looked at only when a range
-    /// is asked for: the verifier of the headers compares each with the one before anyway.
+    /// Numbers are compared where files join. Inside a file they are compared only if a range is
+    /// requested, because the verifier of the headers compares each header with its parent.
     pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         loop {
             let Some(items) = &mut self.current else {
@@ -120,8 +120,8 @@ impl Reader {
         })
     }
 
-    /// Drops the blocks outside of the range. True when the range is over. Blocks must follow each
-    /// other up to its end, else blocks of the range could stand behind it.
+    /// Removes the blocks outside the range. Returns true if the range is complete. Blocks must
+    /// follow each other up to its end, because otherwise blocks of the range could come later.
     fn cut_to_range(&self, packed: &mut Packed) -> Result<bool, Error> {
         let mut first = 0;
         let mut previous = self.number(packed, 0)?;

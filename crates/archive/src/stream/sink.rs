@@ -1,4 +1,4 @@
-//! Where RLP is written: a file, plain or gzip.
+//! A file that is written in order, plain or compressed with gzip.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use crate::Error;
 use crate::output::OutputFile;
 
-/// A file that takes bytes in order, compressed when asked.
+/// An unfinished file, compressed if requested.
 #[derive(Debug)]
 pub(crate) struct Sink {
     path: PathBuf,
@@ -23,7 +23,7 @@ enum Target {
 }
 
 impl Sink {
-    /// Begins a file that appears at `path` when it is finished.
+    /// Creates a file that appears at `path` when it is finished.
     pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
         let file = OutputFile::create(path)?;
         let target = if gzip {
@@ -34,7 +34,7 @@ impl Sink {
         Ok(Self { path: path.to_path_buf(), target })
     }
 
-    /// Where the file will appear.
+    /// The path of the finished file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -48,7 +48,7 @@ impl Sink {
         .map_err(Error::io("cannot write", &self.path))
     }
 
-    /// Makes the file complete, durable and visible.
+    /// Completes the file, makes it durable and gives it its name.
     pub fn finish(self) -> Result<(), Error> {
         let finished: io::Result<OutputFile> = match self.target {
             Target::Plain(file) => Ok(file),

@@ -12,7 +12,7 @@ use crate::experiment::OptionValues;
 use crate::job::{Job, parsed};
 use anyhow::{Context, Result, ensure};
 use blockmill_pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
-use blockmill_signatures::{Signatures, Variant};
+use blockmill_signatures::{Signatures, Width};
 use measure::{Pools, Work};
 use operations::{Input, Operation};
 use std::path::Path;
@@ -36,9 +36,9 @@ impl Workload for Signing {
     }
 
     fn options(&self, _: &Settings) -> Result<Vec<OptionValues>> {
-        let here = Variant::ALL.into_iter().filter_map(Signatures::with);
-        let values: Vec<String> = here.map(|with| with.variant().name().to_owned()).collect();
-        let default = Signatures::detect().variant().name().to_owned();
+        let here = Width::ALL.into_iter().filter_map(Signatures::with);
+        let values: Vec<String> = here.map(|with| with.width().name().to_owned()).collect();
+        let default = Signatures::detect().width().name().to_owned();
         Ok(vec![OptionValues { name: LANES.into(), values, default }])
     }
 
@@ -61,7 +61,7 @@ impl Workload for Signing {
         let with = verifier(&job.with)?;
         let pools = Pools::make(operation, threads, batch)?;
         let work = |batches| Work { input, batch, threads, batches };
-        if with.variant() != Variant::Scalar {
+        if with.width() != Width::Scalar {
             pools.settle(&work(1), &with)?;
         }
         let batches = pools.batches(&work(1), &with, least)?;

@@ -49,7 +49,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
             SenderBatches::Chunk => "chunk",
         };
         let together = format!("up to {BATCH} of a {unit} together");
-        let by = options.settings.signatures.verifier().variant().name();
+        let by = options.settings.signatures.verifier().width().name();
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }

@@ -1,5 +1,5 @@
-//! Stands for what no CPU of this platform has: one type for all of it, with no value, so that each
-//! trait of `arch` needs one implementation here, however many widths and platforms there are.
+//! A type without values, in place of each type that this platform does not have. So each trait of
+//! `arch` needs one implementation here, however many widths and platforms there are.
 
 use core::convert::Infallible;
 
@@ -7,27 +7,27 @@ use super::Absorb;
 use super::sha256::{Compress, States as Sha256States};
 use crate::many::{States, Wide};
 
-/// What this platform has not. The field is private, so that the code of callers, which is dead
-/// here, brings no warnings.
+/// A CPU feature that this platform does not have. The field is private, so that the code of
+/// callers, which is dead here, causes no warnings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Absent(Infallible);
 
-// what a platform lacks may be asked for in one of these ways alone
+// a platform may use only one of these constructors
 #[allow(dead_code)]
 impl Absent {
-    /// Never a value.
+    /// Returns `None`.
     #[inline]
     pub(crate) fn new() -> Option<Self> {
         None
     }
 
-    /// Never a value.
+    /// Returns `None`.
     #[inline]
     pub(crate) fn for_one() -> Option<Self> {
         None
     }
 
-    /// Never a value.
+    /// Returns `None`.
     #[inline]
     pub(crate) fn before_avx512() -> Option<Self> {
         None

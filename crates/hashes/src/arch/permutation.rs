@@ -42,8 +42,8 @@ macro_rules! permute {
         $crate::arch::permutation::permute!($a, $crate::arch::permutation::add_then_rotate);
     };
     ($a:ident, $($rho:tt)+) => {
-        // Two rounds a pass halve the moves that bring the lanes back to their registers (3 % with
-        // AVX-512, 13 % with BMI); four win nothing more.
+        // two rounds a pass halve the moves that return the lanes to their registers (3 % with
+        // AVX-512, 13 % with BMI); four gain nothing more
         for [even, odd] in $crate::arch::permutation::ROUND_CONSTANTS.as_chunks::<2>().0 {
             $a = $crate::arch::permutation::round!($a, *even, $($rho)+);
             $a = $crate::arch::permutation::round!($a, *odd, $($rho)+);
@@ -63,13 +63,13 @@ macro_rules! add_then_rotate {
 }
 pub(crate) use add_then_rotate;
 
-/// One round. Theta is applied to a lane where its row needs it, not to all lanes first: that
-/// spreads the rotations, which fewer ports can do, evenly over the round.
+/// One round. Theta is applied to a lane when its row is computed, not to all lanes first. That
+/// spreads the rotations, which fewer ports execute, evenly over the round.
 macro_rules! round {
     ($a:ident, $constant:expr, $($rho:tt)+) => {{
         let parity = |x: usize| xor3(xor3($a[x], $a[x + 5], $a[x + 10]), $a[x + 15], $a[x + 20]);
         let add = theta([parity(0), parity(1), parity(2), parity(3), parity(4)]);
-        // rho and pi bring five lanes into a row, chi mixes the row
+        // rho and pi move five lanes into a row, chi mixes the row
         let row = |b0, b1, b2, b3, b4| {
             let (e0, e1, e2) = (chi(b0, b1, b2), chi(b1, b2, b3), chi(b2, b3, b4));
             [e0, e1, e2, chi(b3, b4, b0), chi(b4, b0, b1)]

@@ -38,8 +38,8 @@ const INITIAL: [u32; 8] = [
 /// Words 8 to 15 of the only block of a message of 32 bytes.
 pub(crate) const END_AFTER_32: [u32; 8] = [0x80 << 24, 0, 0, 0, 0, 0, 0, 256];
 
-/// The second block of a message of 64 bytes is the same for all: its 64 schedule words, with the
-/// round constants added.
+/// The second block of a message of 64 bytes, which is the same for all messages: its 64 schedule
+/// words, with the round constants added.
 pub(crate) const SCHEDULE_AFTER_64: [[u32; 16]; 4] = {
     let mut words = [0; 64];
     words[0] = 0x80 << 24;
@@ -66,13 +66,13 @@ pub(crate) const SCHEDULE_AFTER_64: [[u32; 16]; 4] = {
 pub(crate) struct States<const N: usize>(pub(crate) [[u32; N]; 8]);
 
 impl<const N: usize> States<N> {
-    /// All lanes before their first block.
+    /// The initial state of all lanes.
     #[inline]
     pub(crate) fn new() -> Self {
         States(INITIAL.map(|word| [word; N]))
     }
 
-    /// Takes a lane back to the state before its first block.
+    /// Resets a lane to its initial state.
     #[inline]
     pub(crate) fn reset(&mut self, lane: usize) {
         for (row, word) in self.0.iter_mut().zip(INITIAL) {
@@ -99,10 +99,11 @@ impl<const N: usize> States<N> {
 
 /// A way to advance `N` states at once. A value is the proof that the CPU can do it.
 pub(crate) trait Compress<const N: usize>: Copy {
-    /// Each lane takes in its blocks, as many as the first lane has.
+    /// Absorbs the blocks of each lane, as many as the first lane has.
     ///
     /// # Panics
-    /// When a lane has fewer blocks than the first.
+    ///
+    /// Panics if a lane has fewer blocks than the first.
     fn compress(self, states: &mut States<N>, blocks: [&[[u8; 64]]; N]);
 
     /// Each lane takes in the block that ends a message of 64 bytes.

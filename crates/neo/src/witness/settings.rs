@@ -1,36 +1,12 @@
 //! Options of witness verification.
 
-use blockmill_pipeline::options::Needs;
-use blockmill_signatures::{KeyTables, Signatures, Variant};
+use blockmill_signatures::KeyTables;
 
 /// Bytes for tables of public keys: about 480 keys. The limit keeps an import below the memory of
 /// neo-go.
 const KEY_TABLES: usize = 40 << 20;
 
-blockmill_pipeline::named_option! {
-    /// How signatures are verified: one by one, or in the lanes of vector registers.
-    pub enum SignatureLanes: "signatures" {
-        /// One by one.
-        Scalar = "scalar",
-        /// Four at a time (AVX2 and FMA).
-        Avx2 = "avx2" if Needs::Cpu(|| Signatures::with(Variant::Avx2).is_some()),
-        /// Eight at a time, several vectors interleaved (AVX-512 IFMA).
-        Ifma = "ifma" if Needs::Cpu(|| Signatures::with(Variant::Ifma).is_some()),
-    }
-}
-
-impl SignatureLanes {
-    /// The verifier; the scalar one if the CPU lacks the lanes.
-    #[must_use]
-    pub fn verifier(self) -> Signatures {
-        let variant = match self {
-            Self::Scalar => Variant::Scalar,
-            Self::Avx2 => Variant::Avx2,
-            Self::Ifma => Variant::Ifma,
-        };
-        Signatures::with(variant).unwrap_or_else(Signatures::scalar)
-    }
-}
+blockmill_signatures::signature_lanes!(blockmill_pipeline, level Headers);
 
 blockmill_pipeline::named_option! {
     /// Whether decoded public keys are kept.

@@ -30,7 +30,7 @@ pub fn take(layout: Layout) -> *mut u8 {
     AREA.0.get().cast::<u8>().wrapping_add(before.next_multiple_of(layout.align()))
 }
 
-/// Is this memory of the area?
+/// Whether this memory is in the area.
 #[inline]
 pub fn holds(memory: *mut u8) -> bool {
     (memory as usize).wrapping_sub(AREA.0.get() as usize) < BYTES

@@ -39,7 +39,7 @@ impl<'a> Decode<'a> for AccessListEntry<'a> {
     }
 }
 
-/// Writes a list of words, whose length is known by their number.
+/// Writes a list of words; its length follows from their number.
 #[inline(always)]
 pub(super) fn write_words<W: Write>(words: &List<'_, [u8; 32]>, out: &mut W) {
     match words {

@@ -5,7 +5,7 @@ use ruint::aliases::U256;
 /// An account as a leaf of the state trie holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account<'a> {
-    /// Transactions that it sent, or contracts that it made.
+    /// Number of transactions that the account sent, or of contracts that it created.
     pub nonce: u64,
     /// Wei that it owns.
     pub balance: U256,

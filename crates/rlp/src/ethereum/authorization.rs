@@ -6,15 +6,15 @@ use ruint::aliases::U256;
 /// Bytes of an encoded address.
 const ADDRESS: usize = 21;
 
-/// One delegation of a set-code transaction. One with a wrong signature is void, and the
-/// transaction is valid all the same.
+/// A delegation of a set-code transaction. One with a wrong signature is ignored, and the
+/// transaction is valid nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authorization<'a> {
     /// Chain for which it is signed; 0 for any.
     pub chain_id: U256,
-    /// Account whose code is run.
+    /// The account that has the code to run.
     pub address: &'a [u8; 20],
-    /// Transactions that the signer made before.
+    /// Number of transactions that the signer sent before.
     pub nonce: u64,
     /// Parity of the signature's point: 8 bits, 0 or 1 in a signature that can be right.
     pub y_parity: u8,

@@ -3,8 +3,8 @@
 use super::{Header, Transaction, Withdrawal};
 use crate::List;
 
-/// What a block holds beside its header: `[transactions, ommers]`, and from Shanghai on
-/// `[transactions, ommers, withdrawals]`.
+/// The body of a block: `[transactions, ommers]`, and from Shanghai on `[transactions, ommers,
+/// withdrawals]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Body<'a> {
     /// In the order in which they are executed.

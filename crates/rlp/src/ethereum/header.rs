@@ -1,7 +1,7 @@
 //! Block headers.
 //!
-//! Fields stand in the order of their encoding. Those after `nonce` were added by later forks and
-//! are present from their fork on: base fee (EIP-1559), withdrawals root (EIP-4895), blob gas
+//! Fields are in the order of their encoding. Those after `nonce` were added by later forks and are
+//! present from their fork on: base fee (EIP-1559), withdrawals root (EIP-4895), blob gas
 //! (EIP-4844), parent beacon block root (EIP-4788), requests hash (EIP-7685), block access list
 //! hash (EIP-7928), slot number (EIP-7843).
 
@@ -93,7 +93,7 @@ impl Default for Header<'_> {
 }
 
 impl<'a> Header<'a> {
-    /// What the ethash seal signs: the header without mix hash and nonce.
+    /// The part of the header that the ethash seal covers: all fields except mix hash and nonce.
     #[must_use]
     pub fn unsealed(&self) -> UnsealedHeader<'_, 'a> {
         UnsealedHeader(self)
@@ -215,7 +215,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Takes the fields from their fixed places; none when a prefix is not what it must be.
+    /// Reads the fields at their fixed offsets; `None` if a prefix is not as expected.
     #[inline]
     fn at_fixed_places(bytes: &'a [u8]) -> Option<Self> {
         let bytes = bytes.first_chunk::<HEAD_LEN>()?;
@@ -234,7 +234,7 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Takes the fields one by one, which says what is wrong with them.
+    /// Reads the fields one by one, to find the error.
     #[cold]
     fn one_by_one(list: &mut Reader<'a>) -> Result<Self, Error> {
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Logs, what contracts leave behind in receipts (Yellow Paper, section 4.3.1).
+//! Logs, which contracts write to receipts (Yellow Paper, section 4.3.1).
 
 use crate::{Decode, Encode, Error, List, Reader, Write, bytes_len, list_len};
 

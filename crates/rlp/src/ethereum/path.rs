@@ -1,12 +1,12 @@
-//! Pieces of trie keys in hex-prefix form (Yellow Paper, appendix C): half-bytes in pairs behind a
-//! first half-byte that tells whether a value follows and whether the number of them is odd.
+//! Parts of trie keys in hex-prefix form (Yellow Paper, appendix C): nibbles in pairs, after a
+//! first nibble with two flags: whether a value follows, and whether the number of nibbles is odd.
 
 use crate::{Decode, Encode, Error, ErrorKind, Reader, Write};
 use core::ops::Range;
 
 /// Flag of a path that ends at a value.
 const LEAF: u8 = 0x20;
-/// Flag of a path of an odd number of half-bytes, the first of which stands beside it.
+/// Flag of a path with an odd number of nibbles. The first of them shares its byte.
 const ODD: u8 = 0x10;
 /// Half-bytes of the longest key, a hash.
 const LONGEST: usize = 64;
@@ -42,7 +42,7 @@ impl<'a> Path<'a> {
         self.first() & LEAF != 0
     }
 
-    /// How many half-bytes.
+    /// Number of nibbles.
     #[must_use]
     pub fn len(&self) -> usize {
         2 * (self.0.len() - 1) + usize::from(self.first() & ODD != 0)
@@ -57,7 +57,7 @@ impl<'a> Path<'a> {
     /// The half-bytes, one after the other.
     pub fn nibbles(&self) -> impl Iterator<Item = u8> + use<'a> {
         let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
-        // behind the flags, and behind the zeros that make their number even
+        // after the flags, and after the zeros that make the number of nibbles even
         halves.skip(if self.first() & ODD != 0 { 1 } else { 2 })
     }
 }
@@ -87,12 +87,12 @@ pub struct PathBuffer {
 }
 
 impl PathBuffer {
-    /// The path of these half-bytes of `key`; even positions are the high halves. It ends at a
-    /// value when `is_leaf`.
+    /// The path of these nibbles of `key`; even positions are the high nibbles. It ends at a value
+    /// if `is_leaf`.
     ///
     /// # Panics
     ///
-    /// When they are more than 64, or do not lie within the key.
+    /// Panics if there are more than 64 nibbles, or if they are outside the key.
     #[must_use]
     pub fn new(key: &[u8], nibbles: Range<usize>, is_leaf: bool) -> Self {
         let odd = nibbles.len() % 2;

@@ -3,12 +3,12 @@
 use super::{Log, StoredLogs, StoredReceipt, TransactionType};
 use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write};
 
-/// What a transaction led to.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// It failed (from Byzantium on, EIP-658).
+    /// The transaction failed (from Byzantium on, EIP-658).
     Failure,
-    /// It succeeded (from Byzantium on).
+    /// The transaction succeeded (from Byzantium on).
     Success,
     /// The state root after it (before Byzantium).
     Root(&'a [u8; 32]),
@@ -50,13 +50,13 @@ impl Encode for Outcome<'_> {
 pub struct Receipt<'a> {
     /// Type of the transaction.
     pub kind: TransactionType,
-    /// What it led to.
+    /// The outcome of the transaction.
     pub outcome: Outcome<'a>,
     /// Gas used in the block up to and with this transaction.
     pub cumulative_gas: u64,
     /// Filter over the addresses and topics of the logs.
     pub bloom: &'a [u8; 256],
-    /// What the contracts left behind.
+    /// The logs of the transaction.
     pub logs: List<'a, Log<'a>>,
 }
 

@@ -1,8 +1,8 @@
 //! Requests of the execution layer to the beacon chain (EIP-7685): one byte string for each kind,
-//! of a type byte and records of fixed size without any prefix.
+//! with a type byte and records of fixed size without a prefix.
 //!
-//! A block holds only a hash of them, which is SHA-256 and not RLP; as an RLP item a request is the
-//! byte string that the hash is made of.
+//! A block has only a hash of them, which is SHA-256 and not RLP. As an RLP item a request is the
+//! byte string that is hashed.
 
 use crate::{Decode, Encode, Error, ErrorKind, OnePass, Reader, Write};
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ pub enum Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Decodes a type byte and the records behind it, which fill `bytes`.
+    /// Decodes a type byte and the records after it, which fill `bytes`.
     pub fn decode_canonical(bytes: &'a [u8]) -> Result<Self, Error> {
         Self::read_typed(bytes, 0)
     }
@@ -39,7 +39,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The type byte and the records behind it.
+    /// The type byte and the records after it.
     #[must_use]
     pub fn canonical(&self) -> Vec<u8> {
         let mut out = OnePass::default();
@@ -61,8 +61,8 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What the header says about the requests of its block (EIP-7685): SHA-256 over the SHA-256 of
-/// each, in ascending order of types, without those that hold no records.
+/// The requests hash of a header (EIP-7685): SHA-256 over the SHA-256 of each request, in ascending
+/// order of types, without requests that have no records.
 #[must_use]
 pub fn requests_hash(requests: &[Request<'_>]) -> [u8; 32] {
     let mut all = Sha256::new();
@@ -100,19 +100,19 @@ pub trait Record<'a>: Copy + PartialEq {
     /// Bytes of all fields together.
     const SIZE: usize;
 
-    /// Takes the fields from the front of `bytes`; `None` when there are too few bytes.
+    /// Reads the fields from the start of `bytes`; `None` if there are too few bytes.
     fn take(bytes: &mut &'a [u8]) -> Option<Self>;
 
-    /// Writes the fields, one behind the other.
+    /// Writes the fields, one after the other.
     fn put<W: Write>(&self, out: &mut W);
 }
 
-/// Records of one kind: those of a slice, or those that stand one behind the other in a request.
+/// Records of one kind: a slice, or encoded records of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Records<'a, T> {
     /// Records that are not encoded yet.
     Values(&'a [T]),
-    /// Encoded ones; what is left after the last whole record is not looked at.
+    /// Encoded records. Bytes after the last whole record are ignored.
     Packed(&'a [u8]),
 }
 
@@ -228,7 +228,7 @@ record! {
         source: 20,
         /// BLS public key of the validator that ends.
         source_key: 48,
-        /// BLS public key of the validator that goes on.
+        /// BLS public key of the validator that remains.
         target_key: 48,
     }
 }

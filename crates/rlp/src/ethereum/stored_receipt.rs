@@ -1,6 +1,7 @@
-//! Receipts in the forms of geth's database, which leaves out what the body and the logs tell.
+//! Receipts in the forms of geth's database, without the fields that follow from the body and the
+//! logs.
 //!
-//! Databases that grew up under older versions hold two older forms of receipts and one of logs,
+//! Databases that were created by older versions have two older forms of receipts and one of logs,
 //! with more fields. They are read, not written.
 
 use super::{Log, Outcome};
@@ -9,16 +10,16 @@ use crate::{Decode, Encode, Error, List, Reader, Write};
 /// A receipt without type and bloom.
 #[derive(Clone, Debug)]
 pub struct StoredReceipt<'a> {
-    /// What the transaction led to.
+    /// The outcome of the transaction.
     pub outcome: Outcome<'a>,
     /// Gas used in the block up to and with this transaction.
     pub cumulative_gas: u64,
-    /// What the contracts left behind.
+    /// The logs of the transaction.
     pub logs: StoredLogs<'a>,
 }
 
 impl<'a> Decode<'a> for StoredReceipt<'a> {
-    /// The number of fields tells the three forms apart: 3 now, 6 in database version 4 of geth,
+    /// The number of fields distinguishes the three forms: 3 now, 6 in database version 4 of geth,
     /// 7 before it.
     fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
         let mut list = reader.list()?;
@@ -30,7 +31,7 @@ impl<'a> Decode<'a> for StoredReceipt<'a> {
             list.fixed::<256>()?;
         }
         if fields >= 6 {
-            // hash of the transaction and address of the contract that it made
+            // hash of the transaction and address of the contract that it created
             list.fixed::<32>()?;
             list.fixed::<20>()?;
         }
@@ -103,7 +104,7 @@ impl Encode for StoredLogs<'_> {
     }
 }
 
-/// A log with the five fields that geth wrote behind it before database version 4: block number,
+/// A log followed by the five fields that geth wrote before database version 4: block number,
 /// transaction hash and index, block hash, index.
 #[derive(Clone, Debug)]
 pub struct OldLog<'a>(pub Log<'a>);
@@ -122,7 +123,7 @@ impl<'a> Decode<'a> for OldLog<'a> {
     }
 }
 
-/// How many items a list has; `max + 1` when there are more than `max`.
+/// Number of items in a list; `max + 1` if there are more than `max`.
 fn count_up_to(max: usize, mut list: Reader<'_>) -> Result<usize, Error> {
     let mut count = 0;
     while !list.is_empty() && count <= max {

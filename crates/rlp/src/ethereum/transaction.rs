@@ -1,10 +1,10 @@
 //! Transactions.
 //!
-//! A legacy transaction is an RLP list (Yellow Paper, section 4.3); a typed one is a type byte and
-//! a list (EIP-2718), which inside of another list stand in a byte string: access lists (EIP-2930),
-//! dynamic fees (EIP-1559), blobs (EIP-4844, without the blobs themselves, as in blocks) and code
-//! delegation (EIP-7702). Field sizes are those of the execution specifications: 64 bits for
-//! nonces and gas, 256 bits for amounts, and for chain ids, as go-ethereum has them.
+//! A legacy transaction is an RLP list (Yellow Paper, section 4.3). A typed transaction is a type
+//! byte and a list (EIP-2718); inside another list both are wrapped in a byte string. Types: access
+//! lists (EIP-2930), dynamic fees (EIP-1559), blobs (EIP-4844, without the blobs themselves, as in
+//! blocks) and code delegation (EIP-7702). Field sizes are those of the execution specifications:
+//! 64 bits for nonces and gas, 256 bits for amounts, and for chain ids, as in go-ethereum.
 
 use super::access_list::write_words;
 use super::{AccessListEntry, Authorization, TransactionType};
@@ -12,17 +12,18 @@ use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write, hash_each};
 use blockmill_hashes::ManyKeccak;
 use ruint::aliases::U256;
 
-/// A transaction of any type. Fields that its type does not have are 0 or empty, and not written.
+/// A transaction of any type. Fields that its type does not have are 0 or empty, and are not
+/// written.
 ///
-/// [`Encode`] and [`Decode`] are about its form in a list, such as that of a block's transactions;
+/// [`Encode`] and [`Decode`] use its form in a list, such as the transactions of a block;
 /// [`Transaction::canonical`] is the form that is hashed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction<'a> {
-    /// Which fields it has.
+    /// The type, which determines the fields.
     pub kind: TransactionType,
     /// Chain for which it is signed; a legacy one says it in `v`, if at all (EIP-155).
     pub chain_id: U256,
-    /// Transactions that the sender made before.
+    /// Number of transactions that the sender sent before.
     pub nonce: u64,
     /// Most wei for each unit of gas that the block's producer gets, from EIP-1559 on.
     pub max_priority_fee: U256,
@@ -95,8 +96,9 @@ impl<'a> Transaction<'a> {
         CanonicalTransaction(self)
     }
 
-    /// What is signed; its hash is the message. A legacy transaction is signed for the chain
-    /// `chain_id` (EIP-155), or with `None` for any; the other types name their chain themselves.
+    /// The signed form; its hash is the message. A legacy transaction is signed for the chain
+    /// `chain_id` (EIP-155), or with `None` for any chain; the other types have a chain id
+    /// themselves.
     #[must_use]
     #[inline]
     pub fn signing(&self, chain_id: Option<U256>) -> UnsignedTransaction<'_, 'a> {
@@ -288,11 +290,12 @@ impl Encode for CanonicalTransaction<'_, '_> {
 }
 
 impl<'a> List<'a, Transaction<'a>> {
-    /// Writes the hash of each transaction to the same place in `out`, hashing as many at once as
-    /// `hasher` can. Decoded ones are hashed where they stand.
+    /// Writes the hash of each transaction to the same index of `out`, hashing as many at once as
+    /// `hasher` can. Decoded transactions are hashed in place.
     ///
     /// # Panics
-    /// When `out` has not as many places as there are transactions.
+    ///
+    /// Panics if `out` does not have the length of the list.
     pub fn hashes(&self, hasher: &ManyKeccak, out: &mut [[u8; 32]]) {
         match self {
             Self::Values(values) => {
@@ -322,7 +325,7 @@ impl Encode for Canonical<'_> {
     }
 }
 
-/// What the sender of a transaction signs.
+/// The form of a transaction that its sender signs.
 #[derive(Clone, Copy, Debug)]
 pub struct UnsignedTransaction<'t, 'a> {
     transaction: &'t Transaction<'a>,

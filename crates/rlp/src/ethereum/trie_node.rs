@@ -3,10 +3,10 @@
 use super::Path;
 use crate::{Decode, Encode, Error, ErrorKind, Reader, Write, bytes_len};
 
-/// Bytes of a hash; a node with an encoding shorter than that stands in its parent itself.
+/// Bytes of a hash. A node with a shorter encoding is embedded in its parent.
 const HASH: usize = 32;
 
-/// How a node names one below it.
+/// The reference of a node to a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Child<'a> {
     /// There is none.
@@ -52,7 +52,7 @@ impl<'a> Decode<'a> for Child<'a> {
     }
 }
 
-/// The error for a child that is neither a list nor as long as a hash.
+/// The error for a child that is neither a list nor of the length of a hash.
 #[cold]
 fn wrong_length(offset: usize, found: &[u8]) -> Error {
     Error { offset, kind: ErrorKind::WrongLength { expected: HASH, found: found.len() } }
@@ -82,14 +82,14 @@ pub enum TrieNode<'a> {
         /// The value.
         value: &'a [u8],
     },
-    /// What the keys below a branch have in common.
+    /// The common part of the keys below a branch.
     Extension {
         /// The common piece; not [`Path::is_leaf`].
         path: Path<'a>,
         /// The branch.
         child: Child<'a>,
     },
-    /// Where keys part.
+    /// The point where keys diverge.
     Branch {
         /// The nodes below, by the next half-byte of the key.
         children: [Child<'a>; 16],

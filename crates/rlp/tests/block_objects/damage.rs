@@ -6,7 +6,7 @@ use blockmill_rlp::ethereum::{
 };
 use blockmill_rlp::{Decode, Encode, Error, ErrorKind, OnePass, Reader, Write};
 
-/// What a field is.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 enum Field {
     /// So many bytes.
@@ -71,7 +71,7 @@ fn transaction(kind: TransactionType) -> Vec<Field> {
     }
 }
 
-/// Items that cannot stand for a field, and why.
+/// Items that are invalid for a field, and the reason.
 fn wrong_items(field: Field) -> Vec<(Vec<u8>, ErrorKind)> {
     let encoded = |length| vec![0xffu8; length].encode();
     let list = (vec![0xc0], ErrorKind::ExpectedBytes);
@@ -89,7 +89,7 @@ fn wrong_items(field: Field) -> Vec<(Vec<u8>, ErrorKind)> {
     }
 }
 
-/// Exchanges each field of an object, an encoded list behind `lead` other bytes, for wrong ones.
+/// Replaces each field of an object, an encoded list after `lead` other bytes, by invalid ones.
 fn refuses_wrong_fields<'a, T>(
     object: &[u8],
     lead: usize,
@@ -116,7 +116,7 @@ fn refuses_wrong_fields<'a, T>(
     assert_eq!(error, Some(Error { offset, kind: ErrorKind::TrailingBytes { count: 1 } }));
 }
 
-/// The list of these items behind `before`, and where item `i` begins.
+/// The list of these items after `before`, and the offset of item `i`.
 fn join(before: &[u8], items: &[Vec<u8>], i: usize) -> (Vec<u8>, usize) {
     let mut out = OnePass::default();
     out.raw(before);

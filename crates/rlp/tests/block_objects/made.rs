@@ -15,7 +15,7 @@ pub const LATER_FIELDS: [usize; 6] = [0, 1, 2, 5, 6, 8];
 pub struct Parts(Random);
 
 impl Parts {
-    /// The same parts for a seed.
+    /// Creates reproducible parts from a seed.
     pub fn new(seed: u64) -> Self {
         Self(Random::new(seed))
     }

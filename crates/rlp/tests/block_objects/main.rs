@@ -1,5 +1,5 @@
-//! Headers, transactions, bodies and blocks of every fork: what is written is read again, and what
-//! is damaged is an error at the right place.
+//! Headers, transactions, bodies and blocks of every fork: encoded objects are decoded again, and a
+//! corrupt one is an error at the right offset.
 
 mod damage;
 mod made;

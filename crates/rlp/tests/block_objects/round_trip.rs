@@ -25,7 +25,7 @@ fn encode(value: &impl Encode) -> Vec<u8> {
     bytes
 }
 
-/// What is decoded equals `value`, whose lists are not encoded, and is written as it was.
+/// The decoded value equals `value`, which has no encoded lists, and has the same encoding.
 fn round_trip<'a, T: Encode + Decode<'a> + Debug + PartialEq>(value: &T) {
     let bytes = encode(value).leak();
     let decoded = T::decode(bytes).unwrap();

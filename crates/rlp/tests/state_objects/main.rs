@@ -32,7 +32,7 @@ fn ends_exactly<'a, T: Decode<'a>>(bytes: &'a [u8], longer: &'a mut Vec<u8>) {
     assert_eq!(T::decode(longer).err(), Some(expected));
 }
 
-/// Where decoding fails, and why.
+/// The offset at which decoding fails, and the reason.
 fn error<'a, T: Decode<'a>>(bytes: &'a [u8]) -> (usize, ErrorKind) {
     let error = T::decode(bytes).err().expect("an error");
     (error.offset, error.kind)

@@ -1,4 +1,4 @@
-//! Trie nodes put together, taken apart, and damaged.
+//! Trie nodes: built, decoded, and corrupt.
 
 use crate::random::bytes;
 use crate::{encoding, ends_exactly, error};
@@ -17,7 +17,7 @@ fn path_again(path: Path<'_>, shift: usize) -> PathBuffer {
     PathBuffer::new(&key, range, path.is_leaf())
 }
 
-/// The encoding of a node that is put together again from its parts, those of embedded nodes too.
+/// The encoding of a node that is rebuilt from its parts, embedded nodes included.
 pub fn again(bytes: &[u8]) -> Vec<u8> {
     let embedded = |child: &Child<'_>| match child {
         Child::Embedded(node) => again(node),
@@ -121,7 +121,7 @@ fn wrong_parts_are_named_with_their_place() {
     }
     let long = node_error(&|out| (0..18).for_each(|_| out.bytes(&[])));
     assert_eq!(long, (18, ErrorKind::TrailingBytes { count: 1 }));
-    // a leaf of 31 bytes may stand in its parent, one of 32 may not
+    // a leaf of 31 bytes may be embedded in its parent, one of 32 may not
     let with_leaf = |value: usize| {
         list(|out| {
             (0..5).for_each(|_| out.bytes(&[]));
@@ -143,7 +143,7 @@ fn wrong_parts_are_named_with_their_place() {
 
 #[test]
 fn nested_nodes_end_after_a_few_levels() {
-    // extensions in extensions, as many as there are bytes for
+    // extensions in extensions, up to the largest length
     let mut bytes = vec![0xc2, 0x11, 0x80];
     for _ in 0..100 {
         bytes = list(|out| {

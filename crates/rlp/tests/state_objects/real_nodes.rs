@@ -7,7 +7,7 @@ use blockmill_rlp::ethereum::{Account, Child, TrieNode};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// What was found in some nodes.
+/// Counts over some nodes.
 #[derive(Debug, Default)]
 struct Counts {
     nodes: usize,
@@ -23,7 +23,7 @@ fn hex(text: &Value) -> Vec<u8> {
     blockmill_testkit::hex::decode(text.as_str().unwrap())
 }
 
-/// The nodes below one root that the witness holds; `is_state` when the values are accounts, whose
+/// Visits the nodes of the witness below one root; `is_state` if the values are accounts, whose
 /// storage roots are added to `roots`.
 fn walk(
     root: [u8; 32],

@@ -6,8 +6,8 @@ use blockmill_rlp::ethereum::{Log, Outcome, Receipt, StoredLogs, StoredReceipt, 
 use blockmill_rlp::{Decode, Encode, ErrorKind, List, OnePass, Write};
 use blockmill_testkit::Random;
 
-/// What geth stored for some blocks of two chains: a chain, a number and a list in hex on each
-/// line.
+/// Stored receipts of geth for some blocks of two chains: a chain, a number and a list in hex on
+/// each line.
 const STORED: &str = include_str!("../../../ethereum/tests/real_blocks/stored-receipts.txt");
 
 /// Calls `check` with the receipt put together again from its parts.
@@ -102,7 +102,7 @@ fn wrong_fields_are_named_with_their_place() {
     let wrong = |expected, found| ErrorKind::WrongLength { expected, found };
     assert_eq!(verdict(&[9; 31], 256, 32), (7, wrong(32, 31)));
     assert_eq!(verdict(&[1], 255, 32), (11, wrong(256, 255)));
-    // behind the bloom of 259 bytes: prefixes of the logs, of the log, the address, of the topics
+    // after the bloom of 259 bytes: prefixes of the logs, of the log, the address, of the topics
     let at = 11 + 259 + 2 + 2 + 21 + 1;
     assert_eq!(verdict(&[1], 256, 31), (at, wrong(32, 31)));
     let longer = typed(|out| {

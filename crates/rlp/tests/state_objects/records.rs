@@ -61,7 +61,7 @@ fn wrong_fields_are_named_with_their_place() {
     assert_eq!(error::<Account<'_>>(&account), (2, ErrorKind::TooLarge { max: 32, found: 33 }));
 }
 
-/// The request again, from records that were taken apart, has the same encoding.
+/// A request that is rebuilt from decoded records has the same encoding.
 fn comes_back(request: &Request<'_>) {
     let bytes = encoding(request);
     let found = Request::decode(&bytes).unwrap();

@@ -1,8 +1,8 @@
-//! Holds every variant to libsecp256k1, and to AWS-LC for P-256, and all to what the makers of the
+//! Holds every width to libsecp256k1, and to AWS-LC for P-256, and all to what the makers of the
 //! cases know.
 
 use blockmill_signatures::{
-    EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant,
+    EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Width,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -129,9 +129,9 @@ pub type Way = (String, Signatures);
 /// The ways to verify that this CPU has, but for the oracle: lanes that take every signature, and
 /// lanes that leave the work to the library when they decide too few, unless `lanes_only`.
 pub fn ways(lanes_only: bool) -> Vec<Way> {
-    let others = Variant::ALL.into_iter().filter(|variant| *variant != Variant::Scalar);
+    let others = Width::ALL.into_iter().filter(|width| *width != Width::Scalar);
     let each = others.filter_map(Signatures::with).flat_map(|signatures| {
-        let name = signatures.variant().name();
+        let name = signatures.width().name();
         let all = (name.to_string(), signatures.at_any_cost());
         let accounted = (format!("{name} as the account allows"), signatures);
         [Some(all), (!lanes_only).then_some(accounted)].into_iter().flatten()

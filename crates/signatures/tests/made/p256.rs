@@ -1,6 +1,6 @@
 //! ECDSA signatures over P-256, by the maker of `made_p256`.
 
-use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Width};
 use num_bigint::BigUint;
 use std::sync::LazyLock;
 
@@ -102,7 +102,7 @@ fn replaced(made: &mut Made) -> Case {
 pub fn verify(signatures: &Signatures, checks: &[EcdsaCheck], valid: &mut [bool]) {
     static TABLES: LazyLock<[KeyTables; 3]> =
         LazyLock::new(|| [0, 300_000, 50_000_000].map(KeyTables::new));
-    if signatures.variant() == Variant::Scalar {
+    if signatures.width() == Width::Scalar {
         for (check, valid) in checks.iter().zip(valid) {
             *valid = made_p256::by_aws_lc(check);
         }

@@ -1,11 +1,11 @@
 //! `#[needs(fixtures)]` above `#[test]`: a test that cannot run here is shown as ignored, with the
 //! reason, and never as passed.
 //!
-//! The attribute looks at the environment when the test is compiled. Without the variable it adds
+//! The attribute reads the environment when the test is compiled. Without the variable it adds
 //! `#[ignore = "needs ..."]`; with `BLOCKMILL_REQUIRE=1` it does not, and the test fails. Either
-//! way the test begins with a look for what it needs, so that `--ignored` cannot make it pass.
-//! Cargo compiles it again when one of the variables changes, because the attribute leaves
-//! `option_env!` of them beside the test.
+//! way the test first checks its needs, so that `--ignored` cannot make it pass. Cargo compiles the
+//! test again when one of the variables changes, because the attribute adds `option_env!` of them
+//! next to the test.
 
 #[path = "../../src/need.rs"]
 mod need;
@@ -13,8 +13,8 @@ mod need;
 use need::{Need, REQUIRE};
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Says what a test needs that is not in this repository: `#[needs(fixtures, core_peer)]`, above
-/// `#[test]`. `blockmill_testkit::NEEDS` lists what can stand there.
+/// Declares what a test needs that is not in this repository: `#[needs(fixtures, core_peer)]`,
+/// above `#[test]`. `blockmill_testkit::NEEDS` lists the names.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     expand(names, test).unwrap_or_else(|fault| {
@@ -74,7 +74,7 @@ fn named(names: TokenStream) -> Result<Vec<&'static Need>, String> {
     if needs.is_empty() { Err("says nothing that is needed".into()) } else { Ok(needs) }
 }
 
-/// Does `#[test]` stand among the attributes?
+/// Whether `#[test]` is among the attributes.
 fn is_test(tokens: &[TokenTree]) -> bool {
     tokens.windows(2).any(|pair| match pair {
         [TokenTree::Punct(hash), TokenTree::Group(attribute)] => {

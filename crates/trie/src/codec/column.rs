@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Column {
     /// Of all nodes.
     pub bytes: Vec<u8>,
-    /// Where in `bytes` each node ends.
+    /// The end of each node in `bytes`.
     pub ends: Vec<u32>,
     /// As many as nodes, after [`Column::hash`].
     pub hashes: Vec<[u8; 32]>,
@@ -26,7 +26,7 @@ impl Column {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    /// Where in `bytes` a node is.
+    /// The range of a node in `bytes`.
     pub fn range(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         start as usize..self.ends[at] as usize

@@ -7,14 +7,14 @@ use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Decode;
 use blockmill_rlp::ethereum::{Child, TrieNode};
 
-/// Ethereum's nodes. Keys have up to 32 bytes; those of the state and of storage are hashes.
+/// The codec of Ethereum. Keys have up to 32 bytes; keys of the state and of storage are hashes.
 #[derive(Clone, Debug)]
 pub struct Ethereum {
     hasher: ManyKeccak,
 }
 
 impl Ethereum {
-    /// Hashes as many nodes at once as the CPU can.
+    /// Creates a codec that hashes as many nodes at once as the CPU can.
     #[must_use]
     pub fn new() -> Self {
         Self::with_hasher(ManyKeccak::detect())
@@ -58,7 +58,7 @@ const NO_CONTRACT: [u8; 66] = {
 
 impl Codec for Ethereum {
     const MAX_KEY: usize = 32;
-    // an empty value cannot be told from none in a branch
+    // in a branch an empty value cannot be distinguished from none
     const VALUE_LENGTHS: (usize, usize) = (1, (1 << 23) - 1);
     const COMMON_TAIL: &'static [u8] = &NO_CONTRACT;
     const EMPTY_ROOT: [u8; 32] = EMPTY_ROOT;
@@ -77,7 +77,7 @@ impl Codec for Ethereum {
         let len = head.len() + tail.len();
         let single = len == 1 && head.first().or(tail.first()).is_some_and(|byte| *byte < EMPTY);
         let value_len = if single { 1 } else { prefix_len(len) + len };
-        // a path of one byte is below 0x80 and stands without a prefix
+        // a path of one byte is below 0x80 and has no prefix
         list_prefix(usize::from(path_len > 1) + path_len + value_len, out);
         if path_len > 1 {
             out.push(EMPTY + path_len as u8);
@@ -122,7 +122,7 @@ impl Codec for Ethereum {
         }
         let count = references.len();
         list_prefix(33 * count + 17 - count, out);
-        // children that are not there are one byte each, which stands in all places first
+        // an absent child is one byte, which is written for all children first
         let at = out.len();
         out.resize(at + 32 * count + 17, EMPTY);
         let mut left = mask;
@@ -165,7 +165,7 @@ fn read(node: &[u8]) -> Result<ReadNode<'_>, blockmill_rlp::Error> {
     })
 }
 
-/// A branch with a value, or with children that stand in it themselves.
+/// Writes a branch with a value, or with embedded children.
 #[cold]
 fn rare_branch(branch: &BranchParts<'_>, out: &mut Vec<u8>, mut on_hash: impl FnMut(usize, usize)) {
     let mut items = vec![];
@@ -197,7 +197,7 @@ fn rare_branch(branch: &BranchParts<'_>, out: &mut Vec<u8>, mut on_hash: impl Fn
     out.extend_from_slice(&items);
 }
 
-/// Bytes of a node that stands in its parent: a list of fewer than 56 bytes.
+/// Length of an embedded node: a list of fewer than 56 bytes.
 fn inline_len(node: &[u8; 32]) -> usize {
     (1 + usize::from(node[0].saturating_sub(0xc0))).min(32)
 }

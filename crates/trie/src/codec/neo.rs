@@ -12,7 +12,7 @@ pub struct Neo {
 }
 
 impl Neo {
-    /// Hashes as many nodes at once as the CPU can.
+    /// Creates a codec that hashes as many nodes at once as the CPU can.
     #[must_use]
     pub fn new() -> Self {
         Self::with_hasher(ManySha256::detect())
@@ -76,7 +76,7 @@ impl Codec for Neo {
         mut on_hash: impl FnMut(usize, usize),
     ) {
         out.push(BRANCH);
-        // children that are not there are one byte each, which stands in all places first
+        // an absent child is one byte, which is written for all children first
         let at = out.len();
         out.resize(at + 32 * branch.references.len() + CHILDREN, EMPTY);
         let mut left = branch.mask;
@@ -134,7 +134,7 @@ fn length(len: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left of a node.
+/// The bytes of a node that remain to be read.
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -148,7 +148,7 @@ impl<'a> Input<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// Bytes behind their length, at most `most`.
+    /// Reads bytes after their length, at most `most`.
     fn bytes(&mut self, most: usize) -> Result<&'a [u8], String> {
         let size = match self.byte()? {
             0xfd => 2,

@@ -1,8 +1,8 @@
-//! The way up: from the last step to the first, each node takes over what has become of its
-//! children, is written and hashed, and is taken over in its turn.
+//! The way up: from the last level to the first, each node applies the results of its children, and
+//! is written and hashed.
 //!
-//! The references of the children are those of their visits, so a node's record is met once. A
-//! branch that is left with one child gives its place to that child, with a longer path above it.
+//! The references of the children are in their visits, so the record of a node is read once. A
+//! branch that is left with one child is replaced by that child, with a longer path above it.
 
 use super::error::Error;
 use super::heap::Heap;
@@ -12,7 +12,7 @@ use super::records::{SLOTS, VALUE};
 use super::visit::{Shape, Visit};
 use crate::codec::Codec;
 
-/// How many visits ahead records are fetched, and how many of their cache lines.
+/// Number of visits in advance that records are prefetched, and their cache lines.
 const AHEAD: usize = 4;
 const LINES: usize = 10;
 
@@ -24,7 +24,7 @@ pub struct Ascent<'a, C> {
 }
 
 impl<C: Codec> Ascent<'_, C> {
-    /// Walks up to the roots; `steps` are those of the way down.
+    /// Ascends to the roots; `steps` are the steps of the descent.
     pub fn run(&mut self, steps: &[u32]) -> Result<(), Error> {
         let mut end = self.visits.len();
         for start in steps.iter().rev().map(|start| *start as usize) {

@@ -15,7 +15,7 @@ pub struct Entry {
     pub trie: u32,
     /// Its index in the caller's list.
     pub index: u32,
-    /// The first bytes of its key, big endian, zeros behind a shorter one.
+    /// The first bytes of its key, big endian, padded with zeros.
     prefix: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Batch {
     pub order: Vec<Entry>,
-    /// True when every key is as long as a prefix.
+    /// Whether every key has at least the length of a prefix.
     long: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Nodes of several blocks that are hashed together.
 //!
-//! A node is written as soon as its block has changed it, with a ticket in place of each hash that
-//! is not known yet. When all blocks are there, the nodes of all of them are hashed level by level,
-//! and the hashes take the places of the tickets.
+//! A node is written when its block has changed it, with a ticket in place of each hash that is not
+//! known yet. After the last block the nodes of all blocks are hashed level by level, and the
+//! hashes replace the tickets.
 
 use super::error::Error;
 use super::heap::Heap;
@@ -15,7 +15,7 @@ use crate::codec::Column;
 #[derive(Debug, Default)]
 pub struct Level {
     pub column: Column,
-    /// Where in the bytes the hash of a ticket is to stand, and the ticket.
+    /// The offset of the hash of each ticket in the bytes, and the ticket.
     pub holes: Vec<(u32, u32)>,
     tickets: Vec<u32>,
 }
@@ -32,8 +32,8 @@ impl Level {
 #[derive(Debug, Default)]
 pub struct Deferred {
     leaves: Level,
-    /// Branches and extensions by the number of half-bytes above them: a child lies deeper than its
-    /// parent, whichever block they are of.
+    /// Branches and extensions by the number of nibbles above them: a child is deeper than its
+    /// parent, whichever blocks they belong to.
     levels: Vec<Level>,
     tickets: u32,
     /// Branches and extensions that hold tickets, some of them no longer in use.
@@ -41,8 +41,8 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// Takes a leaf, or a node at a depth, which `write` appends to the bytes of its level, and
-    /// gives its reference.
+    /// Adds a leaf, or a node at a depth, which `write` appends to the bytes of its level; returns
+    /// its reference.
     #[inline]
     pub fn add<C: Codec>(
         &mut self,

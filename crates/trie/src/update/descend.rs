@@ -1,9 +1,9 @@
-//! The way down: all keys of a block walk together, one node a step.
+//! The way down: all keys of a block descend together, one node a step.
 //!
-//! A visit stands for a node and the changes below it. Opening it finds the visits of the next
-//! step and asks the CPU for their records, so that the cache misses of a step overlap. Values are
-//! written, leaves created and removed here; branches and extensions change on the way up
-//! (`ascend`), when it is known what has become of their children.
+//! A visit is a node with the changes below it. Opening it finds the visits of the next step and
+//! prefetches their records, so that the cache misses of a step overlap. Values are written, and
+//! leaves created and removed, during the descent; branches and extensions change on the way up
+//! (`ascend`), when the results of their children are known.
 
 use super::batch::{Batch, slot_of};
 use super::error::Error;
@@ -16,7 +16,7 @@ use super::{Trie, Update};
 use crate::codec::Codec;
 use crate::nibbles::common_prefix;
 
-/// Cache lines of a record that are fetched ahead: a branch's head and children, or a leaf.
+/// Cache lines of a record that are prefetched: the head and the children of a branch, or a leaf.
 const LINES: usize = 2;
 
 /// The way down of one block.
@@ -84,7 +84,7 @@ impl<C: Codec> Descent<'_, C> {
         &self.updates[self.batch.order[at as usize].index as usize]
     }
 
-    /// The changes of `range` that lead through the same slot as its first.
+    /// The changes of `range` with the same slot as the first.
     #[inline(always)]
     fn same_slot(&self, range: std::ops::Range<u32>, depth: usize) -> (u8, u32) {
         let slot = self.batch.slot(range.start, depth, self.updates);
@@ -120,7 +120,7 @@ impl<C: Codec> Descent<'_, C> {
             let (slot, end) = self.same_slot(from..to, depth);
             let branch = self.heap.branch(node);
             let child = branch.child(slot);
-            // only the hash of an unknown node is asked for; the other lines stay where they are
+            // only the hash of an unknown node is needed; the other lines are not fetched
             let reference = match child.kind() {
                 Kind::Unknown => branch.reference(slot),
                 _ => Reference::default(),
@@ -147,7 +147,7 @@ impl<C: Codec> Descent<'_, C> {
                 return self.put_leaf(at, node);
             }
         }
-        // a change of this very key replaces the leaf; the others are beside it
+        // a change of this key replaces the leaf; the others are next to it
         let key = self.heap.leaf(node).key;
         let leaf = if (from..to).any(|at| self.update(at).key == key) {
             self.heap.give_node(node);
@@ -171,7 +171,7 @@ impl<C: Codec> Descent<'_, C> {
         self.queue.push_leaf(at, &mut self.visits[at], self.heap)
     }
 
-    /// Opens a visit where nothing is, or only `leaf`, whose key is not among those that change.
+    /// Opens a visit with no node, or only `leaf`, whose key is not among the changes.
     fn grow(&mut self, at: usize, leaf: Node) -> Result<(), Error> {
         let visit = self.visits[at];
         let is_insert = |at: &u32| self.update(*at).value.is_some();
@@ -214,8 +214,8 @@ impl<C: Codec> Descent<'_, C> {
         Ok(())
     }
 
-    /// Visits of the children of a new branch: of the changes of `range`, and of what is there
-    /// already and goes below `old_slot`.
+    /// Creates the visits of the children of a new branch: for the changes of `range`, and for the
+    /// old node, which moves below `old_slot`.
     fn part(
         &mut self,
         range: std::ops::Range<u32>,
@@ -299,7 +299,7 @@ impl<C: Codec> Descent<'_, C> {
     }
 }
 
-/// The depth of a child: a leaf whose key ends at the branch lies no deeper than that.
+/// The depth of a child. A leaf whose key ends at the branch is not deeper than the branch.
 #[inline(always)]
 fn below(depth: usize, slot: u8) -> usize {
     depth + usize::from(slot != VALUE)

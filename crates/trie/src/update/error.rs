@@ -1,11 +1,11 @@
 //! What can be wrong with an update or a read.
 
-/// Why a trie could not be read or changed. After an error in an update the tries are in no
-/// defined state: the forest is to be dropped.
+/// An error of reading or updating a trie. After an error in an update the tries are in no defined
+/// state, and the forest must be dropped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The way leads through a node, or a deletion merges with one, of which only the hash is
-    /// known: the trie was made of the nodes of a witness, and this one is not among them.
+    /// The path passes a node, or a deletion merges with one, of which only the hash is known: the
+    /// trie was built from a witness that lacks this node.
     #[error("trie node 0x{} is not known", hex(.0))]
     Unknown([u8; 32]),
     /// The nodes need more memory than they may have or than their addresses reach.
@@ -24,7 +24,7 @@ pub enum Error {
     KeyTooLong {
         /// The most that is possible.
         limit: usize,
-        /// What the key has.
+        /// The length of the key.
         found: usize,
     },
     /// A value that the codec cannot hold.
@@ -34,7 +34,7 @@ pub enum Error {
         least: usize,
         /// The most.
         most: usize,
-        /// What the value has.
+        /// The length of the value.
         found: usize,
     },
     /// No trie has this number.
@@ -45,7 +45,7 @@ pub enum Error {
     Corrupt {
         /// Hash of the node.
         hash: [u8; 32],
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }

@@ -38,7 +38,7 @@ pub struct Update<'a> {
 pub struct Changes<'a> {
     /// Tries that lose all that they held before the block.
     pub wiped: &'a [TrieId],
-    /// What changes then, in any order. Of several changes of one key the last counts.
+    /// The changes of the block, in any order. The last of several changes of one key counts.
     pub updates: &'a [Update<'a>],
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Trie {
     pub start: u8,
 }
 
-/// What the nodes of a forest take.
+/// The memory of a forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// Tries that are in use.
@@ -63,7 +63,7 @@ pub struct Memory {
     pub live: usize,
     /// Bytes of nodes and of freed ones that will be used again.
     pub nodes: usize,
-    /// Bytes of what an update needs besides.
+    /// Bytes of the buffers of updates.
     pub buffers: usize,
 }
 
@@ -80,14 +80,13 @@ pub struct Forest<C> {
 }
 
 impl<C: Codec> Forest<C> {
-    /// A forest without tries, whose nodes may take as much memory as their addresses reach:
-    /// 16 GiB.
+    /// Creates a forest without tries, limited to the memory that node addresses reach: 16 GiB.
     #[must_use]
     pub fn new(codec: C) -> Self {
         Self::with_limit(codec, usize::MAX)
     }
 
-    /// A forest without tries, whose nodes may take so many bytes.
+    /// Creates a forest without tries, limited to `limit` bytes of nodes.
     #[must_use]
     pub fn with_limit(codec: C, limit: usize) -> Self {
         Self {
@@ -120,7 +119,7 @@ impl<C: Codec> Forest<C> {
         Ok(())
     }
 
-    /// Frees all nodes of a trie, which is then one without leaves.
+    /// Removes all leaves of a trie and frees its nodes.
     pub fn wipe(&mut self, trie: TrieId) -> Result<(), Error> {
         let place = self.tries.get_mut(trie.index()).ok_or(Error::NoTrie(trie.0))?;
         let mut open = vec![place.node];
@@ -159,8 +158,8 @@ impl<C: Codec> Forest<C> {
     }
 
     /// Applies the changes of consecutive blocks, hashes the nodes of all versions together, and
-    /// gives the roots after each block of the tries that it changed. Faster than one
-    /// [`update`](Self::update) after the other while blocks are so small that a step has fewer
+    /// returns the roots of the changed tries after each block. Faster than calling
+    /// [`update`](Self::update) for each block while blocks are so small that a level has fewer
     /// nodes than the CPU has lanes; slower for large blocks.
     pub fn update_group(&mut self, blocks: &[Changes<'_>]) -> Result<Vec<Roots>, Error> {
         self.heap.withhold();
@@ -214,7 +213,7 @@ impl<C: Codec> Forest<C> {
         Ok(())
     }
 
-    /// What the forest takes.
+    /// The memory of the forest.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let buffers = self.visits.capacity() * size_of::<Visit>()
@@ -228,7 +227,7 @@ impl<C: Codec> Forest<C> {
         }
     }
 
-    /// What was hashed so far.
+    /// Counts of the nodes hashed so far.
     #[must_use]
     pub fn hashed(&self) -> Hashed {
         self.queue.hashed

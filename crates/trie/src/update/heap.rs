@@ -20,7 +20,7 @@ const LINE: usize = 64;
 #[derive(Debug)]
 pub struct Heap {
     granules: Vec<[u8; GRANULE]>,
-    /// How many granules there may be.
+    /// The largest number of granules.
     limit: usize,
     /// Freed places by their number of granules.
     free: Vec<Vec<u32>>,

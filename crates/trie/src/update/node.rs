@@ -1,10 +1,10 @@
 //! Addresses of nodes and the names that their parents have for them.
 
-/// Address of a node: what it is, and the place of its record.
+/// Address of a node: its kind, and the place of its record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node(u32);
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// There is none.
@@ -13,9 +13,9 @@ pub enum Kind {
     Unknown,
     /// A key and its value.
     Leaf,
-    /// Where keys part.
+    /// The point where keys diverge.
     Branch,
-    /// What all keys below a branch have in common.
+    /// The common part of all keys below a branch.
     Extension,
 }
 
@@ -52,7 +52,7 @@ impl Node {
         self.0
     }
 
-    /// What it is.
+    /// The kind of the node.
     #[inline(always)]
     pub fn kind(self) -> Kind {
         match self.0 & 3 {
@@ -70,14 +70,14 @@ impl Node {
         self.0 & 3 != 0
     }
 
-    /// Where its record begins in the heap.
+    /// The start of its record in the heap.
     #[inline(always)]
     pub fn place(self) -> u32 {
         self.0 >> 2
     }
 }
 
-/// What the 32 bytes of a [`Reference`] are.
+/// The meaning of the 32 bytes of a [`Reference`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Nothing: there is no node.
@@ -91,12 +91,12 @@ pub enum Form {
     Pending,
 }
 
-/// How a parent names a node.
+/// The reference of a parent to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
-    /// As `form` says; zeros behind what is shorter.
+    /// The bytes, as `form` says, padded with zeros.
     pub bytes: [u8; 32],
-    /// What the bytes are.
+    /// The meaning of the bytes.
     pub form: Form,
 }
 
@@ -113,7 +113,7 @@ impl Reference {
         Self { bytes, form: Form::Inline }
     }
 
-    /// A node whose hash is to be computed.
+    /// The reference to a node with a pending hash.
     pub fn pending(ticket: u32) -> Self {
         let mut bytes = [0; 32];
         bytes[..4].copy_from_slice(&ticket.to_le_bytes());

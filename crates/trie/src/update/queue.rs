@@ -1,7 +1,7 @@
 //! Nodes that wait to be hashed together.
 //!
-//! A block alone is hashed as it is walked up, some hundred nodes at a time. The nodes of a group
-//! of blocks wait until all are there ([`Deferred`]).
+//! The nodes of a single block are hashed during the ascent, some hundred at a time. The nodes of a
+//! group of blocks wait until the last block ([`Deferred`]).
 
 use super::deferred::{Deferred, Level};
 use super::error::Error;
@@ -17,7 +17,7 @@ use std::mem;
 const BATCH: usize = 256;
 /// Bytes of nodes after which they are hashed though they are fewer.
 const BATCH_BYTES: usize = 256 << 10;
-/// Bytes of a hash; a shorter node may stand in its parent itself.
+/// Bytes of a hash. A shorter node may be embedded in its parent.
 pub const HASH: usize = 32;
 
 /// A node of the queue.
@@ -29,7 +29,7 @@ struct Item {
     is_wrapped: bool,
 }
 
-/// What was hashed so far.
+/// Counts of hashed nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hashed {
     /// Leaves.
@@ -87,7 +87,7 @@ impl<C: Codec> Queue<C> {
         self.deferred = None;
     }
 
-    /// Takes a leaf. When nodes are put off, the visit has its reference at once.
+    /// Adds a leaf. If hashing is deferred, the visit has its reference at once.
     #[inline]
     pub fn push_leaf(&mut self, at: usize, visit: &mut Visit, heap: &Heap) -> Result<(), Error> {
         let leaf = heap.leaf(visit.node);
@@ -132,7 +132,7 @@ impl<C: Codec> Queue<C> {
         self.items.push(Item { visit: at as u32, is_root, is_wrapped });
     }
 
-    /// Takes a branch whose children have their references.
+    /// Adds a branch; its children have their references.
     #[inline]
     pub fn push_branch(&mut self, at: usize, visit: &mut Visit, heap: &Heap) -> Result<(), Error> {
         let branch = heap.branch(visit.node);
@@ -168,7 +168,7 @@ impl<C: Codec> Queue<C> {
         Ok(())
     }
 
-    /// Takes an extension whose child has its reference.
+    /// Adds an extension; its child has its reference.
     pub fn push_extension(
         &mut self,
         at: usize,
@@ -197,7 +197,7 @@ impl<C: Codec> Queue<C> {
         Ok(())
     }
 
-    /// Hashes what waits and gives the visits their references.
+    /// Hashes the waiting nodes and sets the references of the visits.
     #[inline]
     pub fn flush(&mut self, visits: &mut [Visit]) {
         if self.items.is_empty() {
@@ -236,7 +236,7 @@ impl<C: Codec> Queue<C> {
         }
     }
 
-    /// Hashes what was put off and gives the hashes of all tickets. From now on nodes are hashed at
+    /// Hashes the deferred nodes and returns the hashes of all tickets. Later nodes are hashed at
     /// once again.
     pub fn hash_deferred(&mut self, heap: &mut Heap) -> Vec<[u8; 32]> {
         let mut deferred = self.deferred.take().unwrap_or_default();

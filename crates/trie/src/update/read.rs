@@ -10,11 +10,12 @@ use crate::codec::{BranchParts, Codec, LeafParts};
 use crate::nibbles::nibble;
 
 impl<C: Codec> Forest<C> {
-    /// The value of a key, encoded as the trie holds it; `None` when the trie does not have it.
+    /// Returns the value of a key, encoded as in the trie; `None` if the trie does not have the
+    /// key.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] when the way leads to a node of which only the hash is known.
+    /// Returns [`Error::Unknown`] if the path passes a node of which only the hash is known.
     pub fn get(&self, trie: TrieId, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let trie = self.trie(trie)?;
         let (mut node, mut hash) = (trie.node, trie.reference.bytes);
@@ -45,11 +46,12 @@ impl<C: Codec> Forest<C> {
         }
     }
 
-    /// Calls `each` with all keys of a trie in order and their values in two pieces.
+    /// Calls `each` with all keys of a trie in order, and their values in two parts.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] for a node of which only the hash is known. `each` has seen the others.
+    /// Returns [`Error::Unknown`] if only the hash of a node is known, after calling `each` for the
+    /// leaves before it.
     pub fn leaves(&self, trie: TrieId, each: impl FnMut(&[u8], [&[u8]; 2])) -> Result<(), Error> {
         let mut missing = None;
         self.known_leaves(trie, each, |hash| {
@@ -78,7 +80,7 @@ impl<C: Codec> Forest<C> {
                 }
                 Kind::Branch => {
                     let branch = self.heap.branch(node);
-                    // the key that ends here comes before those that go on
+                    // the key that ends here comes before longer keys
                     let slots = (0..VALUE).rev().chain([VALUE]).filter(|at| branch.head.has(*at));
                     open.extend(slots.map(|at| (branch.child(at), branch.reference(at).bytes)));
                 }
@@ -91,13 +93,13 @@ impl<C: Codec> Forest<C> {
         Ok(())
     }
 
-    /// The nodes from the root to a key, or to where it would be, encoded: what proves the value or
-    /// its absence to one who knows the root (EIP-1186). Nodes that stand in their parents are not
-    /// listed apart. Empty for a trie without leaves.
+    /// Returns the encoded nodes on the path of a key: the proof of its value or its absence for
+    /// anyone who knows the root (EIP-1186). Embedded nodes are not listed separately. Empty for a
+    /// trie without leaves.
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] when the way leads to a node of which only the hash is known.
+    /// Returns [`Error::Unknown`] if the path passes a node of which only the hash is known.
     pub fn prove(&self, trie: TrieId, key: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let trie = self.trie(trie)?;
         let (mut node, mut reference) = (trie.node, trie.reference);

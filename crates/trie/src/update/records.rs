@@ -17,7 +17,7 @@ use super::node::{Form, Node, Reference};
 
 /// Children of a branch at most, the value's place among them.
 pub const SLOTS: usize = 17;
-/// The slot of the leaf whose key ends at the branch.
+/// The slot of the leaf with a key that ends at the branch.
 pub const VALUE: u8 = 16;
 /// Bytes of a leaf's value at most, without its tail.
 pub const LONGEST_VALUE: usize = (1 << 23) - 1;
@@ -43,7 +43,7 @@ pub struct Leaf<'a> {
     pub tail: bool,
 }
 
-/// Which children a branch has and what their references are: a bit for each slot.
+/// The children of a branch and the forms of their references: a bit for each slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub mask: u32,
@@ -66,7 +66,7 @@ impl Head {
         bytes[..BRANCH_HEAD].copy_from_slice(&bits.to_le_bytes());
     }
 
-    /// How many children there are.
+    /// Number of children.
     #[inline(always)]
     pub fn count(self) -> usize {
         self.mask.count_ones() as usize
@@ -91,7 +91,7 @@ impl Head {
         self.pending = self.pending & !bit | u32::from(form == Form::Pending) << slot;
     }
 
-    /// What the reference in `slot` is.
+    /// The form of the reference in `slot`.
     #[inline(always)]
     pub fn form(self, slot: u8) -> Form {
         if self.inline >> slot & 1 == 1 {
@@ -276,8 +276,7 @@ impl Heap {
         all
     }
 
-    /// Writes a branch: in place of `old` if that is one of the same size, which is else given
-    /// back.
+    /// Writes a branch, over `old` if that has the same size. Otherwise `old` is freed.
     pub fn put_branch(&mut self, old: Node, children: &Children) -> Result<Node, Error> {
         let count = children.count();
         let old_count = if old == Node::NONE { 0 } else { self.branch(old).head.count() };
@@ -353,7 +352,7 @@ impl Heap {
         bytes[8..EXTENSION_HEAD].copy_from_slice(&reference.bytes);
     }
 
-    /// Gives the record of one node back, not those of its children.
+    /// Frees the record of one node, but not its children.
     pub fn give_node(&mut self, node: Node) {
         use super::node::Kind;
         let len = match node.kind() {

@@ -2,7 +2,7 @@
 
 use super::node::{Node, Reference};
 
-/// What a visit leaves behind.
+/// The result of a visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// The node as it was, with the reference that it had.
@@ -12,13 +12,13 @@ pub enum Shape {
     Gone,
     /// A leaf, which is encoded and hashed when it is met.
     Leaf,
-    /// What its children's visits make of the branch, or of a new one.
+    /// A branch, built from the results of the visits of its children.
     Branch,
-    /// What its child's visit makes of the extension.
+    /// An extension, built from the result of the visit of its child.
     Extension,
 }
 
-/// A place of a trie: first what hangs there, in the end what hangs there then.
+/// A position in a trie: at first its old node, at the end its new one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visit {
     pub node: Node,
@@ -28,11 +28,11 @@ pub struct Visit {
     /// Visits of the children to which changes lead, one after the other.
     pub first: u32,
     pub count: u8,
-    /// Where it hangs in its parent's branch; [`ROOT`] for the first node of a trie.
+    /// The slot in the parent's branch; [`ROOT`] for the first node of a trie.
     pub slot: u8,
     /// Half-bytes above it.
     pub depth: u8,
-    /// Half-bytes of the extension `node` that lie above it.
+    /// Number of nibbles of the extension `node` above this position.
     pub skip: u8,
     pub shape: Shape,
     pub reference: Reference,

@@ -11,8 +11,9 @@ use crate::codec::{Codec, ReadChild, ReadNode};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Nodes that are made of one witness at most. A node may be named in several places, so a small
-/// witness could describe tries that no memory holds; beyond this number they stay unknown.
+/// The largest number of nodes that are built from one witness. A node may be referenced several
+/// times, so a small witness could describe tries that do not fit in memory; nodes beyond this
+/// number stay unknown.
 const MOST: usize = 1 << 20;
 
 /// Nodes by their hashes.
@@ -41,7 +42,7 @@ impl Witness {
         Self { nodes: hashes.into_iter().zip(ranges).collect(), bytes, left: MOST }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -61,12 +62,12 @@ impl Witness {
 }
 
 impl<C: Codec> Forest<C> {
-    /// A new trie with this root, made of what the witness has of it.
+    /// Builds a trie with this root from the nodes of the witness. Missing nodes are no error here.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] for a node that no trie of this codec has in its place. What is missing
-    /// is no error here.
+    /// Returns [`Error::Corrupt`] for a node that is impossible at its position in a trie of this
+    /// codec.
     pub fn plant(&mut self, root: [u8; 32], witness: &mut Witness) -> Result<TrieId, Error> {
         let trie = self.create()?;
         if root != C::EMPTY_ROOT {
@@ -78,13 +79,13 @@ impl<C: Codec> Forest<C> {
     }
 }
 
-/// What is under way while a trie is made of the nodes of a witness.
+/// The state while a trie is built from a witness.
 struct Planting<'a, C> {
     forest: &'a mut Forest<C>,
     witness: &'a mut Witness,
     /// Half-bytes that lead to the present node.
     path: Vec<u8>,
-    /// Hash of the present node, or of the one that it stands in.
+    /// Hash of the current node, or of the node in which it is embedded.
     hash: [u8; 32],
 }
 

@@ -1,69 +1,70 @@
-//! Blocks that are handed out together.
+//! A batch of blocks of a dump.
 
 use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whole blocks of one batch, all from one file.
+/// A batch of whole blocks from one file.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     pub(super) file: Option<Arc<Path>>,
-    /// Do offsets count the bytes that a compressed file unpacks to?
+    /// Whether offsets count unpacked bytes.
     pub(super) unpacked: bool,
     /// Offset of the first byte in the file.
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
-    /// Where each block stands in `bytes`.
+    /// Start and end of each block in `bytes`.
     pub(super) blocks: Vec<(u32, u32)>,
     pub(super) first: u32,
-    /// Are these blocks of heights that came before?
+    /// Whether the heights of these blocks came before.
     pub(super) repeated: bool,
     pub(super) disk_bytes: u64,
 }
 
 impl Batch {
-    /// How many blocks.
+    /// Number of blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// None?
+    /// Whether there are no blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The height of the first block; the others follow.
+    /// Height of the first block; the others follow it.
     #[must_use]
     pub fn first(&self) -> u32 {
         self.first
     }
 
-    /// Are these blocks of heights that came before, in an earlier file or in the store that the
-    /// reader continues? Either all blocks of a batch are or none.
+    /// Whether the heights of these blocks came before, in an earlier file or in the store that the
+    /// reader continues. It is the same for all blocks of a batch.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         self.repeated
     }
 
-    /// Bytes that were read from disk for this batch, compressed ones of a compressed file.
+    /// Bytes read from disk for this batch, compressed ones of a compressed file.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.disk_bytes
     }
 
-    /// Block `i`.
+    /// The bytes of block `i`.
     ///
     /// # Panics
-    /// When there are not so many.
+    ///
+    /// Panics if there is no such block.
     #[must_use]
     pub fn block(&self, i: usize) -> &[u8] {
         let (start, end) = self.blocks[i];
         &self.bytes[start as usize..end as usize]
     }
 
-    /// Where block `i` begins, after its length.
+    /// The location of block `i`, after its length.
     #[must_use]
     pub fn location(&self, i: usize) -> Location {
         let start = self.blocks.get(i).map_or(0, |(start, _)| *start);
@@ -76,8 +77,8 @@ impl Batch {
         self.disk_bytes = 0;
     }
 
-    /// Puts in one block that stands in no file, instead of what was there: the first one of a
-    /// network follows from its configuration.
+    /// Replaces the content by one block that is in no file: the first block of a network follows
+    /// from its configuration.
     pub fn put(&mut self, height: u32, block: &[u8]) {
         self.clear();
         self.bytes.clear();

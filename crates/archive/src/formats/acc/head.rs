@@ -1,33 +1,33 @@
-//! What stands before the first block.
+//! The head of a dump, before the first block.
 
 use super::{HEIGHT_AT, MAX_BLOCK, MIN_BLOCK, height_of};
 
-/// Bytes that tell what a file is: two numbers, a length, and the first block up to its height.
+/// Bytes that identify a dump: two numbers, a length, and the first block up to its height.
 pub(super) const BYTES: usize = 12 + HEIGHT_AT + 4;
 
-/// What a dump says of itself.
+/// The head of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Height of the first block.
     pub first: u32,
-    /// How many blocks follow.
+    /// Number of blocks in the file.
     pub count: u32,
-    /// Does it say at which height it begins?
+    /// Whether the head states the height of the first block.
     pub incremental: bool,
 }
 
 impl Head {
-    /// Bytes of it.
+    /// Length of the head in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         if self.incremental { 8 } else { 4 }
     }
 
-    /// Reads it from the first bytes of a file; `None` when they are those of something else.
+    /// Parses the first bytes of a file; `None` if they are no dump.
     ///
     /// Like neo-go, by the third number: the version of the first block, which is 0, or its length.
-    /// Then the first block must be long enough for a block and carry the height that the head
-    /// gives it, so that nothing else is taken for a dump.
+    /// In addition the first block must be long enough for a block and have the height that the
+    /// head states, so that nothing else is taken for a dump.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b));
@@ -47,7 +47,7 @@ impl Head {
         fits.then_some(head)
     }
 
-    /// Its bytes.
+    /// The encoded head.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8);

@@ -1,12 +1,12 @@
-//! What is in a dump.
+//! Inspects dumps.
 
 use super::{Batch, Dump, Dumps, Reader};
 use crate::ChunkLimit;
 use crate::listing::disk_bytes;
 use crate::report::{Corruption, FileReport, Inspection, gaps};
 
-/// Looks at each dump by itself: every length, and the height of every block. What the blocks hold
-/// is for who knows their chain: `each` gets every batch, and returns what it finds wrong there.
+/// Inspects each dump by itself: every length, and the height of every block. The content of blocks
+/// is up to the caller, who knows the chain: `each` gets every batch and returns its corruption.
 pub fn inspect(dumps: &Dumps, mut each: impl FnMut(&Batch) -> Vec<Corruption>) -> Inspection {
     let files: Vec<FileReport> = dumps.files().iter().map(|dump| one(dump, &mut each)).collect();
     let gaps = gaps(&files);
@@ -33,7 +33,7 @@ fn one(dump: &Dump, each: &mut impl FnMut(&Batch) -> Vec<Corruption>) -> FileRep
             Ok(true) => {}
             Ok(false) => return report,
             Err(error) => {
-                report.damaged(&error);
+                report.add_error(&error);
                 return report;
             }
         }

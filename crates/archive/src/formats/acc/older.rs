@@ -1,14 +1,15 @@
-//! Dumps of Neo before the layout of Neo N3: recognised, so that they are named and not taken for
-//! damaged ones. They have the same frame, and a header whose height is at another offset.
+//! Dumps of Neo in layouts older than that of Neo N3. They are recognised so that they are reported
+//! as such and not as corrupt. They have the same frame, and a header with the height at another
+//! offset.
 
 use super::MAX_BLOCK;
 
-/// The shortest block of them: the header of Neo 2 with an empty invocation script and a
-/// verification script of one byte, and no transactions.
+/// The shortest block of these layouts, in bytes: the header of Neo 2 with an empty invocation
+/// script and a verification script of one byte, and no transactions.
 const MIN_BLOCK: u32 = 109;
 
-/// Bytes from the start of a dump that tell its layout: two numbers, a length and a header up to
-/// its count of witnesses.
+/// Bytes from the start of a dump that identify its layout: two numbers, a length and a header up
+/// to its count of witnesses.
 pub(super) const BYTES: usize = 12 + 105;
 
 /// A header layout.
@@ -28,7 +29,7 @@ const LAYOUTS: [Layout; 3] = [
     Layout { what: "a block dump of a preview of Neo 3", height_at: 76, witnesses_at: 101 },
 ];
 
-/// What a file is by its first bytes, where it is a dump of an older layout.
+/// Describes a file by its first bytes; `None` if it is no dump of an older layout.
 pub(super) fn recognise(bytes: &[u8]) -> Option<&'static str> {
     LAYOUTS.iter().find(|layout| layout.fits(bytes)).map(|layout| layout.what)
 }
@@ -38,8 +39,8 @@ impl Layout {
         self.begins(bytes).is_some_and(|fits| fits)
     }
 
-    /// A whole dump begins with its count, an incremental one with its first height and its count;
-    /// then come the length and the version of the first block.
+    /// A whole dump begins with its count, an incremental one with its first height and its count.
+    /// The length and the version of the first block follow.
     fn begins(&self, bytes: &[u8]) -> Option<bool> {
         let number = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b));
         // the version is 0, and no length is

@@ -1,4 +1,4 @@
-//! Finds the dumps that some paths stand for.
+//! Finds the dumps in paths.
 
 use blockmill_verdict::Location;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::listing::{disk_bytes, is_input_folder};
 use crate::names::natural_order;
 use crate::{Error, LeftOut, foreign, listing};
 
-/// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
+/// Number of files of a folder that [`looks_like`] opens; it may have thousands of something else.
 const FEW: usize = 16;
 
-/// A dump.
+/// A file with a block dump.
 #[derive(Clone, Debug)]
 pub struct Dump {
     /// The file.
     pub path: PathBuf,
-    /// What it says of itself.
+    /// The head of the file.
     pub head: Head,
-    /// How it is compressed.
+    /// The compression of the file.
     pub compression: Option<Compression>,
 }
 
@@ -34,7 +34,7 @@ pub struct Dumps {
 }
 
 impl Dumps {
-    /// One dump alone.
+    /// A single dump.
     pub(super) fn of(dump: &Dump) -> Self {
         Self { files: vec![dump.clone()], ..Self::default() }
     }
@@ -51,7 +51,7 @@ impl Dumps {
         &self.left_out
     }
 
-    /// Bytes on disk; what cannot be read counts as 0.
+    /// Bytes on disk. Files that cannot be read count as 0.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.files.iter().map(|dump| disk_bytes(&dump.path)).sum()
@@ -83,10 +83,10 @@ impl Dumps {
     }
 }
 
-/// What to give instead of a dump of an older layout.
+/// The data to use instead of a dump of an older layout.
 const INSTEAD: &str = "give a dump of a Neo N3 network, as `neo-go db dump` writes";
 
-/// What one file is; `None` where it is no dump.
+/// Opens one file; `None` if it is no dump.
 fn probe(path: &Path) -> Result<Option<Dump>, Error> {
     let mut input = Input::open(path)?;
     let compression = input.compression();
@@ -104,7 +104,7 @@ fn probe(path: &Path) -> Result<Option<Dump>, Error> {
     }
 }
 
-/// The error of a file that is named like a dump and begins like none.
+/// The error of a file with the name of a dump and other content.
 fn no_dump(path: &Path, bytes: &[u8], unpacked: bool) -> Error {
     let location = Location { file: path.to_path_buf(), offset: 0, unpacked };
     if bytes.len() < BYTES {
@@ -116,11 +116,13 @@ fn no_dump(path: &Path, bytes: &[u8], unpacked: bool) -> Error {
     Error::BadMagic { location, expected, found: bytes[..8].to_vec() }
 }
 
-/// Does a path hold dumps of any version of Neo, or files that are named like some? Looks at the
-/// first bytes of a few.
+/// Whether a path has dumps of any version of Neo, or files with the names of dumps. Reads the
+/// first bytes of a few files.
 ///
 /// # Errors
-/// When a folder or a file in it cannot be opened.
+///
+/// Returns [`Error::Io`] if a folder or a file in it cannot be opened, and [`Error::Special`] for a
+/// device.
 pub fn looks_like(path: &Path) -> Result<bool, Error> {
     if !is_input_folder(path)? {
         return is_dump(path);
@@ -133,7 +135,7 @@ pub fn looks_like(path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Is a file a dump, or named like one? What is wrong in it shows when it is read.
+/// Whether a file is a dump or has the name of one. Corruption is reported when it is read.
 fn is_dump(path: &Path) -> Result<bool, Error> {
     if claims_to_be_dump(path) {
         return Ok(true);
@@ -144,10 +146,13 @@ fn is_dump(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Opens the dumps in `paths`. A folder stands for those in it.
+/// Opens the dumps in `paths`. A folder means the dumps in it.
 ///
 /// # Errors
-/// When a path cannot be read or holds no dump, and when a file that is named like one is none.
+///
+/// Returns [`Error::Io`] if a path cannot be read, [`Error::UnknownFormat`] or [`Error::Foreign`]
+/// if it has no dump, [`Error::Unsupported`] for a dump of an older layout, and
+/// [`Error::Truncated`] or [`Error::BadMagic`] if a file with the name of a dump is none.
 pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
     let (mut files, mut left_out) = (vec![], LeftOut::default());
     for path in paths {

@@ -11,20 +11,20 @@ use crate::{ChunkLimit, Error};
 /// Bytes of a block's length.
 const LENGTH: usize = 4;
 
-/// Reads dumps one after the other, from a height on.
+/// A reader of dumps in order, from a height on.
 #[derive(Debug)]
 pub struct Reader {
     files: std::vec::IntoIter<Dump>,
     current: Option<File>,
     limit: ChunkLimit,
-    /// Heights to be handed out.
+    /// The first height to return.
     from: u32,
     until: u32,
-    /// Height of the next block that did not come before.
+    /// Height of the next block that is not repeated.
     next: u32,
-    /// The file before; a gap names it.
+    /// The previous file, for the error of a gap.
     before: Option<Arc<Path>>,
-    /// The error behind the last good block, and then the end.
+    /// The error after the last valid block; the reader has ended after it.
     fault: Option<Error>,
     ended: bool,
 }
@@ -52,8 +52,8 @@ struct Progress {
 }
 
 impl Reader {
-    /// Reads the blocks of `dumps` from height `from` on. Blocks of heights that came before are
-    /// handed out, too, in batches of their own.
+    /// Creates a reader of the blocks of `dumps` from height `from` on. Blocks of repeated heights
+    /// are returned, too, in batches of their own.
     #[must_use]
     pub fn new(dumps: &Dumps, from: u32, limit: ChunkLimit) -> Self {
         let first = dumps.range().map_or(0, |(first, _)| first);
@@ -70,24 +70,26 @@ impl Reader {
         }
     }
 
-    /// Continues a store whose next block has this height: blocks before it came before.
+    /// Continues a store that has all blocks below height `next`: they count as repeated.
     #[must_use]
     pub fn continuing(self, next: u32) -> Self {
         Self { next: self.next.max(next), ..self }
     }
 
-    /// Ends with the block of this height; none for the last one.
+    /// Ends with the block of height `last`; with the last block of the dumps if that is `None`.
     #[must_use]
     pub fn until(self, last: Option<u32>) -> Self {
         Self { until: last.unwrap_or(u32::MAX), ..self }
     }
 
-    /// Reads the next batch; false at the end. Good blocks before a fault come first; the call
-    /// after them returns the error, and the calls after that false.
+    /// Reads the next batch; false at the end. If a block is corrupt, the valid blocks before it
+    /// come first, the next call returns the error, and later calls return false.
     ///
     /// # Errors
-    /// When a file cannot be read, is cut, has fewer blocks than it says or bytes behind them, when
-    /// a length is that of no block, and when a block has another height than the one that follows.
+    ///
+    /// Returns [`Error::Io`] if a file cannot be read, [`Error::Truncated`] or [`Error::Missing`]
+    /// if it ends early, [`Error::TooLarge`] or [`Error::BadRecord`] for an impossible length or
+    /// bytes after the last block, and [`Error::Gap`] if a block has another height than expected.
     pub fn read(&mut self, into: &mut Batch) -> Result<bool, Error> {
         into.clear();
         while !self.ended {
@@ -110,7 +112,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Reads some blocks, or opens or ends a file; false at the end.
+    /// Reads blocks, or opens or ends a file; false at the end.
     fn read_some(&mut self, into: &mut Batch) -> Result<bool, Error> {
         let Some(file) = &mut self.current else {
             let Some(dump) = self.files.next() else { return Ok(false) };

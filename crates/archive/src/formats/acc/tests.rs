@@ -1,4 +1,4 @@
-//! Dumps of every kind: written, read, cut and damaged.
+//! Dumps of every kind: written, read, cut and corrupt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::{ChunkLimit, Error, Family};
 use blockmill_testkit::Random;
 use blockmill_verdict::Status;
 
-/// A block of this height as far as a dump looks at it.
+/// A block of this height, as far as a dump checks it.
 fn block(random: &mut Random, height: u32) -> Vec<u8> {
     let length = MIN_BLOCK as usize + random.below(400_usize);
     let mut block = random.bytes(length);
@@ -40,13 +40,13 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// All blocks from a height on that did not come before, and the error at their end.
+/// All blocks from a height on that are not repeated, and the error at their end.
 fn read_all(dumps: &Dumps, from: u32, limit: ChunkLimit) -> (Vec<Vec<u8>>, Option<Error>) {
     let ([new, _], error) = read_both(Reader::new(dumps, from, limit));
     (new, error)
 }
 
-/// New blocks, those whose heights came before, and the error at their end.
+/// New blocks, repeated blocks, and the error at their end.
 fn read_both(mut reader: Reader) -> ([Vec<Vec<u8>>; 2], Option<Error>) {
     let (mut batch, mut found) = (Batch::default(), [vec![], vec![]]);
     loop {
@@ -140,7 +140,7 @@ fn blocks_of_heights_that_came_before_are_handed_out_apart() {
     for limit in LIMITS {
         let ([new, repeated], error) = read_both(Reader::new(&dumps, 0, limit));
         assert!(error.is_none() && new == whole && repeated == other);
-        // a store that has blocks 0 to 9, and an end before that of the dumps
+        // a store with blocks 0 to 9, and an end before the end of the dumps
         let reader = Reader::new(&dumps, 0, limit).continuing(10).until(Some(12));
         let ([new, repeated], error) = read_both(reader);
         assert!(error.is_none() && new == whole[10..13]);
@@ -229,7 +229,7 @@ fn a_cut_dump_gives_its_whole_blocks_and_says_where_it_ends() {
         let at_end = length == start;
         assert_eq!(matches!(error, Error::Missing { .. }), at_end, "{error}");
     }
-    // nothing tells a shorter one from anything else but its name
+    // only its name identifies a shorter one
     let path = write(folder.path(), "cut.acc", &bytes[..50]);
     assert!(matches!(open(&[path]), Err(Error::Truncated { available: 50, .. })));
     let path = write(folder.path(), "cut", &bytes[..50]);
@@ -262,7 +262,7 @@ fn damage_is_named_with_its_offset() {
     let (count, at, error) = read(&|bytes| bytes.push(0));
     assert!(matches!(error, Error::BadRecord { .. }), "{error}");
     assert_eq!((count, at), (5, dump(head(0, 5), &blocks).len()));
-    // a lower count leaves bytes behind, a higher one lacks blocks
+    // a lower count leaves bytes after the last block, a higher one lacks blocks
     let (count, _, error) = read(&|bytes| bytes[0] = 4);
     assert!(count == 4 && matches!(error, Error::BadRecord { .. }), "{error}");
     let (count, _, error) = read(&|bytes| bytes[0] = 6);

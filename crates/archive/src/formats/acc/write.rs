@@ -6,7 +6,7 @@ use super::{Head, MAX_BLOCK, height_of};
 use crate::Error;
 use crate::stream::Sink;
 
-/// Writes the blocks of one dump in order.
+/// A writer of the blocks of one dump, in order.
 #[derive(Debug)]
 pub struct DumpWriter {
     sink: Sink,
@@ -15,12 +15,13 @@ pub struct DumpWriter {
 }
 
 impl DumpWriter {
-    /// Begins a file that appears at `path` when it is finished; compressed when `gzip`. How many
-    /// blocks there will be stands at its beginning, so it is said now.
+    /// Creates a file that appears at `path` when it is finished, compressed if `gzip`. The number
+    /// of blocks is at the start of the file, so `head` states it now.
     ///
     /// # Errors
-    /// When the file cannot be made, and when a dump that does not say where it begins is not to
-    /// begin with the first block.
+    ///
+    /// Returns [`Error::Io`] if the file cannot be created, and [`Error::Unwritable`] if it exists
+    /// or if a dump that is not incremental does not begin with block 0 or 1.
     pub fn create(path: &Path, head: Head, gzip: bool) -> Result<Self, Error> {
         if !head.incremental && head.first > 1 {
             return Err(Error::Unwritable {
@@ -38,11 +39,12 @@ impl DumpWriter {
         Error::Unwritable { path: self.sink.path().to_path_buf(), expected, found }
     }
 
-    /// Appends the block that follows those before.
+    /// Appends the next block.
     ///
     /// # Errors
-    /// When it has another height or no length that a block can have, when there are more than were
-    /// said, and those of writing.
+    ///
+    /// Returns [`Error::Unwritable`] if the block has another height than expected, is too long, or
+    /// exceeds the stated number of blocks; and [`Error::Io`] if it cannot be written.
     pub fn append(&mut self, block: &[u8]) -> Result<(), Error> {
         let expected = self.head.first.saturating_add(self.written);
         let found = height_of(block);
@@ -62,10 +64,12 @@ impl DumpWriter {
         Ok(())
     }
 
-    /// Makes the file complete, durable and visible.
+    /// Completes the file, makes it durable and gives it its name.
     ///
     /// # Errors
-    /// When blocks are missing, and those of writing.
+    ///
+    /// Returns [`Error::Unwritable`] if blocks are missing, and [`Error::Io`] if the file cannot be
+    /// written or renamed.
     pub fn finish(self) -> Result<(), Error> {
         if self.written != self.head.count {
             let (expected, found) = (self.head.count, self.written);

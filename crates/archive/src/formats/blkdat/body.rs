@@ -10,12 +10,12 @@ use super::{MAX_BLOCK, hex};
 use crate::Error;
 use crate::input::read_full_at;
 
-/// Where a block is.
+/// The location of a block in [`BlockFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockLocation {
-    /// Which of the [`BlockFiles`].
+    /// Index of the file in [`BlockFiles`].
     pub file: u32,
-    /// Where the block begins, behind its frame.
+    /// Offset of the block, after its frame.
     pub offset: u64,
     /// Its bytes.
     pub size: u32,
@@ -56,9 +56,14 @@ impl<'a> BodyReader<'a> {
         Ok(())
     }
 
-    /// Replaces `into` by the bytes of some blocks and what stands between them, and `spans` by
-    /// where each block is in it. Blocks that are close to each other in a file are read at once,
+    /// Replaces `into` by the bytes of some blocks and the bytes between them, and `spans` by the
+    /// range of each block in it. Blocks that are close to each other in a file are read at once,
     /// whatever their order here.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if a file cannot be read, and [`Error::Truncated`] if it ends in a
+    /// block.
     pub fn read_batch(
         &mut self,
         locations: &[BlockLocation],
@@ -109,7 +114,7 @@ impl<'a> BodyReader<'a> {
         Ok(())
     }
 
-    /// Reads a run to where it belongs in the buffer; returns how far the buffer is filled then.
+    /// Reads a run to its place in the buffer; returns how far the buffer is filled.
     fn finish(
         &mut self,
         run: Option<Run>,
@@ -196,7 +201,7 @@ impl<'a> BodyReader<'a> {
         Ok(self.file(location.file)?.location(location.offset))
     }
 
-    /// Is a block of that size possible there? Nothing is allocated for one that is not.
+    /// Checks that a block of that size fits the file, before memory is allocated for it.
     fn check(&self, location: BlockLocation) -> Result<(), Error> {
         if location.size > MAX_BLOCK {
             return Err(Error::TooLarge {

@@ -1,4 +1,4 @@
-//! How long a block is, by its own counts and lengths: for records whose size cannot be trusted.
+//! Measures a block by its own counts and lengths, for records with an untrusted size.
 
 /// The most bytes that a count or a length takes.
 const LOOK: usize = 9;
@@ -6,12 +6,12 @@ const LOOK: usize = 9;
 /// Number of bytes of the header.
 const HEADER: u64 = 80;
 
-/// Finds the end of the block whose bytes from an offset on `look` gives. `look` may return fewer
-/// than nine bytes at the end of what there is. `steps` is how many numbers may be looked at before
-/// it gives up, where 256 bytes between them count as one; what is left is written back.
+/// Finds the length of a block. `look` returns its bytes from an offset on, fewer than nine only at
+/// the end of the data. `steps` is the number of counts and lengths that may be read before giving
+/// up, where 256 bytes between two of them count as one; the remainder is written back.
 ///
-/// Follows the encoding of blocks (BIP144 for witnesses), not the rules. `Ok(None)`: this is no
-/// block, or longer than `limit`.
+/// Follows the encoding of blocks (BIP144 for witnesses), not the consensus rules. Returns
+/// `Ok(None)` if this is no block or longer than `limit`.
 pub fn block_length<E>(
     limit: u64,
     steps: &mut u64,
@@ -33,7 +33,7 @@ pub struct Tiny {
 }
 
 impl Tiny {
-    /// Takes over what fits.
+    /// Copies the bytes that fit.
     pub fn new(bytes: &[u8]) -> Self {
         let length = bytes.len().min(LOOK);
         let mut tiny = Self { bytes: [0; LOOK], length };
@@ -54,7 +54,7 @@ enum Stop<E> {
 
 struct Walk<'a, F> {
     at: u64,
-    /// Where the last number was.
+    /// Offset of the last number.
     looked: u64,
     limit: u64,
     steps: &'a mut u64,
@@ -103,7 +103,7 @@ impl<E, F: FnMut(u64) -> Result<Tiny, E>> Walk<'_, F> {
         self.skip(4)
     }
 
-    /// Goes behind a length and as many bytes.
+    /// Skips a length and as many bytes.
     fn bytes(&mut self) -> Result<(), Stop<E>> {
         let length = self.number()?;
         self.skip(length)
@@ -117,7 +117,7 @@ impl<E, F: FnMut(u64) -> Result<Tiny, E>> Walk<'_, F> {
 
     /// A count or length of one, three, five or nine bytes, in the shortest form.
     fn number(&mut self) -> Result<u64, Stop<E>> {
-        // what is far from the last number has to be read from disk with what stands around it
+        // a distant number has to be read from disk with the bytes around it
         let cost = 1 + (self.at - self.looked) / 256;
         *self.steps = self.steps.checked_sub(cost).ok_or(Stop::NoBlock)?;
         self.looked = self.at;

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::damage::{CorruptionKind, FileReport};
+use super::corruption::{CorruptionKind, FileReport};
 use super::scan::Record;
 use super::source::{CHUNK, Source};
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 
-/// Walks over the lines of one file.
+/// A reader of the lines of one file.
 pub struct HexLines<S> {
     source: S,
     length: u64,
@@ -16,18 +16,19 @@ pub struct HexLines<S> {
 }
 
 impl<S: Source> HexLines<S> {
-    /// Walks over a file of `length` bytes.
+    /// Creates a reader of a file of `length` bytes.
     pub fn new(source: S, length: u64) -> Self {
         let report = FileReport { bytes: length, ..FileReport::default() };
         Self { source, length, at: 0, report }
     }
 
-    /// Begins at `start`.
+    /// Starts at `start`.
     pub fn from(self, start: u64) -> Self {
         Self { at: start, ..self }
     }
 
-    /// The next block; its offset is that of its first digit, its size counts bytes, not digits.
+    /// Returns the next block. Its offset is the position of its first digit, its size counts
+    /// bytes, not digits.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         while self.at < self.length {
             let start = self.at;
@@ -43,23 +44,23 @@ impl<S: Source> HexLines<S> {
                 self.report.block_bytes += u64::from(size);
                 return Ok(Some(Record { offset: start, size, header }));
             }
-            self.report.damaged(start, digits, CorruptionKind::BadLine);
+            self.report.add(start, digits, CorruptionKind::BadLine);
         }
         Ok(None)
     }
 
-    /// Bytes that were read from the file.
+    /// Bytes read from the file.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()
     }
 
-    /// What was found; complete after the last block.
+    /// The report; complete after the last block.
     pub fn into_report(self) -> FileReport {
         self.report
     }
 
-    /// The bytes of a block. None where there is anything else than digits: that is no block
-    /// either, and its line only.
+    /// Decodes the bytes of a block. `into` is empty if the line has anything else than digits:
+    /// only that line is corrupt.
     pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
         let digits = record.size as usize * 2;
         let line = self.source.look(record.offset, digits)?;
@@ -70,7 +71,7 @@ impl<S: Source> HexLines<S> {
         Ok(())
     }
 
-    /// Bytes of the line at `start` without its end, and where the next line begins.
+    /// Length of the line at `start` without its end, and the offset of the next line.
     fn line(&mut self, start: u64) -> io::Result<(u64, u64)> {
         let mut at = start;
         loop {
@@ -97,7 +98,7 @@ impl<S: Source> HexLines<S> {
     }
 }
 
-/// Replaces `into` by the bytes that the digits stand for; `None` when one is no digit.
+/// Replaces `into` by the decoded digits; `None` if a character is no digit.
 pub(super) fn decode(digits: &[u8], into: &mut Vec<u8>) -> Option<()> {
     into.clear();
     let digit = |c: u8| (c as char).to_digit(16).map(|digit| digit as u8);

@@ -1,5 +1,5 @@
-//! Blocks that are not obfuscated as `xor.dat` says: plain ones, and ones with another key, which a
-//! block tells by what is known of it.
+//! Detects blocks that are obfuscated with another key than that in `xor.dat`, or not at all, by
+//! known bytes of every block.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use super::{HEADER, Network, XOR_FILE, XorKey};
 use crate::Error;
 use crate::input::{Input, read_full_at};
 
-/// Files of a folder that are read for the reason why no blocks were found.
+/// Number of files of a folder that are read to explain why no blocks were found.
 const FEW: usize = 16;
 
-/// Where every block of at most 65,535 transactions has zeros: in the previous output of the
-/// coinbase, after frame, header, a count of 1 or 3 bytes and version, with or without the mark of
-/// witnesses.
+/// Offset of zeros in every record of a block of at most 65,535 transactions: in the previous
+/// output of the coinbase, after frame, header, a count of 1 or 3 bytes and version, with or
+/// without the witness marker.
 const ZEROS: usize = 98;
 
-/// Bytes of a record that tell how it is obfuscated: up to the end of these zeros.
+/// Bytes of a record that reveal its key: up to the end of these zeros.
 const TELLING: usize = 126;
 
-/// The key of the record that begins with the bytes `raw` of a file, at `offset`, where that is not
-/// `key`: zeros where the record is plain. None where no record of a known network begins there.
+/// The key of the record that begins with the bytes `raw` at `offset` of a file, if it is not
+/// `key`; zeros for a plain record. `None` if no record of a known network begins there.
 fn other_key(raw: &[u8], offset: u64, key: XorKey) -> Option<(XorKey, Network)> {
     let zeros = raw.get(ZEROS..TELLING)?;
     let mut found = XorKey::default();
@@ -41,7 +41,7 @@ fn other_key(raw: &[u8], offset: u64, key: XorKey) -> Option<(XorKey, Network)> 
     network.is_proof_of_work(&header).then_some((found, network))
 }
 
-/// Blocks with this key, in words.
+/// Describes blocks with this key.
 fn described(key: XorKey, network: Network) -> String {
     match key.is_none() {
         true => format!("plain blocks of {network}"),
@@ -49,7 +49,7 @@ fn described(key: XorKey, network: Network) -> String {
     }
 }
 
-/// Why no blocks were found in `path`, of which these are the `files`, read with `key`.
+/// Explains why no blocks were found in `path`, which has these `files`, read with `key`.
 pub(super) fn no_blocks(path: &Path, files: &[PathBuf], key: XorKey) -> Result<Error, Error> {
     let mut found = "no Bitcoin block: no known magic in the first MiB, and no raw block; \
                      obfuscated files need their xor.dat beside them"
@@ -68,7 +68,7 @@ pub(super) fn no_blocks(path: &Path, files: &[PathBuf], key: XorKey) -> Result<E
     Ok(Error::UnknownFormat { path: path.to_path_buf(), found })
 }
 
-/// What to do where blocks have the key `other` and not `key`.
+/// The advice for blocks with the key `other` instead of `key`.
 fn advice(other: XorKey, key: XorKey) -> String {
     match (other.is_none(), key.is_none()) {
         (true, _) => {
@@ -83,7 +83,7 @@ fn advice(other: XorKey, key: XorKey) -> String {
     }
 }
 
-/// Refuses the block files of a folder of which some are obfuscated with `key`, and some are not.
+/// Rejects a folder in which some block files are obfuscated with `key`, and some are not.
 pub(super) fn expect_one_key(paths: &[PathBuf], key: XorKey) -> Result<(), Error> {
     let (mut own, mut other) = (None, None);
     for path in paths {
@@ -115,18 +115,19 @@ pub(super) fn expect_one_key(paths: &[PathBuf], key: XorKey) -> Result<(), Error
     Ok(())
 }
 
-/// Does a file with this head begin with a record of a known network?
+/// Whether a file with this head begins with a record of a known network.
 fn begins_block_file(head: &[u8], key: XorKey) -> bool {
     let mut magic = head.first_chunk::<4>().copied().unwrap_or_default();
     key.apply(&mut magic, 0);
     Network::from_magic(magic).is_some()
 }
 
-/// How the record at `offset` of a file is obfuscated, in words, where that is not with the file's
-/// key; none where no record begins there.
+/// Describes how the record at `offset` of a file is obfuscated, if that is not with the file's
+/// key; `None` if no record begins there.
 ///
 /// # Errors
-/// The file cannot be read.
+///
+/// Returns the error of the operating system if the file cannot be read.
 pub fn otherwise_obfuscated(file: &BlockFile, offset: u64) -> io::Result<Option<String>> {
     let mut raw = [0; TELLING];
     let read = read_full_at(&file.open()?, &mut raw, offset)?;

@@ -1,11 +1,11 @@
-//! The networks, as far as files tell them apart: by the magic in front of each block.
+//! The networks of block files, identified by the magic before each block.
 
 use blockmill_verdict::Digits;
 use std::fmt;
 
 use blockmill_hashes::sha256d;
 
-/// A network. The magic is that of its peer-to-peer messages.
+/// A network. Its magic is also that of its peer-to-peer messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     /// The main network.
@@ -125,9 +125,9 @@ impl Network {
         }
     }
 
-    /// Can a block with this header be of the network, by proof of work and difficulty? Where no
-    /// magic tells, the difficulty often does: that of the main network never fell as low again,
-    /// the test networks never came as high, and regtest has one.
+    /// Whether a block with this header can belong to the network, by proof of work and difficulty.
+    /// If there is no magic, the difficulty often decides: on the main network it never fell to its
+    /// first value again, on the test networks it never rose as high, and regtest has a single one.
     #[must_use]
     pub fn could_have(self, header: &[u8; 80]) -> bool {
         let number = |at: usize| {
@@ -147,7 +147,7 @@ impl Network {
         is_likely && self.is_proof_of_work(header)
     }
 
-    /// Is the header's hash below the target that it names, and that target one of the network?
+    /// Whether the header's hash is below its target, and the target is one of the network.
     pub(super) fn is_proof_of_work(self, header: &[u8; 80]) -> bool {
         let bits = u32::from_le_bytes([header[72], header[73], header[74], header[75]]);
         let (Some(target), Some(easiest)) = (target(bits), target(self.easiest_bits())) else {
@@ -159,7 +159,7 @@ impl Network {
     }
 }
 
-/// How much harder than the easiest target of the main network a header's `bits` are.
+/// The difficulty of a header's `bits`, relative to the easiest target of the main network.
 fn difficulty(bits: u32) -> f64 {
     let (exponent, mantissa) = ((bits >> 24) as i32, f64::from(bits & 0x007f_ffff));
     f64::from(0xffff) / mantissa * 256f64.powi(0x1d - exponent)
@@ -174,7 +174,7 @@ fn target(bits: u32) -> Option<[u8; 32]> {
     }
     let mut target = [0; 32];
     for (i, byte) in mantissa.to_be_bytes()[1..].iter().enumerate() {
-        // the mantissa's byte i stands exponent - 1 - i bytes above the lowest
+        // byte i of the mantissa is exponent - 1 - i bytes above the lowest byte
         match exponent.checked_sub(1 + i) {
             Some(from_end) if from_end < 32 => target[31 - from_end] = *byte,
             Some(_) if *byte != 0 => return None,

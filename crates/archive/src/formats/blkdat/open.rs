@@ -1,4 +1,4 @@
-//! Finds the block files that some paths stand for.
+//! Finds the block files in paths.
 
 use blockmill_verdict::Location;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::listing::{files_of, is_input_folder};
 use crate::names::{self, block_file_digits, is_undo_file};
 use crate::{Error, LeftOut, foreign, listing};
 
-/// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
+/// Number of files of a folder that [`looks_like`] opens; it may have thousands of something else.
 const FEW: usize = 16;
 
 /// A file with blocks.
@@ -26,20 +26,24 @@ pub struct BlockFile {
     length: u64,
     key: XorKey,
     shape: Shape,
-    /// How it is compressed.
+    /// The compression of the file.
     compression: Option<Compression>,
-    /// The temporary file to which it was copied: unpacked, or because it is a pipe.
+    /// The temporary copy, if the file was unpacked or is a pipe.
     copy: Option<Arc<File>>,
 }
 
 impl BlockFile {
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens it, or the temporary file to which it was unpacked or copied. For positioned reads
-    /// and maps: the position of a temporary file is shared.
+    /// Opens the file, or its temporary copy. Use positioned reads and maps only: the position of a
+    /// temporary file is shared.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
     pub fn open(&self) -> io::Result<File> {
         match &self.copy {
             Some(copy) => copy.try_clone(),
@@ -47,38 +51,38 @@ impl BlockFile {
         }
     }
 
-    /// How it is compressed. What is read of it is unpacked, and so are offsets and length.
+    /// The compression of the file.
     pub fn compression(&self) -> Option<Compression> {
         self.compression
     }
 
-    /// True when its bytes do not lie at its path: it was unpacked, or it is a pipe.
+    /// Whether its bytes are in a temporary copy: it was unpacked, or it is a pipe.
     pub fn is_copy(&self) -> bool {
         self.copy.is_some()
     }
 
-    /// A byte in it.
+    /// The location of a byte.
     pub fn location(&self, offset: u64) -> Location {
         Location { file: self.path.clone(), offset, unpacked: self.compression.is_some() }
     }
 
-    /// Its bytes when it was found, unpacked.
+    /// Its unpacked length in bytes when it was found.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The key that it is obfuscated with.
+    /// The key of its obfuscation.
     pub fn key(&self) -> XorKey {
         self.key
     }
 
-    /// How the blocks stand in it.
+    /// The shape of the file.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 }
 
-/// Files with blocks of one network, in natural order within each path that was given.
+/// Files with blocks of one network, in natural order within each given path.
 #[derive(Clone, Debug, Default)]
 pub struct BlockFiles {
     files: Vec<BlockFile>,
@@ -93,7 +97,7 @@ impl BlockFiles {
         &self.files
     }
 
-    /// The network, where it was given or a magic tells it.
+    /// The network; `None` if it was not given and no magic identifies it.
     pub fn network(&self) -> Option<Network> {
         self.network
     }
@@ -103,7 +107,8 @@ impl BlockFiles {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Folders whose `blk*.dat` files are all among these: nothing between them should be missing.
+    /// Folders whose `blk*.dat` files are all among these, so that their numbers should have no
+    /// holes.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
@@ -113,27 +118,27 @@ impl BlockFiles {
         &self.left_out
     }
 
-    /// Is the file among these in which Bitcoin Core begins, `blk00000.dat`?
+    /// Whether the first file of Bitcoin Core, `blk00000.dat`, is among these.
     pub fn has_first(&self) -> bool {
         self.files.iter().any(|file| number(&file.path) == Some(0))
     }
 
-    /// Says which files lie in temporary files while they are read, if any does.
+    /// A note on files that are unpacked or copied to temporary files, if there are any.
     pub fn copied(&self) -> Option<String> {
         let copies = || self.files.iter().filter(|file| file.is_copy());
         let bytes: u64 = copies().map(BlockFile::length).sum();
         (copies().count() > 0).then(|| copied(copies().count(), Some(bytes)))
     }
 
-    /// Some of the files, by their indexes here.
+    /// A part of the files, by their indexes here.
     pub fn only(&self, indexes: &[u32]) -> Self {
         let file = |index: &u32| self.files.get(*index as usize).cloned();
         let files = indexes.iter().filter_map(file).collect();
         Self { files, network: self.network, ..Self::default() }
     }
 
-    /// Numbers that are missing between those of the `blk*.dat` files of a folder: the folder, and
-    /// the first and the last number of each hole.
+    /// Numbers that are missing between the `blk*.dat` files of a folder: the folder, and the first
+    /// and the last number of each hole.
     pub fn holes(&self) -> Vec<(&Path, u64, u64)> {
         let mut holes = vec![];
         for folder in &self.folders {
@@ -166,7 +171,7 @@ impl BlockFiles {
     }
 }
 
-/// Opens a file; one that is compressed or a pipe is copied to a temporary file, to stay.
+/// Opens a file. A compressed file or a pipe is copied to a temporary file.
 fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Error> {
     let seekable = Seekable::open(&path)?;
     let length = seekable.file().metadata().map_err(Error::io("cannot open", &path))?.len();
@@ -175,11 +180,16 @@ fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Err
 }
 
 /// Finds the block files in `paths`: a datadir, its `blocks` folder or the folder of a network in
-/// it, any other folder of files with blocks, or such files. `network` is needed where no magic
-/// tells it (raw blocks, hex), and chooses among the networks of a datadir.
+/// it, any other folder of files with blocks, or such files. `network` is needed if no magic
+/// identifies it (raw blocks, hex), and selects among the networks of a datadir.
 ///
-/// With `network`, a file is believed that has the name of a block file: nothing in a damaged one
-/// may tell what it is. Fails when a path holds no blocks, or when the networks differ.
+/// With `network`, a file with the name of a block file is accepted even if its content cannot be
+/// recognised, because a corrupt file may have no valid magic.
+///
+/// # Errors
+///
+/// Returns [`Error::UnknownFormat`] or [`Error::Foreign`] if a path has no blocks, [`Error::Mixed`]
+/// if networks differ, and [`Error::Io`] if a path cannot be read.
 pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
     let mut files = BlockFiles { network, ..BlockFiles::default() };
     for path in paths {
@@ -218,11 +228,13 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
     Ok(files)
 }
 
-/// Does a path hold Bitcoin blocks? Looks at names, which tell it of damaged files, too, and at the
+/// Whether a path has Bitcoin blocks. Checks names, which identify corrupt files, too, and the
 /// first MiB of a few files.
 ///
 /// # Errors
-/// When a folder or a file in it cannot be opened.
+///
+/// Returns [`Error::Io`] if a folder or a file in it cannot be opened, and [`Error::Special`] for a
+/// device.
 pub fn looks_like(path: &Path) -> Result<bool, Error> {
     if !is_input_folder(path)? {
         return is_of_blocks(path);
@@ -240,7 +252,7 @@ pub fn looks_like(path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Has a file blocks, or the name of a file with some? What is wrong in it shows when it is read.
+/// Whether a file has blocks, or the name of a block file. Corruption is reported when it is read.
 fn is_of_blocks(path: &Path) -> Result<bool, Error> {
     if names::is_block_file(path) {
         return Ok(true);
@@ -252,7 +264,8 @@ fn is_of_blocks(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// The block files of one network. The first that tells the network does so for all.
+/// Adds the block files of a folder of one network. The first file that identifies the network does
+/// so for all.
 fn add_folder(
     files: &mut BlockFiles,
     folder: &Path,
@@ -281,13 +294,13 @@ fn add_folder(
     paths.into_iter().try_for_each(|path| files.add(path, key, found))
 }
 
-/// What a block file of this network is, where nothing in it tells.
+/// The shape of a block file of this network, if its content does not reveal it.
 fn records_of(network: Network) -> Probe {
     let shape = Shape::Records { magic: network.magic() };
     Probe { shape, network: Some(network), compression: None }
 }
 
-/// The folder with `blk*.dat` files that `path` stands for, if it does.
+/// The folder with the `blk*.dat` files of `path`, if there is one.
 fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<PathBuf>, Error> {
     if has_block_files(path)? {
         return Ok(Some(path.to_path_buf()));
@@ -330,7 +343,7 @@ fn has_block_files(folder: &Path) -> Result<bool, Error> {
     Ok(!files_of(folder, is_block_file)?.is_empty())
 }
 
-/// Do the first block files in a folder say that they are of this network?
+/// Whether the first block files in a folder belong to this network.
 fn is_of(folder: &Path, network: Network) -> Result<bool, Error> {
     let key = XorKey::of_folder(folder)?;
     for path in files_of(folder, is_block_file)?.iter().take(FEW) {
@@ -341,7 +354,7 @@ fn is_of(folder: &Path, network: Network) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Not the key, and no undo data, whose records have the magic of blocks.
+/// Whether a file is neither the key nor undo data, whose records have the magic of blocks.
 fn is_no_key(name: &[u8]) -> bool {
     name != XOR_FILE.as_bytes() && !is_undo_file(name)
 }

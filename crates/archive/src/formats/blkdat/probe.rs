@@ -1,4 +1,4 @@
-//! What a file that may hold Bitcoin blocks looks like, and of which network it is.
+//! Detects the shape and the network of a file that may have Bitcoin blocks.
 
 use std::path::Path;
 
@@ -9,38 +9,38 @@ use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, hex};
 use crate::input::Input;
 use crate::{Compression, Error};
 
-/// How far into a file the first record is searched.
+/// Bytes of a file in which the first record is searched.
 const SEARCHED: usize = 1 << 20;
 
-/// Places with a magic that are looked at, for each network.
+/// Number of occurrences of a magic that are checked, for each network.
 const TRIES: usize = 1000;
 
-/// How the blocks stand in a file.
+/// The shape of a file with blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each behind its magic and size.
+    /// Records: each block after its magic and size.
     Records {
         /// The magic.
         magic: [u8; 4],
     },
     /// A single block and nothing else.
     Raw,
-    /// Each in hex digits on a line of its own.
+    /// Blocks in hex digits, each on a line of its own.
     Hex,
 }
 
-/// What a file seems to be.
+/// The detected properties of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Probe {
     pub shape: Shape,
-    /// The network, where a magic tells it.
+    /// The network, if a magic identifies it.
     pub network: Option<Network>,
-    /// How the file is compressed.
+    /// The compression of the file.
     pub compression: Option<Compression>,
 }
 
-/// Looks at the beginning of a file; `None` when it holds no blocks. With `network` given, records
-/// of that network only are searched.
+/// Detects the shape of a file by its first bytes; `None` if it has no blocks. With `network` only
+/// records of that network are searched.
 pub(super) fn probe(
     path: &Path,
     key: XorKey,
@@ -64,8 +64,8 @@ pub(super) fn probe(
     Ok(if raw { found(Shape::Raw, network) } else { None })
 }
 
-/// The network of the first record with proof of work, else of one that stands at the beginning or
-/// in front of another.
+/// The network of the first record with proof of work, else of a record at the beginning or before
+/// another one.
 fn network_of(bytes: &[u8], given: Option<Network>) -> Option<Network> {
     let networks = match &given {
         Some(network) => std::slice::from_ref(network),
@@ -94,11 +94,11 @@ fn network_of(bytes: &[u8], given: Option<Network>) -> Option<Network> {
         .or_else(|| custom_signet(bytes).filter(|_| given.is_none()))
 }
 
-/// When the first block of all signets was made, in seconds since 1970.
+/// Timestamp of the genesis block of all signets, in seconds since 1970.
 const SIGNET_GENESIS: u32 = 1_598_918_400;
 
-/// A signet with a challenge of its own: a record at the beginning with an unknown magic, whose
-/// header has time and proof of work of a signet. One in 280,000 random headers would have that.
+/// A custom signet: a record at the beginning with an unknown magic, whose header has the time and
+/// the proof of work of a signet. One in 280,000 random headers would have both.
 fn custom_signet(bytes: &[u8]) -> Option<Network> {
     let (header, _) = frame(bytes, 0)?;
     let magic = *bytes.first_chunk()?;
@@ -108,7 +108,7 @@ fn custom_signet(bytes: &[u8]) -> Option<Network> {
     (is_signet && network.could_have(&header)).then_some(network)
 }
 
-/// The chain other than Bitcoin's whose block files have this magic.
+/// The other chain whose block files have this magic.
 pub(super) fn of_other_chain(magic: [u8; 4]) -> Option<&'static str> {
     const CASH: &str = "Bitcoin Cash or Bitcoin SV";
     Some(match magic {
@@ -126,7 +126,7 @@ pub(super) fn of_other_chain(magic: [u8; 4]) -> Option<&'static str> {
     })
 }
 
-/// Header and size of the record at `at`, if there can be one.
+/// Header and size of a possible record at `at`.
 fn frame(bytes: &[u8], at: usize) -> Option<([u8; HEADER], usize)> {
     let bytes = bytes.get(at..)?;
     let size = u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?);
@@ -134,13 +134,13 @@ fn frame(bytes: &[u8], at: usize) -> Option<([u8; HEADER], usize)> {
     (MIN_BLOCK..=MAX_BLOCK).contains(&size).then_some((header, size as usize))
 }
 
-/// Do hex digits of at least a header come first?
+/// Whether the file begins with hex digits of at least a block.
 fn is_hex(bytes: &[u8]) -> bool {
     let first = bytes.get(..2 * MIN_BLOCK as usize);
     first.is_some_and(|digits| hex::decode(digits, &mut Vec::new()).is_some())
 }
 
-/// Is the file one block to its last byte? `first` is its beginning, which was read from `input`.
+/// Whether the whole file is one block. `first` is its beginning, which was read from `input`.
 fn is_raw(input: &mut Input, first: &[u8]) -> Result<bool, Error> {
     let mut bytes = first.to_vec();
     if first.len() == SEARCHED {

@@ -1,27 +1,27 @@
-//! Finds the records of a block file by their frames; bodies are only looked at where a frame is
-//! in doubt.
+//! Finds the records of a block file by their frames. Bodies are inspected only if a frame is in
+//! doubt.
 //!
-//! A record is believed when the next one begins where it ends, or the file ends there. Else its
-//! block is measured by its own counts and lengths: that finds the true end of a block whose size
-//! is wrong, and tells a record that begins with a magic by chance. Behind what is no record the
-//! search goes on one byte after its magic, as Bitcoin Core's does.
+//! A record is accepted if the next record, or the end of the file, is where it ends. Otherwise its
+//! block is measured by its own counts and lengths. This finds the true end of a block with a wrong
+//! size, and rejects a record that begins with a magic by chance. After a rejected record the
+//! search continues one byte after its magic, as in Bitcoin Core.
 
 use std::io;
 
 use memchr::memmem;
 
-use super::damage::{CorruptionKind, FileReport};
+use super::corruption::{CorruptionKind, FileReport};
 use super::extent::{Tiny, block_length};
 use super::source::{CHUNK, Source};
 use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, XorKey};
 
-/// Asked again and again while files are walked over: is the user tired of it?
+/// A function that is called regularly while files are read; true requests a stop.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// A block in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where the block begins, behind its frame.
+    /// Offset of the block, after its frame.
     pub offset: u64,
     /// Bytes of the block.
     pub size: u32,
@@ -29,24 +29,24 @@ pub struct Record {
     pub header: [u8; HEADER],
 }
 
-/// Walks over one file.
+/// A scanner of one file.
 pub struct Scanner<'a, S> {
     source: S,
     key: XorKey,
     magic: [u8; 4],
     length: u64,
-    /// Where the next record is expected.
+    /// Offset at which the next record is expected.
     at: u64,
-    /// Where the last record ended.
+    /// End of the last record.
     gap: u64,
-    /// Where the last byte that is not zero ends, of what was searched since the last record.
+    /// End of the last non-zero byte that was searched since the last record.
     content: u64,
     /// The first bytes since the last record, when they are no magic.
     first: [u8; 4],
-    /// The first frame since the last record that was not believed, and what it was held for.
+    /// The first rejected frame since the last record, and its kind.
     doubted: Option<(u64, CorruptionKind)>,
-    /// Numbers of blocks that may still be looked at for measuring; so a file that is made to
-    /// look like many long blocks takes no longer than its length allows.
+    /// Number of counts and lengths that may still be read to measure blocks. It bounds the time
+    /// for a file that was built to resemble many long blocks.
     steps: u64,
     scratch: Vec<u8>,
     report: FileReport,
@@ -77,7 +77,7 @@ impl Head {
 }
 
 impl<'a, S: Source> Scanner<'a, S> {
-    /// Walks over a file of `length` bytes whose blocks stand behind `magic`.
+    /// Creates a scanner of a file of `length` bytes whose records begin with `magic`.
     pub fn new(source: S, length: u64, key: XorKey, magic: [u8; 4]) -> Self {
         Self {
             source,
@@ -96,7 +96,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         }
     }
 
-    /// Ends with [`io::ErrorKind::Interrupted`] soon after `stop` says so.
+    /// Makes the scan end with [`io::ErrorKind::Interrupted`] soon after `stop` returns true.
     #[must_use]
     pub fn stopping(self, stop: Stop<'a>) -> Self {
         Self { stop, ..self }
@@ -106,13 +106,18 @@ impl<'a, S: Source> Scanner<'a, S> {
         if (self.stop)() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     }
 
-    /// Begins at `start`.
+    /// Starts at `start`.
     #[must_use]
     pub fn from(self, start: u64) -> Self {
         Self { at: start, gap: start, content: start, ..self }
     }
 
-    /// The next block; `None` at the end of the file.
+    /// Returns the next block; `None` at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if the file cannot be read, and
+    /// [`io::ErrorKind::Interrupted`] after a requested stop.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         while self.at < self.length {
             self.go_on()?;
@@ -135,7 +140,11 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(None)
     }
 
-    /// The bytes of the record that was found last, or one a little before it.
+    /// Replaces `into` by the bytes of the last record, or of one shortly before it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if the file cannot be read.
     pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
         let size = record.size as usize;
         let bytes = self.source.look(record.offset, size)?;
@@ -146,12 +155,12 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(())
     }
 
-    /// Bytes that were read from the file.
+    /// Bytes read from the file.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()
     }
 
-    /// What was found; complete after the last block.
+    /// The report; complete after the last block.
     pub fn into_report(self) -> FileReport {
         self.report
     }
@@ -162,7 +171,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         self.close_gap(self.at);
         if size != stated {
             let kind = CorruptionKind::WrongSize { stated, found: size };
-            self.report.damaged(self.at, FRAME + u64::from(size), kind);
+            self.report.add(self.at, FRAME + u64::from(size), kind);
         }
         self.source.note_stride(FRAME + u64::from(size));
         self.at = offset + u64::from(size);
@@ -186,13 +195,13 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(head)
     }
 
-    /// Does a record begin so? Where the file ends, a part of the magic will do.
+    /// Whether a record begins here. At the end of the file a part of the magic is enough.
     fn begins_record(&self, head: &Head) -> bool {
         let magic = &self.magic[..head.length.min(4)];
         !magic.is_empty() && head.bytes.starts_with(magic)
     }
 
-    /// The size of the block behind a frame; `None` when there is no block.
+    /// The size of the block after a frame; `None` if there is no block.
     fn size_of(&mut self, head: &Head) -> io::Result<Option<u32>> {
         if !head.is_whole() {
             self.doubt(CorruptionKind::Truncated { stated: None });
@@ -207,7 +216,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         }
         match self.measure()? {
             Some(found) if fits && found <= stated => return Ok(Some(found)),
-            // another size than stated needs a witness behind the block
+            // a size other than stated is accepted only if a record or the end of the file follows
             Some(found) if self.is_end(self.at + FRAME + u64::from(found), true)? => {
                 return Ok(Some(found));
             }
@@ -219,7 +228,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(None)
     }
 
-    /// Does the next record or the end of the file stand here? Zeros only count if asked for.
+    /// Whether the next record or the end of the file is at `offset`; or, if requested, zeros.
     fn is_end(&mut self, offset: u64, or_zeros: bool) -> io::Result<bool> {
         let next = self.head(offset)?;
         Ok(next.length == 0 || self.begins_record(&next) || (or_zeros && next.zeros))
@@ -229,7 +238,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         self.doubted.get_or_insert((self.at, kind));
     }
 
-    /// The size of the block in the record here by its own counts; `None` when it is no block.
+    /// The size of the block in this record by its own counts; `None` if it is no block.
     fn measure(&mut self) -> io::Result<Option<u32>> {
         let block = self.at + FRAME;
         let limit = (self.length - block).min(u64::from(MAX_BLOCK));
@@ -243,8 +252,8 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(length.and_then(|length| u32::try_from(length).ok()))
     }
 
-    /// Where the next magic stands from `from` on; the end of the file if there is none. Notes
-    /// where bytes that are not zero end.
+    /// Offset of the next magic at or after `from`; the end of the file if there is none. Updates
+    /// `content`.
     fn search(&mut self, from: u64) -> io::Result<u64> {
         let finder = memmem::Finder::new(&self.magic);
         let skips_zeros = !self.could_be_zeros();
@@ -275,7 +284,7 @@ impl<'a, S: Source> Scanner<'a, S> {
             match found {
                 Some(found) => return Ok(found),
                 None if short => break,
-                // zeros that no disk holds need not be read; a magic may stand across the border
+                // holes need not be read; a magic may cross their border
                 None if zeros => {
                     at = self.source.end_of_hole(at + CHUNK as u64, self.length) - 3;
                 }
@@ -285,13 +294,13 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(self.length)
     }
 
-    /// Is the magic zero somewhere in the file because of the key?
+    /// Whether the key obfuscates the magic to zeros somewhere in the file.
     fn could_be_zeros(&self) -> bool {
         let key = self.key.0;
         (0..8).any(|start| (0..4).all(|i| key[(start + i) % 8] == self.magic[i]))
     }
 
-    /// Notes what stands between the last record and `to`.
+    /// Reports the bytes between the last record and `to`.
     fn close_gap(&mut self, to: u64) {
         let doubted = self.doubted.take();
         if self.gap == to {
@@ -309,19 +318,19 @@ impl<'a, S: Source> Scanner<'a, S> {
                 _ if content == self.gap => CorruptionKind::Zeros,
                 _ => CorruptionKind::Junk(self.first),
             };
-            self.report.damaged(self.gap, damaged - self.gap, kind);
+            self.report.add(self.gap, damaged - self.gap, kind);
         }
         (self.gap, self.content) = (to, to);
     }
 }
 
-/// Are these zeros only?
+/// Whether all bytes are zero.
 fn is_zero(bytes: &[u8]) -> bool {
     // whole pieces without a branch inside are compared in vector registers
     bytes.chunks(1024).all(|piece| piece.iter().fold(0, |any, byte| any | byte) == 0)
 }
 
-/// Where the zeros at the end begin.
+/// Start of the zeros at the end.
 fn content(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }

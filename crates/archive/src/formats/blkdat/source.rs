@@ -1,4 +1,4 @@
-//! A few bytes of a large file at a time.
+//! Random access to a large file, a few bytes at a time.
 
 use std::fs::File;
 use std::io;
@@ -7,34 +7,36 @@ use blockmill_platform::holes::end_of_hole;
 
 use crate::input::read_full_at;
 
-/// Reads of up to this size are joined with what follows when records are that small.
+/// If records are at most this long on average, more than one is read at once.
 const SMALL_STRIDE: u64 = 4 << 10;
 
-/// How much is read at once where records are small, or where a magic is searched.
+/// Number of bytes that are read at once if records are small, or while a magic is searched.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// Gives the bytes of a block file as they are in the file, obfuscated or not.
+/// A source of the bytes of a block file, as they are on disk, obfuscated or not.
 ///
-/// [`Positioned`] is what an import reads with. A byte slice is a file in memory. The crate
-/// `blockmill-bench` has the ways of other programs.
+/// [`Positioned`] is the one of an import. A byte slice is a file in memory. The crate
+/// `blockmill-bench` imitates other programs.
 pub trait Source {
-    /// The bytes from `offset` on, at least `length` of them where the file has as many. A source
-    /// that has to read them reads at least `ahead` bytes.
+    /// Returns the bytes from `offset` on, at least `length` if the file has them. A source that
+    /// has to read reads at least `ahead` bytes.
     ///
     /// # Errors
+    ///
     /// Returns the error of the operating system if the file cannot be read.
     fn look_ahead(&mut self, offset: u64, length: usize, ahead: usize) -> io::Result<&[u8]>;
 
-    /// The bytes from `offset` on, at least `length` of them where the file has as many.
+    /// Returns the bytes from `offset` on, at least `length` if the file has them.
     ///
     /// # Errors
+    ///
     /// Returns the error of the operating system if the file cannot be read.
     fn look(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         self.look_ahead(offset, length, 0)
     }
 
-    /// The end of the hole at `offset`, in a file of `length` bytes; `offset` if there is no hole
-    /// or the source cannot know.
+    /// Returns the end of the hole at `offset` in a file of `length` bytes; `offset` if there is no
+    /// hole or the source cannot know.
     fn end_of_hole(&self, offset: u64, _length: u64) -> u64 {
         offset
     }
@@ -58,7 +60,7 @@ impl Source for &[u8] {
     }
 }
 
-/// Reads what is asked for, and more than that only where records are small.
+/// A source with positioned reads. It reads more than requested only if records are small.
 pub struct Positioned<'a> {
     file: &'a File,
     window: Window,
@@ -66,14 +68,14 @@ pub struct Positioned<'a> {
     stride: u64,
 }
 
-/// A stretch of the file in memory.
+/// A part of the file in memory.
 #[derive(Default)]
 struct Window {
     start: u64,
     bytes: Vec<u8>,
-    /// How many of `bytes` are of the file.
+    /// Number of `bytes` that are of the file.
     filled: usize,
-    /// Bytes that were read from the file.
+    /// Bytes read from the file.
     read: u64,
 }
 

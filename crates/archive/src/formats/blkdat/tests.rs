@@ -12,8 +12,8 @@ use super::{FileReport, Network, Positioned, Record, Scanner, Source, XorKey};
 
 const MAGIC: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
 
-/// Walks over `clear`, obfuscated with `key`, from memory and from the file at `path`; both must
-/// find the same.
+/// Scans `clear`, obfuscated with `key`, from memory and from the file at `path`; both must find
+/// the same.
 fn scan_both_ways(clear: &[u8], key: XorKey, path: &Path) -> (Vec<Record>, FileReport) {
     let mut bytes = clear.to_vec();
     key.apply(&mut bytes, 0);

@@ -1,8 +1,8 @@
-//! One way over all shapes of block files.
+//! Reads block files of every shape in the same way.
 
 use std::io;
 
-use super::damage::{CorruptionKind, FileReport};
+use super::corruption::{CorruptionKind, FileReport};
 use super::hex::HexLines;
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
@@ -11,7 +11,7 @@ use super::source::{Positioned, Source};
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 use crate::Error;
 
-/// Walks over the blocks of one file.
+/// A reader of the blocks of one file.
 pub struct Walk<'a, S>(Kind<'a, S>);
 
 enum Kind<'a, S> {
@@ -21,7 +21,7 @@ enum Kind<'a, S> {
 }
 
 impl<'a, S: Source> Walk<'a, S> {
-    /// Walks over `file`, whose bytes come from `source`.
+    /// Creates a reader of `file`; its bytes come from `source`.
     pub fn new(file: &BlockFile, source: S) -> Self {
         let length = file.length();
         Self(match file.shape() {
@@ -36,7 +36,7 @@ impl<'a, S: Source> Walk<'a, S> {
         })
     }
 
-    /// Walks over the bytes from `start` to `end` of `file` only, as if the file ended there.
+    /// Creates a reader of the bytes from `start` to `end` only, as if the file ended there.
     pub fn stretch(file: &BlockFile, source: S, start: u64, end: u64) -> Self {
         Self(match file.shape() {
             Shape::Records { magic } => {
@@ -50,7 +50,7 @@ impl<'a, S: Source> Walk<'a, S> {
         })
     }
 
-    /// Ends with [`io::ErrorKind::Interrupted`] soon after `stop` says so.
+    /// Makes the reader end with [`io::ErrorKind::Interrupted`] soon after `stop` returns true.
     #[must_use]
     pub fn stopping(self, stop: Stop<'a>) -> Self {
         match self.0 {
@@ -60,7 +60,12 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// The next block in the order of the file; `None` at its end.
+    /// Returns the next block in file order; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if the file cannot be read, and
+    /// [`io::ErrorKind::Interrupted`] after a requested stop.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         match &mut self.0 {
             Kind::Records(scanner) => scanner.next_record(),
@@ -76,7 +81,7 @@ impl<'a, S: Source> Walk<'a, S> {
                         Ok(Some(Record { offset: 0, size, header: *header }))
                     }
                     None => {
-                        report.damaged(0, *length, CorruptionKind::Truncated { stated: None });
+                        report.add(0, *length, CorruptionKind::Truncated { stated: None });
                         Ok(None)
                     }
                 }
@@ -84,7 +89,11 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// Replaces `into` by the bytes of the block that was found last.
+    /// Replaces `into` by the bytes of the block that was returned last.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system if the file cannot be read.
     pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.0 {
             Kind::Records(scanner) => scanner.body(record, into),
@@ -99,7 +108,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// Bytes that were read from the file.
+    /// Bytes read from the file.
     pub fn bytes_read(&self) -> u64 {
         match &self.0 {
             Kind::Records(scanner) => scanner.bytes_read(),
@@ -108,7 +117,7 @@ impl<'a, S: Source> Walk<'a, S> {
         }
     }
 
-    /// What was found; complete after the last block.
+    /// The report; complete after the last block.
     pub fn into_report(self) -> FileReport {
         match self.0 {
             Kind::Records(scanner) => scanner.into_report(),
@@ -118,7 +127,12 @@ impl<'a, S: Source> Walk<'a, S> {
     }
 }
 
-/// What each file holds, in order: blocks, damage, zeros at the end. Reads frames and headers.
+/// Inspects each file, in order: blocks, corruption, zeros at the end. Reads frames and headers
+/// only.
+///
+/// # Errors
+///
+/// Returns [`Error::Io`] if a file cannot be read.
 pub fn inspect(files: &BlockFiles) -> Result<Vec<FileReport>, Error> {
     files.files().iter().map(inspect_one).collect()
 }
@@ -131,10 +145,11 @@ fn inspect_one(block_file: &BlockFile) -> Result<FileReport, Error> {
     Ok(walk.into_report())
 }
 
-/// The header of the first block of a file without magics; none of one with records.
+/// The header of the first block of a file without magics; `None` for a file of records.
 ///
 /// # Errors
-/// The file cannot be read.
+///
+/// Returns the error of the operating system if the file cannot be read.
 pub fn first_header(file: &BlockFile) -> io::Result<Option<[u8; HEADER]>> {
     if matches!(file.shape(), Shape::Records { .. }) {
         return Ok(None);

@@ -12,19 +12,19 @@ use blockmill_leveldb as leveldb;
 /// Records are collected up to this size before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// How block files are written.
+/// Options of the writer of block files.
 #[derive(Clone, Copy, Debug)]
 pub struct WriterOptions {
-    /// Whose magic stands in front of each block.
+    /// The network, whose magic begins each record.
     pub network: Network,
-    /// The key that the files are obfuscated with; written beside them, also when it is zero.
+    /// The key that obfuscates the files. It is written to `xor.dat`, even if it is zero.
     pub key: XorKey,
     /// A file ends before the record that would fill it: 128 MiB in Bitcoin Core.
     pub max_file: u64,
-    /// The file is longer than its records by up to this much, in zeros, as long as it is written
-    /// to: 16 MiB in Bitcoin Core, 0 for none. `trim` decides whether they stay.
+    /// Bytes by which an unfinished file is longer than its records, in zeros: 16 MiB in Bitcoin
+    /// Core, 0 for none. `trim` decides whether they remain.
     pub allocate: u64,
-    /// Is the last file cut behind its last record at the end? Full ones always are.
+    /// Whether the last file is truncated after its last record at the end. Full files always are.
     pub trim: bool,
 }
 
@@ -36,13 +36,13 @@ impl WriterOptions {
     }
 }
 
-/// Is a file of a folder, by its path there, a block file, or the key that they are hidden with?
+/// Whether a file, by its path in the folder, is a block file or the key.
 pub fn is_own_file(path: &Path) -> bool {
     path == Path::new(XOR_FILE) || is_numbered(path.as_os_str(), "blk", ".dat")
 }
 
-/// What the hand-over writes. Once Bitcoin Core has run there, there are files that are not in
-/// this list, and the datadir is never replaced.
+/// Whether a file, by its path in the folder, is one that a conversion to a datadir writes. After
+/// Bitcoin Core has run there, the folder has other files, so that datadir is never replaced.
 pub(crate) fn is_of_datadir(path: &Path) -> bool {
     let networks = ["testnet3", "testnet4", "signet", "regtest"];
     let path = networks.iter().find_map(|name| path.strip_prefix(name).ok()).unwrap_or(path);
@@ -79,7 +79,12 @@ impl BlockWriter {
         Ok(Self { folder, options, index, file, path, length, allocated, buffer })
     }
 
-    /// Appends a block; returns where it stands, with the number of its file.
+    /// Appends a block; returns its location, with the number of its file.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] for a block of an impossible size, and [`Error::Io`] if a file
+    /// cannot be written.
     pub fn write(&mut self, block: &[u8]) -> Result<BlockLocation, Error> {
         let size = u32::try_from(block.len()).map_err(|_| Error::Unwritable {
             path: self.path.clone(),
@@ -106,12 +111,17 @@ impl BlockWriter {
         Ok(BlockLocation { file: self.index, offset, size })
     }
 
-    /// The folder as long as it is being filled.
+    /// The path of the unfinished folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes what is left and gives the folder its name; returns how many files there are.
+    /// Writes the buffered bytes and renames the folder to its destination; returns the number of
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if a file cannot be written or renamed.
     pub fn finish(mut self) -> Result<u32, Error> {
         self.close(self.options.trim)?;
         self.folder.finish()?;

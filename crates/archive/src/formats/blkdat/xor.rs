@@ -1,4 +1,4 @@
-//! The obfuscation of block files: eight bytes, XORed over the whole file again and again.
+//! The obfuscation of block files: eight bytes, XORed repeatedly over the whole file.
 
 use blockmill_verdict::{Digits, Location};
 use std::fmt;
@@ -10,29 +10,28 @@ use blockmill_platform::files;
 
 use crate::Error;
 
-/// Name of the file with the key, beside the block files.
+/// Name of the file with the key, next to the block files.
 pub const XOR_FILE: &str = "xor.dat";
 
-/// The key of obfuscated block files (Bitcoin Core PR 28052). It applies by the offset in the
-/// file, so any stretch can be read by itself. All zero means that nothing is obfuscated.
+/// The key of obfuscated block files (Bitcoin Core PR 28052). It applies by the offset in the file,
+/// so any part can be read by itself. All zeros mean no obfuscation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XorKey(pub [u8; 8]);
 
 impl XorKey {
-    /// A key that no one else has, as Bitcoin Core makes one for each datadir. It need not be
-    /// secret.
+    /// Generates a unique key, as Bitcoin Core does for each datadir. It need not be secret.
     #[must_use]
     pub fn random() -> Self {
         Self(RandomState::new().build_hasher().finish().to_le_bytes())
     }
 
-    /// True when the key changes nothing.
+    /// Whether the key changes nothing.
     #[must_use]
     pub fn is_none(self) -> bool {
         self.0 == [0; 8]
     }
 
-    /// Obfuscates `bytes` that stand at `offset` of their file, or undoes it.
+    /// Obfuscates `bytes`, which are at `offset` of their file, or reverts it.
     #[inline]
     pub fn apply(self, bytes: &mut [u8], offset: u64) {
         if self.is_none() {
@@ -48,7 +47,12 @@ impl XorKey {
         }
     }
 
-    /// The key in `folder`; none where there is no file of that name.
+    /// Reads the key in `folder`; the zero key if there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if the file cannot be read, and [`Error::BadRecord`] if it does not
+    /// have 8 bytes.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(XOR_FILE);
         let bytes = files::if_there(&path, fs::read(&path));

@@ -54,7 +54,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Walks `bytes`, which stand at `offset` of `file`.
+    /// Iterates over the records in `bytes`, which are at `offset` of `file`.
     pub fn new(bytes: &'a [u8], offset: u64, file: &'a Arc<Path>) -> Self {
         Self { rest: bytes, offset, file }
     }

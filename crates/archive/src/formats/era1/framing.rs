@@ -1,7 +1,7 @@
 //! The Snappy framing format, as era1 records use it: one stream for each record.
 //!
-//! What is written here is what go-ethereum writes: stream identifier, then chunks of at most
-//! 65,536 bytes, each stored plainly when compression saves less than an eighth.
+//! The writer's output equals that of go-ethereum: a stream identifier, then chunks of at most
+//! 65,536 bytes, each stored uncompressed if compression saves less than an eighth.
 
 use crate::snappy::{SnappyError, unpack_block};
 
@@ -12,20 +12,20 @@ const PLAIN: u8 = 0x01;
 const SKIPPABLE: u8 = 0x80;
 const CHUNK: usize = 65_536;
 
-/// CRC-32C, rotated and offset as the format wants it.
+/// CRC-32C, rotated and offset as the format requires.
 fn masked_crc(data: &[u8]) -> u32 {
     crc32c::crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Unpacks framed streams. One per thread: it keeps its work space.
+/// A decoder of framed streams, with reusable work space.
 #[derive(Default)]
 pub(super) struct FrameDecoder {
     raw: snap::raw::Decoder,
 }
 
 impl FrameDecoder {
-    /// Appends the content of `stream` to `out`, at most `limit` bytes; how many were appended.
-    /// `out` is longer by a damaged part after an error.
+    /// Appends the content of `stream` to `out`, at most `limit` bytes. Returns how many were
+    /// appended. After an error `out` may have a part of the content.
     pub fn unpack(
         &mut self,
         stream: &[u8],
@@ -94,7 +94,7 @@ fn split_chunk<'a>(rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), SnappyError> {
     Ok((kind, body))
 }
 
-/// Packs framed streams. It keeps its work space.
+/// An encoder of framed streams, with reusable work space.
 #[derive(Debug)]
 pub(super) struct FrameEncoder {
     raw: snap::raw::Encoder,
@@ -146,7 +146,7 @@ mod tests {
         FrameDecoder::default().unpack(stream, limit, &mut out).map(|_| out)
     }
 
-    /// Bytes that do not compress, the same ones each time.
+    /// Bytes that do not compress, always the same.
     fn noise(len: usize) -> Vec<u8> {
         let mut state = 1u64;
         let step = |state: &mut u64| {

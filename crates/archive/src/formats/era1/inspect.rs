@@ -1,4 +1,4 @@
-//! What is in an era1 file, and where it is damaged.
+//! Inspects era1 files.
 
 use blockmill_verdict::{Digits, Location};
 use std::path::Path;
@@ -9,14 +9,15 @@ use super::layout::{Layout, count_blocks};
 use crate::check_blocks::check_blocks;
 use crate::{Chunk, Error, FileReport};
 
-/// Fills in `report`. Without `deep` version record, index and accumulator record are read; with
-/// it every block is decoded and the accumulator is computed from hashes and total difficulties.
+/// Fills in `report`. Without `deep` only the version record, the index and the accumulator record
+/// are read. With it every block is decoded, and the accumulator is computed from hashes and total
+/// difficulties.
 pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     report.compression = "snappy";
     let layout = match Layout::open(path) {
         Ok(layout) => layout,
         Err(error) => {
-            report.damaged(&error);
+            report.add_error(&error);
             return inspect_without_index(path, report);
         }
     };
@@ -35,23 +36,23 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     }
 }
 
-/// Counts the blocks from the front of a file whose index is of no use.
+/// Counts the blocks from the start of a file with a corrupt index.
 fn inspect_without_index(path: &Path, report: &mut FileReport) {
     match count_blocks(path) {
         Ok((blocks, end, error)) => {
             report.blocks = blocks;
             report.notes.push(format!("{blocks} whole blocks stand before byte {end}"));
             if let Some(error) = error {
-                report.damaged(&error);
+                report.add_error(&error);
             }
         }
-        Err(error) => report.damaged(&error),
+        Err(error) => report.add_error(&error),
     }
 }
 
-/// What a user should know of a file although all its blocks may be good.
+/// Notes for the user on a file, although all its blocks may be valid.
 pub(crate) fn notes(path: &Path) -> Vec<String> {
-    // a file that cannot be opened is reported by whoever reads it
+    // a file that cannot be opened is reported by its reader
     Layout::open(path).map_or(vec![], |layout| notes_of(path, &layout))
 }
 
@@ -65,7 +66,7 @@ fn notes_of(path: &Path, layout: &Layout) -> Vec<String> {
     notes
 }
 
-/// Names are hints: `NETWORK-ERA-ROOT.era1`. Those of another kind say nothing.
+/// Notes on a name `NETWORK-ERA-ROOT.era1` that contradicts the content. Other names are ignored.
 fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
     let mut notes = vec![];
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -98,9 +99,9 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
             accumulator.push(&blockmill_hashes::keccak256(header), total);
         }
     });
-    // With blocks missing the root says nothing more.
+    // without all blocks the root cannot be compared
     if accumulator.count() == layout.blocks() && accumulator.root() != layout.accumulator {
-        report.damaged(&Error::BadRecord {
+        report.add_error(&Error::BadRecord {
             location: Location::new(path, layout.accumulator_at),
             what: "accumulator",
             expected: Digits(&accumulator.root()).to_string(),

@@ -1,4 +1,4 @@
-//! Where the blocks of an era1 file stand: version record, block index, accumulator.
+//! The layout of an era1 file: version record, block index, accumulator.
 
 use blockmill_verdict::Location;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::{Compression, Error};
 /// The least that a block takes: four record headers and a total difficulty.
 const MIN_BLOCK: u64 = 4 * HEADER as u64 + 32;
 
-/// Bytes of the accumulator record, which stands just before the index.
+/// Bytes of the accumulator record, which is just before the index.
 const ACCUMULATOR_RECORD: u64 = HEADER as u64 + 32;
 
 /// An open file whose index has been read and checked: every offset is inside the file, after
@@ -21,7 +21,7 @@ const ACCUMULATOR_RECORD: u64 = HEADER as u64 + 32;
 #[derive(Debug)]
 pub(super) struct Layout {
     file: Arc<File>,
-    /// How the file is compressed, beside the Snappy data in it.
+    /// Compression of the whole file, in addition to the Snappy data in it.
     pub compression: Option<Compression>,
     pub path: Arc<Path>,
     /// Number of the first block.
@@ -36,7 +36,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Opens `path` and reads its index. Offsets are those of the unpacked file.
+    /// Opens `path` and reads its index. Offsets are in the unpacked file.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let seekable = Seekable::open(path)?;
         let compression = seekable.compression;
@@ -73,7 +73,7 @@ impl Layout {
         self.starts.len() - 1
     }
 
-    /// Appends the bytes from `start` to `end`, which must lie between the first and the last of
+    /// Appends the bytes from `start` to `end`, which must be between the first and the last of
     /// `starts`.
     pub fn read(&mut self, start: u64, end: u64, into: &mut Vec<u8>) -> Result<(), Error> {
         let read = read_part(&self.file, &self.path, start, end - start, into);
@@ -158,9 +158,10 @@ fn parse_index(
     Ok((first, starts))
 }
 
-/// Offset after the last block, which begins at `last`, and how many records of other types stand
-/// between it and the accumulator, at offset `limit`. They are passed over, up to a sane number of
-/// them; those that blocks and files are made of belong to something that the index leaves out.
+/// Returns the offset after the last block, which begins at `last`, and the number of records of
+/// other types between it and the accumulator, at offset `limit`. A limited number of such records
+/// is skipped. Records of the types of blocks and files are an error, because the index leaves them
+/// out.
 fn end_of_blocks(file: &File, path: &Path, last: u64, limit: u64) -> Result<(u64, usize), Error> {
     const MOST: usize = 1024;
     let mut at = last;
@@ -206,8 +207,9 @@ fn next_record(file: &File, path: &Path, at: u64, limit: u64) -> Result<(u16, u6
     Ok((u16::from_le_bytes([*k0, *k1]), at + needed))
 }
 
-/// Walks a file from its front, whatever its index says: how many whole blocks it holds, the
-/// offset after them, and what is wrong there, if it is neither an accumulator nor the end.
+/// Reads the records of a file from its start, independent of the index. Returns the number of
+/// whole blocks, the offset after them, and the error there, unless it is an accumulator or the
+/// end.
 pub(super) fn count_blocks(path: &Path) -> Result<(u64, u64, Option<Error>), Error> {
     let seekable = Seekable::open(path)?;
     let file = seekable.file();

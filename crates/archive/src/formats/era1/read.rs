@@ -1,4 +1,4 @@
-//! Reads era1 files in order: runs of whole blocks on one thread, unpacked on any other.
+//! Reads era1 files in order: runs of whole blocks on one thread, which any other thread unpacks.
 
 use blockmill_verdict::Location;
 use std::ops::RangeInclusive;
@@ -22,27 +22,27 @@ use crate::{
 /// Bytes of the total difficulty record, the last one of a block.
 const DIFFICULTY_RECORD: u64 = HEADER as u64 + 32;
 
-/// When only headers are wanted and a block has more bytes than this, its header and total
-/// difficulty are read and the rest is passed over. Two small reads cost as much as this copy.
+/// If only headers are wanted and a block has more bytes than this, its header and total difficulty
+/// are read and the rest is skipped. Two small reads cost as much as copying this many bytes.
 const SPARSE: u64 = 16 << 10;
 
-/// What a sparse read takes at once for a header: nearly all records are smaller.
+/// Bytes that a sparse read reads at once for a header; nearly all records are smaller.
 const HEADER_GUESS: u64 = 1 << 10;
 
-/// Reads the blocks of some files whose numbers are in a range.
+/// A reader of the blocks of files in a range of numbers.
 #[derive(Debug)]
 pub(crate) struct Reader {
     files: std::vec::IntoIter<PathBuf>,
     current: Option<Current>,
     want: Want,
     range: RangeInclusive<u64>,
-    /// Number that the next file must begin with, and the file before it.
+    /// Number of the first block of the next file, and the file before it.
     follows: Option<(u64, Arc<Path>)>,
-    /// The files that were skipped, and the last of them: equal to those before them.
+    /// Number of skipped files, equal to the files before them, and the last of them.
     skipped: Option<(usize, PathBuf)>,
 }
 
-/// The open file and its blocks still to be read.
+/// The open file and the blocks that remain to be read.
 #[derive(Debug)]
 struct Current {
     layout: Layout,
@@ -97,7 +97,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// Whether a file, which ends before block `after`, has the bytes of the one before it.
+    /// Whether a file, which ends before block `after`, repeats the file before it.
     fn is_again(&mut self, path: &Path, after: u64) -> Result<bool, Error> {
         let before = self.follows.as_ref().filter(|(expected, _)| *expected == after);
         let Some((_, before)) = before else { return Ok(false) };
@@ -125,7 +125,7 @@ impl Current {
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
-    /// Where each block ends in `bytes`.
+    /// The end of each block in `bytes`.
     ends: Vec<usize>,
     /// Offset in the file of each block, then of the end of the last one.
     starts: Vec<u64>,
@@ -135,7 +135,7 @@ pub(crate) struct Packed {
     first: u64,
     end: Option<EraEnd>,
     file: Option<Arc<Path>>,
-    /// How the file is compressed, beside the Snappy data in it.
+    /// Compression of the whole file, in addition to the Snappy data in it.
     compression: Option<Compression>,
 }
 
@@ -175,7 +175,7 @@ impl ReadBlocks for Reader {
 }
 
 impl Packed {
-    /// Takes the blocks from the current one to `to`.
+    /// Reads the blocks from the current one to `to`.
     fn fill(&mut self, current: &mut Current, to: usize, want: Want) -> Result<(), Error> {
         let Current { layout, next, .. } = current;
         self.bytes.clear();
@@ -203,7 +203,7 @@ impl Packed {
         Ok(())
     }
 
-    /// Takes header and total difficulty of each block in `starts`.
+    /// Reads the header and the total difficulty of each block in `starts`.
     fn fill_sparse(&mut self, layout: &mut Layout) -> Result<(), Error> {
         for pair in self.starts.windows(2) {
             let (start, difficulty) = (pair[0], pair[1] - DIFFICULTY_RECORD);
@@ -251,7 +251,7 @@ struct Unpacker<'c> {
 }
 
 impl Unpacker<'_> {
-    /// A whole block, which stands at `offset`.
+    /// Unpacks a whole block, which is at `offset`.
     fn block(&mut self, bytes: &[u8], offset: u64, want: Want) -> Result<(), Error> {
         let file = self.file.clone();
         let mut records = Records::new(bytes, offset, &file);

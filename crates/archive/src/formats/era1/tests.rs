@@ -1,4 +1,4 @@
-//! Whole files: written, read, damaged.
+//! Whole files: written, read, corrupt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ fn a_compressed_file_gives_the_same_blocks_and_places_that_count_unpacked_bytes(
         let found = report(&files[0], true);
         assert!(found.damage.is_empty() && found.blocks == 20, "{compression}: {found:?}");
         assert!(found.notes[0].contains(compression.name()), "{:?}", found.notes);
-        // an end that is cut off, and content that is damaged
+        // a file that is cut short, and corrupt content
         fs::write(&files[0], &packed[..packed.len() - 3]).unwrap();
         let error = read(&files, EVERYTHING, ChunkLimit::default()).map(drop).unwrap_err();
         assert!(matches!(error, Error::Compressed { .. }), "{compression}: {error}");

@@ -16,8 +16,8 @@ use crate::output::OutputFile;
 use crate::row::WriteBlocks;
 use crate::{Chunk, Error, ReceiptEncoding};
 
-/// Writes a chain into a folder, one file for each era (8,192 blocks from a multiple of 8,192).
-/// A file appears under its name when its last block is there. Published files end at the merge;
+/// A writer of a chain into a folder, one file for each era (8,192 blocks from a multiple of
+/// 8,192). A file gets its name when its last block is written. Published files end at the merge;
 /// later blocks are written in the same way, with a total difficulty that no longer grows.
 #[derive(Debug)]
 pub struct Writer {
@@ -55,8 +55,13 @@ impl Writer {
         })
     }
 
-    /// Appends blocks that follow those before. They need bodies and receipts in consensus
-    /// encoding; total difficulties where the chain did not begin at block 0.
+    /// Appends blocks that follow the blocks written before. They need bodies and receipts in
+    /// consensus encoding, and total difficulties if the chain did not begin at block 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if a part is missing or a block does not follow, and
+    /// [`Error::Io`] if a file cannot be written.
     pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
         let blocks = chunk.blocks();
         let needs = [
@@ -112,7 +117,12 @@ impl Writer {
         file.finish(&self.folder, &self.network)
     }
 
-    /// Ends the last file. Fails when there was no block at all.
+    /// Completes the last file.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if there was no block, and [`Error::Io`] if the file cannot be
+    /// written.
     pub fn finish(mut self) -> Result<(), Error> {
         match self.current.take() {
             Some(file) => self.finish_file(file),
@@ -221,7 +231,7 @@ impl EraFile {
         Ok(())
     }
 
-    /// Writes accumulator and block index and gives the file its name.
+    /// Writes the accumulator and the block index and renames the file.
     fn finish(mut self, folder: &Path, network: &str) -> Result<(), Error> {
         let root = self.accumulator.root();
         put_header(&mut self.buffer, ACCUMULATOR, 32);

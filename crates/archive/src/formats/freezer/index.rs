@@ -3,9 +3,9 @@
 /// Bytes of an index entry.
 pub(super) const ENTRY: usize = 6;
 
-/// One index entry. The first of a table names its tail: the number of the first data file, and
-/// in place of an end the number of items deleted with earlier files. Entry `k + 1` tells where
-/// item `k` (counted from the tail) ends.
+/// An index entry. The first one of a table describes its tail: the number of the first data file,
+/// and instead of an end the number of items deleted with earlier files. Entry `k + 1` has the end
+/// of item `k`, counted from the tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Number of the data file.
@@ -27,9 +27,9 @@ impl Entry {
         [f0, f1, e0, e1, e2, e3]
     }
 
-    /// Where an item that ends at `self` begins, when the item before it ends at `before`. An
-    /// item never spans two files, and a file is begun only for an item that has bytes. None when
-    /// the entries contradict that.
+    /// The start of an item that ends at `self`, if the item before it ends at `before`. An item
+    /// never spans two files, and a file is created only for an item that has bytes. `None` if the
+    /// entries contradict that.
     pub fn start_after(self, before: Entry) -> Option<u32> {
         if self.file == before.file {
             (self.end >= before.end).then_some(before.end)

@@ -1,4 +1,4 @@
-//! What is in a freezer folder, and where it is damaged.
+//! Inspects ancient folders.
 
 use blockmill_verdict::Location;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::{Error, FileReport, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
 
-/// Index entries that are read at once.
+/// Number of index entries that are read at once.
 const RUN: u64 = 8192;
 
 /// Fills in `report` for the tables in `folder`. Without `deep` every index entry is read and
@@ -32,10 +32,10 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
                 tables.push(table);
             }
             Ok(None) => missing_table(folder, spec, report),
-            Err(error) => report.damaged(&error),
+            Err(error) => report.add_error(&error),
         }
     }
-    look_at_other_files(folder, &mut tables, report);
+    inspect_other_files(folder, &mut tables, report);
     compare_tables(folder, &tables, report);
     let headers = tables.iter().find(|table| table.spec.name == HEADERS.name);
     let Some(range) = headers.map(Table::range).filter(|range| !range.is_empty()) else {
@@ -56,7 +56,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
     let ends = match file_ends(table) {
         Ok(ends) => ends,
         Err(error) => {
-            report.damaged(&error);
+            report.add_error(&error);
             BTreeMap::new()
         }
     };
@@ -65,7 +65,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
         bytes += check_data_file(table, *number, *end, ends.len(), report);
     }
     if meta.tail() > range.end {
-        report.damaged(&Error::BadRecord {
+        report.add_error(&Error::BadRecord {
             location: Location::new(folder.join(table.spec.meta_name()), 0),
             what: "number of the first item",
             expected: format!("at most {}", range.end),
@@ -80,7 +80,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
     }
     let counted = table.entries() * ENTRY as u64;
     if counted < table.index_size {
-        report.damaged(&Error::BadRecord {
+        report.add_error(&Error::BadRecord {
             location: Location::new(&*table.index_path, counted),
             what: "index of a table",
             expected: format!("{counted} bytes, the flush offset"),
@@ -99,7 +99,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
     });
 }
 
-/// The data files that the index names, and how far it says that each is filled.
+/// The data files in the index, with the length that the index states for each.
 fn file_ends(table: &mut Table) -> Result<BTreeMap<u16, u32>, Error> {
     let mut ends = BTreeMap::new();
     let (mut entries, end) = (Vec::<Entry>::new(), table.range().end);
@@ -117,7 +117,7 @@ fn file_ends(table: &mut Table) -> Result<BTreeMap<u16, u32>, Error> {
     Ok(ends)
 }
 
-/// Compares a data file with its index; its size.
+/// Compares a data file with the index; returns its size.
 fn check_data_file(
     table: &Table,
     number: u16,
@@ -134,25 +134,25 @@ fn check_data_file(
     let size = match found {
         Ok(size) => size,
         Err(error) => {
-            report.damaged(&error);
+            report.add_error(&error);
             return 0;
         }
     };
     let (what, needed) = (table.spec.name, u64::from(end));
     if size < needed {
         let location = Location::new(path, 0);
-        report.damaged(&Error::Truncated { location, what, needed, available: size });
+        report.add_error(&Error::Truncated { location, what, needed, available: size });
     } else if size > needed {
         let head = usize::from(number - table.tail.file) + 1 == files;
         let (location, expected) = (Location::new(path, needed), format!("{needed} bytes"));
         let rest = if head { ", of which geth drops the rest" } else { "" };
         let found = format!("{size} bytes{rest}");
-        report.damaged(&Error::BadRecord { location, what, expected, found });
+        report.add_error(&Error::BadRecord { location, what, expected, found });
     }
     size
 }
 
-/// What the tables say together.
+/// Compares the tables with each other.
 fn compare_tables(folder: &Path, tables: &[Table], report: &mut FileReport) {
     let without_meta = tables.iter().filter(|table| table.meta.version().is_none());
     if !tables.is_empty() && without_meta.count() == tables.len() {
@@ -172,7 +172,7 @@ fn compare_tables(folder: &Path, tables: &[Table], report: &mut FileReport) {
             report.notes.push(format!("not checked: {name}, a table without items"));
             continue;
         }
-        report.damaged(&Error::Missing {
+        report.add_error(&Error::Missing {
             location: Location::new(folder.join(table.spec.index_name()), 0),
             what: "number of items",
             expected: format!("{expected}, as many as there are headers"),
@@ -183,22 +183,21 @@ fn compare_tables(folder: &Path, tables: &[Table], report: &mut FileReport) {
     warn_of_pruning(tables, report);
 }
 
-/// The tables that every folder has: geth makes them before it moves the first block.
+/// The tables that every folder has: geth creates them before it moves the first block.
 const NEVER_LEFT_OUT: [Spec; 4] = [HEADERS, HASHES, BODIES, RECEIPTS];
 
-/// A table without an index. Data files that lie there without one are told by
-/// [`look_at_other_files`].
+/// Reports a table without an index. [`inspect_other_files`] reports data files without one.
 fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
-    // those of geth 1.9 have no metadata, and total difficulties
+    // folders of geth 1.9 have no metadata, and total difficulties
     let meta = folder.join(HEADERS.meta_name());
     let is_old = match files::is_there(&meta) {
         Ok(is_there) => !is_there,
-        Err(error) => return report.damaged(&Error::io("cannot open", &meta)(error)),
+        Err(error) => return report.add_error(&Error::io("cannot open", &meta)(error)),
     };
     let needed = NEVER_LEFT_OUT.iter().any(|table| table.name == spec.name)
         || spec.name == DIFFICULTIES.name && is_old;
     if needed {
-        report.damaged(&Error::Missing {
+        report.add_error(&Error::Missing {
             location: Location::new(folder.join(spec.index_name()), 0),
             what: "table of an ancient folder",
             expected: format!("the table of {}", spec.name),
@@ -207,11 +206,11 @@ fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
     }
 }
 
-/// Files that belong to no index entry, and tables that nobody here knows.
-fn look_at_other_files(folder: &Path, tables: &mut [Table], report: &mut FileReport) {
+/// Reports files that belong to no index entry, and unknown tables.
+fn inspect_other_files(folder: &Path, tables: &mut [Table], report: &mut FileReport) {
     let entries = match files::list(folder) {
         Ok(entries) => entries,
-        Err(error) => return report.damaged(&Error::io("cannot list", folder)(error)),
+        Err(error) => return report.add_error(&Error::io("cannot list", folder)(error)),
     };
     let names = entries.iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
     let mut names: Vec<_> = names.collect();
@@ -230,7 +229,7 @@ fn look_at_other_files(folder: &Path, tables: &mut [Table], report: &mut FileRep
         };
         let open = tables.iter_mut().find(|table| table.spec.name == spec.name);
         if !open.is_some_and(|table| table.names(number)) {
-            report.damaged(&Error::Missing {
+            report.add_error(&Error::Missing {
                 location: Location::new(folder.join(&name), 0),
                 what: "data file",
                 expected: format!("items of it in {}", spec.index_name()),
@@ -251,7 +250,7 @@ fn compare_tails(folder: &Path, tables: &[Table], report: &mut FileReport) {
         let (Some(a), Some(b)) = (find(one), find(other)) else { continue };
         let (expected, found) = (a.range().start, b.range().start);
         if expected != found && !b.range().is_empty() && !a.range().is_empty() {
-            report.damaged(&Error::Missing {
+            report.add_error(&Error::Missing {
                 location: Location::new(folder.join(other.meta_name()), 0),
                 what: "number of the first item",
                 expected: format!("{expected}, as in the table of {}", one.name),
@@ -261,7 +260,7 @@ fn compare_tails(folder: &Path, tables: &[Table], report: &mut FileReport) {
     }
 }
 
-/// Bodies and receipts are pruned together, so an empty table of one empties the other.
+/// Warns of an empty table of receipts: geth prunes bodies and receipts together.
 fn warn_of_pruning(tables: &[Table], report: &mut FileReport) {
     let items = |spec: Spec| {
         let table = tables.iter().find(|table| table.spec.name == spec.name);

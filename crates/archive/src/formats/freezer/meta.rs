@@ -12,7 +12,7 @@ pub(super) const META_SIZE: usize = 32;
 
 const WHAT: &str = "table metadata";
 
-/// What a table says about itself.
+/// The metadata of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meta {
     /// geth 1.9 wrote no file.

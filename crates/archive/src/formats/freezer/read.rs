@@ -18,11 +18,11 @@ use crate::{Chunk, ChunkLimit, Column, Error, ReceiptEncoding, Want};
 /// The tables that are read, in the order of [`Packed::tables`].
 const TABLES: [Spec; 6] = [HEADERS, HASHES, DIFFICULTIES, BODIES, RECEIPTS, ACCESS_LISTS];
 
-/// Reads the blocks of one folder whose numbers are in a range.
+/// A reader of the blocks of one folder in a range of numbers.
 ///
-/// The blocks are those of the table of headers. Another table may begin later or end earlier
-/// (old bodies and receipts get pruned): then a chunk ends where that table begins or ends, so
-/// that the table gives an item for each block of a chunk, or none.
+/// The table of headers determines the blocks. Another table may begin later or end earlier (old
+/// bodies and receipts get pruned): a chunk then ends where that table begins or ends, so that the
+/// table has an item for each block of a chunk, or for none.
 #[derive(Debug)]
 pub(crate) struct Reader {
     tables: [Option<Table>; TABLES.len()],
@@ -81,7 +81,7 @@ impl Reader {
     }
 }
 
-/// How many of `count` blocks fill `bytes`, at least one.
+/// The number of blocks, of `count`, that fill `bytes`; at least one.
 fn blocks_within<'a>(
     tables: impl Iterator<Item = &'a PackedTable> + Clone,
     count: usize,
@@ -110,7 +110,7 @@ struct PackedTable {
     /// The entry before the first item, then one for each item.
     entries: Vec<Entry>,
     bytes: Vec<u8>,
-    /// Where each item ends in `bytes`.
+    /// The end of each item in `bytes`.
     ends: Vec<usize>,
     /// Each data file with the index of its first item here, and the offset of that item.
     files: Vec<(usize, Arc<Path>, u64)>,
@@ -124,7 +124,7 @@ impl PackedTable {
         self.files.clear();
     }
 
-    /// Offset where item `i` begins in its data file.
+    /// Offset of item `i` in its data file.
     fn start(&self, i: usize) -> u32 {
         // The order was checked when the entries were read.
         self.entries[i + 1].start_after(self.entries[i]).unwrap_or(0)

@@ -12,7 +12,7 @@ use super::meta::Meta;
 use crate::listing::has_file;
 use crate::{Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS};
 
-/// What all tables of one name have in common.
+/// The properties of all tables of one name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spec {
     pub name: &'static str,
@@ -55,7 +55,7 @@ impl Spec {
     }
 }
 
-/// A table whose index is open. Nothing is ever written.
+/// A table with an open index, for reading.
 #[derive(Debug)]
 pub(super) struct Table {
     pub spec: Spec,
@@ -149,7 +149,7 @@ impl Table {
         Location::new(&*self.index_path, (item - self.deleted() + 1) * ENTRY as u64)
     }
 
-    /// Does the index name data file `number`, or can it be the first one, still empty?
+    /// Whether the index refers to data file `number`, or it can be the first one, still empty.
     pub fn names(&mut self, number: u16) -> bool {
         let last = match self.range().end.checked_sub(1) {
             Some(last) if last >= self.deleted() => last,
@@ -174,7 +174,7 @@ impl Table {
         self.folder.join(self.spec.data_name(number))
     }
 
-    /// Replaces `into` by the entry that ends where item `first` begins, then the entries of
+    /// Replaces `into` by the entry that has the start of item `first`, followed by the entries of
     /// `count` items, all of which must be in [`Table::range`]. Their order is checked.
     pub fn read_entries(
         &mut self,
@@ -263,7 +263,7 @@ impl Table {
 }
 
 impl DataFile {
-    /// None when there is no such file.
+    /// Opens a data file; `None` if it does not exist.
     fn open(path: &Path, number: u16) -> Result<Option<Self>, Error> {
         let opened = open_if_there(path)?;
         Ok(opened.map(|(file, size)| Self { number, file, path: path.into(), size }))

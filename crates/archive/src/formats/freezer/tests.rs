@@ -1,4 +1,4 @@
-//! Whole folders: written, read, damaged.
+//! Whole folders: written, read, corrupt.
 
 use std::fs;
 use std::path::Path;
@@ -115,7 +115,7 @@ fn hidden_and_deleted_bodies_are_left_out_and_the_headers_stay() {
     fs::write(tables.join("bodies.meta"), [0xc3, 2, hidden, shorter.len() as u8]).unwrap();
     fs::remove_file(tables.join("bodies.0000.cdat")).unwrap();
     fs::remove_file(tables.join("bodies.0001.cdat")).unwrap();
-    // geth prunes both tables to the same tail; one alone is damage
+    // geth prunes both tables to the same tail; a single one is corruption
     assert_eq!(report(&folder, true).damage.len(), 1);
     let receipts = fs::metadata(tables.join("receipts.cidx")).unwrap().len() as u8;
     fs::write(tables.join("receipts.meta"), [0xc3, 2, hidden, receipts]).unwrap();

@@ -20,7 +20,7 @@ pub const MAX_FILE: u32 = 2_000_000_000;
 /// Bytes collected for one file before a system call.
 const BUFFER: usize = 256 << 10;
 
-/// Which geth the folder is for.
+/// The layout of a folder, by the version of geth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// geth 1.17: tables in `chain`, metadata of version 2, a table of block access lists.
@@ -52,8 +52,13 @@ impl Writer {
         Self::with(folder, Layout::default(), MAX_FILE)
     }
 
-    /// Begins a folder of a given layout, whose data files have at most `max_file` bytes (or one
+    /// Creates a folder of the given layout, with data files of at most `max_file` bytes (or one
     /// item).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if the folder cannot be created, and [`Error::Unwritable`] if it has
+    /// content.
     pub fn with(folder: &Path, layout: Layout, max_file: u32) -> Result<Self, Error> {
         let folder = OutputFolder::create(folder)?;
         let (tables, extra) = match layout {
@@ -75,9 +80,14 @@ impl Writer {
         })
     }
 
-    /// Appends blocks that follow those before, from block 0. Receipts must be in storage
-    /// encoding. A chain may lack bodies or receipts altogether: then their table stays empty
-    /// (geth 1.17 opens that, and drops bodies that have no receipts).
+    /// Appends blocks that follow the blocks written before, from block 0. Receipts must be in
+    /// storage encoding. A chain may lack bodies or receipts altogether: their table then stays
+    /// empty (geth 1.17 opens such a folder, and drops bodies that have no receipts).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if a part is missing or a block does not follow, and
+    /// [`Error::Io`] if a file cannot be written.
     pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
         let blocks = chunk.blocks();
         for (what, given, table) in [
@@ -129,6 +139,11 @@ impl Writer {
     }
 
     /// Makes every file durable and gives the folder its name.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if there was no block, and [`Error::Io`] if a file cannot be
+    /// written or renamed.
     pub fn finish(mut self) -> Result<(), Error> {
         let with_meta = self.layout == Layout::Geth117;
         let tables = [&mut self.headers, &mut self.hashes, &mut self.bodies, &mut self.receipts];
@@ -199,7 +214,7 @@ impl TableWriter {
         result
     }
 
-    /// Appends what stands on disk for one item, in the next file when it does not fit.
+    /// Appends the stored bytes of one item, in the next file if they do not fit.
     fn append_packed(&mut self, item: &[u8]) -> Result<(), Error> {
         let end = u64::from(self.head.end) + item.len() as u64;
         if end > u64::from(self.max_file) && self.head.end > 0 {

@@ -127,7 +127,7 @@ pub(super) fn recovery_undecided(number: u64) -> Result<(Recovery, Option<[u8; 6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_signatures::{Signatures, Variant};
+    use blockmill_signatures::{Signatures, Width};
 
     /// All variants must say what the makers say; the scalar library has the last word.
     #[track_caller]
@@ -137,10 +137,10 @@ mod tests {
     ) {
         let made = (0..40).map(|number| make(number).unwrap());
         let (checks, answers): (Vec<T>, Vec<U>) = made.unzip();
-        for with in Variant::ALL.into_iter().filter_map(Signatures::with) {
+        for with in Width::ALL.into_iter().filter_map(Signatures::with) {
             let mut found = vec![U::default(); checks.len()];
             verify(&with, &checks, &mut found);
-            assert_eq!(found, answers, "{:?}", with.variant());
+            assert_eq!(found, answers, "{:?}", with.width());
         }
     }
 

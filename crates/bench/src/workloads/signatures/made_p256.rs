@@ -53,7 +53,7 @@ fn infinite(number: u64, signer: &SigningKey) -> Result<(EcdsaCheck, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockmill_signatures::{KeyTables, Signatures, Variant};
+    use blockmill_signatures::{KeyTables, Signatures, Width};
 
     type Maker = fn(u64) -> Result<(EcdsaCheck, bool)>;
 
@@ -62,10 +62,10 @@ mod tests {
         for make in [good as Maker, repeated, undecided, repeated_undecided] {
             let made = (0..40).map(|number| make(number).unwrap());
             let (checks, answers): (Vec<_>, Vec<bool>) = made.unzip();
-            for with in Variant::ALL.into_iter().filter_map(Signatures::with) {
+            for with in Width::ALL.into_iter().filter_map(Signatures::with) {
                 let mut found = vec![false; checks.len()];
                 with.p256(&checks, &KeyTables::new(1 << 20), &mut found);
-                assert_eq!(found, answers, "{:?}", with.variant());
+                assert_eq!(found, answers, "{:?}", with.width());
             }
         }
     }

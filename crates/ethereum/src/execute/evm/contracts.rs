@@ -3,7 +3,7 @@
 
 use super::{rules::spec_of, signatures};
 use crate::params::Fork;
-use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
+use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Width};
 use blockmill_testkit::Random;
 use blockmill_testkit::hex;
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
@@ -183,7 +183,7 @@ fn plus(a: &Word, b: &Word) -> Option<Word> {
 fn p256verify_has_the_verdicts_of_another_library_and_of_the_lanes() {
     let mut random = Random::new(7_951);
     let mut counts = [0; 2];
-    let lanes: Vec<_> = Variant::ALL.into_iter().filter_map(Signatures::with).collect();
+    let lanes: Vec<_> = Width::ALL.into_iter().filter_map(Signatures::with).collect();
     for _ in 0..16 {
         let inputs: Vec<Input> = (0..256).map(|_| made(&mut random)).collect();
         let expected: Vec<bool> = inputs.iter().map(naive).collect();
@@ -195,7 +195,7 @@ fn p256verify_has_the_verdicts_of_another_library_and_of_the_lanes() {
         for lanes in &lanes {
             let mut valid = vec![false; checks.len()];
             lanes.at_any_cost().p256(&checks, &KeyTables::new(0), &mut valid);
-            assert_eq!(valid, expected, "{:?}", lanes.variant());
+            assert_eq!(valid, expected, "{:?}", lanes.width());
         }
     }
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");

@@ -1,8 +1,9 @@
-//! SHA-256 with the CPU's own instructions (FEAT_SHA256), for one state or several.
+//! SHA-256 with the CPU's instructions (FEAT_SHA256), for one state or several.
 //!
-//! A block of one state is 142 instructions as compiled, where integers take 890. No machine was at
-//! hand; by published tables an instruction waits 4 cycles for the last and the next one could
-//! begin after 1, so two states go side by side.
+//! A block of one state is 142 instructions as compiled, where integer code takes 890. No such
+//! machine was available for measurements; by published tables an instruction waits 4 cycles for
+//! the previous one, and the next independent one can begin after 1, so two states are processed in
+//! parallel.
 
 use core::arch::aarch64::{
     uint32x4_t, vaddq_u32, vld1q_u8, vld1q_u32, vreinterpretq_u32_u8, vrev32q_u8, vsha256h2q_u32,

@@ -1,14 +1,13 @@
-//! Two states at once, with the CPU's own instructions (FEAT_SHA3): register `w` holds word `w` of
-//! both.
+//! Two states at once, with the CPU's instructions (FEAT_SHA3): register `w` has word `w` of both.
 //!
 //! Xor of three values, chi, theta's rotation and rho's rotation with the xor before it are one
-//! instruction each: 66 a round for two states, 79 as compiled with what is moved between
-//! registers. Integers take 150 a round for one.
+//! instruction each: 66 a round for two states, 79 as compiled with moves between registers.
+//! Integer code takes 150 a round for one.
 //!
-//! No machine with these instructions was at hand, so what follows is what others measured for one
+//! No machine with these instructions was available, so these are measurements of others for one
 //! state. Apple's M1 is 36 % faster with them than with integers (OpenSSL, pull request 21398): a
 //! pair should be hashed 2.7 times as fast. Neoverse V2, with one such unit, takes 573 ns where
-//! good code on integers takes 284 (keccak-asm, issue 15): a pair is a draw there.
+//! good integer code takes 284 (keccak-asm, issue 15): a pair is no faster there.
 
 use core::arch::aarch64::{
     uint64x2_t, vbcaxq_u64, vdupq_n_u64, veor3q_u64, veorq_u64, vgetq_lane_u64, vld1q_u8,
@@ -34,8 +33,8 @@ impl Sha3 {
         cpu::get().then_some(Sha3(()))
     }
 
-    /// The same for a single state, which leaves half of each register idle: only on Apple's
-    /// CPUs, see the numbers above.
+    /// Detects a CPU on which it is the fastest for a single state, although that leaves half of
+    /// each register idle: only Apple's CPUs, see the numbers above.
     #[inline]
     pub(crate) fn for_one() -> Option<Self> {
         if cfg!(target_vendor = "apple") { Self::new() } else { None }
@@ -87,7 +86,7 @@ fn xor_constant(a: uint64x2_t, constant: u64) -> uint64x2_t {
     veorq_u64(a, vdupq_n_u64(constant))
 }
 
-/// What theta adds to the lanes of each column.
+/// The values that theta adds to the lanes of each column.
 #[inline]
 #[target_feature(enable = "neon,sha3")]
 fn theta([c0, c1, c2, c3, c4]: [uint64x2_t; 5]) -> impl Fn(usize) -> uint64x2_t {

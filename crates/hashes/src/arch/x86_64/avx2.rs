@@ -126,7 +126,7 @@ fn load_columns<const LENGTH: usize>(blocks: &[&[u8; LENGTH]; 4], part: usize) -
     transpose(rows)
 }
 
-/// The states as 25 registers, zero in the lanes whose bit in `fresh` is set.
+/// The states as 25 registers. Lanes with a set bit in `fresh` are zero.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load(states: &States<4>, fresh: u8) -> [__m256i; 25] {

@@ -119,8 +119,8 @@ fn columns(p0: __m512i, p1: __m512i, p2: __m512i, p3: __m512i) -> [__m512i; 4] {
 
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 fn absorb(states: &mut States<8>, fresh: u8, rest: &[&[u8]; 8], whole: usize) {
-    // Here rather than in the caller: its alignment makes that of the stack frame, so that spilled
-    // registers do not lie across cache lines.
+    // declared here and not in the caller: its alignment determines that of the stack frame, so
+    // that spilled registers do not cross cache lines
     let mut last = [Last([_mm512_setzero_si512(); 2], 0); 8];
     for (last, rest) in last.iter_mut().zip(rest) {
         *last = pad(&rest[whole * RATE_256..]);
@@ -199,7 +199,7 @@ struct Last([__m512i; 2], u64);
 fn pad(rest: &[u8]) -> Last {
     let length = rest.len().min(RATE_256);
     let part = |offset: usize| {
-        // the lowest bits, as many as bytes are left; bzhi keeps all 64 for more
+        // one of the lowest bits for each remaining byte; bzhi keeps all 64 for more
         let present = _bzhi_u64(u64::MAX, length.saturating_sub(offset) as u32);
         let from = rest.as_ptr().wrapping_add(offset);
         let padding = RATE_256 - length + offset;
@@ -213,7 +213,7 @@ fn pad(rest: &[u8]) -> Last {
     Last([part(0), part(64)], last_word(rest))
 }
 
-/// The padding byte where a block of 136 bytes ends, zeros around it.
+/// The padding byte at the end of a block of 136 bytes, with zeros around it.
 static PADDING: [u8; RATE_256 + 128] = {
     let mut bytes = [0; RATE_256 + 128];
     bytes[RATE_256] = 0x01;

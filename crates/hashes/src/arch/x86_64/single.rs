@@ -1,12 +1,12 @@
 //! One state in 15 vector registers (AVX-512VL).
 //!
 //! A lane of row 0 and the one below it, in row 1, share a register, as do rows 2 and 3; a lane of
-//! row 4 stands in both halves of a register. Then the columns' parities stand in both halves, too,
+//! row 4 is in both halves of a register. The parities of the columns are then in both halves, too,
 //! and pi takes the two lanes that become neighbours from the same half of two registers: a round
-//! is 80 instructions, not the 90 of a lane a register (249 ns against 263 ns a permutation on
-//! Sapphire Rapids, where integer code takes 376 ns). Five rows of 256 or 512 bits need fewer
-//! still, and are slower (277 ns, 285 ns): what moves lanes across the halves of such a register
-//! takes three cycles, and no other work is there to fill them.
+//! is 80 instructions, not 90 as with one lane a register (249 ns against 263 ns a permutation on
+//! Sapphire Rapids, where integer code takes 376 ns). Five rows of 256 or 512 bits need even fewer,
+//! but are slower (277 ns, 285 ns): moving lanes across the halves of such a register takes three
+//! cycles, and there is no other work to fill them.
 
 use core::arch::x86_64::{
     __m128i, _mm_rol_epi64, _mm_rolv_epi64, _mm_set_epi64x, _mm_shuffle_epi32, _mm_storel_epi64,
@@ -143,7 +143,7 @@ fn absorb<'a, const RATE: usize>(
             upper[x] = _mm_xor_si128(upper[x], two(word(x), word(x + 5)));
             lower[x] = _mm_xor_si128(lower[x], two(word(x + 10), word(x + 15)));
         }
-        // two rounds a pass halve the moves that bring the lanes back to their registers
+        // two rounds a pass halve the moves that return the lanes to their registers
         for [even, odd] in ROUND_CONSTANTS.as_chunks::<2>().0 {
             round!(upper, lower, last, *even);
             round!(upper, lower, last, *odd);

@@ -14,7 +14,7 @@ use crate::input::pack::{ALL, pack};
 
 const KEY: XorKey = XorKey(*b"\x80secret\x01");
 
-/// Every block of some files, by walking over them and by their locations.
+/// Every block of some files, read by a scan and by their locations.
 fn all_blocks(files: &BlockFiles) -> Vec<Vec<u8>> {
     let mut reader = BodyReader::new(files, 2);
     let mut found = vec![];

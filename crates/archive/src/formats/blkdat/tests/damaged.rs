@@ -1,4 +1,4 @@
-//! Whatever happens to a file, blocks whose bytes are untouched are found, and the rest is named.
+//! Whatever is changed in a file, blocks with unchanged bytes are found, and the rest is reported.
 
 use super::generated::{Random, blocks, records};
 use super::{MAGIC, scan, scan_both_ways};
@@ -14,7 +14,7 @@ fn offsets(found: &[Record]) -> Vec<usize> {
     found.iter().map(|record| record.offset as usize).collect()
 }
 
-/// Everything in the file is a record, named as damage, or zeros at the end.
+/// Every byte of the file is in a record, reported as corrupt, or a zero at the end.
 fn assert_accounted(found: &[Record], report: &FileReport) {
     let wrong =
         report.damage.iter().filter(|d| !matches!(d.kind, CorruptionKind::WrongSize { .. }));
@@ -45,7 +45,7 @@ fn zeros_at_the_end_are_no_damage_whether_obfuscated_or_not() {
         let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));
         assert_eq!(report.zero_tail, zeros as u64);
-        // as a program leaves them that allocates ahead: the zeros are not obfuscated
+        // as left by a program that allocates in advance: the zeros are not obfuscated
         KEY.apply(&mut file[length..], length as u64);
         let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));

@@ -1,4 +1,4 @@
-//! Which files a path stands for, blocks by their locations, files that were written here.
+//! Files of a path, blocks by their locations, and files written here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::blkdat::{
 
 const KEY: XorKey = XorKey(*b"\x80secret\x01");
 
-/// Writes a chain into files of at most 4,000 bytes; returns where each block is.
+/// Writes a chain into files of at most 4,000 bytes; returns the location of each block.
 fn write(folder: &Path, chain: &[Vec<u8>], network: Network, key: XorKey) -> Vec<BlockLocation> {
     let options = WriterOptions { key, max_file: 4_000, ..WriterOptions::core(network) };
     let mut writer = BlockWriter::create(folder, options).unwrap();

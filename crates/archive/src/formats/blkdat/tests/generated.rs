@@ -73,7 +73,7 @@ fn script(into: &mut Vec<u8>, random: &mut Random) {
     into.extend(random.bytes(length));
 }
 
-/// The blocks in records, and where each block begins.
+/// The blocks in records, and the offset of each block.
 pub fn records(blocks: &[Vec<u8>], magic: [u8; 4]) -> (Vec<u8>, Vec<usize>) {
     let (mut file, mut starts) = (vec![], vec![]);
     for block in blocks {

@@ -1,11 +1,11 @@
-//! Four SHA-256 states at once with the CPU's own instructions (SHA-NI).
+//! Four SHA-256 states at once with the CPU's instructions (SHA-NI).
 //!
-//! Two streams side by side still wait for their own rounds, three or four do not: then the number
-//! of instructions counts. Twelve of 16 registers are taken, two for each state and one for the
-//! newest words of each block; older words lie in memory. A compiler that is left to choose keeps
-//! other things in registers and states in memory, where the next round waits for them, so that
-//! four streams take longer than two. So the inner step is written as instructions, those of AVX
-//! where there are such, because they need no copies.
+//! Two parallel streams still wait for their own rounds; three or four do not, and then the number
+//! of instructions counts. Twelve of 16 registers are used, two for each state and one for the
+//! newest words of each block; older words are in memory. A compiler would keep other values in
+//! registers and states in memory, where the next round waits for them, so that four streams take
+//! longer than two. So the inner step is written in instructions, in their AVX form if available,
+//! because that needs no copies.
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -31,9 +31,9 @@ impl ShaNiFour {
         cpu::get().then_some(ShaNiFour(()))
     }
 
-    /// The same, where four streams are faster than sixteen lanes of AVX-512. Not on Intel's CPUs,
-    /// of which an instruction for two rounds can begin every 2 cycles, not every cycle: see
-    /// [`ManySha256::detect`](crate::ManySha256::detect) for numbers.
+    /// Detects a CPU on which four streams are faster than sixteen lanes of AVX-512. These are not
+    /// Intel's CPUs, which start an instruction for two rounds every 2 cycles instead of every
+    /// cycle: see [`ManySha256::detect`](crate::ManySha256::detect) for numbers.
     pub(crate) fn before_avx512() -> Option<Self> {
         // the instruction takes long in a virtual machine
         static INTEL: OnceBool = OnceBool::new();
@@ -65,7 +65,8 @@ impl Compress<4> for ShaNiFour {
 /// Four words of each stream's block.
 type Row = [__m128i; 4];
 
-/// Turns the same word of four streams, four times, into four words of each stream, or back.
+/// Transposes four registers with the same word of four streams into four words of each stream, or
+/// back.
 #[inline]
 #[target_feature(enable = "sha,avx")]
 fn transpose([a, b, c, d]: Row) -> Row {
@@ -111,8 +112,8 @@ fn store(states: &mut States<4>, [s0, s1, s2, s3]: [State; 4]) {
     }
 }
 
-/// Four rounds of stream `N` with its newest words, then the four words after them, which take the
-/// place of the oldest. There are three rows of older words, from the oldest on.
+/// Four rounds of stream `N` with its newest words, then the next four words, which replace the
+/// oldest. There are three rows of older words, the oldest first.
 #[inline]
 #[target_feature(enable = "sha,avx")]
 fn step<const N: usize>(

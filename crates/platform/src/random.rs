@@ -1,6 +1,6 @@
-//! Secrets of one run.
+//! Random bytes of the operating system.
 
-/// Bytes that nobody can guess, from the system's generator; `None` when it has none to give.
+/// 32 unpredictable bytes from the operating system's random generator; `None` if it fails.
 #[must_use]
 pub fn secret() -> Option<[u8; 32]> {
     let mut bytes = [0; 32];

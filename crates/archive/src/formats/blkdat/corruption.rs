@@ -1,4 +1,4 @@
-//! What is found in a block file besides blocks.
+//! Corrupt parts of a block file.
 
 use std::fmt;
 
@@ -6,38 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use super::Network;
 
-/// Faults that are listed of one file: a file of noise has one at every block.
+/// Number of corrupt parts that are listed of one file; a file of noise has one at every block.
 const MAX_LISTED: usize = 1000;
 
-/// A stretch of a block file that is not what it should be.
+/// A corrupt part of a block file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Corruption {
-    /// Where it begins: of a record, its magic.
+    /// Offset of its first byte; of a record that is its magic.
     pub offset: u64,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// What it is.
+    /// The kind of corruption.
     pub kind: CorruptionKind,
 }
 
-/// What is wrong with a stretch of a block file.
+/// A kind of corruption of a block file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CorruptionKind {
-    /// Bytes that are no record, and the first four of them (fewer there are zeros).
+    /// Bytes that are no record, with the first four of them (zeros if there are fewer).
     Junk([u8; 4]),
     /// Zeros between records.
     Zeros,
-    /// A record whose content is no block of the size that it states.
+    /// A record whose content is no block of the stated size.
     Broken {
         /// The size in its frame.
         stated: u32,
     },
-    /// A record that the file ends in.
+    /// A record that is cut off by the end of the file.
     Truncated {
-        /// The size in its frame; `None` where the file ends in the frame or the header.
+        /// The size in its frame; `None` if the file ends in the frame or the header.
         stated: Option<u32>,
     },
-    /// A block whose record states another size; the block is used.
+    /// A block whose record states another size. The block is used.
     WrongSize {
         /// The size in the frame.
         stated: u32,
@@ -80,7 +80,7 @@ impl fmt::Display for Corruption {
     }
 }
 
-/// What one block file holds.
+/// The result of reading one block file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileReport {
     /// Blocks that were found.
@@ -89,17 +89,17 @@ pub struct FileReport {
     pub block_bytes: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Zeros behind the last record: space that was allocated ahead.
+    /// Zeros after the last record: space that was allocated in advance.
     pub zero_tail: u64,
-    /// What is wrong, in the order of the file; at most 1,000 of it.
+    /// The corrupt parts in file order, at most 1,000.
     pub damage: Vec<Corruption>,
-    /// How much is wrong.
+    /// Number of corrupt parts.
     pub damage_count: u64,
 }
 
 impl FileReport {
-    /// Notes a fault; beyond the limit only its existence.
-    pub(super) fn damaged(&mut self, offset: u64, length: u64, kind: CorruptionKind) {
+    /// Records a corrupt part; beyond the limit it is only counted.
+    pub(super) fn add(&mut self, offset: u64, length: u64, kind: CorruptionKind) {
         self.damage_count += 1;
         if self.damage.len() < MAX_LISTED {
             self.damage.push(Corruption { offset, length, kind });
