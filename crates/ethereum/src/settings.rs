@@ -2,14 +2,14 @@
 
 pub use crate::body::senders::{SenderBatches, SignatureLanes};
 pub use crate::commit::executed_store::LogValues;
-pub use crate::execute::evm::{Journal, MachineKeccak};
+pub use crate::execute::evm::MachineKeccak;
 pub use crate::execute::speculation::Speculate;
 pub use crate::execute::stages::{
     Prefetch, ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder,
 };
 pub use crate::state::{
-    BlockCache, Bloom, CommitThreads, FlatStore, KeyHashes, NodeHashes, PageCache, PageReads,
-    ReadChecksum, References, StateKind, TrieDesign, TriePreload,
+    BlockCache, Bloom, CommitThreads, FlatStore, NodeHashes, PageCache, PageReads, ReadChecksum,
+    References, StateKind, TrieDesign, TriePreload,
 };
 pub use crate::verify::Hashes;
 pub use blockmill_pipeline::StageOrder;
@@ -36,14 +36,12 @@ blockmill_pipeline::option_settings! {
         references: References,
         commit: CommitThreads,
         state_trie: TrieDesign,
-        key_hash: KeyHashes,
         trie_hash: NodeHashes,
         root: RootOrder,
         root_every: RootInterval,
         root_group: RootGroup,
         receipts: ReceiptOrder,
         evm_keccak: MachineKeccak,
-        journal: Journal,
         speculate: Speculate,
         log: LogValues,
         stages: StageOrder,
@@ -77,17 +75,13 @@ impl Settings {
     /// What the virtual machine does.
     #[must_use]
     pub fn machine(&self) -> MachineOptions {
-        MachineOptions {
-            keccak: self.evm_keccak,
-            journal_of_block: self.journal == Journal::Block,
-            keeps_reads: self.prefetch == Prefetch::Runs,
-        }
+        MachineOptions { keccak: self.evm_keccak, keeps_reads: self.prefetch == Prefetch::Runs }
     }
 
     /// How tries in arenas hash.
     #[must_use]
     pub fn trie_hashers(&self) -> TrieHashers {
-        TrieHashers::new(self.key_hash, self.trie_hash)
+        TrieHashers::new(self.trie_hash)
     }
 }
 

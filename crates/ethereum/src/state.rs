@@ -32,7 +32,7 @@ pub use flat_trie::{
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
-pub use tries::{KeyHashes, Lost, NodeHashes, TrieDesign, TrieHashers, Tries};
+pub use tries::{Lost, NodeHashes, TrieDesign, TrieHashers, Tries};
 
 use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;

@@ -100,6 +100,22 @@ pub trait NamedOption: Copy + Default + Eq + 'static {
         Self::DESCRIPTION.available().map(|(position, _)| Self::at(position))
     }
 
+    /// Parses `NAME=VALUE`. The value may be one that this machine or this program lacks.
+    ///
+    /// # Errors
+    /// [`OptionError::Unknown`] if it names another option, or no value of this one.
+    fn parse(assignment: &str) -> Result<Self, OptionError> {
+        set::value_of(&Self::DESCRIPTION, assignment).map(Self::at)
+    }
+
+    /// Fails unless this program can use this value on this machine.
+    ///
+    /// # Errors
+    /// [`OptionError::NotHere`] or [`OptionError::NotBuilt`].
+    fn check_available(self) -> Result<(), OptionError> {
+        set::check_available(&Self::DESCRIPTION, self.position())
+    }
+
     /// The value at `position`; the default if there is none.
     #[must_use]
     fn at(position: usize) -> Self {

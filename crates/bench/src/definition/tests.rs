@@ -1,6 +1,7 @@
 //! Definitions as texts, and those of this repository.
 
 use super::*;
+use blockmill_pipeline::options::OptionSet;
 
 const HEADERS: &str = r#"
     title = "Headers"
@@ -119,4 +120,30 @@ fn what_is_wrong_is_named() {
     assert!(feature.contains("features: expected one that a build can have, found speed"));
     assert!(wrong("who =", "whom =").contains("unknown field `whom`"));
     assert!(wrong("headers = 1000", "headers = [1]").contains("headers: expected a text or"));
+}
+
+/// Options of a chain that no ablation turns and no step of a ladder sets.
+fn options_without_a_row<S: OptionSet>(chain: &str, all: &[Definition]) -> Vec<&'static str> {
+    let of_chain = |one: &&Definition| {
+        one.measures == "import" && one.settings.get("chain").is_some_and(|name| name == chain)
+    };
+    let mut rows: Vec<&str> = vec![];
+    for definition in all.iter().filter(of_chain) {
+        rows.extend(definition.ablation.iter().map(String::as_str));
+        let steps = definition.ladder.iter().flat_map(|step| &step.with);
+        rows.extend(steps.filter_map(|with| Some(with.split_once('=')?.0)));
+    }
+    let names = S::OPTIONS.iter().map(|option| option.name);
+    names.filter(|name| !rows.contains(name)).collect()
+}
+
+#[test]
+fn each_option_of_an_import_has_a_row_in_an_ablation_or_a_ladder() {
+    let all = Definition::all(tempfile::tempdir().unwrap().path()).unwrap();
+    let none: Vec<&str> = vec![];
+    let ethereum = options_without_a_row::<blockmill_ethereum::settings::Settings>;
+    assert_eq!(ethereum("ethereum", &all), none);
+    let bitcoin = options_without_a_row::<blockmill_bitcoin::settings::Settings>;
+    assert_eq!(bitcoin("bitcoin", &all), none);
+    assert_eq!(options_without_a_row::<blockmill_neo::settings::Settings>("neo", &all), none);
 }

@@ -10,7 +10,7 @@ use crate::import::{Ending, Run};
 use crate::progress::Display;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::{Archive, ChunkLimit, Family};
-use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits, kept_options};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, KeptState, Limits};
 use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::ethash::Caches;
@@ -22,7 +22,7 @@ use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::StateKind;
 use blockmill_ethereum::{Hash, Level, record};
 use blockmill_pipeline::Cancel;
-use blockmill_pipeline::options::OptionSet;
+use blockmill_pipeline::options::{NamedOption, OptionSet};
 use blockmill_store::{ChainStore, Recovery, Tip};
 use blockmill_verdict::grouped;
 use std::path::PathBuf;
@@ -102,10 +102,14 @@ pub(super) fn settings(asked: &[String]) -> Result<Settings> {
 /// The same for an import into a store, which keeps its state where it is. What contradicts that is
 /// refused when blocks are executed.
 pub(super) fn settings_for(asked: &[String], store: &ChainStore) -> Result<Settings> {
-    let name = |assignment: &str| assignment.split('=').next().map(str::to_owned);
-    let is_asked = |kept: &String| asked.iter().any(|asked| name(asked) == name(kept));
-    let kept = kept_options(store).into_iter().filter(|kept| !is_asked(kept));
-    settings(&kept.chain(asked.iter().cloned()).collect::<Vec<_>>())
+    let mut settings = Settings::default();
+    if let Some(kept) = KeptState::of_store(store)? {
+        kept.apply(&mut settings);
+    }
+    let settings = settings.with(asked)?;
+    // the store may keep its state in what this program was built without
+    settings.flat_store.check_available()?;
+    Ok(settings)
 }
 
 /// An archive and what to do with it.

@@ -5,7 +5,7 @@ use super::program::{
     Ended, Random, Scratch, blockmill, document, fixtures, read_store, run, succeed, tip_of,
 };
 use super::{Deed, Work, files, renew};
-use blockmill_ethereum::commit::executed_store::kept_options;
+use blockmill_ethereum::commit::executed_store::KeptState;
 use blockmill_store::ChainStore;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,8 +72,9 @@ fn come_again(base: &Path, store: &Path, kind: &str) -> Result<(), String> {
 }
 
 /// Where a store keeps its state.
-fn kept(store: &Path) -> Vec<String> {
-    kept_options(&ChainStore::open_read_only(store).expect("a store that opens").0)
+fn kept(store: &Path) -> Option<KeptState> {
+    let (store, _) = ChainStore::open_read_only(store).expect("a store that opens");
+    KeptState::of_store(&store).expect("a known state")
 }
 
 fn import_again(base: &Path, store: &Path, kind: &str, import: &mut Command) -> Result<(), String> {

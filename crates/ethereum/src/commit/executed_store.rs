@@ -22,20 +22,21 @@ mod block_changes;
 mod facts;
 mod flat;
 mod heal;
+mod kept_state;
 mod log;
 mod on_disk;
 mod parts;
 mod recover;
 mod repair;
 mod unwind;
-mod wanted;
 
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
 pub use heal::{HEALED_APART, Healing};
+pub use kept_state::KeptState;
 pub use log::LogValues;
-pub use parts::{is_state_part, kept_options};
+pub use parts::is_state_part;
 pub(crate) use recover::{execute_stored, unready, unusable};
 pub use repair::{StateAfter, repair};
 pub use unwind::Unwound;
@@ -102,7 +103,8 @@ impl ExecutedStore {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
         let mut store = Self::of_parts(blocks, parts, limits)?;
-        let wanted = wanted::encode(store.parts.kind, limits.disk.flat_store);
+        let flat = Some(limits.disk.flat_store);
+        let wanted = KeptState { kind: store.parts.kind, flat }.encode();
         if store.facts.is_none() && !wanted.is_empty() {
             store.blocks.set_state_of_parts(&wanted)?;
         }
@@ -124,7 +126,7 @@ impl ExecutedStore {
         let dir = blocks.dir();
         let facts = match blocks.state_of_parts() {
             [] => None,
-            bytes if wanted::decode(bytes).is_some() => None,
+            bytes if KeptState::is_encoded(bytes) => None,
             bytes => Some(Facts::decode(bytes).ok_or_else(|| {
                 let found = format!("{} other bytes", bytes.len());
                 damaged_facts(dir, "what a commit says of the state", found)

@@ -28,7 +28,7 @@ pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
 pub use dry::DryRuns;
 pub use notes::Foresight;
-pub use options::{Journal, MachineKeccak, MachineOptions};
+pub use options::{MachineKeccak, MachineOptions};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 pub use wide::WideTransaction;
@@ -130,10 +130,10 @@ impl<'s> Evm<'s> {
         Some(())
     }
 
-    /// Whether changes wait for the end of the block.
+    /// Whether the changes of transactions are committed at the end of the block: from Byzantium
+    /// on, as earlier receipts have the state root after their transaction.
     fn waits(&self) -> bool {
-        self.rules.options.journal_of_block
-            && self.rules.fork.is_some_and(|fork| fork >= Fork::Byzantium)
+        self.rules.fork.is_some_and(|fork| fork >= Fork::Byzantium)
     }
 
     /// Gives what was executed of the next block before its turn, for each of its transactions.

@@ -41,17 +41,7 @@ blockmill_pipeline::named_option! {
 }
 
 blockmill_pipeline::named_option! {
-    /// With `state-trie=arena`: how addresses and slots are hashed to keys of tries.
-    pub enum KeyHashes: "key-hash", level Execution {
-        /// One at a time.
-        Single = "single",
-        /// Several at a time in vector lanes.
-        Lanes = "lanes",
-    }
-}
-
-blockmill_pipeline::named_option! {
-    /// With `state-trie=arena`: how the nodes of tries are hashed.
+    /// With `state-trie=arena`: how the nodes of tries are hashed, and addresses and slots to keys.
     pub enum NodeHashes: "trie-hash", level Execution {
         /// One at a time.
         Single = "single",
@@ -70,11 +60,13 @@ pub struct TrieHashers {
 }
 
 impl TrieHashers {
-    /// The hash functions of these values of the options.
+    /// The hash functions for this value of the option.
     #[must_use]
-    pub fn new(keys: KeyHashes, nodes: NodeHashes) -> Self {
-        let hasher = |lanes| if lanes { ManyKeccak::detect() } else { ManyKeccak::scalar() };
-        Self { keys: hasher(keys == KeyHashes::Lanes), nodes: hasher(nodes == NodeHashes::Lanes) }
+    pub fn new(hashes: NodeHashes) -> Self {
+        match hashes {
+            NodeHashes::Single => Self { keys: ManyKeccak::scalar(), nodes: ManyKeccak::scalar() },
+            NodeHashes::Lanes => Self::default(),
+        }
     }
 }
 

@@ -121,22 +121,40 @@ impl std::error::Error for OptionError {}
 
 /// The positions of the option and of its value in `NAME=VALUE`.
 fn parse(options: &[Description], assignment: &str) -> Result<(usize, usize), OptionError> {
-    let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-    let asked = assignment.to_owned();
+    let (name, _) = split(assignment);
     let Some(at) = options.iter().position(|option| option.name == name) else {
-        return Err(OptionError::Unknown { asked, known: joined(options, ", ", |it| it.name) });
+        let known = joined(options, ", ", |it| it.name);
+        return Err(OptionError::Unknown { asked: assignment.to_owned(), known });
     };
-    let option = &options[at];
-    let Some(position) = option.values.iter().position(|known| known.name == value) else {
-        let known = format!("{name}={}", joined(option.values, "|", |it| it.name));
-        return Err(OptionError::Unknown { asked, known });
-    };
+    let position = value_of(&options[at], assignment)?;
+    check_available(&options[at], position)?;
+    Ok((at, position))
+}
+
+/// The name and the value of `NAME=VALUE`.
+fn split(assignment: &str) -> (&str, &str) {
+    assignment.split_once('=').unwrap_or((assignment, ""))
+}
+
+/// The position of the value in `NAME=VALUE`, an assignment to this option.
+pub(super) fn value_of(option: &Description, assignment: &str) -> Result<usize, OptionError> {
+    let (name, value) = split(assignment);
+    let position = option.values.iter().position(|known| known.name == value);
+    position.filter(|_| name == option.name).ok_or_else(|| OptionError::Unknown {
+        asked: assignment.to_owned(),
+        known: format!("{}={}", option.name, joined(option.values, "|", |it| it.name)),
+    })
+}
+
+/// Fails unless this program can use the value at `position` on this machine.
+pub(super) fn check_available(option: &Description, position: usize) -> Result<(), OptionError> {
     let found = &option.values[position];
     if found.is_available() {
-        return Ok((at, position));
+        return Ok(());
     }
+    let asked = format!("{}={}", option.name, found.name);
     let values: Vec<&Value> = option.available().map(|(_, value)| value).collect();
-    let available = format!("{name}={}", joined(&values, "|", |it| it.name));
+    let available = format!("{}={}", option.name, joined(&values, "|", |it| it.name));
     Err(match found.needs {
         Needs::Feature { name: feature, .. } => OptionError::NotBuilt { asked, feature, available },
         Needs::Nothing | Needs::Cpu(_) => OptionError::NotHere { asked, available },

@@ -1,9 +1,9 @@
 //! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
 
+use super::Limits;
 use super::on_disk::of_state;
-use super::{Limits, wanted};
 use crate::fault::Error;
-use crate::state::{DiskState, FlatStore, SharedState, StateKind};
+use crate::state::{DiskState, SharedState, StateKind};
 use blockmill_store::{
     ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip,
 };
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Names of the parts besides the blocks; a state on disk names its own.
 const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
-const TABLE: &str = "state";
+pub(super) const TABLE: &str = "state";
 
 /// Is `name` that of a part of a store that has the state or its log?
 #[must_use]
@@ -33,21 +33,6 @@ pub(crate) enum StatePart {
     Table(Box<Table>),
     /// The state, with what changed since the last commit in memory.
     Disk(SharedState),
-}
-
-/// Returns the kind of state of a store as options of an import: `state`, and `flat-store` for
-/// flat values and nodes. A store without a state keeps the kind for its next import. Empty if
-/// the store does not say it.
-#[must_use]
-pub fn kept_options(store: &ChainStore) -> Vec<String> {
-    let parts = store.parts_besides();
-    let has = |name: &str| parts.contains(&name);
-    let on_disk = StateKind::of_parts(has);
-    let Some(kind) = on_disk.or(has(TABLE).then_some(StateKind::Memory)) else {
-        return wanted::decode(store.state_of_parts()).unwrap_or_default();
-    };
-    let flat = FlatStore::of_parts(has).map(|flat| flat.to_string());
-    [kind.to_string()].into_iter().chain(flat).collect()
 }
 
 impl Parts {

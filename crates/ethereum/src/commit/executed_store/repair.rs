@@ -1,6 +1,6 @@
 //! What becomes of the state when blocks of its store are given up, or when it is damaged itself.
 
-use super::{ExecutedStore, Facts, Limits, is_state_part, wanted};
+use super::{ExecutedStore, Facts, KeptState, Limits, is_state_part};
 use crate::fault::Error;
 use crate::state::{FlatStore, StateKind};
 use blockmill_pipeline::Cancel;
@@ -60,9 +60,9 @@ pub fn repair(
     let parts = store.parts_besides();
     let has = |name: &str| parts.contains(&name);
     let kind = StateKind::of_parts(has).unwrap_or_default();
-    let wanted = wanted::encode(kind, FlatStore::of_parts(has).unwrap_or_default());
+    let kept = KeptState { kind, flat: FlatStore::of_parts(has) };
     drop(store);
-    ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part, &wanted)?;
+    ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part, &kept.encode())?;
     Ok(StateAfter::GivenUp)
 }
 

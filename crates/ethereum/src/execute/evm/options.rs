@@ -17,28 +17,12 @@ blockmill_pipeline::named_option! {
     }
 }
 
-blockmill_pipeline::named_option! {
-    /// When changes of transactions are committed to the state.
-    ///
-    /// There is no option to read a slot once or twice for SSTORE: the machine reads a slot at most
-    /// once in a block (`block`) or transaction, and keeps its value.
-    pub enum Journal: "journal", level Execution {
-        /// After each transaction.
-        Transaction = "transaction",
-        /// After all transactions of a block.
-        Block = "block",
-    }
-}
-
 /// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
 /// suites judge what imports use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineOptions {
     /// What KECCAK256 hashes with.
     pub keccak: MachineKeccak,
-    /// What transactions change is taken over into the state at the end of their block, not after
-    /// each of them; from Byzantium on, when no receipt has a state root any more.
-    pub journal_of_block: bool,
     /// Whatever becomes of transactions that were executed before their turn: the slots of a state
     /// on disk that they read are not read again. So they are executed also where nothing of them
     /// can be taken over.
@@ -47,6 +31,6 @@ pub struct MachineOptions {
 
 impl Default for MachineOptions {
     fn default() -> Self {
-        Self { keccak: MachineKeccak::Lanes, journal_of_block: true, keeps_reads: false }
+        Self { keccak: MachineKeccak::Lanes, keeps_reads: false }
     }
 }
