@@ -9,6 +9,7 @@ mod bitcoin_shards;
 mod bitcoin_stores;
 mod block_files;
 mod broken_stdout;
+mod compatibility;
 mod disk_full;
 mod ethereum_rules;
 mod execution;

@@ -71,6 +71,31 @@ pub enum Fork {
     Amsterdam,
 }
 
+impl Fork {
+    /// Every fork, in order.
+    pub const ALL: [Self; Self::Amsterdam as usize + 1] = [
+        Self::Frontier,
+        Self::Homestead,
+        Self::TangerineWhistle,
+        Self::SpuriousDragon,
+        Self::Byzantium,
+        Self::Constantinople,
+        Self::Petersburg,
+        Self::Istanbul,
+        Self::MuirGlacier,
+        Self::Berlin,
+        Self::London,
+        Self::ArrowGlacier,
+        Self::GrayGlacier,
+        Self::Paris,
+        Self::Shanghai,
+        Self::Cancun,
+        Self::Prague,
+        Self::Osaka,
+        Self::Amsterdam,
+    ];
+}
+
 /// How many blobs a block may carry, and how fast their price moves (EIP-7840).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobParams {

@@ -30,6 +30,7 @@ pub use dry::DryRuns;
 pub use notes::Foresight;
 pub use options::{MachineKeccak, MachineOptions};
 pub use reads::Reads;
+pub use rules::executes;
 pub use values::{Code, Environment, Log, Outcome};
 pub use wide::WideTransaction;
 

@@ -158,6 +158,12 @@ pub(super) fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
     })
 }
 
+/// Whether blocks of the fork are executed.
+#[must_use]
+pub fn executes(fork: Fork) -> bool {
+    spec_of(fork).is_some()
+}
+
 /// The machine's name of a fork; none of one that it does not know as it was.
 pub(super) fn spec_of(fork: Fork) -> Option<SpecId> {
     Some(match fork {
