@@ -1,6 +1,5 @@
-//! Verifies a datadir of Bitcoin Core with a set of coins and by the sum over all coins, in turns,
-//! and tells what each took: wall time and CPU time in seconds. MIB is the memory for the set of
-//! coins.
+//! Verifies a Bitcoin Core datadir alternately with a set of coins and by the coin multiset hash,
+//! and prints wall time and CPU time of each, in seconds. MIB is the memory for the set of coins.
 //!
 //! ```text
 //! cargo run --release -p blockmill-bitcoin --example coin_multiset -- DATADIR \
@@ -32,8 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let unspent = datadir_of(&files)?;
     println!("{} bytes of blocks, {threads} threads", files.bytes());
     for pair in 0..pairs {
-        let mut settings = ["fetched", "sum"];
-        // there and back
+        let mut settings = ["fetched", "multiset"];
+        // alternate the order
         if pair % 2 == 1 {
             settings.reverse();
         }
@@ -47,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (run, outcome) = import(&files, &options, data.path(), |_| {});
             outcome.map_err(|error| error.to_string())?;
             let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_s() - cpu);
-            tell(pair, value, &run, wall, cpu);
+            print(pair, value, &run, wall, cpu);
         }
     }
     Ok(())
@@ -58,7 +57,7 @@ fn cpu_s() -> f64 {
     user_s + sys_s
 }
 
-fn tell(pair: usize, value: &str, run: &Run, wall: f64, cpu: f64) {
+fn print(pair: usize, value: &str, run: &Run, wall: f64, cpu: f64) {
     let Run { inputs, coins, proof, .. } = run;
     println!(
         "pair {pair}: coins={value:8} wall {wall:7.3} CPU {cpu:7.3}, {inputs} inputs, {coins} \

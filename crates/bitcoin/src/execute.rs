@@ -5,7 +5,6 @@
 //! nothing else), then checked by itself (amounts, maturity, lock times, scripts; undo data
 //! encoded). Only the connecting is serial, so it does as little as possible.
 
-mod apart;
 mod batch;
 mod check;
 mod connect;
@@ -14,9 +13,10 @@ mod place;
 mod prepare;
 mod prove;
 mod read;
+mod shard_batch;
 mod unwind;
 
-pub(crate) use apart::Apart;
 pub(crate) use batch::{Batch, Context};
 pub(crate) use place::{Chain, Place, Terms};
+pub(crate) use shard_batch::ShardBatch;
 pub(crate) use unwind::unwind;

@@ -1,22 +1,24 @@
-//! Execution without a set of coins: undo data says what each block spends, so every rule of a
-//! block can be checked by itself; and a sum over all coins says whether undo data is right.
+//! The coin multiset hash: verification without a set of coins.
 //!
-//! Every coin that was created must be spent or unspent, once. The sum adds a hash of each coin
-//! that a block creates and takes away that of each coin that is spent or that is in the set of
-//! unspent coins. It is zero where these are the same, and where they are not, but for a chance of
-//! one in 2^192. `docs/distributed.md` has the argument. It may be one of parts: those of shards of
-//! block files, and that of the unspent coins (`crate::shard`).
+//! Undo data states the coins that each block spends, so every rule of a block can be checked
+//! without the other blocks. Undo data itself is trusted until the multiset hash proves it: each
+//! coin that a block creates adds a hash, and each coin that is spent or unspent subtracts it. The
+//! result is zero if the created coins are exactly the spent and the unspent ones; otherwise it is
+//! zero with probability below 2^-192. `docs/distributed.md` has the proof.
+//!
+//! A hash is the sum of the partial hashes of its blocks, so shards compute it on several machines
+//! (`crate::shard`).
 
+mod coin_archive;
+mod coin_hasher;
 mod difference;
-mod kept;
-mod part;
-mod undo;
+mod undo_data;
 mod unproven;
 
+pub(crate) use coin_archive::CoinArchive;
+pub(crate) use coin_hasher::CoinHasher;
 pub(crate) use difference::difference;
-pub(crate) use kept::Kept;
-pub(crate) use part::Part;
-pub(crate) use undo::{Places, Undo};
+pub(crate) use undo_data::{UndoData, UndoPositions};
 pub use unproven::Unproven;
 
 use crate::fault::Error;
@@ -30,14 +32,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What a sum of zero proves.
+/// The numbers of coins that a multiset hash of zero proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     /// Coins that the blocks created.
     pub created: u64,
-    /// Coins that they spent.
+    /// Coins that the blocks spent.
     pub spent: u64,
-    /// Coins that are left.
+    /// Coins that are unspent.
     pub unspent: u64,
 }
 
@@ -45,93 +47,96 @@ impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { created, spent, unspent } = *self;
         let [created, spent, unspent] = [created, spent, unspent].map(|n| counted(n, "coin"));
-        write!(f, "the sum of all coins is 0: {created} created, {spent} spent, {unspent} left")
+        write!(f, "the coin multiset hash is 0: {created} created, {spent} spent, {unspent} left")
     }
 }
 
-/// A sum that grows, and where undo data comes from.
+/// A multiset hash that threads add partial hashes to, and the undo data that it is to prove.
 pub(crate) struct MultisetHash<'a> {
-    /// Undo data, which is believed until the sum is known.
-    pub undo: Undo<'a>,
+    /// Undo data, which is trusted until the hash is known to be zero.
+    pub undo: UndoData<'a>,
     salt: Hash,
-    total: Mutex<Total>,
+    total: Mutex<PartialHash>,
 }
 
-/// What some blocks come to.
+/// The multiset hash of the coins of some blocks.
 #[derive(Default)]
-pub(crate) struct Total {
-    pub sum: U256,
+pub(crate) struct PartialHash {
+    /// Hashes of the coins created, minus hashes of the coins spent, modulo 2^256.
+    pub hash: U256,
     pub created: u64,
     pub spent: u64,
     /// Id and height of each coinbase.
     pub coinbases: Vec<(Hash, u32)>,
 }
 
-/// A salt that nobody can know before: who wrote the files cannot have chosen coins by their
-/// hashes under it.
+/// Draws a secret salt. It must not be known before the files are written: otherwise coins could be
+/// chosen by their hashes.
 pub(crate) fn new_salt() -> Result<Hash, Error> {
     Ok(blockmill_platform::random::secret().ok_or(Unproven::NoSecret)?)
 }
 
 impl<'a> MultisetHash<'a> {
-    /// A sum of nothing.
-    pub fn new(undo: Undo<'a>, salt: Hash) -> Self {
+    /// The hash of no coins.
+    pub fn new(undo: UndoData<'a>, salt: Hash) -> Self {
         Self { undo, salt, total: Mutex::default() }
     }
 
-    /// A part of the sum, for one thread.
-    pub fn part(&self, hasher: ManySha256) -> Part {
-        Part::new(self.salt, hasher)
+    /// A hasher for the coins of one thread.
+    pub fn coin_hasher(&self, hasher: ManySha256) -> CoinHasher {
+        CoinHasher::new(self.salt, hasher)
     }
 
-    /// Adds a part, and the coinbases of its blocks.
-    pub fn add(&self, part: Part, coinbases: Vec<(Hash, u32)>) {
-        let (sum, created, spent) = part.finish();
+    /// Adds the coins of a hasher, and the coinbases of their blocks.
+    pub fn add(&self, coins: CoinHasher, coinbases: Vec<(Hash, u32)>) {
+        let (hash, created, spent) = coins.finish();
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        total.add(Total { sum, created, spent, coinbases });
+        total.add(PartialHash { hash, created, spent, coinbases });
     }
 
-    /// What all parts come to.
-    pub fn total(self) -> Total {
+    /// The hash of all coins that were added.
+    pub fn total(self) -> PartialHash {
         self.total.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What all unspent coins come to, to be taken away from what blocks do, and how many there are.
+/// Returns the multiset hash of all unspent coins, to be added to that of the blocks, and their
+/// number. Unspent coins are subtracted, as spent ones are.
 ///
 /// # Errors
-/// The coins cannot be read.
-pub(crate) fn unspent(kept: &Kept, salt: Hash) -> Result<(U256, u64), Error> {
-    let mut part = Part::new(salt, ManySha256::detect());
-    kept.each_coin(|key, coin| {
-        part.gone(key, coin);
+/// Returns [`Error::Core`], [`Error::Store`] or [`Error::Corrupt`] if the coins cannot be read.
+pub(crate) fn unspent(archive: &CoinArchive, salt: Hash) -> Result<(U256, u64), Error> {
+    let mut coins = CoinHasher::new(salt, ManySha256::detect());
+    archive.each_coin(|key, coin| {
+        coins.subtract(key, coin);
         Ok(())
     })?;
-    let (sum, _, coins) = part.finish();
-    Ok((sum, coins))
+    let (hash, _, count) = coins.finish();
+    Ok((hash, count))
 }
 
-impl Total {
-    /// Adds what other blocks come to.
+impl PartialHash {
+    /// Adds the hash of other blocks.
     pub fn add(&mut self, other: Self) {
-        self.sum = self.sum.wrapping_add(other.sum);
+        self.hash = self.hash.wrapping_add(other.hash);
         self.created += other.created;
         self.spent += other.spent;
         self.coinbases.extend(other.coinbases);
     }
 
-    /// Takes the unspent coins away, and says what is proven of all blocks of a chain, of which
-    /// `hash` gives those of some height: nothing may be left.
+    /// Adds the hash of the unspent coins to the hash of all blocks of a chain. The result proves
+    /// undo data and unspent coins if it is zero. `hash` returns the block hash at a height.
     ///
     /// # Errors
-    /// A coinbase stands in two blocks, or something is left.
-    pub fn end(
+    /// Returns [`Unproven::RepeatedId`] if two blocks have the same coinbase, and
+    /// [`Unproven::NotZero`] if the hash is not zero.
+    pub fn prove(
         self,
-        (left, unspent): (U256, u64),
+        (unspent_hash, unspent): (U256, u64),
         params: &Params,
         hash: impl Fn(u32) -> BlockHash,
     ) -> Result<Proof, Box<Unproven>> {
-        let Self { sum, created, spent, mut coinbases } = self;
+        let Self { hash: blocks_hash, created, spent, mut coinbases } = self;
         coinbases.sort_unstable();
         for pair in coinbases.windows(2) {
             let [(first, low), (second, height)] = [pair[0], pair[1]];
@@ -140,12 +145,12 @@ impl Total {
             }
             let hash = hash(height);
             if params.repeat(height, &hash).is_none_or(|repeat| repeat.first != low) {
-                return Err(Box::new(Unproven::Repeated { height, hash, txid: Txid(first) }));
+                return Err(Box::new(Unproven::RepeatedId { height, hash, txid: Txid(first) }));
             }
         }
-        match sum.wrapping_add(left) == U256::ZERO {
+        match blocks_hash.wrapping_add(unspent_hash) == U256::ZERO {
             true => Ok(Proof { created, spent, unspent }),
-            false => Err(Box::new(Unproven::Multiset { created, spent, unspent })),
+            false => Err(Box::new(Unproven::NotZero { created, spent, unspent })),
         }
     }
 }

@@ -136,7 +136,9 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     notes.extend(run.proof.map(|proof| proof.to_string()));
     if let Some(unproven) = &run.unproven {
-        notes.push(format!("the sum proves nothing, so a set of coins was kept: {unproven}"));
+        notes.push(format!(
+            "the coin multiset hash proves nothing, so a set of coins was kept: {unproven}"
+        ));
     }
     if let Some(blocks) = run.rechecked {
         notes

@@ -1,11 +1,14 @@
-//! Block files verified apart.
+//! Verification of block files in shards, on several machines.
 //!
-//! Which chain is the best, and at which height a block stands, only all headers together tell. So
-//! it takes two steps: [`headers`] of each shard, which one place merges ([`Merger`]): it builds the
-//! tree, chooses the chain, and has for each shard a small table of what its blocks are to be held
-//! to; then [`bodies`] of each shard by its table. At level `execution` the unspent coins are a
-//! shard, too ([`coins`], [`add_coins`]), and blocks come with undo data ([`execute`]): each leaves
-//! its part of a sum. `docs/distributed.md` says why the verdict is that of a single run.
+//! Only the headers of all shards together determine the best chain and the height of each block,
+//! so there are two steps. [`headers`] reads the headers of a shard. [`Merger`] builds the tree of
+//! all headers, chooses the best chain, and returns a table for each shard: the blocks to verify,
+//! with their heights. [`bodies`] verifies the blocks of a table, and the merger computes the
+//! verdict.
+//!
+//! At level `execution` ([`execute`]), blocks are verified with undo data, and the unspent coins
+//! are a shard, too ([`coin_files`], [`hash_coins`]). Each shard returns its part of the coin
+//! multiset hash. `docs/distributed.md` shows that the verdict is that of a single run.
 
 mod bodies;
 mod coins;
@@ -26,26 +29,26 @@ use crate::options::Options;
 use crate::{BlockHash, Error, Level};
 use blockmill_archive::blkdat::{BlockFiles, Corruption};
 pub use bodies::{bodies, execute};
-pub use coins::{add_coins, coins};
-use documents::{Headers, Hex, Record, SCHEMA, Source};
+pub use coins::{coin_files, hash_coins};
+use documents::{Headers, Hex, Record, SCHEMA, SourceFile};
 pub use merge::Merger;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-/// What the files of a shard hold: 88 bytes of each record, and the bytes of all as a hash. At level
-/// `execution`, too, where undo data stands, and its bytes as a hash.
+/// Reads the headers of the files of a shard, 88 bytes of each record, and hashes the files. At
+/// level `execution` it also finds the positions of undo data, and hashes the undo files.
 ///
 /// # Errors
-/// A file cannot be read, or the run was asked to stop; at level `execution`, the files stand in no
-/// datadir.
+/// Returns [`Error::Archive`] or [`Error::System`] if a file cannot be read, [`Error::Stopped`] on
+/// request, and, at level `execution`, [`Error::NoUndo`] if the files are not in a datadir.
 pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> {
     let Options { threads, cancel, .. } = options;
     let scan = HeaderScan { threads: *threads }
         .find_blocks(files, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
-    let (mut damage, mut unlisted) = (vec![], 0);
+    let (mut corruption, mut unlisted) = (vec![], 0);
     for (file, report) in (0..).zip(&scan.reports) {
-        damage.extend(report.damage.iter().map(|damage| (file, *damage)));
+        corruption.extend(report.damage.iter().map(|range| (file, *range)));
         unlisted += report.damage_count - report.damage.len() as u64;
     }
     let hashes: HashSet<BlockHash> = scan.found.iter().map(|found| found.hash).collect();
@@ -55,28 +58,29 @@ pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> 
         record(found, announced)
     };
     let mut records: Vec<Record> = scan.found.iter().map(record).collect();
-    let undo =
-        match options.level == Level::Execution && options.settings.coins == SpentCoins::Multiset {
-            true => find_undo(files, &scan.found, &mut records)?,
-            false => vec![],
-        };
+    let is_execution = options.level == Level::Execution;
+    let undo = match is_execution && options.settings.coins == SpentCoins::Multiset {
+        true => find_undo(files, &scan.found, &mut records)?,
+        false => vec![],
+    };
     Ok(Headers {
         schema: SCHEMA,
         chain: options.params.name.into(),
         sources: digest::of_blocks(files)?,
         undo,
         records,
-        damage,
+        corruption,
         unlisted,
     })
 }
 
-/// Says of each record where its undo data stands, by the index of the datadir; the undo files.
+/// Sets the position of the undo data of each record, from the block index of the datadir. Returns
+/// the undo files.
 fn find_undo(
     files: &BlockFiles,
     found: &[Found],
     records: &mut [Record],
-) -> Result<Vec<Source>, Error> {
+) -> Result<Vec<SourceFile>, Error> {
     let first = || files.files().first().map(|file| file.path().to_path_buf());
     let folder = datadir_of(files)?.ok_or_else(|| Error::NoUndo(first().unwrap_or_default()))?;
     let datadir = Datadir::open(&folder)?;
@@ -98,20 +102,20 @@ fn record(found: &Found, announced: Option<u32>) -> Record {
 }
 
 impl Record {
-    /// The record, of a file with this index.
+    /// Converts the record; `file` is the index of its file.
     fn found(&self, file: u32) -> Found {
         let (header, hash) = (self.header.0, BlockHash(blockmill_hashes::sha256d(&self.header.0)));
         Found { file, offset: self.offset, size: self.size, header, hash }
     }
 }
 
-/// The blocks in the bytes at the end of a record, and what is damaged there.
+/// Finds blocks and corrupt ranges in the last `bytes` of a record.
 fn hidden(
     files: &BlockFiles,
     found: &Found,
     bytes: u32,
 ) -> Result<(Vec<Record>, Vec<Corruption>), Error> {
     let mut more = vec![];
-    let damage = stretch(files, found, bytes, &mut more)?;
-    Ok((more.iter().map(|found| record(found, None)).collect(), damage))
+    let corruption = stretch(files, found, bytes, &mut more)?;
+    Ok((more.iter().map(|found| record(found, None)).collect(), corruption))
 }

@@ -1,5 +1,5 @@
-//! `coins=multiset`: what a datadir says was spent and is unspent is believed where a sum over all coins
-//! is zero, and only there. Whatever is forged is refused, and named by a run with a set of coins.
+//! `coins=multiset`: undo data and unspent coins of a datadir are accepted only if the coin
+//! multiset hash is zero. Every forgery is refused, and named by a run with a set of coins.
 
 use crate::generated_chain::{Draft, Maker, coins, pay};
 use crate::imports::{options, run_well, with};
@@ -282,7 +282,7 @@ fn coins_of_another_block_prove_nothing_and_a_set_of_coins_does() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn the_sum_of_cores_datadir_is_zero() {
+fn the_multiset_hash_of_cores_datadir_is_zero() {
     let folder = tempfile::tempdir().unwrap();
     blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     let options = options(Params::mainnet());

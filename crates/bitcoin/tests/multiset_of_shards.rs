@@ -1,6 +1,6 @@
-//! `coins=multiset` in shards: block files with their undo files, and the unspent coins, each verified
-//! apart and merged under one salt, give the verdict of a single run. What is not there, is there
-//! twice, or is not what it was, is told. `coin_multiset.rs` puts its forgeries through shards, too.
+//! `coins=multiset` in shards: block files with their undo files, and the unspent coins, each
+//! verified alone and merged under one salt, give the verdict of a single run. Missing, repeated
+//! and changed parts are reported. `coin_multiset.rs` verifies its forgeries in shards, too.
 
 use crate::generated_chain::{Draft, Maker, coins, pay};
 use crate::imports;
@@ -9,7 +9,7 @@ use crate::kept::{Kept, Shards, by_multiset, chain};
 use blockmill_archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::shard::documents::{Bodies, Execution, Hex, Part, Salt, Table};
+use blockmill_bitcoin::shard::documents::{Bodies, BodiesMultiset, Execution, Hex, Salt, Table};
 use blockmill_bitcoin::shard::{self, Merger};
 use blockmill_bitcoin::{Error, Level};
 use blockmill_testkit::Random;
@@ -27,7 +27,7 @@ struct Case {
     shards: Shards,
 }
 
-fn summed(params: &Params) -> Options {
+fn with_multiset(params: &Params) -> Options {
     Options { level: Level::Execution, ..with(&options(params.clone()), &["coins=multiset"]) }
 }
 
@@ -39,7 +39,7 @@ impl Case {
     fn of(kept: &Kept, max_file: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let datadir = kept.write_in_files(folder.path(), max_file);
-        let options = summed(&kept.params);
+        let options = with_multiset(&kept.params);
         let shards = Shards::of(&files(&datadir, &kept.params), &datadir, &options);
         Self { folder, datadir, options, shards }
     }
@@ -48,37 +48,38 @@ impl Case {
         self.shards.merge(&self.options, drawn).unwrap()
     }
 
-    /// What a merge asks first.
+    /// The first input of level `execution`, and the first tables.
     fn asked(&self) -> (Execution, Vec<Table>) {
-        let mut merge = self.merge(None);
-        (merge.execution().unwrap().unwrap(), merge.tables().unwrap())
+        let mut merger = self.merge(None);
+        (merger.execution().unwrap().unwrap(), merger.tables().unwrap())
     }
 
     fn bodies(&self, shard: usize, (execution, tables): &(Execution, Vec<Table>)) -> Bodies {
         self.shards.bodies(shard, &tables[shard], execution, &self.options).unwrap()
     }
 
-    /// All parts but that of `left_out`, where the coins come last.
+    /// A merge of all parts except number `left_out`; the coins are the last part.
     fn merged(&self, asked: &(Execution, Vec<Table>), left_out: Option<usize>) -> Merger<'_> {
-        let mut merge = self.merge(Some(asked.0.salt));
+        let mut merger = self.merge(Some(asked.0.salt));
         let count = self.shards.headers.len();
         for shard in (0..count).filter(|shard| Some(*shard) != left_out) {
-            merge.take(shard, self.bodies(shard, asked)).unwrap();
+            merger.add_bodies(shard, self.bodies(shard, asked)).unwrap();
         }
         if left_out != Some(count) {
-            merge.take_coins(&self.shards.coins(&asked.0, &self.options).unwrap()).unwrap();
+            merger.add_coins(&self.shards.coins(&asked.0, &self.options).unwrap()).unwrap();
         }
-        merge
+        merger
     }
 }
 
 #[track_caller]
-fn unknown(merge: Merger<'_>, text: &str) {
-    let (run, outcome) = merge.end();
+fn unknown(merger: Merger<'_>, text: &str) {
+    let (run, outcome) = merger.finish();
     let error = outcome.expect_err("no proof");
     assert_eq!(error.status(), Status::Unrecognised, "{error}");
-    let told = error.to_string();
-    assert!(told.starts_with("the sum proves nothing: ") && told.contains(text), "{told}");
+    let message = error.to_string();
+    let is_named = message.starts_with("the coin multiset hash proves nothing: ");
+    assert!(is_named && message.contains(text), "{message}");
     assert!(run.proof.is_none());
 }
 
@@ -96,19 +97,20 @@ fn a_datadir_of_some_files_is_proven_in_shards() {
         let (run, outcome) = by_multiset(&datadir, &datadir, &options);
         outcome.unwrap();
         let proof = run.proof.expect("a proof");
-        // files together
+        // several files in a shard
         for size in [2, 3, 100] {
-            let summed = summed(&kept.params);
-            let shards = Shards::in_groups(&files(&datadir, &kept.params), size, &datadir, &summed);
-            let (own, outcome) = shards.verify(&summed);
+            let with_multiset = with_multiset(&kept.params);
+            let shards =
+                Shards::in_groups(&files(&datadir, &kept.params), size, &datadir, &with_multiset);
+            let (own, outcome) = shards.verify(&with_multiset);
             outcome.unwrap();
             assert_eq!((own.proof, own.inputs), (run.proof, run.inputs));
         }
         assert_eq!(proof.created, proof.spent + proof.unspent);
-        // up to a block that is not that of the coins, nobody can tell
+        // up to another block than that of the coins, nothing is proven
         let until = Options { until: Some(100), ..options.clone() };
         assert!(by_multiset(&datadir, &datadir, &until).0.unproven.is_some());
-        // the coins of a store are as good
+        // the coins of a store work as well
         let store = tempfile::tempdir().unwrap();
         run_well(&datadir, &options, store.path());
         let (by_store, outcome) = by_multiset(&datadir, store.path(), &options);
@@ -124,10 +126,10 @@ fn scripts_that_are_assumed_valid_do_not_run_in_shards_either() {
     let hash = |height: usize| blockmill_hashes::sha256d(&kept.blocks[height][..80]);
     let assumed = blockmill_bitcoin::BlockHash(hash(120));
     let options = Options { assume_valid: Some(assumed), ..case.options.clone() };
-    let merge = case.shards.merge(&options, None).unwrap();
-    let execution = merge.execution().unwrap().unwrap();
+    let merger = case.shards.merge(&options, None).unwrap();
+    let execution = merger.execution().unwrap().unwrap();
     assert_eq!(execution.assumed_valid, 120);
-    // parts whose scripts did not run are none of a merge that asks for all scripts
+    // a merge that requires all scripts refuses parts without them
     assert!(case.shards.merge(&case.options, Some(execution.salt)).is_err());
     case.shards.verify(&options).1.unwrap();
 }
@@ -139,27 +141,27 @@ fn a_part_that_is_missing_or_doubled_does_not_count() {
     let count = case.shards.headers.len();
     assert!(count > 2);
     for left_out in 0..=count {
-        let mut merge = case.merged(&asked, Some(left_out));
-        let rows: usize = merge.tables().unwrap().iter().map(|table| table.rows.len()).sum();
-        assert_eq!((rows > 0, merge.lacks_coins()), (left_out < count, left_out == count));
-        unknown(merge, "expected the parts of");
+        let mut merger = case.merged(&asked, Some(left_out));
+        let rows: usize = merger.tables().unwrap().iter().map(|table| table.rows.len()).sum();
+        assert_eq!((rows > 0, merger.lacks_coins()), (left_out < count, left_out == count));
+        unknown(merger, "expected the parts of");
     }
     // twice is once
-    let mut merge = case.merged(&asked, None);
-    merge.take(1, case.bodies(1, &asked)).unwrap();
-    merge.take_coins(&case.shards.coins(&asked.0, &case.options).unwrap()).unwrap();
-    merge.end().1.unwrap();
+    let mut merger = case.merged(&asked, None);
+    merger.add_bodies(1, case.bodies(1, &asked)).unwrap();
+    merger.add_coins(&case.shards.coins(&asked.0, &case.options).unwrap()).unwrap();
+    merger.finish().1.unwrap();
     // a part of some blocks of another part is none
-    let mut merge = case.merged(&asked, Some(1));
+    let mut merger = case.merged(&asked, Some(1));
     let (execution, mut tables) = asked.clone();
     tables[1].rows.truncate(3);
-    merge.take(1, case.bodies(1, &(execution, tables))).unwrap();
-    let error = merge.take(1, case.bodies(1, &asked)).unwrap_err();
+    merger.add_bodies(1, case.bodies(1, &(execution, tables))).unwrap();
+    let error = merger.add_bodies(1, case.bodies(1, &asked)).unwrap_err();
     assert!(error.to_string().contains("one part of each block"), "{error}");
     // bodies alone have no part
     let bodies = shard::bodies(&case.shards.files[0], &asked.1[0], &case.options).unwrap();
-    let error = case.merge(None).take(0, bodies).unwrap_err();
-    assert!(error.to_string().contains("part of the sum"), "{error}");
+    let error = case.merge(None).add_bodies(0, bodies).unwrap_err();
+    assert!(error.to_string().contains("part of the coin multiset hash"), "{error}");
 }
 
 #[test]
@@ -168,18 +170,19 @@ fn parts_of_another_salt_or_of_other_files_are_refused() {
     let (asked, again) = (case.asked(), case.asked());
     assert_ne!(asked.0.salt, again.0.salt, "one of each merge");
     assert_eq!(asked.0.salt.files, again.0.salt.files);
-    let mut merge = case.merge(Some(asked.0.salt));
-    let error = merge.take(0, case.bodies(0, &again)).unwrap_err();
+    let mut merger = case.merge(Some(asked.0.salt));
+    let error = merger.add_bodies(0, case.bodies(0, &again)).unwrap_err();
     assert!(error.to_string().contains("under one salt"), "{error}");
     let coins = case.shards.coins(&again.0, &case.options).unwrap();
-    assert!(merge.take_coins(&coins).is_err());
+    assert!(merger.add_coins(&coins).is_err());
     assert_eq!(error.status(), Status::Usage);
-    // another salt in the words of the right one is another sum
-    let mut merge = case.merged(&asked, Some(0));
+    // a hash under another salt, relabelled with the right one
+    let mut merger = case.merged(&asked, Some(0));
     let mut bodies = case.bodies(0, &again);
-    bodies.part = bodies.part.map(|part| Box::new(Part { salt: asked.0.salt, ..*part }));
-    merge.take(0, bodies).unwrap();
-    unknown(merge, "the sum of");
+    let salt = asked.0.salt;
+    bodies.multiset = bodies.multiset.map(|own| Box::new(BodiesMultiset { salt, ..*own }));
+    merger.add_bodies(0, bodies).unwrap();
+    unknown(merger, "the multiset hash of");
     // it was drawn for certain files
     let other = Salt { files: Hex([7; 32]), ..asked.0.salt };
     let error = case.shards.merge(&case.options, Some(other)).err().unwrap();
@@ -235,19 +238,19 @@ fn coins_of_an_older_block_prove_nothing() {
 }
 
 #[test]
-fn undo_data_that_is_gone_is_told_by_its_block() {
+fn missing_undo_data_is_reported_with_its_block() {
     let case = Case::of(&chain(78), 20_000);
     let (execution, mut tables) = case.asked();
     let lost = tables[1].rows[5].height.unwrap();
     tables[1].rows[5].record.undo = None;
     let asked = (execution, tables);
-    let mut merge = case.merged(&asked, None);
-    assert!(merge.tables().unwrap().iter().all(|table| table.rows.is_empty()));
-    unknown(merge, &format!("undo data of block {lost} "));
+    let mut merger = case.merged(&asked, None);
+    assert!(merger.tables().unwrap().iter().all(|table| table.rows.is_empty()));
+    unknown(merger, &format!("undo data of block {lost} "));
 }
 
-/// Wherever files and shards begin and whatever is forged or damaged, the verdict is that of a
-/// single run, which [`by_multiset`] holds shards of a file to.
+/// For random files, shards, forgeries and corruption, the verdict is that of a single run;
+/// [`by_multiset`] compares it for shards of one file.
 #[test]
 fn a_hundred_random_cuts_have_the_verdict_of_a_single_run() {
     let good = chain(83);
@@ -271,9 +274,10 @@ fn a_hundred_random_cuts_have_the_verdict_of_a_single_run() {
             change_some(&datadir.join(format!("blocks/{kind}{number:05}.dat")), &mut random);
         }
         let (run, outcome) = by_multiset(&datadir, &datadir, &options(kept.params.clone()));
-        let summed = summed(&kept.params);
+        let with_multiset = with_multiset(&kept.params);
         let size = 2 + random.below(4);
-        let (own, verdict) = Shards::in_groups(&all, size, &datadir, &summed).verify(&summed);
+        let (own, verdict) =
+            Shards::in_groups(&all, size, &datadir, &with_multiset).verify(&with_multiset);
         assert_eq!(own.proof, run.proof, "round {round}");
         let is_proven = verdict.is_ok();
         assert_eq!(is_proven, run.unproven.is_none() && outcome.is_ok(), "round {round}");
@@ -289,10 +293,10 @@ fn change_some(path: &Path, random: &mut Random) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A second round: the part of a shard is of what is good in its table, and the other copy is in the
-/// table of another shard, whose undo file is that of the first.
+/// A second round of tables: the first shard has a part for the good blocks of its table. The copy
+/// of the bad block is in the table of another shard, with the undo file of the first.
 #[test]
-fn a_damaged_block_has_its_part_where_its_copy_is() {
+fn a_corrupt_block_has_its_part_where_its_copy_is() {
     let kept = chain(82);
     let case = Case::of(&kept, 20_000);
     let blocks = case.datadir.join("blocks");
@@ -318,7 +322,7 @@ fn a_damaged_block_has_its_part_where_its_copy_is() {
 }
 
 #[test]
-fn a_block_that_breaks_a_rule_is_at_fault_where_the_sum_proves_its_coins() {
+fn a_block_that_breaks_a_rule_is_at_fault_where_the_multiset_hash_proves_its_coins() {
     let too_much: fn(&mut Maker) -> Draft = |maker| {
         let coin = maker.take_coin();
         let mut draft = maker.draft_of(vec![pay(&[coin], 2)]);
@@ -342,14 +346,14 @@ fn a_block_that_breaks_a_rule_is_at_fault_where_the_sum_proves_its_coins() {
         maker.extend(3);
         let mut kept = Kept::of(&maker.params, &maker.blocks);
         let case = Case::of(&kept, 20_000);
-        // its report is that of the run
+        // the report is that of the run
         let (_, outcome) = by_multiset(&case.datadir, &case.datadir, &options(kept.params.clone()));
         assert_eq!(outcome.unwrap_err().report().rule.as_deref(), Some(rule));
         let error = case.shards.verify(&case.options).1.unwrap_err();
         let report = error.report();
         assert_eq!((error.status(), report.rule.as_deref()), (Status::Invalid, Some(rule)));
         assert_eq!(report.block, Some(height.into()));
-        // one wrong coin, and what undo data tells of that block may be wrong, too
+        // with one wrong coin, the undo data of that block may be wrong, too
         kept.unspent[7].1.value += 1;
         let forged = Case::of(&kept, 20_000);
         let error = forged.shards.verify(&forged.options).1.unwrap_err();
@@ -358,15 +362,15 @@ fn a_block_that_breaks_a_rule_is_at_fault_where_the_sum_proves_its_coins() {
 }
 
 #[test]
-fn shards_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
+fn shards_at_level_execution_begin_with_the_genesis_block_and_are_in_a_datadir() {
     let params = Params::regtest();
-    let options = summed(&params);
+    let options = with_multiset(&params);
     let blocks = Maker::of(&params, 79, 20).blocks;
     let folder = tempfile::tempdir().unwrap();
     imports::write(folder.path(), &params, &blocks, 1 << 20, false);
     let error = shard::headers(&files(folder.path(), &params), &options).unwrap_err();
     assert!(error.to_string().contains("found it alone"), "{error}");
-    let error = shard::coins(folder.path(), &options).unwrap_err();
+    let error = shard::coin_files(folder.path(), &options).unwrap_err();
     assert!(error.to_string().contains("the chainstate of a datadir"), "{error}");
     let case = Case::of(&chain(80), 20_000);
     let middle = Shards {
@@ -381,7 +385,7 @@ fn shards_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
     let coins = &case.shards.folder;
     let files = fs::read_dir(coins).unwrap();
     files.for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
-    let error = shard::coins(coins, &case.options).unwrap_err();
+    let error = shard::coin_files(coins, &case.options).unwrap_err();
     assert!(matches!(error, Error::NoCoins(_)), "{error}");
 }
 
@@ -390,7 +394,7 @@ fn shards_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
 fn a_datadir_of_core_is_proven_in_shards_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
-    let options = summed(&Params::mainnet());
+    let options = with_multiset(&Params::mainnet());
     let shards = Shards::of(&files(folder.path(), &options.params), folder.path(), &options);
     let (run, outcome) = shards.verify(&options);
     outcome.unwrap();

@@ -1,5 +1,5 @@
-//! Every field of the documents of Bitcoin shards is changed: a merge refuses what it can recompute,
-//! and here is what it cannot.
+//! Changes every field of the documents of Bitcoin shards. A merge refuses all changes that it can
+//! recompute; this test lists the others.
 
 use crate::generated_chain::Maker;
 use crate::imports::options;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Fields that may be changed without a trace, and why.
+/// Fields that can be changed without detection, and why.
 const UNKNOWN: [(&str, &str); 5] = [
     ("sources[].sha256", "a merge does not read whole files"),
     ("rows[].transactions", "a merge does not read bodies: within what fits in the block"),
     ("rows[].inputs", "a merge does not read bodies: within what fits in the block"),
-    ("rows[].bad", "a merge does not read bodies"),
+    ("rows[].fault", "a merge does not read bodies"),
     ("rows", "a row that is left out is asked for again"),
 ];
 
@@ -51,17 +51,17 @@ fn verdict(
     all: &BlockFiles,
     options: &Options,
     headers: &[Headers],
-    looked: &[Bodies],
+    results: &[Bodies],
 ) -> Result<(Run, Result<(), Error>), Error> {
-    let mut merge = Merger::new(all, options, headers)?;
-    for (shard, bodies) in looked.iter().enumerate() {
-        merge.take(shard, bodies.clone())?;
+    let mut merger = Merger::new(all, options, headers)?;
+    for (shard, bodies) in results.iter().enumerate() {
+        merger.add_bodies(shard, bodies.clone())?;
     }
-    let tables = merge.tables()?;
+    let tables = merger.tables()?;
     if tables.iter().any(|table| !table.rows.is_empty()) {
         return Err(Error::Stopped);
     }
-    Ok(merge.end())
+    Ok(merger.finish())
 }
 
 #[test]
@@ -70,23 +70,23 @@ fn changed_documents_of_shards_are_refused_wherever_their_fields_tell() {
     let paths = shards(folder.path());
     let options = Options { level: Level::Bodies, ..options(Params::regtest()) };
     let all = files(&paths);
-    let apart: Vec<_> = paths.iter().map(|path| files(std::slice::from_ref(path))).collect();
-    let found: Vec<Headers> = apart.iter().map(|shard| headers(shard, &options).unwrap()).collect();
+    let alone: Vec<_> = paths.iter().map(|path| files(std::slice::from_ref(path))).collect();
+    let found: Vec<Headers> = alone.iter().map(|shard| headers(shard, &options).unwrap()).collect();
     let tables = Merger::new(&all, &options, &found).unwrap().tables().unwrap();
-    let looked: Vec<Bodies> = apart
+    let results: Vec<Bodies> = alone
         .iter()
         .zip(&tables)
         .map(|(shard, table)| bodies(shard, table, &options).unwrap())
         .collect();
-    let (run, outcome) = verdict(&all, &options, &found, &looked).unwrap();
+    let (run, outcome) = verdict(&all, &options, &found, &results).unwrap();
     outcome.unwrap();
     // the bytes between records could have been a block
     assert_eq!((run.blocks, run.status_of_files(false)), (24, Status::Incomplete));
     let (mut refused, mut by_name) = (0, 0);
     let (mut unchanged, mut wrong) = (BTreeMap::<String, usize>::new(), vec![]);
-    let mut expect = |path: String, found: &[Headers], looked: &[Bodies]| {
+    let mut expect = |path: String, found: &[Headers], results: &[Bodies]| {
         let known = UNKNOWN.iter().find(|(name, _)| path.starts_with(name));
-        match (verdict(&all, &options, found, looked), known) {
+        match (verdict(&all, &options, found, results), known) {
             (Err(error), _) => {
                 by_name += usize::from(matches!(error, Error::Inconsistent { .. }));
                 refused += 1;
@@ -102,15 +102,15 @@ fn changed_documents_of_shards_are_refused_wherever_their_fields_tell() {
             if changed != found[shard] {
                 let mut found = found.clone();
                 found[shard] = changed;
-                expect(path, &found, &looked);
+                expect(path, &found, &results);
             }
         }
-        for (path, changed) in mutations(&serde_json::to_value(&looked[shard]).unwrap()) {
+        for (path, changed) in mutations(&serde_json::to_value(&results[shard]).unwrap()) {
             let Ok(changed) = serde_json::from_value::<Bodies>(changed) else { continue };
-            if changed != looked[shard] {
-                let mut looked = looked.clone();
-                looked[shard] = changed;
-                expect(path, &found, &looked);
+            if changed != results[shard] {
+                let mut results = results.clone();
+                results[shard] = changed;
+                expect(path, &found, &results);
             }
         }
     }
@@ -125,8 +125,8 @@ fn a_dropped_record_is_named() {
     let paths = shards(folder.path());
     let options = Options { level: Level::Headers, ..options(Params::regtest()) };
     let all = files(&paths);
-    let apart: Vec<_> = paths.iter().map(|path| files(std::slice::from_ref(path))).collect();
-    let found: Vec<Headers> = apart.iter().map(|shard| headers(shard, &options).unwrap()).collect();
+    let alone: Vec<_> = paths.iter().map(|path| files(std::slice::from_ref(path))).collect();
+    let found: Vec<Headers> = alone.iter().map(|shard| headers(shard, &options).unwrap()).collect();
     for dropped in 0..found[1].records.len() {
         let mut found = found.clone();
         found[1].records.remove(dropped);

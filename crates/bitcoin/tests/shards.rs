@@ -1,6 +1,6 @@
-//! Block files that are looked at apart and merged get the verdict of a single run over all of
-//! them: the same chain, the same fault, the same shortfalls, wherever the blocks stand and
-//! whatever is damaged.
+//! Block files that are verified in shards and merged get the verdict of a single run over all of
+//! them: the same chain, the same fault, the same shortfalls, for any order of blocks and any
+//! corruption.
 
 use crate::generated_chain::{Maker, mine};
 use crate::imports::options;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A document on its way to another place and back.
+/// A document after serialisation and back.
 fn sent<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(document: &T) -> T {
     let text = serde_json::to_string(document).unwrap();
     let back: T = serde_json::from_str(&text).unwrap();
@@ -30,24 +30,24 @@ fn files(paths: &[PathBuf], options: &Options) -> BlockFiles {
     open(paths, Network::from_magic(options.params.magic)).unwrap()
 }
 
-/// Looks at each of `shards`, files of them, apart.
+/// Verifies each shard (a list of files) alone, and merges them.
 fn merged(shards: &[Vec<PathBuf>], options: &Options) -> (Run, Result<(), Error>) {
     let all = files(&shards.concat(), options);
     let apart: Vec<_> = shards.iter().map(|shard| files(shard, options)).collect();
     let found: Vec<Headers> =
         apart.iter().map(|shard| sent(&headers(shard, options).unwrap())).collect();
-    let mut merge = match Merger::new(&all, options, &found) {
-        Ok(merge) => merge,
+    let mut merger = match Merger::new(&all, options, &found) {
+        Ok(merger) => merger,
         Err(error) => return (Run::default(), Err(error)),
     };
     loop {
-        let tables = merge.tables().unwrap();
+        let tables = merger.tables().unwrap();
         if tables.iter().all(|table| table.rows.is_empty()) {
-            return merge.end();
+            return merger.finish();
         }
         for (shard, table) in tables.iter().enumerate() {
-            let looked: Bodies = bodies(&apart[shard], &sent::<Table>(table), options).unwrap();
-            merge.take(shard, sent(&looked)).unwrap();
+            let results: Bodies = bodies(&apart[shard], &sent::<Table>(table), options).unwrap();
+            merger.add_bodies(shard, sent(&results)).unwrap();
         }
     }
 }
@@ -58,7 +58,7 @@ fn whole(paths: &[PathBuf], options: &Options) -> (Run, Result<(), Error>) {
     import(&files(paths, options), options, data.path(), |_| {})
 }
 
-/// Holds the merge to a single run; gives the verdict in words.
+/// Compares the merge with a single run. Returns the verdict in words.
 #[track_caller]
 fn expect_same(shards: &[Vec<PathBuf>], options: &Options, what: &str) -> String {
     let (run, outcome) = whole(&shards.concat(), options);
@@ -276,7 +276,7 @@ fn two_shards(
 }
 
 #[test]
-fn a_block_behind_one_that_is_not_looked_at_is_found_in_shards_too() {
+fn a_block_hidden_after_another_is_found_in_shards_too() {
     let params = Params::regtest();
     let blocks = Maker::of(&params, 44, 20).blocks;
     let middle = blocks.len() - 2;

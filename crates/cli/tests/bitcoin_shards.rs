@@ -1,5 +1,5 @@
-//! `verify --shard` and `verify --merge` of Bitcoin block files give the verdict of a single run over
-//! all of them, and `verify --with coins=multiset` that of a run with a set of coins.
+//! `verify --shard` and `verify --merge` of Bitcoin block files give the verdict of a single run
+//! over all of them, and `verify --with coins=multiset` that of a run with a set of coins.
 
 use crate::program::{Ended, Scratch, blockmill, document, run, succeed};
 use blockmill_verdict::Status;
@@ -26,14 +26,14 @@ fn block_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Verifies each of the files apart and merges, until there is a verdict, which is given as a
-/// document; rounds of bodies.
+/// Verifies each file as a shard and merges them until there is a verdict. Returns its document,
+/// and the number of rounds of bodies.
 fn merged(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
     merged_of(scratch, files, None, words)
 }
 
-/// The same of all files of an archive, where that is given; with a sum, the folder of unspent
-/// coins is among `files`.
+/// Verifies and merges shards that are all files of the archive `of`, if that is given. With the
+/// coin multiset hash, the folder of unspent coins is among `files`.
 fn merged_of(
     scratch: &Scratch,
     files: &[PathBuf],
@@ -50,9 +50,9 @@ fn merged_of(
         fs::write(&path, text).unwrap();
         path
     };
-    let by_sum = if words.contains("coins=multiset") { words } else { "" };
+    let by_multiset = if words.contains("coins=multiset") { words } else { "" };
     for (i, file) in files.iter().enumerate() {
-        let words = format!("verify --shard --chain regtest {by_sum}");
+        let words = format!("verify --shard --chain regtest {by_multiset}");
         let ended = run(blockmill(&words).arg(file));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.stdout.lines().count(), 1);
@@ -191,11 +191,11 @@ fn documents_of_other_shards_are_refused() {
     let both = run(blockmill("verify --merge").args([&other, &bodies]));
     refused(both, "expected headers of its shard");
     let level = run(blockmill("verify --shard --level execution").arg(&files[0]));
-    refused(level, "expected --with coins=multiset, too");
-    let by_sum = "--level execution --with coins=multiset";
-    let alone = run(blockmill(&format!("verify --shard {by_sum}")).arg(&files[0]));
+    refused(level, "needs --with coins=multiset");
+    let by_multiset = "--level execution --with coins=multiset";
+    let alone = run(blockmill(&format!("verify --shard {by_multiset}")).arg(&files[0]));
     refused(alone, "expected a block file in a datadir");
-    let merge = run(blockmill(&format!("verify --merge {by_sum}")).arg(&headers));
+    let merge = run(blockmill(&format!("verify --merge {by_multiset}")).arg(&headers));
     refused(merge, "expected the shard of unspent coins");
 }
 
@@ -210,7 +210,7 @@ fn datadir(scratch: &Scratch) -> PathBuf {
 
 #[test]
 fn a_datadir_is_verified_by_a_sum_of_shards() {
-    let scratch = Scratch::new("bitcoin-shards-sum");
+    let scratch = Scratch::new("bitcoin-shards-multiset");
     let datadir = datadir(&scratch);
     let files = block_files(&datadir.join("blocks"));
     assert!(files.len() > 2, "{files:?}");
@@ -277,7 +277,7 @@ fn a_datadir_is_verified_by_a_sum_of_shards() {
 
 #[test]
 fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
-    let scratch = Scratch::new("bitcoin-coins-sum");
+    let scratch = Scratch::new("bitcoin-coins-multiset");
     let files = generate(&scratch);
     let (store, core) = (scratch.path("store"), scratch.path("core"));
     let blocks = files[0].parent().unwrap();
@@ -288,18 +288,21 @@ fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
     };
     let with_set = verify("", &core);
     for path in [&core, &core.join("regtest"), &store] {
-        let by_sum = verify("--with coins=multiset", path);
-        assert_eq!(by_sum["status"], "verified", "{by_sum:#}");
-        assert!(by_sum["notes"].to_string().contains("the coin multiset hash is 0"), "{by_sum:#}");
+        let by_multiset = verify("--with coins=multiset", path);
+        assert_eq!(by_multiset["status"], "verified", "{by_multiset:#}");
+        assert!(
+            by_multiset["notes"].to_string().contains("the coin multiset hash is 0"),
+            "{by_multiset:#}"
+        );
         for part in ["answer", "result"] {
-            let [mut own, mut set] = [&by_sum, &with_set].map(|it| it["result"][part].clone());
-            // the sum proves coins and undo data, which blocks alone do not
+            let [mut own, mut set] = [&by_multiset, &with_set].map(|it| it["result"][part].clone());
+            // the multiset hash proves coins and undo data, which blocks alone do not
             for part in [&mut own, &mut set] {
                 part.as_object_mut().unwrap().remove("unchecked");
             }
             assert_eq!(own, set, "{part}");
         }
-        assert_eq!(by_sum["result"]["options"]["coins"], "multiset");
+        assert_eq!(by_multiset["result"]["options"]["coins"], "multiset");
     }
     for (words, path) in [("verify", blocks), ("import --data other", blocks)] {
         let ended = run(blockmill(&format!("{words} --with coins=multiset")).arg(path));

@@ -17,7 +17,7 @@ from spark_blocks import generate
 from spark_support import chain, cut, table, write_shards
 
 CHAIN = "hive-sync"
-UNITS = 24
+SHARDS = 24
 HOME = Path(pyspark.__file__).parent
 ENVIRONMENT = {
     **os.environ,
@@ -43,7 +43,7 @@ class Cluster(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        parts = cut(chain(CHAIN), UNITS)
+        parts = cut(chain(CHAIN), SHARDS)
         cls.chain = write_shards(cls.folder / "chain", CHAIN, *parts)
         cls.blocks = generate(cls.folder / "blocks", "--order=download", "--file-size=14000")
         # what undisturbed runs find
@@ -86,7 +86,8 @@ class Cluster(unittest.TestCase):
         code, said = driver.wait(1800), driver.log.read_text()
         if code != 0:
             raise AssertionError(said)
-        found = re.search(r"verified: \d+ shards, .*; (\d+) of \d+ tasks were finished before", said)
+        line = r"verified: \d+ shards, .*; (\d+) of \d+ tasks were finished before"
+        found = re.search(line, said)
         if not found:
             raise AssertionError(said)
         return int(found[1])
@@ -129,7 +130,7 @@ class Cluster(unittest.TestCase):
         workers[0].kill()
         workers[0].wait()
         before = self.rows(to)
-        self.assertLess(before, UNITS)
+        self.assertLess(before, SHARDS)
         self.assertEqual(self.finish(driver), 0)
         self.assertEqual(table(to), table(self.undisturbed))
 
@@ -149,7 +150,7 @@ class Cluster(unittest.TestCase):
 
     def test_a_driver_that_is_killed_goes_on_when_it_starts_again(self):
         to = self.folder / "driver-killed"
-        self.kill_driver(to, self.chain, UNITS, 2)
+        self.kill_driver(to, self.chain, SHARDS, 2)
         self.assertEqual(table(to), table(self.undisturbed))
 
     def test_a_driver_that_is_killed_in_the_second_step_of_block_files_goes_on(self):

@@ -1,5 +1,5 @@
 """A datadir of Bitcoin Core at level execution on an engine: block files with undo data, and the
-unspent coins, are shards, and a sum over all coins closes them. What it cannot prove is unknown."""
+unspent coins, are shards, and a coin multiset hash proves them. Otherwise there is no verdict."""
 
 import json
 import shutil
@@ -43,7 +43,7 @@ class OnDatadir(OnEngine):
         return blockmill.spark.verify(self.spark, datadir, to or self.new(), **ASKED, **more)
 
     def expect_same(self, datadir):
-        """The verdict of the engine, which is that of a single run with a sum."""
+        """The verdict of the engine, which is that of a single run with the coin multiset hash."""
         answer = self.verify(datadir)
         alone = single_run([str(datadir)], **ASKED, with_="coins=multiset")
         self.compare(answer, alone)
@@ -52,7 +52,7 @@ class OnDatadir(OnEngine):
     def expect_unknown(self, datadir, text):
         answer = self.verify(datadir)
         self.assertEqual(answer["status"], "unrecognised", answer)
-        self.assertIn("the sum proves nothing: ", answer["error"]["message"])
+        self.assertIn("the coin multiset hash proves nothing: ", answer["error"]["message"])
         self.assertIn(text, answer["error"]["message"])
 
 
@@ -115,9 +115,9 @@ class Rows(OnDatadir):
         again = self.verify(self.datadir, to)
         self.assertEqual((again["verified_now"], again["finished_before"]), (0, 2 * self.shards))
         self.assertEqual((again["summary"], table(to)), (first["summary"], rows))
-        # all of one salt, and each merge of its own draws another
-        parts = [json.loads(row["summary"])["part"] for row in rows if row["after"]]
-        salts = {part["salt"]["secret"] for part in parts}
+        # all have the same salt; another merge draws another
+        hashes = [json.loads(row["summary"])["multiset"] for row in rows if row["after"]]
+        salts = {own["salt"]["secret"] for own in hashes}
         self.assertEqual(len(salts), 1)
         other = self.new()
         self.verify(self.datadir, other)

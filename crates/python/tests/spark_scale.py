@@ -1,4 +1,4 @@
-"""What the driver needs for many shards, all of whose rows are real.
+"""Measures the driver with many shards, with real rows.
 
     blockmill generate ethereum --headers 699999 --out headers.rlp
     python spark_scale.py FOLDER headers.rlp 7
@@ -13,8 +13,8 @@ takes block files, and
     blockmill import blocks --data store && blockmill convert store --to core --out core
     python spark_scale.py FOLDER core/regtest
 
-those of a datadir, with undo data and coins, at level execution. Two processes do the workers' part; time and memory are those of the driver's.
-FOLDER is a new one.
+those of a datadir, with undo data and coins, at level execution. Two processes play the workers;
+time and memory are those of the driver. FOLDER is a new folder.
 """
 
 import json
@@ -87,9 +87,9 @@ def main():
         level, chain = "headers", "mainnet"
         cut(archive, int(size[0]), Path(folder, "archive"))
         archive = str(Path(folder, "archive"))
-    if by_sum := Path(archive, COINS).is_dir():
+    if with_coins := Path(archive, COINS).is_dir():
         level = "execution"
-    paths, shards = [archive], archives([archive], by_sum)
+    paths, shards = [archive], archives([archive], with_coins)
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
         rows = Here(workers, Job(str(to), level, {"chain": chain, **ASKED}))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000

@@ -52,7 +52,9 @@ class Shards(unittest.TestCase):
         options = {"level": "bodies", "seal": "off"}
         ranges = [(0, 999), (2000, 3000)]
         parts = [
-            blockmill.verify_shard(self.folder / "hive/chain.rlp", from_=first, until=last, **options)
+            blockmill.verify_shard(
+                self.folder / "hive/chain.rlp", from_=first, until=last, **options
+            )
             for first, last in ranges
         ]
         answer = blockmill.merge(parts, chain=self.folder / "hive/genesis.json")

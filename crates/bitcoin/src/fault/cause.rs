@@ -52,7 +52,7 @@ impl Cause {
                     || rule == Rule::UnexpectedWitness
             }
             Self::Header(_) | Self::Script(_) | Self::Solution(_) => false,
-            Self::Remote(remote) => remote.details.is_damage,
+            Self::Remote(remote) => remote.details.is_corrupt,
         }
     }
 }

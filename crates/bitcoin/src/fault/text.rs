@@ -61,7 +61,9 @@ impl fmt::Display for Error {
                 write!(f, "the summary of {} disagrees with itself or its ", path.display())?;
                 write!(f, "file: {field}: expected {expected}, found {found}")
             }
-            Self::NothingProven(why) => write!(f, "the sum proves nothing: {}", why.message),
+            Self::NothingProven(why) => {
+                write!(f, "the coin multiset hash proves nothing: {}", why.message)
+            }
             Self::OtherFiles { found } => {
                 let found = found.display();
                 write!(f, "expected shards of the files that are merged, found one of {found}")

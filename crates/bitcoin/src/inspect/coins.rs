@@ -99,7 +99,8 @@ pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
 }
 
 /// What of the datadir that has these block files is not checked when their blocks are verified, by
-/// `proven` but for what the sum of all coins proves; none for block files alone.
+/// `proven`: whether the coin multiset hash proved coins and undo data. `None` for block files
+/// alone.
 ///
 /// # Errors
 /// The folder cannot be read.

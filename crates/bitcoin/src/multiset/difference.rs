@@ -1,7 +1,7 @@
-//! Names what the sum only refuses: where undo data or unspent coins are not those that a run with
-//! a set of coins came to.
+//! Finds the first wrong undo data or unspent coin. The multiset hash only says that there is one;
+//! a run with a set of coins knows the correct values.
 
-use super::{Kept, Unproven};
+use super::{CoinArchive, Unproven};
 use crate::BlockHash;
 use crate::chainstate::Chainstate;
 use crate::coins::{self, Key, PackedCoin};
@@ -10,10 +10,10 @@ use crate::types::{Coin, OutPoint};
 use crate::undo::Reader;
 use blockmill_verdict::{Digits, Status};
 
-/// The first difference of what is kept from what a run left in `own`, whose chain has these
-/// hashes by height; none where they are the same.
+/// Returns the first difference of `archive` from `own`, the result of a run over `chain` (hashes
+/// by height). `None` if they are equal.
 pub(crate) fn difference(
-    kept: &Kept,
+    archive: &CoinArchive,
     own: &Chainstate,
     chain: &[BlockHash],
 ) -> Result<Option<Unproven>, Error> {
@@ -23,7 +23,7 @@ pub(crate) fn difference(
         let Some(hash) = chain.get(height as usize) else { break };
         own.read_undo(*end, &mut expected)?;
         let wrong = |(expected, found)| Some((String::new(), expected, found));
-        let differs = match kept.undo(height, hash, &mut found) {
+        let differs = match archive.undo(height, hash, &mut found) {
             Ok(true) => differing_undo(&expected, &found),
             Ok(false) => wrong(("undo data".into(), "none".into())),
             Err(Error::Core(error)) if error.status() == Status::Corrupt => wrong(error.of_undo()),
@@ -33,14 +33,14 @@ pub(crate) fn difference(
             Err(error) => return Err(error),
         };
         if let Some((part, expected, found)) = differs {
-            let ((file, offset), hash) = (kept.place(hash), *hash);
+            let ((file, offset), hash) = (archive.undo_location(hash), *hash);
             return Ok(Some(Unproven::Undo { height, hash, file, offset, part, expected, found }));
         }
     }
-    differing_coin(kept, own)
+    differing_coin(archive, own)
 }
 
-/// The part of undo data that differs, what should stand there, and what does.
+/// The first difference of undo data: its position, the expected and the found value.
 fn differing_undo(expected: &[u8], found: &[u8]) -> Option<(String, String, String)> {
     if expected == found {
         return None;
@@ -63,12 +63,12 @@ fn differing_undo(expected: &[u8], found: &[u8]) -> Option<(String, String, Stri
             return Some((format!(", transaction {number}"), coins(counts.0), coins(counts.1)));
         }
     }
-    // other bytes may say the same: older files have the version of each transaction
+    // different bytes may be equivalent: older files have the version of each transaction
     let transactions = |count: usize| format!("{count} transactions");
     (counts.0 != counts.1).then(|| (String::new(), transactions(counts.0), transactions(counts.1)))
 }
 
-/// The coins of each transaction, as users read them.
+/// The coins of each transaction, as text.
 fn spent(undo: &[u8]) -> Result<Vec<Vec<String>>, String> {
     let mut transactions = vec![];
     let mut read = || {
@@ -89,13 +89,13 @@ fn shown(coin: &Coin) -> String {
     format!("{value} of {of} of height {height} with script {}", Digits(script))
 }
 
-/// The first unspent coin that differs, in the order of keys.
-fn differing_coin(kept: &Kept, own: &Chainstate) -> Result<Option<Unproven>, Error> {
+/// Returns the first unspent coin that differs, in the order of keys.
+fn differing_coin(archive: &CoinArchive, own: &Chainstate) -> Result<Option<Unproven>, Error> {
     let own = own.coins();
     let mut pairs = own.iter()?;
     let mut next = pair(pairs.next()?);
     let mut differs = None;
-    kept.each_coin(|key, coin| {
+    archive.each_coin(|key, coin| {
         if differs.is_some() {
             return Ok(());
         }
@@ -121,7 +121,7 @@ fn differing(key: &Key, expected: Option<&[u8]>, found: Option<&[u8]>) -> Option
     let mut script = vec![];
     let mut text = |packed: Option<&[u8]>| match packed.map(PackedCoin::unpack) {
         Some(Some(packed)) => shown(&packed.coin(&mut script)),
-        Some(None) => "bytes that are no coin".into(),
+        Some(None) => "bytes that do not encode a coin".into(),
         None => "none".into(),
     };
     let (expected, found) = (text(expected), text(found));

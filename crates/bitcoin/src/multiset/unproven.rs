@@ -1,31 +1,31 @@
-//! Why undo data and unspent coins are not believed.
+//! Reasons why undo data and unspent coins are not proven.
 
 use crate::BlockHash;
 use crate::types::{OutPoint, Txid};
 use blockmill_verdict::FaultReport;
 use std::path::PathBuf;
 
-/// What speaks against undo data or unspent coins, or cannot be proven of them.
+/// A reason why undo data or unspent coins are wrong, or cannot be proven.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
-    /// The system has no random bytes to give.
-    #[error("expected random bytes of the system, found none")]
+    /// The operating system's random generator failed.
+    #[error("the operating system's random generator failed")]
     NoSecret,
-    /// The unspent coins are not those of the chain's last block.
+    /// The unspent coins are not those after the chain's last block.
     #[error("unspent coins: expected those of block {expected}, found those of {found}")]
     Tip {
         /// The chain's last block.
         expected: BlockHash,
-        /// Their block.
+        /// The block of the coins.
         found: BlockHash,
     },
-    /// Records have bytes behind their block, where others may stand.
+    /// Records are longer than their blocks, so they may hide other blocks.
     #[error("expected records of the length of their blocks, found {records} with more bytes")]
-    Spare {
-        /// How many have.
+    TrailingBytes {
+        /// Number of such records.
         records: usize,
     },
-    /// Undo data of a block is not what the block spends.
+    /// The undo data of a block differs from the coins that the block spends.
     #[error(
         "undo data of block {height} ({hash}), {} at byte {offset}{part}: expected {expected}, \
          found {found}",
@@ -34,64 +34,64 @@ pub enum Unproven {
     Undo {
         /// The block's height.
         height: u32,
-        /// Its hash.
+        /// The block's hash.
         hash: BlockHash,
-        /// The file of its undo data, or the folder of a store.
+        /// The file of the undo data, or the folder of a store.
         file: PathBuf,
-        /// Where it begins in the file, where it has a place of its own.
+        /// Offset of the block's undo data in the file; 0 in a store.
         offset: u64,
-        /// Which part of it, as in ", transaction 3, input 1".
+        /// Position in the undo data, such as ", transaction 3, input 1".
         part: String,
-        /// What should stand there.
+        /// The correct value.
         expected: String,
-        /// What stands there.
+        /// The value in the undo data.
         found: String,
     },
-    /// Not all parts are there, or others.
-    #[error("the sum: expected the parts of {expected}, found {found}")]
+    /// Parts of the hash are missing, or are those of other blocks.
+    #[error("the coin multiset hash: expected the parts of {expected}, found {found}")]
     Parts {
-        /// What all parts are of.
+        /// The blocks and coins that need a part.
         expected: String,
-        /// What was found.
+        /// The parts found.
         found: String,
     },
-    /// A transaction stands twice in the chain.
+    /// A transaction id occurs twice in the chain.
     #[error("block {height} ({hash}): expected new transaction ids, found {txid} again")]
-    Repeated {
-        /// The height of the second one.
+    RepeatedId {
+        /// The height of the second occurrence.
         height: u32,
         /// Its block.
         hash: BlockHash,
         /// The id.
         txid: Txid,
     },
-    /// The coins created are not those spent and unspent.
+    /// The created coins are not the spent and the unspent ones.
     #[error(
-        "the sum of {created} coins created, {spent} spent and {unspent} unspent: expected 0, \
-         found another number"
+        "the multiset hash of {created} coins created, {spent} spent and {unspent} unspent: \
+         expected 0, found another number"
     )]
-    Multiset {
+    NotZero {
         /// Coins that the blocks created.
         created: u64,
-        /// Coins that undo data says they spent.
+        /// Coins that the blocks spent, according to undo data.
         spent: u64,
-        /// Coins that are said to be unspent.
+        /// Coins in the set of unspent coins.
         unspent: u64,
     },
-    /// An unspent coin is not what the blocks leave.
+    /// An unspent coin differs from what the blocks leave.
     #[error("unspent coin {}:{}: expected {expected}, found {found}", coin.txid, coin.vout)]
     Coin {
-        /// Which one.
+        /// The coin's outpoint.
         coin: OutPoint,
         /// What the blocks leave.
         expected: String,
-        /// What is there.
+        /// What the set of unspent coins has.
         found: String,
     },
 }
 
 impl Unproven {
-    /// Its parts.
+    /// The fields of the error report.
     #[must_use]
     pub fn report(&self) -> FaultReport {
         let mut report = FaultReport::new(self.to_string());
@@ -101,7 +101,7 @@ impl Unproven {
                 (report.file, report.offset) = (Some(file.clone()), Some(*offset));
                 (report.expected, report.found) = (Some(expected.clone()), Some(found.clone()));
             }
-            Self::Repeated { height, hash, .. } => {
+            Self::RepeatedId { height, hash, .. } => {
                 (report.block, report.hash) = (Some((*height).into()), Some(hash.to_string()));
             }
             Self::Coin { expected, found, .. } => {
@@ -109,9 +109,9 @@ impl Unproven {
             }
             Self::NoSecret
             | Self::Tip { .. }
-            | Self::Spare { .. }
+            | Self::TrailingBytes { .. }
             | Self::Parts { .. }
-            | Self::Multiset { .. } => {}
+            | Self::NotZero { .. } => {}
         }
         report
     }

@@ -1,14 +1,16 @@
-//! The bodies of a shard, by its table; at level `execution` with their part of the sum.
+//! Verifies the bodies of a shard by its table. At level `execution` it also computes the multiset
+//! hash of their coins.
 
 use super::documents::{
-    Bodies, Execution, Finding, Hex, Looked, Part, Row, Source, Table, remote_error, remote_fault,
+    Bodies, BodiesMultiset, BodyResult, Execution, Finding, Hex, Row, SourceFile, Table,
+    remote_error, remote_fault,
 };
 use super::{digest, hidden};
 use crate::body::reader::BlockReader;
-use crate::execute::{Apart, Place, Terms};
+use crate::execute::{Place, ShardBatch, Terms};
 use crate::fault::{Cause, Error, Fault};
 use crate::index::Found;
-use crate::multiset::{MultisetHash, Places, Undo};
+use crate::multiset::{MultisetHash, UndoData, UndoPositions};
 use crate::options::Options;
 use crate::params::Rules;
 use blockmill_archive::blkdat::BlockFiles;
@@ -16,62 +18,63 @@ use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Flow, Made, NotMade, Stages};
 use blockmill_verdict::Status;
 
-/// Files that the reading thread keeps open.
+/// Number of files that the reading thread keeps open.
 const OPEN_FILES: usize = 16;
-/// Bytes of blocks after which a batch is full, and blocks.
+/// Limits of a batch, in bytes and blocks.
 const BATCH_BYTES: u64 = 1 << 20;
 const BATCH_BLOCKS: usize = 512;
 
-/// Some rows of the table on their way.
+/// A buffer of the pipeline: some rows of the table, and their blocks.
 struct Batch {
     rows: Vec<(Row, Found)>,
-    blocks: Apart,
+    blocks: ShardBatch,
     made: Option<Result<Made, NotMade>>,
 }
 
-/// What became of them.
+/// The results of a table.
 #[derive(Default)]
 struct Findings {
-    rows: Vec<Looked>,
-    against: Option<Finding>,
+    rows: Vec<BodyResult>,
+    undo_fault: Option<Finding>,
     fault: Option<Finding>,
 }
 
-/// Verifies the blocks of `table`, which is that of the shard of `files`. Of the good ones is made
-/// what `options` ask for.
+/// Verifies the blocks of `table`, the table of the shard of `files`. Passes the good blocks to the
+/// consumer of `options`. Faults of blocks are in the result.
 ///
 /// # Errors
-/// The run was asked to stop; what should be made cannot be. What is wrong with a block stands in
-/// the answer.
+/// Returns [`Error::Stopped`] on request, and [`Error::NotMade`] if the consumer fails.
 pub fn bodies(files: &BlockFiles, table: &Table, options: &Options) -> Result<Bodies, Error> {
     let terms = terms(options, None);
     let Findings { rows, .. } = run(files, table, options, &terms)?;
-    Ok(Bodies { rows, part: None })
+    Ok(Bodies { rows, multiset: None })
 }
 
-/// The same, and with the coins that undo data tells the rules of level `execution`, and the part
-/// of the sum. All files must still be those of `sources` and of the table when that is done.
+/// Verifies the blocks of `table` at level `execution`, with the spent coins of undo data, and
+/// computes their multiset hash. Faults of blocks are in the result.
 ///
 /// # Errors
-/// A file cannot be read, or was changed; the table is none of this chain; the run was asked to
-/// stop.
+/// Returns [`Error::FileChanged`] if a file changed since `sources` and the table were written,
+/// [`Error::OtherDocuments`] if the table belongs to another chain, [`Error::System`] if a file
+/// cannot be read, and the errors of [`bodies`].
 pub fn execute(
     files: &BlockFiles,
-    sources: &[Source],
+    sources: &[SourceFile],
     table: &Table,
     execution: &Execution,
     options: &Options,
 ) -> Result<Bodies, Error> {
     let median_times = &execution.median_times.0;
-    let is_there = |row: &Row| row.height.is_some_and(|it| (it as usize) < median_times.len());
-    if !table.rows.iter().all(is_there) {
-        return Err(Error::OtherDocuments("a table of the chain whose times are told"));
+    let is_known = |row: &Row| row.height.is_some_and(|it| (it as usize) < median_times.len());
+    if !table.rows.iter().all(is_known) {
+        return Err(Error::OtherDocuments("a table of the chain of these median times"));
     }
     let salt = execution.salt;
-    let multiset = MultisetHash::new(Undo::Places(places(files, table)), salt.secret.0);
+    let undo = UndoData::Shard(undo_positions(files, table));
+    let multiset = MultisetHash::new(undo, salt.secret.0);
     let assumed_valid = execution.assumed_valid;
     let terms = Terms { median_times, assumed_valid, ..terms(options, Some(&multiset)) };
-    let Findings { rows, against, fault } = run(files, table, options, &terms)?;
+    let Findings { rows, undo_fault, fault } = run(files, table, options, &terms)?;
     digest::expect_same(sources, &digest::of_blocks(files)?)?;
     let undo = table.undo.iter().map(|source| source.path.as_path());
     digest::expect_same(&table.undo, &digest::of_files(undo)?)?;
@@ -80,16 +83,16 @@ pub fn execute(
     let mut coinbases: Vec<_> = coinbases.collect();
     // threads add them in any order
     coinbases.sort_unstable();
-    let part = Part {
+    let multiset = BodiesMultiset {
         salt,
-        sum: Hex(total.sum.to_be_bytes()),
+        hash: Hex(total.hash.to_be_bytes()),
         created: total.created,
         spent: total.spent,
         coinbases,
-        against,
+        undo_fault,
         fault,
     };
-    Ok(Bodies { rows, part: Some(Box::new(part)) })
+    Ok(Bodies { rows, multiset: Some(Box::new(multiset)) })
 }
 
 fn terms<'a>(options: &'a Options, multiset: Option<&'a MultisetHash<'a>>) -> Terms<'a> {
@@ -105,18 +108,18 @@ fn terms<'a>(options: &'a Options, multiset: Option<&'a MultisetHash<'a>>) -> Te
     }
 }
 
-/// Where the undo data of the blocks of a table stands.
-fn places(files: &BlockFiles, table: &Table) -> Places {
+/// The positions of the undo data of the blocks of a table.
+fn undo_positions(files: &BlockFiles, table: &Table) -> UndoPositions {
     let of_row = |row: &Row| {
         let found = row.record.found(row.record.file);
         let (file, at) = row.record.undo?;
         Some((found.hash, (found.header().previous(), file, at)))
     };
-    Places {
+    UndoPositions {
         files: table.undo.iter().map(|source| source.path.clone()).collect(),
-        // that of the blocks, whose hashes are known: another one would not give their headers
+        // the key of the block files, which is right: their headers have the expected hashes
         key: files.files().first().map(|file| file.key()).unwrap_or_default(),
-        of: table.rows.iter().filter_map(of_row).collect(),
+        by_block: table.rows.iter().filter_map(of_row).collect(),
     }
 }
 
@@ -130,7 +133,7 @@ fn run(
     let of_row = |row: &Row| (*row, row.record.found(row.record.file));
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
     let threads = options.settings.stages.threads(options.threads);
-    let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher), made: None };
+    let batch = || Batch { rows: vec![], blocks: ShardBatch::new(terms.hasher), made: None };
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);
     let mut next = 0;
@@ -141,10 +144,10 @@ fn run(
     };
     let making = options.making.as_ref();
     if making.is_some() && rows.iter().any(|(row, _)| row.height.is_none()) {
-        return Err(Error::OtherDocuments("a table that knows the height of each block"));
+        return Err(Error::OtherDocuments("a table with the height of each block"));
     }
     let take = |batch: &mut Batch| {
-        batch.answer(files, &mut findings)?;
+        batch.add_results(files, &mut findings)?;
         if let (Some(made), Some(making)) = (batch.made.take(), making) {
             (making.keep)(&made?)?;
         }
@@ -174,7 +177,7 @@ fn run(
 }
 
 impl Batch {
-    /// Reads the first of `rows`; how many.
+    /// Reads the blocks of as many of `rows` as fit into a batch. Returns their number.
     fn read(
         &mut self,
         rows: &[(Row, Found)],
@@ -201,8 +204,8 @@ impl Batch {
         self.rows.len()
     }
 
-    /// Adds what was found out to `findings`.
-    fn answer(&mut self, files: &BlockFiles, findings: &mut Findings) -> Result<(), Error> {
+    /// Adds the results of the batch to `findings`.
+    fn add_results(&mut self, files: &BlockFiles, findings: &mut Findings) -> Result<(), Error> {
         for ((row, found), outcome) in self.rows.iter().zip(self.blocks.outcomes()) {
             let (body, bad) = match outcome {
                 Ok(body) => (body, None),
@@ -211,23 +214,22 @@ impl Batch {
                     (Default::default(), Some(remote_fault(&fault(height, found, cause))))
                 }
             };
-            let spare = body.spare;
-            let (hidden, damage) = match spare {
+            let (hidden, corruption) = match body.trailing_bytes {
                 0 => (vec![], vec![]),
-                spare => hidden(files, found, spare)?,
+                bytes => hidden(files, found, bytes)?,
             };
-            findings.rows.push(Looked {
+            findings.rows.push(BodyResult {
                 file: found.file,
                 offset: found.offset,
                 transactions: body.transactions,
                 inputs: body.inputs,
-                bad,
-                spare,
+                fault: bad,
+                trailing_bytes: body.trailing_bytes,
                 hidden,
-                damage,
+                corruption,
             });
         }
-        let (height, remote, of) = match self.blocks.take_end() {
+        let (height, remote, lowest) = match self.blocks.take_end() {
             None => return Ok(()),
             Some((height, hash, Ok(cause))) => {
                 let is_it = |(_, found): &&(Row, Found)| found.hash == hash;
@@ -236,14 +238,14 @@ impl Batch {
                 (height, remote_fault(&fault(height, found, cause)), &mut findings.fault)
             }
             Some((height, _, Err(error))) if error.status() == Status::Corrupt => {
-                // a block before it may have ended the batch, too
+                // the error may be about an earlier block
                 let block = error.report().block.and_then(|block| block.try_into().ok());
-                (block.unwrap_or(height), remote_error(&error), &mut findings.against)
+                (block.unwrap_or(height), remote_error(&error), &mut findings.undo_fault)
             }
             Some((.., Err(error))) => return Err(error),
         };
-        if of.as_ref().is_none_or(|lowest| lowest.height > height) {
-            *of = Some(Finding { height, remote });
+        if lowest.as_ref().is_none_or(|lowest| lowest.height > height) {
+            *lowest = Some(Finding { height, remote });
         }
         Ok(())
     }

@@ -1,50 +1,53 @@
-//! The shard of unspent coins: a datadir's chainstate, or the coins of a store.
+//! The shard of unspent coins: the chainstate of a datadir, or the coins of a store.
 
 use super::digest;
-use super::documents::{Coins, Execution, Hex, SCHEMA, Unspent};
+use super::documents::{Coins, Execution, Hex, SCHEMA, UnspentMultiset};
 use crate::fault::Error;
 use crate::inspect::whose_coins;
-use crate::multiset::{Kept, unspent};
+use crate::multiset::{CoinArchive, unspent};
 use crate::options::Options;
 use std::path::Path;
 
-/// Which files the unspent coins in `folder` are of: the `chainstate` of a datadir, or the `coins`
+/// Hashes the files of the unspent coins in `folder`: the `chainstate` of a datadir, or the `coins`
 /// of a store.
 ///
 /// # Errors
-/// It is no such folder, or cannot be read.
-pub fn coins(folder: &Path, options: &Options) -> Result<Coins, Error> {
-    // what a killed run left behind in a store goes when that is opened
+/// Returns [`Error::NoCoins`] if it is no such folder, and [`Error::Core`], [`Error::Store`] or
+/// [`Error::System`] if it cannot be read.
+pub fn coin_files(folder: &Path, options: &Options) -> Result<Coins, Error> {
+    // opening a store removes the files that a killed run left
     drop(open(folder, options)?);
     let sources = digest::of_folder(folder)?;
     if sources.is_empty() {
         return Err(Error::NoCoins(folder.to_path_buf()));
     }
-    Ok(Coins { schema: SCHEMA, chain: options.params.name.into(), sources, part: None })
+    Ok(Coins { schema: SCHEMA, chain: options.params.name.into(), sources, multiset: None })
 }
 
-/// What the unspent coins of `told` come to. Its files must be those that they were.
+/// Computes the multiset hash of the unspent coins of `listed`, the result of [`coin_files`].
 ///
 /// # Errors
-/// They cannot be read, or were changed.
-pub fn add_coins(
-    told: Coins,
+/// Returns [`Error::FileChanged`] if a file changed since it was listed, and the errors of
+/// [`coin_files`].
+pub fn hash_coins(
+    listed: Coins,
     folder: &Path,
     execution: &Execution,
     options: &Options,
 ) -> Result<Coins, Error> {
-    let kept = open(folder, options)?;
-    let (sum, coins) = unspent(&kept, execution.salt.secret.0)?;
-    let tip = Hex::of_hash(kept.tip()?.0);
-    drop(kept);
-    digest::expect_same(&told.sources, &digest::of_folder(folder)?)?;
-    let part = Unspent { salt: execution.salt, sum: Hex(sum.to_be_bytes()), coins, tip };
-    Ok(Coins { part: Some(part), ..told })
+    let archive = open(folder, options)?;
+    let (hash, coins) = unspent(&archive, execution.salt.secret.0)?;
+    let tip = Hex::of_hash(archive.tip()?.0);
+    drop(archive);
+    digest::expect_same(&listed.sources, &digest::of_folder(folder)?)?;
+    let salt = execution.salt;
+    let multiset = UnspentMultiset { salt, hash: Hex(hash.to_be_bytes()), coins, tip };
+    Ok(Coins { multiset: Some(multiset), ..listed })
 }
 
-fn open(folder: &Path, options: &Options) -> Result<Kept, Error> {
+fn open(folder: &Path, options: &Options) -> Result<CoinArchive, Error> {
     match whose_coins(folder)? {
-        Some(whose) => Kept::open(whose, options),
+        Some(owner) => CoinArchive::open(owner, options),
         None => Err(Error::NoCoins(folder.to_path_buf())),
     }
 }

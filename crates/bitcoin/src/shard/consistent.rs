@@ -1,6 +1,6 @@
-//! Documents of shards held to themselves and, where they leave doubt, to a few bytes of files.
+//! Checks documents of shards for contradictions, and doubtful records against the bytes of files.
 
-use super::documents::{Bodies, Headers, Looked, Record, SCHEMA};
+use super::documents::{Bodies, BodyResult, Headers, Record, SCHEMA};
 use crate::BlockHash;
 use crate::fault::Error;
 use crate::header::rules::verify_work;
@@ -15,13 +15,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Corrupt places of a file that a document lists at most.
+/// Maximum number of corrupt ranges of a file in a document.
 const MAX_LISTED: usize = 1000;
-/// A transaction has at least as many bytes, an input too.
+/// Minimum size of a transaction and of an input, in bytes.
 const LEAST_TRANSACTION: u64 = 60;
 const LEAST_INPUT: u64 = 41;
 
-/// `found` is what `expected` is, in a field of the shard that has `file`.
+/// Checks that a field of the shard of `file` has the expected value.
 fn expect<T: PartialEq + Display>(
     file: &BlockFile,
     field: impl Into<String>,
@@ -44,11 +44,12 @@ fn inconsistent(
     Error::Inconsistent { path, field, expected: expected.to_string(), found: found.to_string() }
 }
 
-/// Holds the headers of all shards to each other and to their files. Of these, bytes between
-/// records are read, and the records that leave doubt: without proof of work, parent or child.
+/// Checks the headers of all shards against each other and against their files. Reads the bytes
+/// between records, and records without proof of work, parent or child.
 ///
 /// # Errors
-/// The first field that disagrees; a file cannot be read.
+/// Returns [`Error::Inconsistent`] with the first wrong field, and [`Error::Archive`] if a file
+/// cannot be read.
 pub(super) fn headers(
     files: &BlockFiles,
     shards: &[(&Headers, &[u32])],
@@ -94,13 +95,16 @@ pub(super) fn headers(
     Ok(())
 }
 
-/// Do the records and damaged places of a file follow each other, with nothing between them, and
-/// with zeros at the end?
+/// Checks that records and corrupt ranges of a file cover it without gaps, up to zeros at its end.
 fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
     let own = (0..).zip(&shard.records).filter(|(_, record)| record.file == number);
     let own: Vec<(usize, &Record)> = own.collect();
-    let damage: Vec<&Corruption> =
-        shard.damage.iter().filter(|(file, _)| *file == number).map(|(_, damage)| damage).collect();
+    let damage: Vec<&Corruption> = shard
+        .corruption
+        .iter()
+        .filter(|(file, _)| *file == number)
+        .map(|(_, damage)| damage)
+        .collect();
     if shard.unlisted > 0 && damage.len() < MAX_LISTED && shard.sources.len() == 1 {
         return Err(inconsistent(file, "unlisted", 0, shard.unlisted));
     }
@@ -131,11 +135,11 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
         return Err(inconsistent(file, "records", format!("{length} bytes"), at + tail));
     }
     let listed = damage.iter().filter(is_gap).count();
-    expect(file, "damage (places between records)", used, listed)?;
+    expect(file, "corruption (ranges between records)", used, listed)?;
     if shard.unlisted > 0 {
         return Ok(());
     }
-    // what is left must be zeros
+    // the rest must be zeros
     match blocks_in(file, at + tail..length)? {
         (None, true) => {}
         (Some(offset), _) => {
@@ -143,21 +147,26 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
             return Err(inconsistent(file, field, format!("a record at byte {offset}"), "none"));
         }
         (None, false) => {
-            let expected = format!("what is damaged from byte {} on", at + tail);
-            return Err(inconsistent(file, "damage", expected, "nothing"));
+            let expected = format!("a corrupt range from byte {} on", at + tail);
+            return Err(inconsistent(file, "corruption", expected, "nothing"));
         }
     }
     for damage in damage.iter().filter(is_gap) {
         let range = damage.offset..damage.offset + damage.length;
         if let (Some(offset), _) = blocks_in(file, range)? {
-            return Err(inconsistent(file, "damage", format!("a record at byte {offset}"), damage));
+            return Err(inconsistent(
+                file,
+                "corruption",
+                format!("a record at byte {offset}"),
+                damage,
+            ));
         }
     }
     lengths(file, &own, &damage)?;
     last_length(file, &own, &damage)
 }
 
-/// Is each record as large as a block can be?
+/// Checks that each record has the size of a possible block.
 fn sizes(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     let (least, most) = (MIN_BLOCK, MAX_BLOCK);
     match own.iter().find(|(_, record)| !(least..=most).contains(&record.size)) {
@@ -169,36 +178,36 @@ fn sizes(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     }
 }
 
-/// Length fields that are not those of their blocks.
+/// Checks corrupt ranges against their bytes: wrong length fields, and the first bytes of others.
 fn lengths(
     file: &BlockFile,
     own: &[(usize, &Record)],
     damage: &[&Corruption],
 ) -> Result<(), Error> {
     for damage in damage {
-        if let CorruptionKind::Junk(told) = damage.kind {
+        if let CorruptionKind::Junk(stated) = damage.kind {
             let mut first = bytes_at(file, damage.offset, 4)?;
             first.resize(4, 0);
-            let (expected, told) =
-                (blockmill_verdict::Digits(&first), blockmill_verdict::Digits(&told));
-            let field = format!("damage at byte {}", damage.offset);
-            expect(file, field, expected.to_string(), told.to_string())?;
+            let (expected, stated) =
+                (blockmill_verdict::Digits(&first), blockmill_verdict::Digits(&stated));
+            let field = format!("corruption at byte {}", damage.offset);
+            expect(file, field, expected.to_string(), stated.to_string())?;
         }
         let CorruptionKind::WrongSize { stated, found } = damage.kind else { continue };
         let record = own.iter().find(|(_, record)| record.offset == damage.offset + FRAME);
         let size = record.map(|(_, record)| record.size);
         if size != Some(found) {
             let expected = size.map_or("a record".into(), |size| format!("{size} bytes"));
-            return Err(inconsistent(file, "damage", expected, damage));
+            return Err(inconsistent(file, "corruption", expected, damage));
         }
         let frame = bytes_at(file, damage.offset, FRAME as usize)?;
         let field = frame.last_chunk::<4>().map_or(0, |field| u32::from_le_bytes(*field));
-        expect(file, format!("damage at byte {} (stated)", damage.offset), field, stated)?;
+        expect(file, format!("corruption at byte {} (stated)", damage.offset), field, stated)?;
     }
     Ok(())
 }
 
-/// The length field of the last record, after which zeros may follow.
+/// Checks the length field of the last record, which zeros may follow.
 fn last_length(
     file: &BlockFile,
     own: &[(usize, &Record)],
@@ -215,7 +224,7 @@ fn last_length(
     expect(file, format!("records[{i}].size"), stated, record.size)
 }
 
-/// The records of a file of another shape, which is read again.
+/// Checks the records of a file without frames by reading it again.
 fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     let opened = open(file)?;
     let mut walk = Walk::new(file, Positioned::new(&opened));
@@ -223,11 +232,11 @@ fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     while let Some(found) =
         walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
     {
-        let told = next.next();
+        let stated = next.next();
         let place = |offset: u64, size: u32| format!("{size} bytes at byte {offset}");
         let expected = place(found.offset, found.size);
-        let told = told.map_or("none".into(), |(_, record)| place(record.offset, record.size));
-        expect(file, "records", expected, told)?;
+        let stated = stated.map_or("none".into(), |(_, record)| place(record.offset, record.size));
+        expect(file, "records", expected, stated)?;
     }
     match next.next() {
         None => Ok(()),
@@ -235,9 +244,9 @@ fn whole(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
     }
 }
 
-/// The first record that begins in some bytes of a file, and where there is none up to the end of
-/// the file, whether the bytes are zeros. What follows the bytes is read, too: it tells whether a
-/// record ends there.
+/// Returns the first record that begins in a range of a file, and whether the file has only zeros
+/// from there on if there is none. Reads also the bytes after the range, to find the end of a
+/// record.
 fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool), Error> {
     if range.is_empty() {
         return Ok((None, true));
@@ -249,7 +258,7 @@ fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool),
     Ok((start, walk.into_report().damage_count == 0))
 }
 
-/// Bytes of a file, as they are without obfuscation; fewer at its end.
+/// Reads bytes of a file and removes their obfuscation. Returns fewer bytes at the end of the file.
 fn bytes_at(file: &BlockFile, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
     let opened = open(file)?;
     let mut source = Positioned::new(&opened);
@@ -260,8 +269,8 @@ fn bytes_at(file: &BlockFile, offset: u64, length: usize) -> Result<Vec<u8>, Err
     Ok(bytes)
 }
 
-/// Reads the records again whose headers do not fit the others, and the heights that blocks
-/// without a parent in the shard announce.
+/// Reads doubtful records again: those without proof of work, parent or child, and the heights that
+/// blocks without a parent in the shard announce.
 fn doubtful(
     files: &BlockFiles,
     own: &[u32],
@@ -283,10 +292,10 @@ fn doubtful(
                 Shape::Hex => continue,
                 Shape::Records { .. } | Shape::Raw => bytes_at(file, record.offset, HEADER)?,
             };
-            let (expected, told) =
+            let (expected, stated) =
                 (blockmill_verdict::Digits(&bytes), blockmill_verdict::Digits(&record.header.0));
             let field = format!("records[{i}].header");
-            expect(file, field, expected.to_string(), told.to_string())?;
+            expect(file, field, expected.to_string(), stated.to_string())?;
         }
         let announced = match in_shard.contains(&previous) {
             true => None,
@@ -299,27 +308,28 @@ fn doubtful(
     Ok(())
 }
 
-/// Holds what was found out about bodies to the records of their shard.
+/// Checks the results of bodies against the records of their shard.
 ///
 /// # Errors
-/// The first field that disagrees.
+/// Returns [`Error::Inconsistent`] with the first wrong field.
 pub(super) fn bodies(
     file: &BlockFile,
-    size_of: impl Fn(&Looked) -> Option<u32>,
+    size_of: impl Fn(&BodyResult) -> Option<u32>,
     bodies: &Bodies,
 ) -> Result<(), Error> {
     let mut seen = HashSet::new();
     for (i, row) in bodies.rows.iter().enumerate() {
         let field = |name: &str| format!("rows[{i}].{name}");
         let Some(size) = size_of(row) else {
-            return Err(inconsistent(file, field("offset"), "that of a record", row.offset));
+            return Err(inconsistent(file, field("offset"), "the offset of a record", row.offset));
         };
         if !seen.insert((row.file, row.offset)) {
             return Err(inconsistent(file, field("offset"), "each record once", row.offset));
         }
-        let bytes = u64::from(size.saturating_sub(row.spare)).saturating_sub(MIN_BLOCK.into());
+        let bytes =
+            u64::from(size.saturating_sub(row.trailing_bytes)).saturating_sub(MIN_BLOCK.into());
         let most = bytes / LEAST_TRANSACTION;
-        let counts = match row.bad {
+        let counts = match row.fault {
             Some(_) => (0, 0),
             None => (1, most),
         };
@@ -328,19 +338,24 @@ pub(super) fn bodies(
             return Err(inconsistent(file, field("transactions"), expected, row.transactions));
         }
         let least = row.transactions.saturating_sub(1);
-        let most = if row.bad.is_some() { 0 } else { least + bytes / LEAST_INPUT };
+        let most = if row.fault.is_some() { 0 } else { least + bytes / LEAST_INPUT };
         if !(least..=most).contains(&row.inputs) {
             let expected = format!("{least} to {most}");
             return Err(inconsistent(file, field("inputs"), expected, row.inputs));
         }
-        let (end, spare) = (row.offset + u64::from(size), u64::from(row.spare));
-        if row.spare >= size {
-            return Err(inconsistent(file, field("spare"), format!("below {size}"), row.spare));
+        let (end, trailing) = (row.offset + u64::from(size), u64::from(row.trailing_bytes));
+        if row.trailing_bytes >= size {
+            return Err(inconsistent(
+                file,
+                field("trailing_bytes"),
+                format!("below {size}"),
+                row.trailing_bytes,
+            ));
         }
         let is_within =
-            |it: &Record| it.offset >= end - spare && it.offset + u64::from(it.size) <= end;
+            |it: &Record| it.offset >= end - trailing && it.offset + u64::from(it.size) <= end;
         if file.shape() != Shape::Hex && !row.hidden.iter().all(is_within) {
-            let expected = format!("records in the last {spare} bytes");
+            let expected = format!("records in the last {trailing} bytes");
             return Err(inconsistent(file, field("hidden"), expected, "others"));
         }
     }

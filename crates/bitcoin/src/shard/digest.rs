@@ -1,6 +1,6 @@
-//! The bytes of a shard's files, and what it tells of them, as hashes.
+//! SHA-256 of the files of a shard, and of the documents about them.
 
-use super::documents::{Coins, Headers, Hex, Source};
+use super::documents::{Coins, Headers, Hex, SourceFile};
 use crate::BlockHash;
 use crate::fault::Error;
 use blockmill_archive::blkdat::BlockFiles;
@@ -11,26 +11,28 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are hashed at once.
-const STEP: usize = 1 << 20;
+/// Size of a read, in bytes.
+const READ_BYTES: usize = 1 << 20;
 
-/// The files of blocks.
-pub(super) fn of_blocks(files: &BlockFiles) -> Result<Vec<Source>, Error> {
+/// Hashes block files.
+pub(super) fn of_blocks(files: &BlockFiles) -> Result<Vec<SourceFile>, Error> {
     let source = |file: &blockmill_archive::blkdat::BlockFile| {
         let path = file.path();
-        of(path, file.open().map_err(Error::system("open", path))?)
+        of_file(path, file.open().map_err(Error::system("open", path))?)
     };
     files.files().iter().map(source).collect()
 }
 
-/// Other files.
-pub(super) fn of_files<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Vec<Source>, Error> {
-    let source = |path| of(path, File::open(path).map_err(Error::system("open", path))?);
+/// Hashes other files.
+pub(super) fn of_files<'a>(
+    paths: impl Iterator<Item = &'a Path>,
+) -> Result<Vec<SourceFile>, Error> {
+    let source = |path| of_file(path, File::open(path).map_err(Error::system("open", path))?);
     paths.map(source).collect()
 }
 
-/// All files of a folder and of those in it, in the order of their paths.
-pub(super) fn of_folder(folder: &Path) -> Result<Vec<Source>, Error> {
+/// Hashes all files of a folder and its subfolders, in the order of their paths.
+pub(super) fn of_folder(folder: &Path) -> Result<Vec<SourceFile>, Error> {
     let (mut folders, mut found): (_, Vec<PathBuf>) = (vec![folder.to_path_buf()], vec![]);
     while let Some(folder) = folders.pop() {
         for path in files::list(&folder).map_err(Error::system("list", &folder))? {
@@ -42,8 +44,8 @@ pub(super) fn of_folder(folder: &Path) -> Result<Vec<Source>, Error> {
     of_files(found.iter().map(PathBuf::as_path))
 }
 
-fn of(path: &Path, mut file: File) -> Result<Source, Error> {
-    let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; STEP]);
+fn of_file(path: &Path, mut file: File) -> Result<SourceFile, Error> {
+    let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; READ_BYTES]);
     loop {
         match file.read(&mut buffer).map_err(Error::system("read", path))? {
             0 => break,
@@ -54,34 +56,39 @@ fn of(path: &Path, mut file: File) -> Result<Source, Error> {
         }
     }
     let sha256 = Digits(&sha256.finalize()).to_string();
-    Ok(Source { path: path.to_path_buf(), bytes, sha256 })
+    Ok(SourceFile { path: path.to_path_buf(), bytes, sha256 })
 }
 
-/// Refuses files that are not what they were.
-pub(super) fn expect_same(told: &[Source], now: &[Source]) -> Result<(), Error> {
-    let count = told.len().max(now.len());
-    match (0..count).find(|i| told.get(*i) != now.get(*i)) {
+/// Checks that files have not changed.
+///
+/// # Errors
+/// Returns [`Error::FileChanged`] with the first file that differs.
+pub(super) fn expect_same(before: &[SourceFile], now: &[SourceFile]) -> Result<(), Error> {
+    let count = before.len().max(now.len());
+    match (0..count).find(|i| before.get(*i) != now.get(*i)) {
         None => Ok(()),
         Some(i) => {
-            let source = told.get(i).or(now.get(i));
+            let source = before.get(i).or(now.get(i));
             let path = source.map(|source| source.path.clone()).unwrap_or_default();
-            let sum = |source: Option<&Source>| {
+            let digest = |source: Option<&SourceFile>| {
                 source.map_or("none".into(), |source| format!("SHA-256 {}", source.sha256))
             };
-            Err(Error::FileChanged { path, expected: sum(told.get(i)), found: sum(now.get(i)) })
+            let (expected, found) = (digest(before.get(i)), digest(now.get(i)));
+            Err(Error::FileChanged { path, expected, found })
         }
     }
 }
 
-/// What all shards of a merge tell of their files: the bytes, and where blocks and undo data stand;
-/// and the block whose scripts are assumed valid, so that no part of fewer scripts fits.
+/// Hashes the documents of all shards: the content of files, and the positions of blocks and undo
+/// data. The hash includes the block up to which scripts are assumed valid, so that no part with
+/// fewer scripts matches it.
 pub(super) fn of_shards(
     shards: &[Headers],
     coins: &Coins,
     assumed_valid: Option<&BlockHash>,
 ) -> Hex<32> {
     let mut all: Vec<_> = shards.iter().map(of_headers).collect();
-    // shards come in any order
+    // shards may be given in any order
     all.sort_unstable();
     let mut sha256 = Sha256::new();
     all.iter().for_each(|shard| sha256.update(shard));
@@ -95,7 +102,7 @@ fn of_headers(shard: &Headers) -> [u8; 32] {
     add(&mut sha256, &shard.sources);
     add(&mut sha256, &shard.undo);
     for record in &shard.records {
-        // what is not there is told from every place that may be
+        // no undo file has this index
         let (file, at) = record.undo.map_or((u64::MAX, 0), |(file, at)| (file.into(), at));
         sha256.update(&record.header.0);
         for number in [record.file.into(), record.offset, record.size.into(), file, at.into()] {
@@ -105,11 +112,11 @@ fn of_headers(shard: &Headers) -> [u8; 32] {
     sha256.finalize()
 }
 
-fn add(sha256: &mut Sha256, sources: &[Source]) {
+fn add(sha256: &mut Sha256, sources: &[SourceFile]) {
     sha256.update(&(sources.len() as u64).to_le_bytes());
-    for Source { bytes, sha256: sum, .. } in sources {
+    for SourceFile { bytes, sha256: digest, .. } in sources {
         sha256.update(&bytes.to_le_bytes());
-        sha256.update(&(sum.len() as u64).to_le_bytes());
-        sha256.update(sum.as_bytes());
+        sha256.update(&(digest.len() as u64).to_le_bytes());
+        sha256.update(digest.as_bytes());
     }
 }

@@ -1,5 +1,5 @@
-//! What goes between who looks at block files and who merges them. `docs/formats/summary.md` has
-//! the documents.
+//! The documents that are exchanged between the machines that verify shards and the machine that
+//! merges them. `docs/formats/shard-summary.md` specifies them.
 
 pub use super::hex::{Hex, NoHex};
 use crate::fault::{Cause, Error, Fault};
@@ -10,40 +10,40 @@ use blockmill_verdict::{BrokenRule, Cause as _, FaultReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Version of the documents' layout.
+/// Version of the format of the documents.
 pub const SCHEMA: u32 = 2;
 
-/// Any of the documents, with what it is.
+/// A document of any type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "document", rename_all = "lowercase")]
 pub enum Document {
-    /// What the files of a shard hold.
+    /// The headers of a shard.
     Headers(Headers),
-    /// The files of unspent coins, and what they come to.
+    /// The files of unspent coins, later with their multiset hash.
     Coins(Coins),
-    /// What level `execution` asks of all shards.
+    /// The input of level `execution` for all shards.
     Execution(Execution),
-    /// What the bodies of a shard are to be held to.
+    /// The blocks of a shard to verify.
     Table {
         /// The files of the shard.
-        sources: Vec<Source>,
+        sources: Vec<SourceFile>,
         /// Its blocks.
         #[serde(flatten)]
         table: Table,
     },
-    /// What became of them.
+    /// The results of a table.
     Bodies {
         /// The files of the shard.
-        sources: Vec<Source>,
-        /// The answer to its table.
+        sources: Vec<SourceFile>,
+        /// The results.
         #[serde(flatten)]
         bodies: Bodies,
     },
-    /// What all shards together come to.
+    /// The verdict on all shards.
     Verdict(Verdict),
 }
 
-/// What all shards together come to.
+/// The verdict on all shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The network.
@@ -56,13 +56,13 @@ pub struct Verdict {
     pub last: Option<u32>,
     /// The hash of the last one.
     pub tip: Option<String>,
-    /// The hash of the block on which all rests, where the files begin in the middle of a chain.
+    /// The hash of the trusted first block, if the files begin in the middle of a chain.
     pub anchor: Option<String>,
     /// Transactions of these blocks.
     pub transactions: u64,
-    /// Their inputs, coinbases not counted.
+    /// Their inputs, without coinbases.
     pub inputs: u64,
-    /// Blocks in branches beside the best chain.
+    /// Blocks in branches other than the best chain.
     pub stale: u64,
     /// Coins created, spent and unspent, at level `execution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,17 +71,17 @@ pub struct Verdict {
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceFile {
     /// Its path.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// Its bytes.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// SHA-256 of them.
+    /// SHA-256 of its content.
     pub sha256: String,
 }
 
-/// The headers of a shard: what its files hold, before anything is known of a chain.
+/// The headers of a shard: the content of its files, before a chain is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headers {
     /// [`SCHEMA`].
@@ -89,111 +89,111 @@ pub struct Headers {
     /// The network.
     pub chain: String,
     /// The files.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
     /// The undo files of their blocks, at level `execution`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undo: Vec<Source>,
-    /// What was found in them, in their order.
+    pub undo: Vec<SourceFile>,
+    /// The records of the files, in order.
     pub records: Vec<Record>,
-    /// What is damaged, by the index of the file.
-    pub damage: Vec<(u32, Corruption)>,
-    /// Corrupt places that are not listed.
+    /// Corrupt ranges, each with the index of its file.
+    pub corruption: Vec<(u32, Corruption)>,
+    /// Number of corrupt ranges that are not listed.
     pub unlisted: u64,
 }
 
-/// A block that was found.
+/// A block in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The file, as an index of the shard's.
+    /// Index of the file in the shard.
     pub file: u32,
-    /// Where in the file the block's first byte is.
+    /// Offset of the block's first byte in the file.
     pub offset: u64,
-    /// Bytes of the block, as its frame says.
+    /// Size of the block in bytes, as the record states it.
     pub size: u32,
     /// Its header.
     pub header: Hex<HEADER_BYTES>,
-    /// What the block says of its height, where its parent is not in the shard.
+    /// The height that the block states, if its parent is not in the shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announced: Option<u32>,
-    /// Where its undo data begins: the undo file, as an index of the shard's, and the byte.
+    /// Position of its undo data: the index of the undo file in the shard, and the offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<(u32, u32)>,
 }
 
-/// The blocks of a shard that are to be verified, and what the headers of all shards say of them.
+/// The blocks of a shard to verify, with what the headers of all shards say about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
     /// The undo files of the shard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undo: Vec<Source>,
+    pub undo: Vec<SourceFile>,
     /// One row for each block.
     pub rows: Vec<Row>,
 }
 
-/// A block, and what its body has to be held to beside its header.
+/// A block to verify, and its position in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The block.
     pub record: Record,
-    /// Its height; none where the chain begins in the middle and does not tell it. With the hash it
-    /// decides on the rules.
+    /// Its height. `None` if the chain begins in the middle and its height is unknown. Height and
+    /// hash determine the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
     /// The median time past.
     pub median_time_past: u32,
 }
 
-/// What became of the rows of a table.
+/// The results of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bodies {
-    /// Each row, in the order of the table.
-    pub rows: Vec<Looked>,
-    /// What the good ones come to, at level `execution`.
+    /// The result of each row, in the order of the table.
+    pub rows: Vec<BodyResult>,
+    /// The multiset hash of the good blocks, at level `execution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Box<Part>>,
+    pub multiset: Option<Box<BodiesMultiset>>,
 }
 
-/// What makes the sum of a merge its own. Who can still change a file must not know it.
+/// The salt of the multiset hash of a merge. Whoever can still change a file must not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Salt {
-    /// Drawn when everything else was there.
+    /// Drawn when all documents of headers and unspent coins were there.
     pub secret: Hex<32>,
-    /// SHA-256 of what it was drawn for: all that headers and unspent coins tell.
+    /// SHA-256 of these documents.
     pub files: Hex<32>,
 }
 
-/// The part of a sum over all coins that some blocks have.
+/// The coin multiset hash of the blocks of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct BodiesMultiset {
     /// The salt.
     pub salt: Salt,
-    /// The sum: hashes of what was created, less those of what was spent, as one number, its
-    /// highest digit first.
-    pub sum: Hex<32>,
-    /// Coins that were created.
+    /// Hashes of the coins created, minus hashes of the coins spent, as one number, most
+    /// significant digit first.
+    pub hash: Hex<32>,
+    /// Number of coins created.
     pub created: u64,
-    /// Coins that were spent.
+    /// Number of coins spent.
     pub spent: u64,
     /// Height and id of each coinbase.
     pub coinbases: Vec<(u32, Hex<32>)>,
-    /// What speaks against undo data, of the lowest block.
+    /// The contradiction in undo data at the lowest such block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<Finding>,
-    /// What the lowest block breaks, if undo data is right.
+    pub undo_fault: Option<Finding>,
+    /// The rule that the lowest such block breaks, provided that undo data is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Finding>,
 }
 
-/// What is wrong at a block.
+/// A fault of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its height.
+    /// The block's height.
     pub height: u32,
-    /// What.
+    /// The fault.
     pub remote: RemoteFault,
 }
 
-/// A set of unspent coins: which files have it, and what they come to.
+/// A set of unspent coins: its files, later with its multiset hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coins {
     /// [`SCHEMA`].
@@ -201,58 +201,58 @@ pub struct Coins {
     /// The network.
     pub chain: String,
     /// The files.
-    pub sources: Vec<Source>,
-    /// What they come to, under the salt of a merge.
+    pub sources: Vec<SourceFile>,
+    /// The multiset hash, under the salt of a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Unspent>,
+    pub multiset: Option<UnspentMultiset>,
 }
 
-/// The part of a sum over all coins that unspent ones have.
+/// The coin multiset hash of unspent coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unspent {
+pub struct UnspentMultiset {
     /// The salt.
     pub salt: Salt,
-    /// The sum, what is unspent being taken away.
-    pub sum: Hex<32>,
-    /// How many coins there are.
+    /// The negative sum of the hashes of all coins.
+    pub hash: Hex<32>,
+    /// Number of coins.
     pub coins: u64,
-    /// The block behind which they are unspent.
+    /// The block after which they are unspent.
     pub tip: Hex<32>,
 }
 
-/// What level `execution` asks of the blocks of all shards.
+/// The input of level `execution` for all shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     /// [`SCHEMA`].
     pub schema: u32,
     /// The network.
     pub chain: String,
-    /// The salt of the sum.
+    /// The salt of the multiset hash.
     pub salt: Salt,
     /// Scripts run above this height only.
     pub assumed_valid: u32,
-    /// By height, the median of the times of the block and the ten before it.
-    pub median_times: Steps,
+    /// For each height, the median of the times of the block and the ten before it.
+    pub median_times: DeltaEncoded,
 }
 
-/// Numbers that grow, as documents have them: each less the one before.
+/// Increasing numbers, encoded in documents as differences from the previous number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<u32>", into = "Vec<u32>")]
-pub struct Steps(pub Vec<u32>);
+pub struct DeltaEncoded(pub Vec<u32>);
 
-impl From<Vec<u32>> for Steps {
-    fn from(mut steps: Vec<u32>) -> Self {
+impl From<Vec<u32>> for DeltaEncoded {
+    fn from(mut deltas: Vec<u32>) -> Self {
         let mut last: u32 = 0;
-        for step in &mut steps {
-            last = last.wrapping_add(*step);
-            *step = last;
+        for delta in &mut deltas {
+            last = last.wrapping_add(*delta);
+            *delta = last;
         }
-        Self(steps)
+        Self(deltas)
     }
 }
 
-impl From<Steps> for Vec<u32> {
-    fn from(Steps(mut numbers): Steps) -> Self {
+impl From<DeltaEncoded> for Vec<u32> {
+    fn from(DeltaEncoded(mut numbers): DeltaEncoded) -> Self {
         let mut last = 0;
         for number in &mut numbers {
             (last, *number) = (*number, number.wrapping_sub(last));
@@ -261,64 +261,64 @@ impl From<Steps> for Vec<u32> {
     }
 }
 
-/// What became of one block.
+/// The result of one block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
-    /// Its file, as an index of the shard's.
+pub struct BodyResult {
+    /// Index of its file in the shard.
     pub file: u32,
-    /// Where in the file its first byte is.
+    /// Offset of its first byte in the file.
     pub offset: u64,
-    /// Its transactions; none where it is not good.
+    /// Number of its transactions; 0 if the block is bad.
     pub transactions: u64,
-    /// Their inputs, the coinbase's not counted.
+    /// Number of their inputs, without that of the coinbase.
     pub inputs: u64,
-    /// What is wrong with it.
+    /// The fault, if the block is bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bad: Option<RemoteFault>,
-    /// Bytes of the record behind the block.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub spare: u32,
-    /// Blocks that stand in these bytes.
+    pub fault: Option<RemoteFault>,
+    /// Bytes of the record after the block.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trailing_bytes: u32,
+    /// Blocks in the trailing bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<Record>,
-    /// What is damaged in these bytes.
+    /// Corrupt ranges in the trailing bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub damage: Vec<Corruption>,
+    pub corruption: Vec<Corruption>,
 }
 
-/// Are there no bytes?
-fn is_none(bytes: &u32) -> bool {
+fn is_zero(bytes: &u32) -> bool {
     *bytes == 0
 }
 
-/// A fault that another process found.
+/// A fault reported by another process.
 pub type RemoteFault = blockmill_verdict::RemoteFault<RemoteDetails>;
 
-/// What a remote fault of this chain adds.
+/// The part of a remote fault that is specific to Bitcoin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteDetails {
-    /// May another copy with the same header be good?
-    pub is_damage: bool,
+    /// Whether the fault may be in the stored bytes alone, so that another copy of the block may be
+    /// good.
+    pub is_corrupt: bool,
 }
 
-/// `fault` as another process reads it.
+/// Converts a fault for another process.
 pub(super) fn remote_fault(fault: &Fault) -> RemoteFault {
     if let Cause::Remote(remote) = &fault.cause {
         return (**remote).clone();
     }
-    let details = RemoteDetails { is_damage: fault.cause.is_damage() };
+    let details = RemoteDetails { is_corrupt: fault.cause.is_damage() };
     let (text, broken) = (fault.cause.to_string(), fault.cause.broken_rule());
     RemoteFault::new(fault.status(), text, broken, details)
 }
 
-/// An error that is not about the bytes of a block, as another process reads it.
+/// Converts an error that is not about the bytes of a block for another process.
 pub(super) fn remote_error(error: &Error) -> RemoteFault {
     let FaultReport { message, rule, expected, found, .. } = error.report();
     let broken = BrokenRule { rule, expected, found };
-    RemoteFault::new(error.status(), message, broken, RemoteDetails { is_damage: false })
+    RemoteFault::new(error.status(), message, broken, RemoteDetails { is_corrupt: false })
 }
 
-/// The parts of an error about the block at `height`.
+/// The report of a remote error about the block at `height`.
 pub(super) fn remote_report(remote: &RemoteFault, height: u32) -> FaultReport {
     let BrokenRule { rule, expected, found } = remote.broken_rule();
     let block = Some(height.into());

@@ -1,16 +1,16 @@
-//! Bytes in the text of documents.
+//! Bytes in documents, as hexadecimal digits.
 
 use crate::{BlockHash, Hash};
 use blockmill_verdict::Digits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// So many bytes, in hexadecimal digits.
+/// `N` bytes, in hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hex<const N: usize>(pub [u8; N]);
 
-/// A text is not so many bytes.
+/// A text is not the hexadecimal form of the expected number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoHex {
     bytes: usize,
@@ -47,13 +47,13 @@ impl<const N: usize> From<Hex<N>> for String {
 }
 
 impl Hex<32> {
-    /// A hash as users know it, its last byte first.
+    /// A hash in the order in which users write it: last byte first.
     pub(crate) fn of_hash(mut hash: Hash) -> Self {
         hash.reverse();
         Self(hash)
     }
 
-    /// The hash.
+    /// The block hash.
     pub(crate) fn hash(self) -> BlockHash {
         let Self(mut hash) = self;
         hash.reverse();

@@ -1,5 +1,5 @@
-//! What a datadir says of its chain, to be written as it is or forged, and verified by a sum: in
-//! one run and in shards.
+//! The content of a datadir, to be written as it is or forged, and verified by the coin multiset
+//! hash in one run and in shards.
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
@@ -27,7 +27,7 @@ pub const KEYS: Keys =
 /// What each transaction of a block spends, but for the coinbase.
 pub type Spent = Vec<Vec<Owned>>;
 
-/// What a datadir says of its chain.
+/// The content of a datadir.
 #[derive(Clone)]
 pub struct Kept {
     pub params: Params,
@@ -120,7 +120,7 @@ impl Kept {
         folder.join(self.params.name)
     }
 
-    /// Writes it and verifies it by the sum; in shards, too.
+    /// Writes it and verifies it by the multiset hash, and in shards.
     pub fn verify(&self) -> (Run, Result<(), Error>) {
         let folder = tempfile::tempdir().unwrap();
         let datadir = self.write(folder.path());
@@ -146,8 +146,8 @@ impl Kept {
     }
 }
 
-/// Verifies blocks by the sum with the coins of `unspent`; in shards, too, whose verdict must be
-/// that of the run, but where the sum proves nothing: then they cannot tell.
+/// Verifies blocks by the multiset hash with the coins of `unspent`. Also verifies them in shards:
+/// the verdict must be that of the run, or *unrecognised* if the hash proves nothing.
 pub fn by_multiset(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<(), Error>) {
     let options = Options {
         unspent: Some(unspent.to_path_buf()),
@@ -168,8 +168,9 @@ pub fn by_multiset(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Re
         }
         (Some(unproven), Err(error)) if error.status() == Status::Unrecognised => {
             let text = error.to_string();
-            assert!(text.starts_with("the sum proves nothing: "), "{text}");
-            // what it is told by, but where the single run stops at a lower block
+            let start = "the coin multiset hash proves nothing: ";
+            assert!(text.starts_with(start), "{text}");
+            // the same reason, unless the single run stops at a lower block
             assert!(
                 text.ends_with(unproven.as_str()) || text.contains("block"),
                 "{text} {unproven}"
@@ -177,7 +178,7 @@ pub fn by_multiset(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Re
             assert!(own.proof.is_none());
         }
         (Some(unproven), Err(error)) => {
-            // a block breaks a rule, with coins that the sum proves
+            // a block breaks a rule, with coins that the multiset hash proves
             let single = outcome.as_ref().expect_err(unproven);
             assert_eq!((error.status(), error.report()), (single.status(), single.report()));
         }
@@ -186,7 +187,7 @@ pub fn by_multiset(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Re
     (run, outcome)
 }
 
-/// A document on its way to another place and back.
+/// A document after serialisation and back.
 pub fn sent<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(document: &T) -> T {
     let text = serde_json::to_string(document).unwrap();
     let back: T = serde_json::from_str(&text).unwrap();
@@ -194,7 +195,7 @@ pub fn sent<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(docum
     back
 }
 
-/// A datadir in shards, behind their first step.
+/// A datadir in shards, after their first step.
 pub struct Shards {
     pub all: BlockFiles,
     pub files: Vec<BlockFiles>,
@@ -204,24 +205,24 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Each block file is a shard, and the coins of a datadir or a store are.
+    /// A shard for each block file, and one for the coins of a datadir or a store.
     pub fn of(all: &BlockFiles, unspent: &Path, options: &Options) -> Self {
         Self::in_groups(all, 1, unspent, options)
     }
 
-    /// So many block files are a shard.
+    /// Shards of `size` block files each.
     pub fn in_groups(all: &BlockFiles, size: usize, unspent: &Path, options: &Options) -> Self {
         let numbers: Vec<_> = (0..all.files().len() as u32).collect();
         let files: Vec<_> = numbers.chunks(size).map(|some| all.only(some)).collect();
         let of = |files: &BlockFiles| sent(&shard::headers(files, options).unwrap());
         let folder = ["chainstate", "coins"].map(|name| unspent.join(name));
         let folder = folder.into_iter().find(|folder| folder.is_dir()).unwrap();
-        let coins = sent(&shard::coins(&folder, options).unwrap());
+        let coins = sent(&shard::coin_files(&folder, options).unwrap());
         let all = all.only(&numbers);
         Self { headers: files.iter().map(of).collect(), all, files, folder, coins }
     }
 
-    /// The merge of them, whose salt is new or was drawn before.
+    /// A merge of the shards, with a new salt or with the given one.
     pub fn merge<'a>(
         &'a self,
         options: &'a Options,
@@ -244,29 +245,31 @@ impl Shards {
         Ok(sent(&bodies))
     }
 
-    /// That of the coins.
+    /// The second step of the coins.
     pub fn coins(&self, execution: &Execution, options: &Options) -> Result<Coins, Error> {
-        shard::add_coins(self.coins.clone(), &self.folder, execution, options)
+        shard::hash_coins(self.coins.clone(), &self.folder, execution, options)
     }
 
     /// All steps.
     pub fn verify(&self, options: &Options) -> (Run, Result<(), Error>) {
-        let mut merge = match self.merge(options, None) {
-            Ok(merge) => merge,
+        let mut merger = match self.merge(options, None) {
+            Ok(merger) => merger,
             Err(error) => return (Run::default(), Err(error)),
         };
         loop {
-            let tables = merge.tables().unwrap();
+            let tables = merger.tables().unwrap();
             let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
-            if rows == 0 && !merge.lacks_coins() {
-                return merge.end();
+            if rows == 0 && !merger.lacks_coins() {
+                return merger.finish();
             }
-            let execution = sent(&merge.execution().unwrap().unwrap());
+            let execution = sent(&merger.execution().unwrap().unwrap());
             for (shard, table) in tables.iter().enumerate().filter(|(_, it)| !it.rows.is_empty()) {
-                merge.take(shard, self.bodies(shard, table, &execution, options).unwrap()).unwrap();
+                merger
+                    .add_bodies(shard, self.bodies(shard, table, &execution, options).unwrap())
+                    .unwrap();
             }
-            if merge.lacks_coins() {
-                merge.take_coins(&sent(&self.coins(&execution, options).unwrap())).unwrap();
+            if merger.lacks_coins() {
+                merger.add_coins(&sent(&self.coins(&execution, options).unwrap())).unwrap();
             }
         }
     }

@@ -45,8 +45,9 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     export::answer(asked, answer, &files, json)
 }
 
-/// Writes the tables of one block file, verified as by `verify --shard --after`. The rows are those of
-/// its blocks in the table that a merge of all headers built for it, one of the documents `after`.
+/// Writes the tables of one block file, verified as by `verify --shard --after`. The rows are those
+/// of its blocks in the table that a merge of all headers built for it, one of the documents
+/// `after`.
 pub fn of_shard(
     asked: &Asked<'_>,
     after: Option<&Documents<'_>>,
@@ -60,7 +61,7 @@ pub fn of_shard(
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
     let path = file.path();
     options.making = Some(making_of_shard(writing.export.clone(), &writing.tables, path));
-    let (answer, summary) = shard::behind(&files, after, &options)?;
+    let (answer, summary) = shard::verify_table(&files, after, &options)?;
     let files = writing.export.finish()?;
     answer.with(json!({ "summary": sealed(&summary)?, "files": files }))
 }

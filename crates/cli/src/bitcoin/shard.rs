@@ -1,5 +1,5 @@
-//! `verify --shard` and `verify --merge` of Bitcoin block files: headers of each shard, tables by the
-//! merge, bodies of each shard by its table, and the merge again until it has the verdict. With
+//! `verify --shard` and `verify --merge` of Bitcoin block files: headers of each shard, tables by
+//! the merge, bodies of each shard by its table, and merges again until there is a verdict. With
 //! `coins=multiset` the unspent coins are a shard, too.
 
 use super::import::{Job, hint};
@@ -13,23 +13,23 @@ use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::inspect::whose_coins;
 use blockmill_bitcoin::settings::SpentCoins;
 use blockmill_bitcoin::shard::documents::{
-    Bodies, Coins, Document, Execution, Finding, Headers, Salt, Source, Table, Verdict,
+    Bodies, Coins, Document, Execution, Finding, Headers, Salt, SourceFile, Table, Verdict,
 };
-use blockmill_bitcoin::shard::{Merger, add_coins, bodies, coins, execute, headers};
+use blockmill_bitcoin::shard::{Merger, bodies, coin_files, execute, hash_coins, headers};
 use blockmill_bitcoin::{Error, Level, record};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status, counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Are these the unspent coins of a datadir or a store?
+/// Returns whether these paths are the unspent coins of a datadir or a store.
 pub fn is_of_coins(paths: &[PathBuf]) -> Result<bool> {
     let [path] = paths else { return Ok(false) };
     Ok(whose_coins(path)?.is_some())
 }
 
-/// The headers of a shard; with `--after`, its bodies by the table that a merge made. Of unspent
-/// coins, their files, and then what they come to.
+/// Verifies a shard: prints its headers, or with `--after` the results of its table. Of unspent
+/// coins, prints their files, and with `--after` their multiset hash.
 pub fn verify(
     asked: &Verification,
     after: Option<&Documents<'_>>,
@@ -51,12 +51,12 @@ pub fn verify(
         let document = Document::Headers(headers(&files, &options)?);
         return with_summary(Answer::with_status(Status::Verified), &document, json);
     };
-    let (answer, document) = behind(&files, after, &options)?;
+    let (answer, document) = verify_table(&files, after, &options)?;
     with_summary(answer, &document, json)
 }
 
-/// The bodies of a shard by its table, which is one of the documents `after`.
-pub(super) fn behind(
+/// Verifies the bodies of a shard by its table, one of the documents `after`.
+pub(super) fn verify_table(
     files: &BlockFiles,
     after: &Documents<'_>,
     options: &Options,
@@ -67,21 +67,21 @@ pub(super) fn behind(
         Some(execution) => execute(files, &sources, &table, &execution, options)?,
         None => bodies(files, &table, options)?,
     };
-    let bad = bodies.rows.iter().find_map(|row| row.bad.as_ref());
-    let part = bodies.part.as_ref();
-    // with coins that nobody has proven yet
-    let unproven = part.and_then(|part| part.against.as_ref().or(part.fault.as_ref()));
-    let of = |Finding { height, remote }: &Finding| format!("block {height}: {}", remote.text);
+    let bad = bodies.rows.iter().find_map(|row| row.fault.as_ref());
+    // a fault with coins that are not proven yet
+    let multiset = bodies.multiset.as_ref();
+    let unproven = multiset.and_then(|own| own.undo_fault.as_ref().or(own.fault.as_ref()));
+    let text = |Finding { height, remote }: &Finding| format!("block {height}: {}", remote.text);
     let (status, text) = match (bad, unproven) {
         (Some(remote), _) => (remote.status, Some(remote.text.clone())),
-        (None, Some(finding)) => (Status::Unrecognised, Some(of(finding))),
+        (None, Some(finding)) => (Status::Unrecognised, Some(text(finding))),
         (None, None) => (Status::Verified, None),
     };
     let answer = Answer { error: text.map(FaultReport::new), ..Answer::with_status(status) };
     Ok((answer, Document::Bodies { sources, bodies }))
 }
 
-/// The same of unspent coins.
+/// Prints the files of unspent coins, or with `after` their multiset hash.
 fn verify_coins(
     folder: &Path,
     after: Option<&Documents<'_>>,
@@ -89,43 +89,46 @@ fn verify_coins(
     json: bool,
 ) -> Result<Answer> {
     let document = match after {
-        None => coins(folder, options)?,
+        None => coin_files(folder, options)?,
         Some(after) => {
-            let (mut told, mut execution) = (None, None);
+            let (mut listed, mut execution) = (None, None);
             for document in after.parsed()? {
                 match document {
-                    Document::Coins(coins) => told = Some(coins),
+                    Document::Coins(coins) => listed = Some(coins),
                     Document::Execution(found) => execution = Some(found),
                     _ => {}
                 }
             }
             let is_own = |coins: &Coins| coins.sources.iter().all(|it| it.path.starts_with(folder));
-            let (told, execution) = told.filter(is_own).zip(execution).with_context(|| {
-                format!("--after {}: expected what a merge asks of these coins", after.from)
+            let (listed, execution) = listed.filter(is_own).zip(execution).with_context(|| {
+                format!(
+                    "--after {}: expected execution and these coins, as a merge prints them",
+                    after.from
+                )
             })?;
-            add_coins(told, folder, &execution, options)?
+            hash_coins(listed, folder, &execution, options)?
         }
     };
     with_summary(Answer::with_status(Status::Verified), &Document::Coins(document), json)
 }
 
-/// The level of shards: no deeper than bodies, but where a sum takes the place of a set of coins.
+/// The level of shards: at most bodies, or execution with the coin multiset hash.
 pub(super) fn level(asked: &Verification, options: &Options) -> Result<Level> {
-    let by_sum =
+    let by_multiset =
         options.settings.coins == SpentCoins::Multiset && options.level == Level::Execution;
-    let told = "level execution of shards: expected --with coins=multiset, too; no shard has a set of \
-                coins";
-    ensure!(by_sum || asked.level != Some(Level::Execution), told);
-    Ok(if by_sum { Level::Execution } else { options.level.min(Level::Bodies) })
+    let what = "level execution of shards needs --with coins=multiset: a shard has no set of coins";
+    ensure!(by_multiset || asked.level != Some(Level::Execution), what);
+    Ok(if by_multiset { Level::Execution } else { options.level.min(Level::Bodies) })
 }
 
-/// The table of the shard that has these files, and what level `execution` asks of it.
+/// The table of the shard with these files, and the input of level `execution`.
 fn table_of(
     paths: &[&Path],
     after: &Documents<'_>,
-) -> Result<(Vec<Source>, Table, Option<Execution>)> {
-    let is_own =
-        |sources: &[Source]| sources.iter().map(|source| &*source.path).eq(paths.iter().copied());
+) -> Result<(Vec<SourceFile>, Table, Option<Execution>)> {
+    let is_own = |sources: &[SourceFile]| {
+        sources.iter().map(|source| &*source.path).eq(paths.iter().copied())
+    };
     let (mut own, mut execution) = (None, None);
     for document in after.parsed()? {
         match document {
@@ -140,33 +143,33 @@ fn table_of(
     Ok((sources, table, execution))
 }
 
-/// What was given to be merged.
+/// The documents to merge.
 #[derive(Default)]
 struct Given {
     shards: Vec<Headers>,
-    bodies: Vec<(Vec<Source>, Bodies)>,
+    bodies: Vec<(Vec<SourceFile>, Bodies)>,
     coins: Vec<Coins>,
-    /// Salts that were drawn before.
+    /// Salts of earlier merges.
     salts: Vec<Salt>,
 }
 
 impl Given {
-    fn of(documents: &[Documents<'_>]) -> Result<Self> {
+    fn parse(documents: &[Documents<'_>]) -> Result<Self> {
         let mut given = Self::default();
         for documents in documents {
             for document in documents.parsed()? {
                 match document {
                     Document::Headers(shard) => given.shards.push(shard),
                     Document::Bodies { sources, bodies } => {
-                        given.salts.extend(bodies.part.as_ref().map(|part| part.salt));
+                        given.salts.extend(bodies.multiset.as_ref().map(|own| own.salt));
                         given.bodies.push((sources, bodies));
                     }
                     Document::Coins(coins) => {
-                        given.salts.extend(coins.part.map(|part| part.salt));
+                        given.salts.extend(coins.multiset.map(|own| own.salt));
                         given.coins.push(coins);
                     }
                     Document::Execution(execution) => given.salts.push(execution.salt),
-                    // made of the same headers, and made again where they are needed
+                    // derived from the headers, and derived again if needed
                     Document::Table { .. } | Document::Verdict(_) => {}
                 }
             }
@@ -176,7 +179,7 @@ impl Given {
         Ok(given)
     }
 
-    /// The merge of all shards, with the coins at level `execution`.
+    /// Starts the merge of all shards, with the coins at level `execution`.
     fn merge<'a>(&self, files: &'a BlockFiles, options: &'a Options) -> Result<Merger<'a>> {
         let Self { shards, coins, salts, .. } = self;
         if options.level < Level::Execution {
@@ -189,19 +192,19 @@ impl Given {
                     --with coins=multiset prints them";
         ensure!(shards.iter().any(|shard| !shard.undo.is_empty()), what);
         if salts.iter().any(|salt| Some(salt) != salts.first()) {
-            return Err(Error::OtherDocuments("parts of one sum, under one salt").into());
+            return Err(Error::OtherDocuments("parts of one multiset hash, under one salt").into());
         }
-        let mut merge =
-            Merger::with_multiset(files, options, shards, first, salts.first().copied())?;
+        let drawn = salts.first().copied();
+        let mut merger = Merger::with_multiset(files, options, shards, first, drawn)?;
         for coins in coins {
-            merge.take_coins(coins)?;
+            merger.add_coins(coins)?;
         }
-        Ok(merge)
+        Ok(merger)
     }
 }
 
-/// Merges what shards say, which are all shards of the archive `of`, where that is given; prints
-/// tables of bodies that are yet to be verified, or the verdict.
+/// Merges the documents of shards, which are all shards of the archive `of`, if that is given.
+/// Prints tables of bodies that are still to be verified, or the verdict.
 pub fn merge(
     asked: &Verification,
     of: &[PathBuf],
@@ -209,7 +212,7 @@ pub fn merge(
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let mut given = Given::of(documents)?;
+    let mut given = Given::parse(documents)?;
     let sources = given.shards.iter().flat_map(|shard| &shard.sources);
     let own: Vec<PathBuf> = sources.map(|source| source.path.clone()).collect();
     let asked = Verification {
@@ -224,21 +227,21 @@ pub fn merge(
     let places: HashMap<&Path, usize> =
         files.files().iter().map(BlockFile::path).zip(0..).collect();
     given.shards.sort_by_key(|shard| shard.sources.first().and_then(|it| places.get(&*it.path)));
-    let mut merge = given.merge(&files, &options)?;
+    let mut merger = given.merge(&files, &options)?;
     let Given { shards, bodies, coins, .. } = given;
     for (sources, bodies) in bodies {
         let shard = shards.iter().position(|shard| shard.sources == sources);
         let of = sources.first().map(|source| source.path.display().to_string());
         let of = of.unwrap_or_default();
         let shard = shard.with_context(|| format!("{of}: expected headers of its shard, too"))?;
-        merge.take(shard, bodies)?;
+        merger.add_bodies(shard, bodies)?;
     }
-    let tables = merge.tables()?;
-    let coins = coins.into_iter().next().filter(|_| merge.lacks_coins());
+    let tables = merger.tables()?;
+    let coins = coins.into_iter().next().filter(|_| merger.lacks_coins());
     if coins.is_some() || tables.iter().any(|table| !table.rows.is_empty()) {
-        return to_verify(&shards, tables, coins, merge.execution()?, json);
+        return to_verify(&shards, tables, coins, merger.execution()?, json);
     }
-    let (run, outcome) = merge.end();
+    let (run, outcome) = merger.finish();
     let verdict = verdict(&run, options.params.name);
     let answer = answer(&run, &outcome, options.partial);
     if !json {
@@ -249,7 +252,7 @@ pub fn merge(
     with_summary(answer, &Document::Verdict(verdict), json)
 }
 
-/// Refuses to merge some shards of an archive as if they were all.
+/// Refuses to merge some shards of an archive as if they were complete.
 fn expect_all_shards(files: &BlockFiles, shards: &[PathBuf]) -> Result<()> {
     let shards: HashSet<&Path> = shards.iter().map(PathBuf::as_path).collect();
     match files.files().iter().find(|file| !shards.contains(file.path())) {
@@ -261,7 +264,7 @@ fn expect_all_shards(files: &BlockFiles, shards: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Prints the tables of shards that have bodies to verify, and what else has to be.
+/// Prints the tables of shards with bodies to verify, and the other inputs of that step.
 fn to_verify(
     shards: &[Headers],
     tables: Vec<Table>,
@@ -277,10 +280,10 @@ fn to_verify(
     let (bodies, of) = (grouped(rows as u64), counted(tables.len() as u64, "shard"));
     let too = if coins.is_some() { ", and the unspent coins" } else { "" };
     let note = format!(
-        "no verdict yet: the bodies of {bodies} blocks in {of}{too} are to be verified (--shard \
-         FILE --after these tables), and merged with all that was merged so far"
+        "no verdict yet: verify the bodies of {bodies} blocks in {of}{too} (--shard FILE --after \
+         these tables), and merge them with all documents so far"
     );
-    let coins = coins.map(|coins| Document::Coins(Coins { part: None, ..coins }));
+    let coins = coins.map(|coins| Document::Coins(Coins { multiset: None, ..coins }));
     let all: Vec<_> =
         execution.map(Document::Execution).into_iter().chain(coins).chain(tables).collect();
     let answer = Answer { notes: vec![note.clone()], ..Answer::with_status(Status::Unrecognised) };

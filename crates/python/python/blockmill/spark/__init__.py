@@ -1,9 +1,9 @@
-"""Whole archives on Apache Spark, or on what speaks its protocol: a file of an archive is a shard,
-and a shard is a task.
+"""Verifies whole archives on Apache Spark, or on another engine with its protocol. A file of an
+archive is a shard, and a shard is a task.
 
-Workers need this package, and to reach the files. A row in `shards/` of the folder of results tells
-of each shard, whatever is wrong with it; only what is wrong with machines raises, so that the engine
-tries again. The verdict is that of the summaries merged, which is that of a single run.
+Workers need this package, and access to the files. Each shard has a row in `shards/` in the folder
+of results, even if it is invalid. Only errors of a machine raise, so that the engine tries the task
+again. The driver merges the summaries; the verdict is that of a single run.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import blockmill
 
 from . import verdict
-from .folder import Folder, archives, is_block_file, is_of_coins, local, text_beside
+from .folder import Folder, archives, is_block_file, is_of_coins, local, text_next_to
 from .rows import Rows
 from .worker import Job
 
@@ -22,37 +22,41 @@ __all__ = ["export", "verify"]
 
 
 def verify(spark, paths, to, **asked):
-    """Verifies archives, and gives the verdict of `blockmill verify` over all of them.
+    """Verifies archives. Returns the verdict of `blockmill verify` over all of them.
 
     `paths` are files, or folders of archives; `to` is the folder of results. `level` (bodies),
     `partial`, `chain`, `seal`, `seal_seed`, `now`, `trust` and `assume_valid` are as on the command
-    line. Of the last six, what the caller does not say is fixed by the first run in `to`. Shards
-    that have a row there for the same files, level, options and revision are not verified again.
+    line. The first run in `to` fixes the last six for later runs, unless the caller sets them.
+    Shards that have a row there for the same files, level, options and revision are not verified
+    again.
 
-    At level `execution`, `paths` is a datadir of Bitcoin Core, whose undo data and unspent coins a
-    sum proves, as `coins=multiset` does on one machine. Its salt is then in `to`: who can read that must
-    not be able to write the datadir meanwhile.
+    At level `execution`, `paths` is a datadir of Bitcoin Core. A coin multiset hash proves its undo
+    data and unspent coins, as `coins=multiset` does on one machine. The salt of the hash is in
+    `to`: whoever can read `to` must not be able to write the datadir during the run.
     """
     return run(spark, paths, str(to), **asked)
 
 
 def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """The same, and the blocks as tables in Parquet in `to`: when all shards are one verified chain,
-    `manifest.json` says so. Results are in `_blockmill` of it."""
+    """Verifies archives as `verify` does, and writes tables in Parquet to `to`.
+
+    If all shards are one verified chain, `manifest.json` is written. Results are in the subfolder
+    `_blockmill`.
+    """
     tables = {"tables": list(tables), "hex": hex, "names": names}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
 
 def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False, **asked):
-    """Verifies the shards that have no row yet, and merges the rows of all."""
+    """Verifies the shards without a row, and merges the rows of all shards."""
     folder = Folder(state)
     paths = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
-    shards = archives(paths, by_sum=level == "execution")
+    shards = archives(paths, with_coins=level == "execution")
     if level == "execution" and not any(is_of_coins(shard.url) for shard in shards):
         raise ValueError(f"{paths[0]}: level execution: expected a datadir of Bitcoin Core")
     job = Job(state, level, *fixed(folder, shards, **asked), to=to, tables=tables or {})
     if to:
-        # it speaks of tables that may be replaced
+        # it describes tables that may be replaced
         Folder(to).remove("manifest.json")
     rows = Rows(spark, job)
     answer = verdict.merged(rows, paths, shards, partial)
@@ -67,8 +71,8 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
 
 
 def fixed(folder, shards, chain=None, **said):
-    """What all shards are asked for, and the genesis.json of a chain that is not built in: as the
-    caller says, else as the run before did, else as a single run chooses it."""
+    """The settings of all shards, and the genesis.json of a chain that is not built in: set by the
+    caller, else by an earlier run in this folder, else as a single run chooses them."""
     known = folder.json("job.json")
     chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time())}
     before = known.get("asked", {**chosen, "trust": [], "assume_valid": None})
@@ -82,7 +86,7 @@ def fixed(folder, shards, chain=None, **said):
     elif chain is None and known:
         chain, genesis = before["chain"], known["genesis"]
     elif chain is None:
-        genesis = text_beside(shards[0].url, "genesis.json")
+        genesis = text_next_to(shards[0].url, "genesis.json")
         chain = detected(shards) if genesis is None else None
     asked["chain"] = None if genesis else str(chain)
     folder.put("job.json", json.dumps({"asked": asked, "genesis": genesis}, indent=1).encode())
@@ -90,13 +94,13 @@ def fixed(folder, shards, chain=None, **said):
 
 
 def detected(shards):
-    """The chain of the first shard that tells it."""
+    """The chain of the first shard that identifies it."""
     for shard in shards:
         with local(shard.url) as path:
             try:
                 first = blockmill.verify_shard(path, level="headers", until=0, seal="off")
             except blockmill.VerifyError as error:
-                told = error
+                last = error
                 continue
         return first.get("asked", first)["chain"]
-    raise told
+    raise last

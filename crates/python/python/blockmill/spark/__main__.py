@@ -11,7 +11,7 @@ OTHER = {"environment": 5, "unrecognised": 6, "interrupted": 130}
 
 
 def arguments(words=None):
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(prog="python -m blockmill.spark", description=__doc__)
     parser.add_argument("command", choices=["verify", "export"])
     parser.add_argument("paths", nargs="+", help="archives or folders of them; also fsspec URLs")
@@ -20,7 +20,7 @@ def arguments(words=None):
                         "local[N], or sail, which starts one in this process")
     parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--level", default="bodies", choices=["headers", "bodies", "execution"],
-                        help="execution: of a datadir of Bitcoin Core, proven by a sum")
+                        help="execution: for a datadir of Bitcoin Core, by coin multiset hash")
     parser.add_argument("--chain")
     parser.add_argument("--seal", help="off, all, 1/N")
     parser.add_argument("--seal-seed", type=int)
@@ -28,15 +28,16 @@ def arguments(words=None):
     parser.add_argument("--trust", action="append", metavar="HASH")
     parser.add_argument("--assume-valid", metavar="HASH")
     parser.add_argument("--partial", action="store_true")
-    parser.add_argument("--tables", default="blocks,transactions", help="export: which")
+    parser.add_argument("--tables", default="blocks,transactions", help="export: tables to write")
     parser.add_argument("--hex", action="store_true", help="export: bytes as text")
-    parser.add_argument("--names", default="etl", choices=["etl", "cryo"], help="export: whose")
+    parser.add_argument("--names", default="etl", choices=["etl", "cryo"],
+                        help="export: naming scheme of columns")
     return parser.parse_args(words)
 
 
 def session(master, conf):
-    """A session with the engine at `master`, and what ends it."""
-    # workers need the interpreter that has this package
+    """Opens a session with the engine at `master`. Returns it with a function that closes it."""
+    # workers need an interpreter with this package
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
@@ -61,12 +62,12 @@ def session(master, conf):
     return spark, end
 
 
-def tell(answer):
-    """Says what was found."""
+def print_answer(answer):
+    """Prints the verdict."""
     summary, blocks = answer["summary"] or {}, ""
     if summary.get("last"):
         ends = [summary[end] for end in ("first", "last")]
-        # of block files they are heights
+        # for block files these are heights
         first, last = [end if isinstance(end, int) else end["number"] for end in ends]
         blocks = f", blocks {first:,} to {last:,}"
     before, now = answer["finished_before"], answer["verified_now"]
@@ -91,7 +92,7 @@ def main():
             answer = blockmill.spark.verify(spark, paths, to, **asked)
     finally:
         end()
-    tell(answer)
+    print_answer(answer)
     return (EXIT_CODES | OTHER)[answer["status"]]
 
 

@@ -1,4 +1,4 @@
-"""Where archives are read from and results are kept: local folders and whatever fsspec knows."""
+"""Files and folders of archives and results: local ones, and all that fsspec supports."""
 
 import contextlib
 import hashlib
@@ -24,8 +24,8 @@ RLP = re.compile(rf"\.rlp{PACKED}")
 
 
 def sealed(document):
-    """The text of a document of `verify --shard` that was changed, with the checksum that a merge
-    asks for: the SHA-256 of all other members, sorted, without spaces."""
+    """The text of a changed document of `verify --shard`, with the checksum that a merge requires:
+    the SHA-256 of all other members, sorted, without spaces."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     checksum = hashlib.sha256(text.encode()).hexdigest()
@@ -33,7 +33,7 @@ def sealed(document):
 
 
 class Shard(NamedTuple):
-    """A file; or the same behind a document that is kept with the results."""
+    """A file to verify. `after` names documents in the results that its task needs."""
 
     url: str
     size: int
@@ -41,40 +41,39 @@ class Shard(NamedTuple):
 
 
 def is_block_file(name):
-    """Is it the name of a file of Bitcoin blocks?"""
+    """Returns whether this is the name of a Bitcoin block file."""
     return BLOCK_FILE.search(name) is not None
 
 
 def is_of_coins(name):
-    """Is it the name of the folder of a datadir's unspent coins?"""
+    """Returns whether this is the name of the folder of unspent coins in a datadir."""
     return name.rsplit("/", 1)[-1] == COINS
 
 
 def states_totals(name):
-    """Does a shard of this name need no other one to tell total difficulties? Of Bitcoin there are
-    none to tell."""
+    """Returns whether a shard of this name states total difficulties, or needs none (Bitcoin)."""
     return RLP.search(name) is None
 
 
 def is_archive(name):
-    """Is it the name of a shard?"""
+    """Returns whether this is the name of an archive."""
     return ARCHIVE.search(name) is not None or is_block_file(name)
 
 
 def natural(name):
-    """The key that puts `x-2` before `x-10`."""
+    """A sort key that puts `x-2` before `x-10`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def plain(path):
-    """A path as its file system says it, which is how its files are named."""
+    """A path in the form that its file system uses for names of files."""
     return fsspec.core.url_to_fs(path)[1]
 
 
-def archives(paths, by_sum=False):
-    """The shards that paths stand for, in natural order, with their sizes: a file for itself, a
-    folder for the archives in it, which their endings tell. Of a datadir they are its block files,
-    and `by_sum` its unspent coins, too."""
+def archives(paths, with_coins=False):
+    """The shards of these paths, in natural order: a file is a shard, a folder has one for each
+    archive in it, recognised by its extension. The shards of a datadir are its block files, and
+    `with_coins` also its unspent coins."""
     found = []
     for path in map(str, paths):
         fs, plain = fsspec.core.url_to_fs(path)
@@ -86,7 +85,7 @@ def archives(paths, by_sum=False):
         is_datadir = fs.isdir(blocks)
         entries = files_in(fs, blocks if is_datadir else plain)
         own = [Shard(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
-        if is_datadir and by_sum:
+        if is_datadir and with_coins:
             coins = f"{plain}/{COINS}"
             own.append(Shard(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
         if not own:
@@ -103,7 +102,7 @@ def files_in(fs, folder):
 
 @contextlib.contextmanager
 def local(url):
-    """A path of this machine under which the file can be read."""
+    """A path on this machine for reading the file; remote files are copied."""
     if "://" not in url:
         yield url
         return
@@ -114,16 +113,16 @@ def local(url):
         yield path
 
 
-def text_beside(url, name):
-    """The text of the file of this name in the folder of a file; None where there is none."""
+def text_next_to(url, name):
+    """The text of a file with this name in the folder of `url`. None if there is none."""
     fs, plain = fsspec.core.url_to_fs(url)
     path = f"{plain.rpartition('/')[0]}/{name}"
     return fs.cat_file(path).decode() if fs.isfile(path) else None
 
 
 class Folder:
-    """A folder of results. Files get their names when they are whole, so that whatever is killed
-    leaves nothing that could be taken for a result."""
+    """A folder of results. Files get their names when they are complete, so a killed process leaves
+    no partial result."""
 
     def __init__(self, url):
         self.fs, self.root = fsspec.core.url_to_fs(str(url))
@@ -131,7 +130,7 @@ class Folder:
         self.is_local = isinstance(self.fs, LocalFileSystem)
 
     def put(self, name, data):
-        """Writes bytes, or moves a file here; what has the name already is replaced."""
+        """Writes bytes to a file, or moves a file here. Replaces an existing file."""
         path, aside = f"{self.root}/{name}", f"{self.root}/_aside/{uuid.uuid4().hex}"
         for folder in (path, aside):
             self.fs.makedirs(folder.rsplit("/", 1)[0], exist_ok=True)
@@ -145,7 +144,7 @@ class Folder:
 
     @contextlib.contextmanager
     def scratch(self):
-        """A new folder of this machine for files that are going to be put here."""
+        """A temporary folder on this machine for files that will be moved here."""
         aside = f"{self.root}/_aside" if self.is_local else None
         if aside:
             os.makedirs(aside, exist_ok=True)
@@ -153,13 +152,13 @@ class Folder:
             yield Path(folder)
 
     def put_document(self, text):
-        """Keeps what is known before some task, and says its name."""
+        """Stores an input document of a task. Returns its name."""
         name = hashlib.sha256(text.encode()).hexdigest()
         self.put(f"after/{name}.json", text.encode())
         return name
 
     def documents(self, names):
-        """Documents that are kept, one a line; None where no name is given."""
+        """The stored documents of these names, one a line. None without names."""
         paths = [f"{self.root}/after/{name}.json" for name in names.split()] if names else []
         return "\n".join(self.fs.cat_file(path).decode() for path in paths) or None
 
@@ -171,7 +170,7 @@ class Folder:
         self.put(name, sink.getvalue())
 
     def row(self, name, columns=None):
-        """The row in a file; None where power was lost before it was on disk."""
+        """The row in a file. None if the file is incomplete, for example after a power failure."""
         data = io.BytesIO(self.fs.cat_file(f"{self.root}/{name}"))
         try:
             [row] = pq.ParquetFile(data).read(columns, use_threads=False).to_pylist()
@@ -180,39 +179,39 @@ class Folder:
         return row
 
     def facts(self, name):
-        """What the footer of a table says of itself."""
+        """The metadata in the footer of a table."""
         with self.fs.open(f"{self.root}/{name}") as file:
             facts = pq.read_metadata(file).metadata or {}
         return {key.decode(): value.decode() for key, value in facts.items()}
 
     def remove(self, name):
-        """Removes the file of this name, if there is one."""
+        """Removes the file with this name, if there is one."""
         if self.fs.exists(f"{self.root}/{name}"):
             self.fs.rm(f"{self.root}/{name}")
 
     def has(self, name, size):
-        """Is there a file of this name with so many bytes?"""
+        """Returns whether there is a file with this name and size."""
         try:
             return self.fs.size(f"{self.root}/{name}") == size
         except FileNotFoundError:
             return False
 
     def text(self, name):
-        """What the file of this name has; nothing where there is none."""
+        """The text of the file with this name. Empty if there is none."""
         path = f"{self.root}/{name}"
         return self.fs.cat_file(path).decode() if self.fs.exists(path) else ""
 
     def json(self, name):
-        """The document of this name, or an empty one."""
+        """The JSON document with this name. Empty if there is none."""
         return json.loads(self.text(name) or "{}")
 
     def names(self, folder):
-        """The Parquet files in a folder of it."""
+        """The names of the files in a subfolder."""
         path = f"{self.root}/{folder}"
         names = self.fs.ls(path, detail=False) if self.fs.isdir(path) else []
         return {f"{folder}/{name.rsplit('/', 1)[1]}" for name in names}
 
     def clear(self):
-        """Removes what killed writers left."""
+        """Removes the temporary files of killed writers."""
         if self.fs.isdir(f"{self.root}/_aside"):
             self.fs.rm(f"{self.root}/_aside", recursive=True)

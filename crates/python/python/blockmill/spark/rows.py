@@ -1,4 +1,4 @@
-"""The rows of shards: those that are there, and those that workers make now."""
+"""The rows of shards: rows of earlier runs, and rows that workers write now."""
 
 from functools import partial as task
 
@@ -6,23 +6,23 @@ from . import worker
 from .folder import Folder, Shard
 from .worker import on_workers
 
-# what the driver keeps of a row
+# the columns that the driver keeps
 SLIM = ["shard", "size", "after", "sha256", "document", "status", "starts_at", "is_open", "message"]
 SLIM += ["file", "offset"]
 
 
 class Rows:
-    """Where the driver gets rows from. What was asked for is counted."""
+    """Provides rows to the driver, and counts the tasks."""
 
     def __init__(self, spark, job):
         self.spark, self.job = spark, job
         self.verified_now = self.finished_before = 0
-        # of which there are rows
+        # shards with a row
         self.shards = []
 
     def of(self, shards):
-        """What the driver keeps of the rows of shards, by shard. Those are verified that have no row
-        for the bytes that their file has now, the largest first."""
+        """Returns the rows of shards, by shard, with the columns that the driver keeps. Verifies
+        shards that have no row for the current content of their files, the largest first."""
         there = Folder(self.job.state).names("shards")
         known = [shard for shard in shards if self.job.name(shard) in there]
         finished = self.collected(worker.finished_shard, known)
@@ -37,7 +37,7 @@ class Rows:
         return finished | done
 
     def collected(self, what, shards):
-        """What the driver keeps of the rows that `what` yields of these shards."""
+        """Runs `what` on these shards. Returns the rows with the columns that the driver keeps."""
         if not shards:
             return {}
         rows = on_workers(self.spark, task(what, self.job), shards).select(*SLIM).collect()

@@ -1,4 +1,4 @@
-"""The verdict on all shards, from their rows."""
+"""Merges the rows of all shards into a verdict."""
 
 import hashlib
 import json
@@ -12,29 +12,29 @@ from blockmill import _commands
 from .folder import Folder, is_of_coins, plain, sealed, states_totals
 from .rows import Rows
 
-# summaries in memory at once: of the shards before them there is one for all
+# summaries in memory at once; the earlier ones are merged into one
 HELD = 2_000
 READERS = 8
 DECODER = json.JSONDecoder()
 
 
 def merged(rows, paths, shards, partial):
-    """The verdict of `verify --merge` on all shards, those of the archives at `paths`."""
+    """The verdict of `verify --merge` on all shards of the archives at `paths`."""
     shards = with_totals(rows, shards)
     found = rows.of(shards)
     answer = refused(found, shards)
     if answer is None and any(row.document == "headers" for row in found.values()):
         answer = of_block_files(rows, paths, shards, partial)
     elif answer is None:
-        answer = of_stretches(rows, shards, found, partial)
+        answer = of_ranges(rows, shards, found, partial)
     parts = ("status", "error", "shortfalls", "notes")
     return {**{name: answer[name] for name in parts}, "summary": answer["result"]}
 
 
 def with_totals(rows, shards):
-    """The shards; where tables need total difficulties that the archives do not state, each behind
-    the summary of those before it, for which all headers are read once more. Where these are no
-    chain, the shards as they are: then there are no tables."""
+    """Returns the shards. If tables need total difficulties that the archives do not state, each
+    shard gets the summary of the earlier ones, for which all headers are verified first. If the
+    headers are not one chain, returns the shards unchanged: then no tables are written."""
     job = rows.job
     needed = "blocks" in job.tables.get("tables", [])
     if not needed or len(shards) < 2 or all(states_totals(shard.url) for shard in shards):
@@ -49,7 +49,9 @@ def with_totals(rows, shards):
     order = sorted(shards, key=lambda shard: found[shard].starts_at)
     placed, before = [], None
     for shard, summary in zip(order, texts(job, order)):
-        placed.append(behind(shard, [Folder(job.state).put_document(before)]) if before else shard)
+        if before:
+            shard = with_documents(shard, [Folder(job.state).put_document(before)])
+        placed.append(shard)
         answer = merge(job, [*filter(None, [before]), summary], partial=True)
         if answer["status"] not in ("verified", "partial"):
             return shards
@@ -58,8 +60,8 @@ def with_totals(rows, shards):
 
 
 def refused(found, shards):
-    """The answer where one of these shards left no document: an archive that cannot be opened has no
-    run. None where all did."""
+    """The answer if one of these shards has no document: an archive that cannot be opened has no
+    run. None if all have one."""
     row = next((found[shard] for shard in shards if not found[shard].is_open), None)
     if row is None:
         return None
@@ -68,40 +70,39 @@ def refused(found, shards):
     return {"status": row.status, "error": error, "shortfalls": [], "notes": [], "result": None}
 
 
-def of_stretches(rows, shards, found, partial):
-    """The merge of shards that are stretches of a chain."""
+def of_ranges(rows, shards, found, partial):
+    """Merges shards that are contiguous ranges of a chain."""
     job, order, held = rows.job, list(shards), HELD
     if all(row.starts_at is not None for row in found.values()):
         order.sort(key=lambda shard: found[shard].starts_at)
     else:
-        # the order of files holds, which a merge of some of them does not know
+        # they are merged in the order of files, which needs all of them at once
         held = len(shards)
-    answer, again = fold(job, texts(job, order), held, partial)
+    answer, again = merged_in_chunks(job, texts(job, order), held, partial)
     if again is not None:
-        # an earlier block may be at fault, too: the shard is asked again, which is told what
-        # stands before it
-        before, _ = fold(job, texts(job, order[:again]), held, partial)
+        # an earlier block of the shard may be at fault, too: verify it after the earlier shards
+        before, _ = merged_in_chunks(job, texts(job, order[:again]), held, partial)
         before = Folder(job.state).put_document(json.dumps(before["result"]))
-        order[again] = behind(order[again], [before])
+        order[again] = with_documents(order[again], [before])
         rows.of([order[again]])
-        answer, _ = fold(job, texts(job, order), held, partial)
+        answer, _ = merged_in_chunks(job, texts(job, order), held, partial)
     return answer
 
 
 def of_block_files(rows, paths, shards, partial):
-    """The merge of shards that are no stretches: of their headers, and of their bodies by the tables
-    that come of it, until none is left."""
+    """Merges shards that are block files: their headers, then their bodies by the tables of the
+    merge, until no table is left."""
     if remote := [shard.url for shard in shards if "://" in shard.url]:
         raise ValueError(f"{remote[0]}: expected block files at paths of this machine, too")
     job, by_path = rows.job, {shard.url: shard for shard in shards}
     coins = next((shard for shard in shards if is_of_coins(shard.url)), None)
     documents, asked = list(texts(job, shards)), set()
-    # what a driver drew for the same documents that did not come to its end
+    # the salt that an interrupted driver drew for the same documents
     salted, kept, folder = f"salts/{sum_of(documents)}.json", "", Folder(job.state)
     if job.level == "execution":
         kept = folder.text(salted)
     while True:
-        # a table has blocks alone that no table before had
+        # a table has only blocks that no earlier table had
         drawn = [kept] if kept else []
         of = list(map(plain, paths))
         answer, asks = parts(merged_text(job, documents + drawn, partial, level=job.level, of=of))
@@ -110,15 +111,15 @@ def of_block_files(rows, paths, shards, partial):
         new, shared = [], [folder.put_document(kept)] if kept else []
         for it, text in asks:
             if it["document"] == "execution":
-                # the first of them
+                # it is the first document
                 folder.put(salted, text.encode())
                 kept, shared = text, [folder.put_document(text)]
                 continue
             is_table = it["document"] == "table"
             shard = by_path[it["sources"][0]["path"]] if is_table else coins
-            new.append(behind(shard, [*shared, folder.put_document(text)]))
+            new.append(with_documents(shard, [*shared, folder.put_document(text)]))
         if not asked.isdisjoint(new):
-            raise RuntimeError(f"expected other tables than before, found that of {new[0].url}")
+            raise RuntimeError(f"expected new tables, found a repeated table of {new[0].url}")
         asked.update(new)
         if answer := refused(rows.of(new), new):
             return answer
@@ -133,13 +134,13 @@ def sum_of(documents):
     return found.hexdigest()
 
 
-def behind(shard, names):
-    """The shard behind documents that are kept."""
+def with_documents(shard, names):
+    """The shard with these stored documents as input."""
     return shard._replace(after=" ".join(names))
 
 
 def merged_text(job, documents, partial, **more):
-    """The answer of the native merge, as text."""
+    """The answer of the native merge as text."""
     with job.arguments() as arguments:
         given = {"chain": arguments.get("chain"), "partial": partial, **more}
         fixed = ("now", "with_", "assume_valid")
@@ -155,10 +156,10 @@ def merge(job, documents, partial):
 
 
 def parts(text):
-    """The answer in a text, and each document that it asks for, with its text. As values all of
-    them would take many times their bytes, so they are read one by one, and the answer is without
-    them."""
-    # the last field of all
+    """Splits the text of an answer into the answer, without the list in its result, and the items
+    of that list with their texts. All items as Python objects would take many times the memory, so
+    they are parsed one by one."""
+    # the last field of the answer
     key = ',"result":'
     at = text.index(key) + len(key)
     if text[at] == "[":
@@ -169,7 +170,7 @@ def parts(text):
 
 
 def items(text, at):
-    """The items of a list, whose first one begins there, and their texts."""
+    """The items of a list and their texts; the first item begins at `at`."""
     while True:
         item, end = DECODER.raw_decode(text, at)
         yield item, text[at:end]
@@ -178,15 +179,15 @@ def items(text, at):
         at = end + 1
 
 
-def fold(job, summaries, held, partial):
-    """The merge of summaries in their order, and the position of the shard to be asked again."""
+def merged_in_chunks(job, summaries, held, partial):
+    """Merges summaries in order. Returns the answer, and the index of the shard to verify again."""
     summaries, before, passed = iter(summaries), [], 0
     while chunk := list(islice(summaries, held)):
         answer = merge(job, before + chunk, partial)
         if answer["result"].get("fault"):
             again = [re.search(r": verify shard (\d+) again", note) for note in answer["notes"]]
             again = [passed + int(found[1]) - 1 - len(before) for found in again if found]
-            if rest := [lacks(summary) for summary in summaries]:
+            if rest := [without_blocks(summary) for summary in summaries]:
                 answer = merge(job, before + chunk + rest, partial)
             return answer, again[0] if again else None
         passed += len(chunk)
@@ -194,11 +195,11 @@ def fold(job, summaries, held, partial):
     return answer, None
 
 
-def lacks(summary):
-    """A summary behind a fault: what its files are and lack is all that is looked at."""
+def without_blocks(summary):
+    """The summary of a shard after a fault, reduced to its files and shortfalls."""
     document = json.loads(summary)
     head = {**document["head"], "blocks": [], "good": 0}
-    # of no blocks, so that it agrees with itself
+    # without blocks, so that it is consistent
     nothing = {"first": None, "last": None, "anchor": None, "total_before": None, "fault": None}
     nothing |= {"blocks": 0, "difficulty_sum": "0", "tail": [], "sides": {}, "trusted": []}
     nothing["counts"] = dict.fromkeys(document["counts"], 0)
@@ -207,12 +208,12 @@ def lacks(summary):
 
 
 def texts(job, shards):
-    """The summaries of shards, in their order."""
+    """The summaries of shards, in order."""
     return (row["summary"] for row in read(job, shards, ["summary"]))
 
 
 def read(job, shards, columns):
-    """Columns of the rows of shards, in their order; a few are in memory at once."""
+    """Columns of the rows of shards, in order; a few rows are in memory at once."""
     folder, shards = Folder(job.state), iter(shards)
     with ThreadPoolExecutor(READERS) as pool:
         while some := list(islice(shards, 64 * READERS)):
@@ -220,12 +221,12 @@ def read(job, shards, columns):
 
 
 def write_manifest(job, shards, answer):
-    """Says that the tables of all shards are one verified chain, if they are."""
+    """Writes the manifest: the tables of all shards are one verified chain."""
     summary = answer["summary"]
     rows = list(read(job, shards, ["files", "document", "blocks"]))
     bodies = [row["blocks"] for row in rows if row["document"] == "bodies"]
     if bodies and sum(bodies) != summary["blocks"]:
-        # a branch that another one took the place of
+        # a branch was replaced by another one
         message = f"the best chain changed while it was written: expected {summary['blocks']} " \
             f"blocks in tables, found {sum(bodies)}; verify says what is wrong with these files"
         answer.update(status="invalid", error={"message": message})
@@ -236,9 +237,9 @@ def write_manifest(job, shards, answer):
         if file["first"] <= last:
             files.append(file)
         else:
-            # a shard behind blocks that are missing belongs to no chain
+            # a shard after missing blocks is not part of the chain
             tables.remove(file["file"])
-    # each shard tells its tables in the same order
+    # each shard lists its tables in the same order
     files.sort(key=lambda file: file["first"])
     facts, anchor = tables.facts(files[0]["file"]), summary.get("anchor")
     if isinstance(anchor, dict):

@@ -1,4 +1,4 @@
-"""What runs on the workers: a shard is verified, and one row tells of it."""
+"""The tasks of the workers: verify a shard, and write its row."""
 
 import contextlib
 import hashlib
@@ -28,7 +28,7 @@ COLUMNS = ", ".join(f"`{field.name}` {TYPES[field.type]}" for field in ROW)
 
 @dataclass(frozen=True)
 class Job:
-    """What is the same for all shards, fixed once by the driver."""
+    """The settings of all shards, fixed once by the driver."""
 
     state: str
     level: str
@@ -38,28 +38,28 @@ class Job:
     tables: dict = field(default_factory=dict)
 
     def key(self):
-        """What a finished shard need not be verified again for, besides its file."""
+        """The part of the key of a row that all shards share."""
         genesis = self.genesis and hashlib.sha256(self.genesis.encode()).hexdigest()
         options = json.dumps({**self.asked, "genesis": genesis, **self.tables}, sort_keys=True)
         return {"level": self.level, "options": options, "revision": blockmill.__version__}
 
     def is_tabled(self, shard):
-        """Does this task write tables? Of block files a document that is known before tells the
-        heights, so they have none without."""
+        """Returns whether this task writes tables. Block files need the document with their heights
+        first."""
         is_last = shard.after is not None or not is_block_file(shard.url)
         return bool(self.tables) and is_last and not is_of_coins(shard.url)
 
     def name(self, shard):
-        """The name of the file with the row of a shard: whatever its bytes, so that of each there is
-        one."""
+        """The name of the file with the row of a shard. It does not depend on the content of the
+        shard, so each shard has one row."""
         what = json.dumps([*shard, self.key()], sort_keys=True)
         return f"shards/{hashlib.sha256(what.encode()).hexdigest()}.parquet"
 
     @contextlib.contextmanager
     def arguments(self):
-        """The arguments of the native functions. A machine does one shard a core."""
-        by_sum = {"with_": "coins=multiset"} if self.level == "execution" else {}
-        asked = {**self.asked, **by_sum, "level": self.level, "threads": 1}
+        """The arguments of the native functions. Each task has one thread."""
+        multiset = {"with_": "coins=multiset"} if self.level == "execution" else {}
+        asked = {**self.asked, **multiset, "level": self.level, "threads": 1}
         if self.genesis is None:
             yield asked
             return
@@ -70,8 +70,8 @@ class Job:
 
 
 def on_workers(spark, what, shards):
-    """The table of the rows that `what` yields of each shard: each is a task of the engine, the
-    first shards come first."""
+    """The rows that `what` returns for these shards. Each shard is a task of the engine; the first
+    shards are started first."""
     count = len(shards)
 
     def run(batches):
@@ -84,7 +84,7 @@ def on_workers(spark, what, shards):
 
 
 def verify_shard(job, shard):
-    """Verifies a shard, and keeps its row, which is the same whoever makes it and how often."""
+    """Verifies a shard, and writes its row. Every attempt writes the same row."""
     folder = Folder(job.state)
     after = folder.documents(shard.after)
     table = table_in(after)
@@ -96,7 +96,7 @@ def verify_shard(job, shard):
             else:
                 document = blockmill.verify_shard(path, after=after, **arguments)
         except blockmill.VerifyError as error:
-            # what cannot be opened leaves no summary
+            # an archive that cannot be opened has no summary
             document = error.answer
         texts = [json.dumps(part, separators=(",", ":")) for part in (document, files)]
         if path != shard.url:
@@ -104,30 +104,31 @@ def verify_shard(job, shard):
             texts = [text.replace(*names) for text in texts]
         document = json.loads(texts[0])
         if "checksum" in document:
-            # paths may be other ones now
+            # paths may have changed
             texts[0] = sealed(document)
         listed = files_of(document, table)
         if shard.after is not None and "error" in document:
-            # files that changed between two steps may change back
+            # files that changed between two steps may change back, so the row has no key
             sha256 = None
         else:
             sha256 = one_of([it["sha256"] for it in listed]) if listed else sum_of(path)
-    found = told(document, table)
-    key = {"shard": shard.url, "size": shard.size, "sha256": sha256, "after": shard.after, **job.key()}
+    found = columns_of(document, table)
+    key = {"shard": shard.url, "size": shard.size, "sha256": sha256, "after": shard.after}
+    key |= job.key()
     row = {**key, **found, "files": texts[1], "summary": texts[0] if found["is_open"] else None}
     folder.put_row(job.name(shard), pa.RecordBatch.from_pylist([row], schema=ROW))
     return row
 
 
 def table_in(after):
-    """What is asked of the blocks of a shard, which is one of these documents."""
+    """The table of a shard, one of these documents."""
     documents = map(json.loads, after.splitlines() if after else [])
     return next((it for it in documents if it.get("document") == "table"), {})
 
 
 def export_shard(job, path, after, arguments):
-    """The summary of a shard and the files of its tables, which get their names when all of them
-    are whole."""
+    """Returns the summary of a shard and the files of its tables. The files get their names when
+    all of them are complete."""
     tables = Folder(job.to)
     with tables.scratch() as scratch:
         done = blockmill.export_shard(path, scratch, after=after, **job.tables, **arguments)
@@ -137,7 +138,7 @@ def export_shard(job, path, after, arguments):
 
 
 def finished_shard(job, shard):
-    """The row of a shard, if it is of the bytes that its files have now, and its tables are there."""
+    """The row of a shard, if its files and its tables are unchanged. Otherwise None."""
     folder = Folder(job.state)
     row = folder.row(job.name(shard))
     if row is None:
@@ -160,27 +161,27 @@ def finished_shard(job, shard):
 
 
 def files_of(document, table):
-    """The files that a document rests on, with their SHA-256: those of the shard, and of Bitcoin's
-    level `execution` those with undo data."""
+    """The files that a document depends on, with their SHA-256: those of the shard, and at
+    Bitcoin's level `execution` the undo files."""
     return [*document.get("sources", []), *document.get("undo", table.get("undo", []))]
 
 
 def one_of(sums):
-    """One SHA-256 for those of some files; that of the only one."""
+    """One SHA-256 for some files. For one file, it is its own."""
     if len(sums) == 1:
         return sums[0]
     return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
-def told(document, before):
-    """What a row says of a document behind `before`, or of the error of what cannot be opened, in
-    columns."""
+def columns_of(document, table):
+    """The columns of a row about a document: a shard summary, the headers or bodies of block files
+    (by their table), or the error of an archive that cannot be opened."""
     if "document" in document:
-        return told_of_blocks(document, before)
+        return columns_of_blocks(document, table)
     is_open = "head" in document
     fault = document.get("fault") or {}
     location = fault.get("location") or {}
-    error = document.get("error") or {**fault, **fault.get("told", {}), **location}
+    error = document.get("error") or {**fault, **fault.get("remote", {}), **location}
     starts_at = document.get("head", {}).get("starts_at")
     stated = document.get("stated") or [None]
     return {
@@ -195,34 +196,34 @@ def told(document, before):
     }
 
 
-def told_of_blocks(document, table):
-    """The same of a document of block files: of bodies, the first that is bad by its table."""
+def columns_of_blocks(document, table):
+    """The columns of a row about a document of block files: for bodies, the first faulty one."""
     rows = document.get("rows", [])
-    at, row = next(((at, row) for at, row in enumerate(rows) if "bad" in row), (0, {}))
-    bad, asked = row.get("bad", {}), table["rows"][at] if row else {}
+    at, row = next(((at, row) for at, row in enumerate(rows) if "fault" in row), (0, {}))
+    fault, asked = row.get("fault", {}), table["rows"][at] if row else {}
     return {
         "is_open": True,
         "document": document["document"],
-        "status": bad.get("status", "verified"),
+        "status": fault.get("status", "verified"),
         "starts_at": None,
-        "blocks": sum("bad" not in row for row in rows) or len(document.get("records", [])),
-        "message": bad.get("text"),
+        "blocks": sum("fault" not in row for row in rows) or len(document.get("records", [])),
+        "message": fault.get("text"),
         "block": asked.get("height"),
         "hash": hash_of(asked["record"]["header"]) if row else None,
         "file": document["sources"][row["file"]]["path"] if row else None,
         "offset": row.get("offset"),
-        **{name: bad.get(name) for name in ("rule", "expected", "found")},
+        **{name: fault.get(name) for name in ("rule", "expected", "found")},
     }
 
 
 def hash_of(header):
-    """The hash of a block, as it is written."""
+    """The hash of a block header, in the order in which users write it."""
     first = hashlib.sha256(bytes.fromhex(header)).digest()
     return hashlib.sha256(first).digest()[::-1].hex()
 
 
 def sum_of(path):
-    """The SHA-256 of a file; of a folder, which could not be opened as a shard, there is none."""
+    """The SHA-256 of a file. None for a folder that could not be opened as a shard."""
     if os.path.isdir(path):
         return None
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-//! Where undo data and unspent coins are: in a datadir of Bitcoin Core, or in a store of ours.
+//! Undo data and unspent coins of a chain: in a Bitcoin Core datadir, or in a store.
 
 use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, Chainstate};
@@ -12,21 +12,21 @@ use std::path::{Path, PathBuf};
 /// Memory for reading a store, in bytes.
 const MEMORY: u64 = 16 << 20;
 
-/// Undo data and unspent coins of a chain that somebody verified.
-pub(crate) enum Kept {
+/// Undo data and unspent coins that an earlier run wrote.
+pub(crate) enum CoinArchive {
     /// In a datadir.
     Core(Datadir),
     /// In a store.
     Store {
         folder: PathBuf,
         chainstate: Box<Chainstate>,
-        /// Where the undo data of each height ends.
+        /// The end of the undo data of each height.
         ends: Vec<u64>,
     },
 }
 
-impl Kept {
-    /// Opens a datadir or a store; nobody else may have it open.
+impl CoinArchive {
+    /// Opens a datadir or a store. No other process may have it open.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, Error> {
         if is_datadir(folder)? {
             return Ok(Self::Core(Datadir::open(folder)?));
@@ -42,7 +42,7 @@ impl Kept {
         Ok(Self::Store { folder: folder.to_path_buf(), chainstate, ends })
     }
 
-    /// The block whose coins are unspent.
+    /// The block after which the coins are unspent.
     pub fn tip(&self) -> Result<BlockHash, Error> {
         match self {
             Self::Core(datadir) => Ok(datadir.coins()?.best_block()),
@@ -50,7 +50,7 @@ impl Kept {
         }
     }
 
-    /// Reads the undo data of a block into `out`; false where there is none.
+    /// Reads the undo data of a block into `out`. Returns false if there is none.
     pub fn undo(&self, height: u32, hash: &BlockHash, out: &mut Vec<u8>) -> Result<bool, Error> {
         match self {
             Self::Core(datadir) => {
@@ -67,21 +67,21 @@ impl Kept {
         }
     }
 
-    /// The file of the undo data of a block, and where it begins.
-    pub fn place(&self, hash: &BlockHash) -> (PathBuf, u64) {
+    /// The file of the undo data of a block, and its offset.
+    pub fn undo_location(&self, hash: &BlockHash) -> (PathBuf, u64) {
         match self {
             Self::Core(datadir) => datadir.undo_place(hash),
             Self::Store { folder, .. } => (folder.join(CHAINSTATE), 0),
         }
     }
 
-    /// Gives each unspent coin, by its key and packed, in the order of keys.
+    /// Passes each unspent coin to `visit`, in the order of keys: its key and its packed form.
     pub fn each_coin(
         &self,
-        mut take: impl FnMut(&Key, &[u8]) -> Result<(), Error>,
+        mut visit: impl FnMut(&Key, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
-            Self::Core(datadir) => datadir.coins()?.each_in_order(take),
+            Self::Core(datadir) => datadir.coins()?.each_in_order(visit),
             Self::Store { chainstate, .. } => {
                 let coins = chainstate.coins();
                 let mut pairs = coins.iter()?;
@@ -90,7 +90,7 @@ impl Kept {
                     let key = key.first_chunk::<36>().filter(|_| found == 36).ok_or_else(|| {
                         Error::Corrupt(format!("a coin: expected a key of 36 bytes, found {found}"))
                     })?;
-                    take(key, coin)?;
+                    visit(key, coin)?;
                 }
                 Ok(())
             }

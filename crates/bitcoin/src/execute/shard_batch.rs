@@ -1,5 +1,5 @@
-//! Blocks that are looked at apart from their chain: each has its place in it, and they come in
-//! any order. Nothing ends with a bad one but its own way.
+//! A batch of blocks of a shard: blocks in any order, each with its position in the chain. A bad
+//! block does not end the run.
 
 use super::batch::Verdict;
 use super::check::Checked;
@@ -17,31 +17,31 @@ use blockmill_archive::blkdat::BlockLocation;
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::{Made, NotMade};
 
-/// Some blocks on their way.
-pub(crate) struct Apart {
+/// Blocks of a shard in the stages of verification.
+pub(crate) struct ShardBatch {
     blocks: Blocks,
-    /// Which of those that were pushed the blocks are that are good so far.
+    /// For each block that is good so far, its number in the batch.
     numbers: Vec<usize>,
-    /// What became of each that was pushed.
-    outcomes: Vec<Result<Body, Cause>>,
+    /// The result of each block of the batch.
+    outcomes: Vec<Result<BodyCounts, Cause>>,
     prepared: Prepared,
     connected: Connected,
     checked: Checked,
     verdict: Verdict,
 }
 
-/// A body that is good.
+/// The counts of a good body.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Body {
+pub(crate) struct BodyCounts {
     pub transactions: u64,
-    /// The coinbase's not counted.
+    /// Inputs, without that of the coinbase.
     pub inputs: u64,
-    /// Bytes of the record behind the block.
-    pub spare: u32,
+    /// Bytes of the record after the block.
+    pub trailing_bytes: u32,
 }
 
-impl Apart {
-    /// No blocks.
+impl ShardBatch {
+    /// An empty batch.
     pub fn new(hasher: ManySha256) -> Self {
         Self {
             blocks: Blocks::default(),
@@ -54,7 +54,7 @@ impl Apart {
         }
     }
 
-    /// Reads these blocks.
+    /// Replaces the batch by these blocks, and reads them.
     pub fn read(
         &mut self,
         blocks: impl Iterator<Item = (BlockLocation, Place)>,
@@ -68,25 +68,25 @@ impl Apart {
         self.numbers.clear();
         self.numbers.extend(0..self.blocks.len());
         self.outcomes.clear();
-        self.outcomes.resize_with(self.blocks.len(), || Ok(Body::default()));
+        self.outcomes.resize_with(self.blocks.len(), || Ok(BodyCounts::default()));
         for (i, error) in self.blocks.fetch(reader) {
             self.outcomes[i] = Err(Cause::Archive(error));
         }
     }
 
-    /// Takes the blocks apart and holds each to its place.
+    /// Parses and hashes the blocks, and checks each by the rules at its position.
     pub fn prepare(&mut self, terms: &Terms) {
         self.keep_good();
         for (block, number) in self.blocks.all_mut().iter_mut().zip(&self.numbers) {
             let parsed = block.parse_record().map_err(Cause::Encoding);
-            self.outcomes[*number] = parsed.map(|spare| Body {
+            self.outcomes[*number] = parsed.map(|trailing_bytes| BodyCounts {
                 transactions: block.transactions.len() as u64,
                 inputs: (block.inputs.len() as u64).saturating_sub(1),
-                spare,
+                trailing_bytes,
             });
         }
         self.keep_good();
-        // together, so that short blocks share lanes
+        // in one call, so that short blocks share lanes
         hash_blocks(self.blocks.all_mut(), &terms.hasher);
         for (i, number) in self.numbers.iter().enumerate() {
             let (block, place) = (self.blocks.get(i), self.blocks.place(i));
@@ -103,8 +103,8 @@ impl Apart {
         numbers.retain(|number| outcomes[*number].is_ok());
     }
 
-    /// Adds the good blocks to the sum, and holds them to the rules of execution with the coins
-    /// that undo data tells.
+    /// Adds the coins of the good blocks to the multiset hash, and checks the rules of execution
+    /// with the spent coins of undo data.
     pub fn execute(&mut self, terms: &Terms) {
         let Self { blocks, prepared, connected, checked, verdict, .. } = self;
         verdict.begin(blocks.len());
@@ -114,8 +114,8 @@ impl Apart {
         }
     }
 
-    /// Makes of the good blocks, in their order, what is asked for. The genesis block, which nobody
-    /// verifies, comes with the block that follows it.
+    /// Derives rows from the good blocks, in order. The genesis block, which is not verified, comes
+    /// with block 1.
     pub fn make(&self, terms: &Terms, making: &Making) -> Result<Made, NotMade> {
         let Self { blocks, checked, verdict, .. } = self;
         let good = &blocks.all()[..verdict.good()];
@@ -124,12 +124,12 @@ impl Apart {
         checked.make(good, height, follows_it, terms, making)
     }
 
-    /// What became of each block by itself.
-    pub fn outcomes(&mut self) -> impl Iterator<Item = Result<Body, Cause>> {
+    /// Removes and returns the result of each block.
+    pub fn outcomes(&mut self) -> impl Iterator<Item = Result<BodyCounts, Cause>> {
         self.outcomes.drain(..)
     }
 
-    /// What ended the execution, and at which block.
+    /// Removes and returns the reason that ended execution, with the height and hash of its block.
     pub fn take_end(&mut self) -> Option<(u32, BlockHash, Result<Cause, Error>)> {
         let (i, end) = self.verdict.take_end()?;
         let place = self.blocks.place(i);
