@@ -1,7 +1,7 @@
-//! The level `bodies`: what a block's transactions must keep before any coin is looked up.
+//! The level `bodies`: the rules of transactions that need no coins.
 //!
-//! The rules and their order are those of Bitcoin Core's CheckBlock and ContextualCheckBlock, so
-//! a block that breaks several is reported by the same one.
+//! The rules and their order are those of Bitcoin Core's CheckBlock and ContextualCheckBlock, so a
+//! block that breaks several rules is reported with the same one.
 
 pub mod locks;
 pub mod merkle;
@@ -21,19 +21,19 @@ use crate::{Hash, Rule};
 use blockmill_hashes::ManySha256;
 use blockmill_verdict::Reversed;
 
-/// The shortest output script that holds a commitment.
+/// Minimum length of an output script with a commitment.
 const LEAST_COMMITMENT: usize = 38;
-/// How it begins: OP_RETURN, a push of 36 bytes, four bytes that mark it.
+/// Prefix of a commitment: OP_RETURN, a push of 36 bytes, a marker of four bytes.
 const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 
-/// Checks bodies; keeps its memory from block to block.
+/// Checks bodies. Keeps its memory for the next blocks.
 #[derive(Clone, Debug)]
 pub struct Bodies {
     merkle: Merkle,
     repeats: Repeats,
 }
 
-/// What the check of a body found out and connecting needs.
+/// The result of the check of a body that connecting needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// The cost of the signature checks in the block's own scripts.
@@ -41,16 +41,16 @@ pub struct Checked {
 }
 
 impl Bodies {
-    /// Ready for any block.
+    /// Creates an instance for any blocks.
     #[must_use]
     pub fn new(hasher: ManySha256) -> Self {
         Self { merkle: Merkle::new(hasher), repeats: Repeats::default() }
     }
 
-    /// Checks a decoded block by its `rules`. `median_time_past` is that of the block before.
+    /// Checks a decoded block by its `rules`. `median_time_past` is that of its parent.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// Returns the first rule that is broken.
     pub fn check(
         &mut self,
         block: &Block,
@@ -87,8 +87,8 @@ impl Bodies {
         Ok(())
     }
 
-    /// The commitment to the witnesses, where `segwit` is in force and a coinbase makes one;
-    /// otherwise there must be none.
+    /// Checks the commitment to the witnesses, if `segwit` is in force and the coinbase has one.
+    /// Otherwise there must be no witnesses.
     fn check_witnesses(&mut self, block: &Block, segwit: bool) -> Result<(), Violation> {
         let commitment = witness_commitment(block).filter(|_| segwit);
         let Some(stated) = commitment else {
@@ -187,7 +187,7 @@ fn check_height(block: &Block, height: u32) -> Result<(), Violation> {
     Ok(())
 }
 
-/// The height that the coinbase announces, where BIP34 makes it (`from` that height on).
+/// The height that the coinbase states, if BIP34 requires it (`from` that height on).
 pub(crate) fn announced_height(block: &Block, from: u32) -> Option<u32> {
     let header = block.raw.first_chunk().map(Header)?;
     let script = block.inputs.first()?.script.of(&block.raw);
@@ -205,8 +205,8 @@ pub(crate) fn announced_height(block: &Block, from: u32) -> Option<u32> {
     (is_meant && height >= from).then_some(height)
 }
 
-/// The instruction that pushes a height, in the shortest form, and its length: a number in little
-/// endian whose highest bit is the sign.
+/// The shortest instruction that pushes a height, and its length. Numbers are little-endian, with
+/// the sign in the highest bit.
 fn pushed_height(height: u32) -> ([u8; 6], usize) {
     let [a, b, c, d] = height.to_le_bytes();
     match height {
@@ -220,7 +220,7 @@ fn pushed_height(height: u32) -> ([u8; 6], usize) {
     }
 }
 
-/// What the coinbase's last output of that form commits to.
+/// The commitment in the last output of the coinbase that has one.
 fn witness_commitment(block: &Block) -> Option<Hash> {
     let coinbase = block.transactions.first()?;
     let scripts = block.outputs_of(coinbase).iter().map(|output| output.script.of(&block.raw));

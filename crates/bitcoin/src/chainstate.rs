@@ -1,6 +1,6 @@
-//! What a run leaves on disk: coins and undo data, both as of one block.
+//! The state on disk: coins and undo data as of one block.
 //!
-//! Both are parts of one store, whose manifest carries that block: a commit is one rename.
+//! Both are parts of one store. Its manifest has the block, so a commit is one rename.
 
 use crate::BlockHash;
 use crate::data_folder::expect_own;
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Name of the folder of coins and undo data in that of the store.
+/// Name of the folder of coins and undo data in a store.
 pub(crate) const CHAINSTATE: &str = "coins";
 /// Name of the table of coins.
 pub(crate) const COINS: &str = "coins";
 /// Name of the log file of undo data.
 pub(crate) const UNDO: &str = "undo";
-/// Bytes of memory for a look at a store.
+/// Memory for checking a store, in bytes.
 const CHECK_MEMORY: u64 = 16 << 20;
-/// Bytes of a file of undo data.
+/// Size of a file of undo data, in bytes.
 pub(crate) const UNDO_FILE: u64 = 128 << 20;
-/// What the state in the manifest begins with.
+/// The first bytes of the state in the manifest.
 const STATE_MAGIC: [u8; 8] = *b"bmcoins2";
-/// Its bytes: magic, genesis hash, tip's hash, height.
+/// Size of the state: magic, genesis hash, hash and height of the tip.
 const STATE_BYTES: usize = 8 + 32 + 32 + 4;
 
 /// Coins and undo data.
@@ -49,20 +49,21 @@ pub(crate) struct Opened {
     pub store: Store,
     pub coins: Table,
     pub undo: LogFile,
-    /// What the last commit carried; none when there was none.
+    /// The state of the last commit. `None` if there was none.
     pub state: Option<State>,
 }
 
 impl Opened {
-    /// Opens that of the store in `data` on `disk`, or creates an empty one; coins take `memory`
-    /// bytes.
+    /// Opens the chainstate of the store in `data` on `disk`, or creates an empty one. Coins take
+    /// `memory` bytes.
     ///
     /// # Errors
-    /// When it is open elsewhere, cannot be read, or is damaged.
+    /// Returns [`Error::Store`] if the store is open in another process, cannot be read, or is
+    /// corrupt.
     pub fn open(data: &Path, disk: &Arc<dyn Disk>, memory: usize) -> Result<Self, Error> {
         let options = StoreOptions { disk: disk.clone(), ..StoreOptions::default() };
         let folder = data.join(CHAINSTATE);
-        // a chainstate that is kept elsewhere may be that of another program
+        // a link may lead to the chainstate of another program
         files::expect_no_link(&folder).map_err(Error::system("open", &folder))?;
         let mut opening = Store::open(&folder, &options)?;
         let coins = opening.table(COINS, &TableOptions::read_once(memory))?;
@@ -73,7 +74,7 @@ impl Opened {
     }
 }
 
-/// Says when it is time to commit, so that a crash costs minutes, however much memory there is.
+/// Decides when to commit, so that a crash costs minutes for any size of memory.
 pub(crate) struct CommitClock {
     start: Instant,
     /// The last commit, in milliseconds since the start.
@@ -82,12 +83,12 @@ pub(crate) struct CommitClock {
 }
 
 impl CommitClock {
-    /// Begins to run.
+    /// Starts the clock.
     pub fn new(every: Duration) -> Self {
         Self { start: Instant::now(), last: AtomicU64::new(0), every }
     }
 
-    /// Has the last commit been long ago?
+    /// Returns whether a commit is due.
     pub fn is_due(&self) -> bool {
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         self.start.elapsed().saturating_sub(last) >= self.every
@@ -105,8 +106,8 @@ impl Undo {
         self.tip
     }
 
-    /// Takes note of the next blocks, which are connected and verified: the undo data of each, and
-    /// the last of them.
+    /// Appends the undo data of the next blocks, which are connected and verified, with the last of
+    /// them.
     pub fn append<'a>(
         &mut self,
         undo: impl Iterator<Item = &'a [u8]>,
@@ -131,7 +132,7 @@ impl Chainstate {
     /// Opens the store in `data`, or creates an empty one.
     pub fn open(data: &Path, options: &Options) -> Result<Self, Error> {
         let genesis = options.params.genesis_hash;
-        // before anything is created, cut or removed
+        // check before creating, truncating or removing files
         expect_own(data, &options.params)?;
         let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
         let Opened { store, coins, undo, state } = Opened::open(data, &options.disk, memory)?;
@@ -144,12 +145,12 @@ impl Chainstate {
         self.undo.tip
     }
 
-    /// Gives other threads the coins on disk.
+    /// A reader of the coins on disk, for other threads.
     pub(crate) fn reader(&self) -> TableReader {
         lock(&self.coins).reader()
     }
 
-    /// The coins and the undo data, for one thread each.
+    /// The coins and the undo data, each for one thread.
     pub(crate) fn parts(&mut self) -> (&Mutex<Table>, &mut Undo, Commit) {
         (&self.coins, &mut self.undo, Commit { genesis: self.genesis })
     }
@@ -159,10 +160,10 @@ impl Chainstate {
         lock(&self.coins)
     }
 
-    /// The undo data of each block from height 1 on, as the ends of its records.
+    /// The end of the undo data of each block from height 1 on.
     ///
     /// # Errors
-    /// When the log file is damaged.
+    /// Returns [`Error::Store`] or [`Error::Corrupt`] if the log file cannot be read or is corrupt.
     pub fn undo_ends(&self) -> Result<Vec<u64>, Error> {
         let mut ends = vec![0; self.undo.tip.height as usize + 1];
         let (mut end, mut record) = (self.undo.file.len(), vec![]);
@@ -175,10 +176,10 @@ impl Chainstate {
         Ok(ends)
     }
 
-    /// Reads the undo data that ends at `end` of the log file; returns where it starts.
+    /// Reads the undo data that ends at `end` of the log file. Returns its start.
     ///
     /// # Errors
-    /// When the log file is damaged.
+    /// Returns [`Error::Store`] or [`Error::Corrupt`] if the log file cannot be read or is corrupt.
     pub fn read_undo(&self, end: u64, out: &mut Vec<u8>) -> Result<u64, Error> {
         Ok(self.undo.file.read(end, out)?)
     }
@@ -188,8 +189,7 @@ impl Chainstate {
         self.undo.file.len()
     }
 
-    /// Makes the coins durable as they are, as those of block `tip`, whose undo data ends at
-    /// `undo_end`.
+    /// Commits the coins as those of block `tip`, with the undo data up to `undo_end`.
     pub(crate) fn go_back(&mut self, tip: Tip, undo_end: u64) -> Result<(), Error> {
         self.undo.tip = tip;
         self.undo.file.cut(undo_end)?;
@@ -199,14 +199,14 @@ impl Chainstate {
     }
 }
 
-/// Makes coins and undo data durable together.
+/// Commits coins and undo data together.
 #[derive(Clone, Copy)]
 pub(crate) struct Commit {
     genesis: BlockHash,
 }
 
 impl Commit {
-    /// Writes out `coins` as those of the last block of `undo`.
+    /// Commits `coins` as those of the last block of `undo`.
     pub fn commit(
         self,
         coins: &Mutex<Table>,
@@ -219,11 +219,12 @@ impl Commit {
     }
 }
 
-/// The last block of the store in `data`, read again from the disk with its undo data; none where
-/// nothing was committed. Nobody may have the store open.
+/// Reads the last block of the store in `data` back from disk, with its undo data. `None` if
+/// nothing was committed. No process may have the store open.
 ///
 /// # Errors
-/// When the store cannot be read, is damaged or of another chain.
+/// Returns [`Error::Store`] or [`Error::Corrupt`] if the store cannot be read or is corrupt, and
+/// [`Error::OtherChain`] if it belongs to another chain.
 pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
     let folder = data.join(CHAINSTATE);
     if !files::is_folder(&folder).map_err(Error::system("open", &folder))? {
@@ -239,7 +240,7 @@ pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
     Ok(Some(tip))
 }
 
-/// A thread that held the coins and panicked ends the run: what it left is never committed.
+/// Locks the coins. If a thread panicked while it held them, the run ends without a commit.
 pub(crate) fn lock(coins: &Mutex<Table>) -> MutexGuard<'_, Table> {
     coins.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -253,7 +254,7 @@ fn write_state(genesis: &BlockHash, tip: Tip) -> Vec<u8> {
     state
 }
 
-/// What the state in the manifest says.
+/// The state in the manifest.
 pub(crate) struct State {
     /// Hash of the genesis block.
     pub genesis: BlockHash,
@@ -262,7 +263,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Reads a state that is not empty.
+    /// Decodes a state that is not empty.
     pub fn read(state: &[u8]) -> Result<Self, Error> {
         let damaged = || {
             let expected = "a state of 76 bytes that begins with bmcoins2";

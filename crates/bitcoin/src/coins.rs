@@ -32,16 +32,16 @@ blockmill_pipeline::named_option! {
     }
 }
 
-/// The key of a coin: the transaction's id, and the index in big endian, so that coins are in the
-/// order of Bitcoin Core's statistics.
+/// The key of a coin: the transaction id, and the index in big endian, so that the order of keys is
+/// that of Bitcoin Core's statistics.
 pub type Key = [u8; 36];
 
 /// The longest script that can be spent (`MAX_SCRIPT_SIZE` in Bitcoin Core).
 pub const MAX_SCRIPT_BYTES: usize = 10_000;
-/// The opcode that makes an output unspendable when it comes first.
+/// As the first opcode, it makes an output unspendable.
 const OP_RETURN: u8 = 0x6a;
 
-/// Can nobody ever spend an output with this script? Such outputs never become coins
+/// Returns whether an output with this script is unspendable. Such outputs are not stored as coins
 /// (`CScript::IsUnspendable` in Bitcoin Core).
 #[must_use]
 pub fn is_unspendable(script: &[u8]) -> bool {
@@ -57,20 +57,20 @@ pub fn key(outpoint: &OutPoint) -> Key {
     key
 }
 
-/// The outpoint that has this key.
+/// The outpoint of a key.
 #[must_use]
 pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
     let (txid, vout) = key.split_first_chunk()?;
     Some(OutPoint { txid: Txid(*txid), vout: u32::from_be_bytes(vout.try_into().ok()?) })
 }
 
-/// What can go wrong with coins.
+/// An error of the coins of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum CoinsError {
-    /// The store failed, or its files are damaged.
+    /// The store failed, or is corrupt.
     #[error("{0}")]
     Store(#[from] blockmill_store::Error),
-    /// The store holds bytes under this key that are no coin.
+    /// The store has bytes under this key that do not encode a coin.
     #[error("coin {}: expected a packed coin, found {} other bytes", shown(key), found.len())]
     Malformed {
         /// The key of the outpoint.
@@ -80,7 +80,7 @@ pub enum CoinsError {
     },
 }
 
-/// A coin by its key, as users write it.
+/// The outpoint of a key as text.
 fn shown(key: &[u8]) -> String {
     let (txid, vout) = key.split_at(key.len().min(32));
     let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));

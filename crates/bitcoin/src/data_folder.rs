@@ -1,4 +1,4 @@
-//! Whose store a folder holds, found before anything is written to it.
+//! Identifies the store in a folder before anything is written to it.
 
 use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
@@ -12,19 +12,19 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Name of the block index in the folder of a store.
+/// Name of the index file in the folder of a store.
 pub(crate) const INDEX: &str = "index";
-/// Name of the file with the challenge of a signet of somebody's.
+/// Name of the file with the challenge of a custom signet.
 const CHALLENGE: &str = "signet";
-/// What it begins with, as `--chain` has it.
+/// The beginning of its content, as in `--chain`.
 const SIGNET: &str = "signet:";
-/// Files that a store of Ethereum has, in this format or an older one, and ours has not.
+/// Files of Ethereum stores (of this or an older format) that Bitcoin stores do not have.
 const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
 
-/// Has this folder anything that an import of Bitcoin blocks makes?
+/// Returns whether the folder has any file of a Bitcoin store.
 ///
 /// # Errors
-/// When the system does not say it.
+/// Returns [`Error::System`] if the folder cannot be read.
 pub fn holds_bitcoin(folder: &Path) -> Result<bool, Error> {
     let chainstate = folder.join(CHAINSTATE);
     if files::is_folder(&chainstate).map_err(Error::system("open", &chainstate))? {
@@ -34,11 +34,12 @@ pub fn holds_bitcoin(folder: &Path) -> Result<bool, Error> {
     Ok(index.is_some_and(|bytes| bytes.starts_with(&INDEX_MAGIC)))
 }
 
-/// Refuses a folder in which an import of this network would mix chains or write over what is not
-/// its own.
+/// Checks that an import of this network neither mixes chains in this folder nor overwrites foreign
+/// files.
 ///
 /// # Errors
-/// [`Error::OtherChain`] names both chains; [`Error::Corrupt`] says what stands in the way.
+/// Returns [`Error::OtherChain`] for a store of another chain, and [`Error::Corrupt`] for other
+/// files.
 pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
     let other = |expected: String| {
         let found = format!("Bitcoin {}", params.name);
@@ -78,10 +79,11 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
     }
 }
 
-/// What the coins in a folder are those of; `None` when nothing was committed.
+/// The state of the coins in a folder. `None` if nothing was committed.
 ///
 /// # Errors
-/// When the manifest is damaged, or gone where coins or undo data are.
+/// Returns [`Error::Store`] or [`Error::Corrupt`] if the manifest is corrupt, or missing although
+/// there are coins or undo data.
 pub(crate) fn stored_state(folder: &Path) -> Result<Option<State>, Error> {
     match Store::read_state(&folder.join(CHAINSTATE), &[COINS, UNDO])? {
         Some(state) if !state.is_empty() => State::read(&state).map(Some),
@@ -89,17 +91,17 @@ pub(crate) fn stored_state(folder: &Path) -> Result<Option<State>, Error> {
     }
 }
 
-/// A network by its first block.
+/// The name of a network with this genesis block.
 fn name_of(genesis: &BlockHash) -> String {
     let params = Params::by_genesis(genesis);
     let unknown = || format!("the chain that begins with {genesis}");
     params.map_or_else(unknown, |params| format!("Bitcoin {}", params.name))
 }
 
-/// Keeps the challenge of a signet that is not built in: its blocks say its hash only.
+/// Stores the challenge of a custom signet: its blocks have only the hash.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an [`io::Error`] if the file cannot be written.
 pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
     let Some(challenge) = &params.signet_challenge else { return Ok(()) };
     if Params::by_magic(params.magic).is_some() {
@@ -119,11 +121,11 @@ pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
     fs::rename(&temporary, &path)
 }
 
-/// The signet that a store keeps the challenge of; none of a network that is built in.
+/// The custom signet of a store. `None` for a built-in network.
 ///
 /// # Errors
-/// [`Error::Corrupt`] where the file is no challenge, or that of another signet than the blocks;
-/// the file cannot be read.
+/// Returns [`Error::Corrupt`] if the file is not a challenge, or is that of another signet, and
+/// [`Error::System`] if it cannot be read.
 pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     let path = folder.join(CHALLENGE);
     let text = files::if_there(&path, fs::read(&path)).map_err(Error::system("read", &path))?;
@@ -148,8 +150,7 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     }
 }
 
-/// Up to twelve bytes of a file; none where there is no file, empty for one that is too short to
-/// say anything.
+/// Up to twelve bytes of a file. `None` if there is no file; empty if it is too short.
 fn first_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     if !files::is_file(path).map_err(Error::system("open", path))? {
         return Ok(None);

@@ -16,11 +16,11 @@ mod write;
 
 pub use blockmill_archive::blkdat::XorKey;
 pub use chainstate::Coins;
-pub use check::{CheckedDatadir, Part, check};
+pub use check::{CheckedDatadir, DatadirPart, check};
 pub use error::Error;
 pub(crate) use read::undo_at;
 pub use read::{Datadir, Found};
-pub use shared::{SharedFile, Stands};
+pub use shared::{BlockPosition, SharedFile};
 pub use write::{BlocksWriter, CoinsWriter, Options, SharedFiles, Written};
 
 use crate::params::Params;

@@ -1,9 +1,9 @@
-//! Pass 2: batches of consecutive blocks on their way to the coins.
+//! Pass 2: verifies batches of consecutive blocks, and connects them to the coins.
 //!
-//! A batch is read and prepared by itself (taken apart, hashed, held against the rules that need
-//! no coins, its older coins fetched ahead), connected in chain order (coins spent and created,
-//! nothing else), then checked by itself (amounts, maturity, lock times, scripts; undo data
-//! encoded). Only the connecting is serial, so it does as little as possible.
+//! Batches are read in order, prepared in parallel (parsed, hashed, checked by the rules that need
+//! no coins, coins prefetched), connected in chain order (coins spent and created, nothing else),
+//! and checked in parallel (amounts, maturity, lock times, scripts; undo data encoded). Only
+//! connecting is serial, so it does as little as possible.
 
 mod batch;
 mod check;

@@ -3,7 +3,7 @@
 
 use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
-use crate::datadir::{self, BlocksWriter, SharedFile, Stands, Written};
+use crate::datadir::{self, BlockPosition, BlocksWriter, SharedFile, Written};
 use crate::fault::Error;
 use crate::import::Options;
 use crate::index::Tree;
@@ -45,7 +45,7 @@ pub fn to_core(
     let mut finder = HeaderScan { threads: options.threads };
     let index = pass1::index(files, &mut finder, options, Some(data), &mut Run::default())?;
     // in no datadir should a damaged length field be
-    let damaged: HashSet<u32> = index.all_damage().map(|(file, _)| *file).collect();
+    let damaged: HashSet<u32> = index.all_corruption().map(|(file, _)| *file).collect();
     let tree = index.tree;
     let chainstate = Chainstate::open(data, options)?;
     let ends = chainstate.undo_ends()?;
@@ -121,7 +121,7 @@ fn undo_of<'a>(
 #[derive(Default)]
 struct Linked {
     /// With the blocks of the chain in each, in the order of the file.
-    files: Vec<(SharedFile, Vec<Stands>)>,
+    files: Vec<(SharedFile, Vec<BlockPosition>)>,
     /// Whether the block of each height is one of them.
     is_there: Vec<bool>,
 }
@@ -140,7 +140,7 @@ impl Linked {
         for (height, node) in (0..).zip(chain) {
             let Some(found) = tree.record(*node) else { continue };
             let (Ok(offset), size) = (u32::try_from(found.offset), found.size) else { continue };
-            blocks[found.file as usize].push(Stands { height, offset, size });
+            blocks[found.file as usize].push(BlockPosition { height, offset, size });
         }
         let folder = |file: &BlockFile| file.path().parent().map(Path::to_path_buf);
         let mut last_of: HashMap<_, usize> = HashMap::new();
@@ -217,7 +217,7 @@ pub fn to_block_files(
         last = chain.len() as u32 - 1;
         let tip = chain.last().map(|node| *tree.hash(*node));
         run.spare = spare;
-        if !pass1::look_behind_blocks(files, options, None, &mut index, &mut run)? {
+        if !pass1::link_hidden_blocks(files, options, None, &mut index, &mut run)? {
             break;
         }
         let tip = tip.and_then(|hash| index.tree.find(&hash));

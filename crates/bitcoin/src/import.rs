@@ -160,7 +160,7 @@ impl Job<'_> {
                     }
                     next = path.nodes.len();
                     chain = path.hashes(tree);
-                    if !self.look_behind_blocks(index, run)? {
+                    if !self.link_hidden_blocks(index, run)? {
                         return first_fault.map_or(Ok(()), Err);
                     }
                     mark_invalid(&mut index.tree, &invalid);
@@ -203,9 +203,9 @@ impl Job<'_> {
         outcome
     }
 
-    fn look_behind_blocks(&self, index: &mut Index, run: &mut Run) -> Result<bool, Error> {
+    fn link_hidden_blocks(&self, index: &mut Index, run: &mut Run) -> Result<bool, Error> {
         let kept = Some(self.data).filter(|_| self.options.from.is_none());
-        pass1::look_behind_blocks(self.files, self.options, kept, index, run)
+        pass1::link_hidden_blocks(self.files, self.options, kept, index, run)
     }
 }
 

@@ -1,8 +1,8 @@
-//! The block index: from headers found in any order to a tree and its best chain.
+//! The block index: links headers, found in any order, to a tree, and chooses the best chain.
 //!
-//! [`Tree::build`] takes what a scan found and does all of pass 1 that is not reading: which block
-//! follows which, what the rules say of each header, and which chain has the most work. Nothing
-//! here reads a body. [`save`] and [`load`] keep the found headers for the next run.
+//! [`Tree::build`] does everything of pass 1 except reading: it finds the parent of each block,
+//! checks each header by the rules, and chooses the chain with the most work. It reads no bodies.
+//! [`save`] and [`load`] keep the headers for the next run.
 
 mod best;
 mod file;
@@ -20,33 +20,33 @@ mod work;
 
 pub(crate) use file::MAGIC as INDEX_MAGIC;
 pub use file::{
-    Corruption, DAMAGED_LENGTH, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
+    CORRUPT_LENGTH, Corruption, FileError, FileStamp, Loaded, Reusable, Saved, load, reuse, save,
 };
 pub use lengths::WrongLength;
 pub use summary::{Branch, Gap, Summary};
-pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
+pub use tree::{Anchor, GENESIS, NO_RECORD, RefusalReason, Refused, Tree};
 
 use crate::BlockHash;
 use crate::header::{HEADER_BYTES, Header};
 use blockmill_archive::blkdat::BlockLocation;
 
-/// A block that a scan found: where it is, and its header.
+/// A block that a scan found: its position and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The file, as an index of the list of files.
+    /// Index of the file in the list of files.
     pub file: u32,
-    /// Where in the file the block's first byte is, behind the frame's magic and length.
+    /// Offset of the block's first byte in the file, after magic and length of the frame.
     pub offset: u64,
-    /// Bytes of the block, as its frame says.
+    /// Size of the block in bytes, as its frame states it.
     pub size: u32,
-    /// The header's bytes.
+    /// The header.
     pub header: [u8; HEADER_BYTES],
-    /// Its SHA-256d.
+    /// The SHA-256d of the header.
     pub hash: BlockHash,
 }
 
 impl Found {
-    /// Where to read it.
+    /// The position for reading the block.
     pub fn location(&self) -> BlockLocation {
         BlockLocation { file: self.file, offset: self.offset, size: self.size }
     }

@@ -6,13 +6,13 @@ mod coins;
 
 pub use bodies::{BodyFault, CheckedBodies};
 pub use coins::{
-    CoreState, Stored, core_state, datadir_of, is_datadir, is_store, stored, unchecked, whose_coins,
+    CoreState, Stored, coins_owner, core_state, datadir_of, is_datadir, is_store, stored, unchecked,
 };
 
 use crate::Error;
 use crate::index::pass1::Index;
 use crate::index::scan::{FindBlocks, HeaderScan};
-pub use crate::index::shortfalls::{Meaning, Place};
+pub use crate::index::shortfalls::{CorruptRange, Meaning};
 use crate::index::{Found, Summary, Tree, WrongLength};
 use crate::index::{shortfalls, suspects};
 use crate::params::Params;
@@ -27,7 +27,7 @@ pub struct Inspection {
     /// Blocks, damage and zeros of each file, in the order of the files.
     pub reports: Vec<FileReport>,
     /// What the damage means, place by place.
-    pub places: Vec<Place>,
+    pub places: Vec<CorruptRange>,
     /// Files that are missing between others.
     pub lacks: Vec<Shortfall>,
     /// All headers that were found, and how they are linked.
@@ -78,7 +78,7 @@ impl Inspection {
     fn lacks_bytes(&self) -> bool {
         let listed = self.places.len() as u64;
         let all: u64 = self.reports.iter().map(|report| report.damage_count).sum();
-        let lacks = |place: &Place| matches!(place.meaning, Meaning::Lack(_));
+        let lacks = |place: &CorruptRange| matches!(place.meaning, Meaning::Lack(_));
         all > listed || self.places.iter().any(lacks)
     }
 }
@@ -100,20 +100,20 @@ pub fn inspect(
     let known = params.clone().unwrap_or_else(Params::mainnet);
     let mut index = Index::empty(&known);
     for (file, report) in (0..).zip(&scan.reports) {
-        index.damage.extend(report.damage.iter().map(|damage| (file, *damage)));
+        index.corruption.extend(report.damage.iter().map(|damage| (file, *damage)));
         index.unlisted += report.damage_count - report.damage.len() as u64;
     }
     index.tree = Tree::build(&known, scan.found, now);
     let checked = loop {
-        let spare = suspects::measured(files, &index.tree)?;
-        let more = index.reveal(files, spare)?;
+        let spare = suspects::find(files, &index.tree)?;
+        let more = index.find_hidden_blocks(files, spare)?;
         if !more.is_empty() {
             index.tree = Tree::build(&known, index.take_found(&known, more), now);
             continue;
         }
         let checked = deep.then(|| bodies::check(files, &index.tree, params.as_ref(), threads));
         let spare = checked.iter().flat_map(|checked| checked.spare.iter().copied()).collect();
-        let more = index.reveal(files, spare)?;
+        let more = index.find_hidden_blocks(files, spare)?;
         if more.is_empty() {
             break checked;
         }
@@ -127,13 +127,17 @@ pub fn inspect(
 }
 
 /// The reports with what was found by reading bodies.
-fn reports(mut reports: Vec<FileReport>, index: &Index, places: &[Place]) -> Vec<FileReport> {
+fn reports(
+    mut reports: Vec<FileReport>,
+    index: &Index,
+    places: &[CorruptRange],
+) -> Vec<FileReport> {
     for report in &mut reports {
         report.damage_count -= report.damage.len() as u64;
         report.damage.clear();
         (report.records, report.block_bytes) = (0, 0);
     }
-    for Place { file, damage, .. } in places {
+    for CorruptRange { file, damage, .. } in places {
         let Some(report) = reports.get_mut(*file as usize) else { continue };
         report.damage.push(*damage);
         report.damage_count += 1;

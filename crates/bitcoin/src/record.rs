@@ -1,4 +1,4 @@
-//! A run as a run record.
+//! The run record of a run.
 
 use crate::Level;
 use crate::fault::Error;
@@ -11,10 +11,10 @@ use blockmill_pipeline::record::{
 };
 use blockmill_verdict::{Status, counted};
 
-/// Corrupt places that are listed.
+/// Maximum number of listed corrupt ranges.
 const MAX_LISTED: usize = 20;
 
-/// The record of `run`, called `label` in tables; `program` is this one.
+/// The record of `run` by `program`, with the name `label` in tables.
 pub fn of(
     run: &Run,
     outcome: &Result<(), Error>,
@@ -39,7 +39,7 @@ pub fn of(
     };
     record.level = options.level.name().into();
     record.options = options.settings.to_map();
-    // each batch goes through all stages of pass 2
+    // each batch passes through all stages of pass 2
     let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
     record.series.push(Series::of_chunks(&run.chunks, &phases));
     record.series.push(Series::of_slices(&run.times.timeline));
@@ -78,14 +78,14 @@ pub fn of(
     record
 }
 
-/// Of the new blocks of the best chain, or of all its headers.
+/// The checksum of the new blocks of the best chain, or of all its headers.
 fn checksum(run: &Run, options: &Options) -> Option<String> {
     let all = (options.level == Level::Headers).then_some((0, 0));
     let ((first, _), tip) = (run.range.or(all)?, run.tip?);
     Some(blockmill_archive::chain_checksum(first.into(), tip.height.into(), &tip.hash.0))
 }
 
-/// What only a run over block files has: the index of their headers, then the blocks connected.
+/// Facts about block files: the index of their headers, then the connected blocks.
 fn facts(run: &Run, facts: &mut Facts) {
     let counts = &run.counts;
     for (name, count) in [
@@ -166,8 +166,8 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     notes
 }
 
-/// Corrupt places that are no error by themselves: every damaged length field but the first, which
-/// is the error, and what loses nothing.
+/// Notes on corrupt ranges that are not the error of the run: all corrupt length fields except the
+/// first, and ranges without loss of a block.
 pub fn places(run: &Run) -> Vec<String> {
     let more = run.wrong_lengths.iter().skip(1).map(ToString::to_string);
     let all: Vec<String> = more.chain(run.damage.iter().cloned()).collect();

@@ -23,7 +23,7 @@ use crate::coins::SpentCoins;
 use crate::datadir::Datadir;
 use crate::index::Found;
 use crate::index::pass1::announced_height;
-use crate::index::scan::{FindBlocks, HeaderScan, files::stretch};
+use crate::index::scan::{FindBlocks, HeaderScan, files::scan_trailing};
 use crate::inspect::datadir_of;
 use crate::options::Options;
 use crate::{BlockHash, Error, Level};
@@ -116,6 +116,6 @@ fn hidden(
     bytes: u32,
 ) -> Result<(Vec<Record>, Vec<Corruption>), Error> {
     let mut more = vec![];
-    let corruption = stretch(files, found, bytes, &mut more)?;
+    let corruption = scan_trailing(files, found, bytes, &mut more)?;
     Ok((more.iter().map(|found| record(found, None)).collect(), corruption))
 }

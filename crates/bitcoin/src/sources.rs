@@ -1,52 +1,53 @@
-//! The block files that a store was created from. A store has no blocks of its own: its index names
+//! The block files that a store was created from. A store does not copy blocks: its index lists
 //! these files.
 
 use crate::data_folder::INDEX;
 use crate::fault::Error;
-use crate::index::{self, DAMAGED_LENGTH, FileStamp, Loaded};
+use crate::index::{self, CORRUPT_LENGTH, FileStamp, Loaded};
 use crate::params::Params;
 use blockmill_platform::files;
 use std::path::{Path, PathBuf};
 
-/// What the index of a store says of its files.
+/// The block files in the index of a store.
 #[derive(Debug)]
 pub struct Sources {
-    /// The network; none when it is not one of the built-in ones.
+    /// The network. `None` if it is not built in.
     pub params: Option<Params>,
-    /// Records of blocks in the files.
+    /// Number of records in the files.
     pub records: u64,
-    /// The files, in the order in which they were given.
-    pub files: Vec<Source>,
+    /// The files, in the order of the import.
+    pub files: Vec<SourceBlockFile>,
 }
 
 /// A block file of a store.
 #[derive(Debug)]
-pub struct Source {
-    /// Where it is, or was.
+pub struct SourceBlockFile {
+    /// Its path.
     pub path: PathBuf,
-    /// Its bytes; none of a file with damage, which each import scans again.
+    /// Its length in bytes. `None` for a corrupt file, which each import scans again.
     pub length: Option<u64>,
-    /// What became of it.
+    /// Its state.
     pub state: SourceState,
 }
 
-/// What became of a file since it was scanned.
+/// The state of a file since it was scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
-    /// It is as it was.
+    /// It is unchanged.
     Same,
-    /// It was written to.
+    /// It was modified.
     Changed,
-    /// It is no longer there.
+    /// It does not exist any more.
     Gone,
 }
 
 impl Sources {
-    /// Reads the index of the store in `folder`; none where there is none.
+    /// Reads the index of the store in `folder`. `None` if there is none.
     ///
     /// # Errors
-    /// When the index cannot be read or is damaged.
-    pub fn of(folder: &Path) -> Result<Option<Self>, Error> {
+    /// Returns [`Error::Index`] if the index cannot be read, and [`Error::Corrupt`] if it is
+    /// corrupt.
+    pub fn load(folder: &Path) -> Result<Option<Self>, Error> {
         let path = folder.join(INDEX);
         let mut magic = [0; 4];
         loop {
@@ -57,7 +58,8 @@ impl Sources {
                 Loaded::Index(saved) => {
                     let params = Params::by_magic(magic);
                     let records = saved.found.len() as u64;
-                    let files: Result<_, _> = saved.files.into_iter().map(Source::of).collect();
+                    let files: Result<_, _> =
+                        saved.files.into_iter().map(SourceBlockFile::from_stamp).collect();
                     let files = files?;
                     return Ok(Some(Self { params, records, files }));
                 }
@@ -68,9 +70,9 @@ impl Sources {
     /// The paths of all files.
     ///
     /// # Errors
-    /// [`Error::SourcesGone`] when one is not there.
+    /// Returns [`Error::SourcesGone`] if a file does not exist any more.
     pub fn paths(&self, store: &Path) -> Result<Vec<PathBuf>, Error> {
-        let is_gone = |file: &&Source| file.state == SourceState::Gone;
+        let is_gone = |file: &&SourceBlockFile| file.state == SourceState::Gone;
         if let Some(first) = self.files.iter().find(is_gone) {
             return Err(Error::SourcesGone {
                 store: store.to_path_buf(),
@@ -83,11 +85,11 @@ impl Sources {
     }
 }
 
-impl Source {
-    fn of(stamp: FileStamp) -> Result<Self, Error> {
-        let now = FileStamp::of(&stamp.path, stamp.xor_key);
+impl SourceBlockFile {
+    fn from_stamp(stamp: FileStamp) -> Result<Self, Error> {
+        let now = FileStamp::read(&stamp.path, stamp.xor_key);
         let now = files::if_there(&stamp.path, now).map_err(Error::system("open", &stamp.path))?;
-        let length = (stamp.length != DAMAGED_LENGTH).then_some(stamp.length);
+        let length = (stamp.length != CORRUPT_LENGTH).then_some(stamp.length);
         let state = match now {
             None => SourceState::Gone,
             Some(now) if now == stamp || length.is_none() => SourceState::Same,

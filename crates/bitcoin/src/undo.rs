@@ -1,5 +1,5 @@
-//! Undo data: the coins that a block spent, so that it can be disconnected. Core's encoding, which
-//! is also our own store's. Bytes: `docs/formats/core-datadir.md`.
+//! Undo data: the coins that a block spent, for disconnecting it. Our stores use Core's encoding;
+//! `docs/formats/core-datadir.md` specifies the bytes.
 
 pub(crate) mod disconnect;
 
@@ -10,9 +10,9 @@ use blockmill_hashes::{Sha256, sha256};
 
 /// Appends the undo data of a block.
 ///
-/// `inputs` says how many coins each transaction but the coinbase spent, `coins` are those coins in
-/// order. Nothing but `out` grows. If there are fewer or more coins than inputs, it fails, and
-/// `out` is as it was.
+/// `inputs` has the number of coins that each transaction except the coinbase spent, `coins` these
+/// coins in order. Allocates only in `out`. If the numbers of coins and inputs differ, it fails and
+/// leaves `out` unchanged.
 pub fn encode<'a>(
     inputs: impl ExactSizeIterator<Item = usize>,
     coins: impl IntoIterator<Item = Coin<'a>>,
@@ -42,14 +42,13 @@ pub fn encode<'a>(
 fn write_spent(out: &mut Vec<u8>, coin: &Coin) {
     compress::write_origin(out, coin);
     if coin.height > 0 {
-        // the version of the transaction, until Core 0.14
+        // Core 0.14 and earlier store the version of the transaction here
         out.push(0);
     }
     compress::write_output(out, coin);
 }
 
-/// The checksum that follows undo data in Core's files: SHA-256d of the hash of the block's parent
-/// and the data.
+/// The checksum after undo data in Core's files: SHA-256d of the parent's hash and the data.
 #[must_use]
 pub fn checksum(parent: &BlockHash, data: &[u8]) -> Hash {
     let mut hash = Sha256::new();
@@ -68,28 +67,28 @@ pub fn checksum(parent: &BlockHash, data: &[u8]) -> Hash {
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
-    /// Transactions not begun yet.
+    /// Number of transactions left.
     transactions: u64,
-    /// Coins of the transaction that were not read yet.
+    /// Number of coins of the transaction left.
     coins: u64,
     scripts: CoinReader,
 }
 
 impl<'a> Reader<'a> {
-    /// Begins with the data of one block.
+    /// Starts to read the data of one block.
     pub fn new(mut data: &'a [u8]) -> Result<Self, Malformed> {
         let transactions = read_count(&mut data, "transactions")?;
         Ok(Reader { rest: data, transactions, coins: 0, scripts: CoinReader::default() })
     }
 
-    /// Transactions that have not begun yet.
+    /// Number of transactions left.
     #[must_use]
     pub fn transactions_left(&self) -> u64 {
         self.transactions
     }
 
-    /// Goes to the next transaction and tells how many coins it spent; `None` behind the last one,
-    /// when nothing is left over. The coins before must have been read.
+    /// Advances to the next transaction, and returns the number of coins that it spent. `None`
+    /// after the last one, if no bytes are left. All earlier coins must have been read.
     pub fn transaction(&mut self) -> Result<Option<u64>, Malformed> {
         if self.coins > 0 {
             return Err(Malformed::Count { what: "unread coins", expected: 0, found: self.coins });
@@ -105,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(Some(self.coins))
     }
 
-    /// The transaction's next coin.
+    /// The next coin of the transaction.
     pub fn coin(&mut self) -> Result<Coin<'_>, Malformed> {
         if self.coins == 0 {
             return Err(Malformed::Count { what: "more coins", expected: 0, found: 1 });
@@ -120,7 +119,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads the undo data of a block to its end; of how many transactions it is.
+/// Reads the undo data of a block to its end. Returns the number of its transactions.
 pub(crate) fn read_through(data: &[u8]) -> Result<u64, Malformed> {
     let mut undo = Reader::new(data)?;
     let transactions = undo.transactions_left();
@@ -132,7 +131,7 @@ pub(crate) fn read_through(data: &[u8]) -> Result<u64, Malformed> {
     Ok(transactions)
 }
 
-/// Appends a count as Bitcoin's messages have it.
+/// Appends a count in the encoding of Bitcoin's messages.
 #[inline]
 pub(crate) fn write_compact_size(out: &mut Vec<u8>, number: u64) {
     match number {
@@ -152,7 +151,7 @@ pub(crate) fn write_compact_size(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Takes a count off the front. There cannot be more items than bytes behind it.
+/// Reads a count from the front. There cannot be more items than bytes after it.
 #[inline]
 pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     let found = read_any_count(from, what)?;
@@ -163,7 +162,7 @@ pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Ma
     }
 }
 
-/// Takes a count off the front, of items that need not be there.
+/// Reads a count from the front, without checking it against the bytes after it.
 #[inline]
 pub(crate) fn read_any_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     let [first] = *take(from, what)?;

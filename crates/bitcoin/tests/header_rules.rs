@@ -7,7 +7,7 @@ use blockmill_bitcoin::header::rules::{
     verify_version, verify_work,
 };
 use blockmill_bitcoin::header::{Header, compact, target};
-use blockmill_bitcoin::index::{Tree, Why};
+use blockmill_bitcoin::index::{RefusalReason, Tree};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
 use ruint::aliases::U256;
@@ -230,7 +230,7 @@ fn difficulty_changes_at_2016_and_4032_and_nowhere_else() {
     headers.push(wrong);
     let tree = Tree::build(&params, found(&headers), None);
     let violation = Violation::Difficulty { expected: second, found: 0x207f_ffff };
-    assert_eq!(tree.refused()[0].why, Why::Rule(2_016, violation));
+    assert_eq!(tree.refused()[0].reason, RefusalReason::Rule(2_016, violation));
     assert_eq!(violation.rule(), "difficulty");
 }
 

@@ -1,7 +1,7 @@
 //! The index file: round trips, damage, and what is taken over when files change.
 
 use crate::generated_headers::Random;
-use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, save, take_over};
+use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, reuse, save};
 use blockmill_bitcoin::types::BlockHash;
 use std::path::{Path, PathBuf};
 
@@ -126,14 +126,14 @@ fn takes_over_unchanged_files_only() {
         files: vec![stamp("a", 1), stamp("b", 2), stamp("c", 3), stamp("d", 4)],
         found: records(40, 4),
     };
-    let everything = take_over(saved(), &saved().files);
+    let everything = reuse(saved(), &saved().files);
     assert_eq!((everything.found, everything.to_scan), (saved().found, vec![]));
 
     // b is gone, c longer, d unchanged at another place; e is new
     let mut touched = stamp("f", 6);
     touched.xor_key = [0; 8];
     let files = [stamp("d", 4), stamp("e", 5), stamp("a", 1), stamp("c", 4), touched];
-    let kept = take_over(saved(), &files);
+    let kept = reuse(saved(), &files);
     assert_eq!(kept.to_scan, [1, 3, 4]);
     let wanted: Vec<Found> = saved()
         .found
@@ -152,14 +152,14 @@ fn takes_over_unchanged_files_only() {
     for change in changes {
         let mut files = saved().files;
         change(&mut files[2]);
-        let kept = take_over(saved(), &files);
+        let kept = reuse(saved(), &files);
         assert_eq!(kept.to_scan, [2]);
         assert!(kept.found.iter().all(|record| record.file != 2));
         assert_eq!(kept.found.len(), 30);
     }
     // the same file twice: read again at the second place
     let twice = [stamp("a", 1), stamp("a", 1)];
-    assert_eq!(take_over(saved(), &twice).to_scan, [1]);
+    assert_eq!(reuse(saved(), &twice).to_scan, [1]);
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn stamps_change_with_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("blk00000.dat");
     std::fs::write(&path, [1, 2, 3]).unwrap();
-    let stamp = FileStamp::of(&path, [0; 8]).unwrap();
+    let stamp = FileStamp::read(&path, [0; 8]).unwrap();
     assert_eq!((stamp.length, &stamp.path), (3, &path));
-    assert_eq!(FileStamp::of(&path, [0; 8]).unwrap(), stamp);
+    assert_eq!(FileStamp::read(&path, [0; 8]).unwrap(), stamp);
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
-    assert_ne!(FileStamp::of(&path, [0; 8]).unwrap(), stamp);
-    assert!(FileStamp::of(&folder.path().join("absent"), [0; 8]).is_err());
+    assert_ne!(FileStamp::read(&path, [0; 8]).unwrap(), stamp);
+    assert!(FileStamp::read(&folder.path().join("absent"), [0; 8]).is_err());
 }

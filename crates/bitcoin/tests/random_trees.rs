@@ -3,7 +3,7 @@
 
 use crate::generated_headers;
 use crate::generated_headers::{Naive, Random, easy, found, mine, unmined};
-use blockmill_bitcoin::index::{Found, GENESIS, Tree, Why};
+use blockmill_bitcoin::index::{Found, GENESIS, RefusalReason, Tree};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
 use std::collections::HashSet;
@@ -154,7 +154,7 @@ fn compare(params: &Params, naive: &Naive, tree: &Tree, records: &[Found]) {
     assert_eq!(refused, naive.refused);
     assert_eq!(refused.len(), tree.refused().len());
     for one in tree.refused() {
-        if let Why::Ancestor(ancestor) = one.why {
+        if let RefusalReason::Ancestor(ancestor) = one.reason {
             let previous = records[one.record as usize].header().previous();
             assert_eq!(records[ancestor as usize].hash, previous);
         }

@@ -220,7 +220,7 @@ fn costs_of_real_spends_are_those_of_the_plain_count() {
 /// The lock of inputs `(sequence, height of the coin)`, where block h has the time past 1000 h.
 fn lock(version: i32, inputs: &[(u32, u32)]) -> SequenceLock {
     let time = |height: u32| Ok::<_, ()>(1_000 * height);
-    SequenceLock::of(version, inputs.iter().copied(), time).unwrap()
+    SequenceLock::new(version, inputs.iter().copied(), time).unwrap()
 }
 
 #[test]
@@ -242,6 +242,6 @@ fn relative_locks_count_blocks_or_units_of_512_seconds() {
     assert_eq!(all, SequenceLock { height: 109, time: 100_535 });
     assert!(all.allows(110, 100_536));
     assert!(!all.allows(109, 100_536) && !all.allows(110, 100_535));
-    let missing = SequenceLock::of(2, [(TIME, 5)].into_iter(), Err);
+    let missing = SequenceLock::new(2, [(TIME, 5)].into_iter(), Err);
     assert_eq!(missing, Err(4));
 }

@@ -1,19 +1,19 @@
-//! Merkle roots of transaction ids, level by level in lanes.
+//! Merkle roots of transaction ids, computed level by level in SHA-256 lanes.
 
 use crate::Hash;
 use blockmill_hashes::ManySha256;
 
-/// A root, and whether the same root could belong to another list.
+/// A root, and whether another list may have the same root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The root; zero for no leaves.
+    /// The root; zero without leaves.
     pub hash: Hash,
-    /// Are there two equal neighbours that are hashed together? Then the list without the second
-    /// of them may have the same root (CVE-2012-2459).
+    /// Whether two equal neighbours are hashed together. Then the list without the second one may
+    /// have the same root (CVE-2012-2459).
     pub repeated: bool,
 }
 
-/// Computes merkle roots; keeps the memory for the levels.
+/// Computes merkle roots. Keeps its memory for the next ones.
 #[derive(Clone, Debug)]
 pub struct Merkle {
     hasher: ManySha256,
@@ -22,13 +22,13 @@ pub struct Merkle {
 }
 
 impl Merkle {
-    /// Ready for lists of any length.
+    /// Creates an instance for lists of any length.
     #[must_use]
     pub fn new(hasher: ManySha256) -> Self {
         Self { hasher, level: Vec::new(), next: Vec::new() }
     }
 
-    /// The root over `leaves`. A level of an odd number of nodes repeats the last.
+    /// The root of `leaves`. A level with an odd number of nodes repeats the last one.
     pub fn root(&mut self, leaves: &[Hash]) -> Root {
         let (&[hash] | &[hash, ..]) = leaves else {
             return Root { hash: Hash::default(), repeated: false };
@@ -46,7 +46,7 @@ impl Merkle {
         Root { hash: self.next[0], repeated }
     }
 
-    /// Writes the level above `nodes` to `next`; does a pair have two equal halves?
+    /// Writes the level above `nodes` to `next`. Returns whether a pair has two equal halves.
     fn hash_level(&mut self, nodes: &[Hash]) -> bool {
         let (pairs, _) = nodes.as_flattened().as_chunks::<64>();
         self.next.resize(pairs.len(), Hash::default());

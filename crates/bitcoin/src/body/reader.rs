@@ -1,18 +1,18 @@
-//! Reads blocks to where they are taken apart.
+//! Reads blocks into the buffers in which they are parsed.
 
 use crate::types::Block;
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{BlockFiles, BlockLocation, BodyReader};
 use std::ops::Range;
 
-/// Blocks that have this many bytes on average are read one by one: a call costs less than the copy
-/// that it saves.
+/// Blocks with at least this average size are read one by one: a system call costs less than the
+/// copy that it saves.
 const LEAST_ALONE: u64 = 16 << 10;
 
 /// Reads blocks of some files. Each thread has its own.
 pub(crate) struct BlockReader<'a> {
     bodies: BodyReader<'a>,
-    /// Small blocks, which are read together, and where each stands.
+    /// Small blocks, which are read in one call, and their positions.
     together: Vec<u8>,
     spans: Vec<Range<usize>>,
 }
@@ -23,8 +23,8 @@ impl<'a> BlockReader<'a> {
         Self { bodies: BodyReader::new(files, max_open), together: vec![], spans: vec![] }
     }
 
-    /// Puts the bytes of each location into the block at the same index of `blocks`, to be
-    /// parsed where they are. Returns the indexes that cannot be read, in order, and why.
+    /// Reads the bytes of each location into the block with the same index in `blocks`. Returns the
+    /// indices that cannot be read, in order, with their errors.
     pub fn read(
         &mut self,
         locations: &[BlockLocation],

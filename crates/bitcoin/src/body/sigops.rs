@@ -1,13 +1,13 @@
-//! How many signature checks scripts may ask for, as blocks limit them: counted before anything
-//! runs (BIP16, BIP141).
+//! Counts signature checks in scripts, which blocks limit, without running the scripts (BIP16,
+//! BIP141).
 
 use crate::types::{Block, Transaction, Witness};
 
-/// The most that a block may ask for, in units of cost.
+/// Maximum cost of the signature checks in a block.
 pub const MAX_SIGOP_COST: u32 = 80_000;
 /// The cost of a signature check outside witnesses.
 pub const LEGACY_COST: u32 = 4;
-/// OP_CHECKMULTISIG counts as so many where the number of keys is not known.
+/// Count of OP_CHECKMULTISIG if the number of keys is unknown.
 const MOST_KEYS: u32 = 20;
 
 /// Instructions, by their codes.
@@ -21,10 +21,10 @@ const CHECKSIGVERIFY: u8 = 0xad;
 const CHECKMULTISIG: u8 = 0xae;
 const CHECKMULTISIGVERIFY: u8 = 0xaf;
 
-/// The instructions of a script with what they push; ends early where a push is cut short.
+/// The instructions of a script with the bytes that they push. Ends at a truncated push.
 struct Instructions<'a> {
     script: &'a [u8],
-    /// Was a push cut short?
+    /// Whether a push was truncated.
     broken: bool,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Instructions<'a> {
         Self { script, broken: false }
     }
 
-    /// The bytes pushed, with a length of `N` bytes in front.
+    /// The bytes of a push with a length of `N` bytes.
     fn long_push<const N: usize>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
         let (length, rest) = rest.split_first_chunk::<N>()?;
         let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
@@ -70,8 +70,8 @@ impl<'a> Iterator for Instructions<'a> {
     }
 }
 
-/// Signature checks in `script`, up to a push that is cut short. Where `accurate`, a check of
-/// several signatures counts as many as there are keys when their number stands before it.
+/// Counts the signature checks in `script`, up to a truncated push. If `accurate`, a check of
+/// several signatures counts its keys, if their number precedes it.
 #[must_use]
 pub fn count(script: &[u8], accurate: bool) -> u32 {
     let mut sum = 0;
@@ -90,7 +90,7 @@ pub fn count(script: &[u8], accurate: bool) -> u32 {
     sum
 }
 
-/// [`count`] without accuracy; sees the usual output scripts at a glance.
+/// [`count`] with `accurate` unset, with a fast path for standard output scripts.
 fn count_output(script: &[u8]) -> u32 {
     match script {
         // to a key's hash
@@ -107,7 +107,7 @@ fn count_output(script: &[u8]) -> u32 {
     }
 }
 
-/// Signature checks in a transaction's own scripts; each has a cost of [`LEGACY_COST`].
+/// Counts the signature checks in the scripts of a transaction. Each has a cost of [`LEGACY_COST`].
 #[must_use]
 pub fn legacy(block: &Block, transaction: &Transaction) -> u32 {
     let inputs = block.inputs_of(transaction).iter().filter(|input| !input.script.is_empty());
@@ -116,9 +116,9 @@ pub fn legacy(block: &Block, transaction: &Transaction) -> u32 {
         + outputs.map(|output| count_output(output.script.of(&block.raw))).sum::<u32>()
 }
 
-/// The cost of what an input runs besides its own script: the script behind a hash (`p2sh`,
-/// BIP16) and a witness (`segwit`, BIP141). `spent` is the script of the output that it spends.
-/// The coinbase has none.
+/// The cost of the signature checks of an input outside its own script: in a redeem script (`p2sh`,
+/// BIP16) and in a witness (`segwit`, BIP141). `spent` is the script of the output that it spends.
+/// Not for coinbases.
 #[must_use]
 pub fn spent_cost(
     input: &[u8],
@@ -130,7 +130,7 @@ pub fn spent_cost(
     if !is_script_hash(spent) {
         return if segwit { witness_cost(spent, witness) } else { 0 };
     }
-    // only pushes: nothing runs otherwise
+    // the script must have pushes only
     let Some(script) = last_push(input).filter(|_| p2sh) else { return 0 };
     let behind_hash = LEGACY_COST * count(script, true);
     behind_hash + if segwit { witness_cost(script, witness) } else { 0 }
@@ -141,7 +141,7 @@ fn is_script_hash(script: &[u8]) -> bool {
     matches!(script, [0xa9, 0x14, hash @ .., 0x87] if hash.len() == 20)
 }
 
-/// What the last instruction pushes, if all push.
+/// The bytes of the last push, if all instructions are pushes.
 fn last_push(script: &[u8]) -> Option<&[u8]> {
     let mut instructions = Instructions::new(script);
     let mut last = &[][..];
@@ -154,8 +154,8 @@ fn last_push(script: &[u8]) -> Option<&[u8]> {
     (!instructions.broken).then_some(last)
 }
 
-/// Of a witness program of version 0: one check for a key's hash, those of the script for a
-/// script's hash. Later versions limit themselves.
+/// The cost of a version 0 witness program: one check for a key hash, the checks of the script for
+/// a script hash. Later versions have limits of their own.
 fn witness_cost(program: &[u8], witness: Witness<'_>) -> u32 {
     match program {
         [0x00, 0x14, key @ ..] if key.len() == 20 => 1,

@@ -1,10 +1,10 @@
-//! The rules that a transaction must keep whatever block it stands in.
+//! The rules of a transaction that do not depend on its block.
 
 use crate::Rule;
 use crate::error::Violation;
 use crate::types::{Amount, Block, Transaction};
 
-/// The most bytes of a transaction, or of a block, without witnesses.
+/// Maximum size of a transaction or a block without witnesses, in bytes.
 pub const MAX_STRIPPED_BYTES: usize = 1_000_000;
 
 /// Memory for the search for repeated inputs.
@@ -15,10 +15,10 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Does `transaction` spend an output twice?
+    /// Returns whether `transaction` spends an output twice.
     ///
-    /// Outpoints are long and repeats never happen, so numbers of 64 bits that differ for all
-    /// outputs of one transaction, and nearly always for others, are sorted first.
+    /// Outpoints are long and repeats are rare, so this first sorts 64-bit numbers, which differ
+    /// for all outputs of one transaction, and nearly always for others.
     fn any(&mut self, block: &Block, transaction: &Transaction) -> bool {
         let inputs = block.inputs_of(transaction);
         if inputs.len() < 2 {
@@ -37,14 +37,14 @@ impl Repeats {
     }
 }
 
-/// The id's first bytes and the index, which is spread by an odd factor.
+/// The first bytes of the id, combined with the index times an odd factor.
 fn key(outpoint: &[u8; 36]) -> u64 {
     let [a, b, c, d, e, f, g, h, .., w, x, y, z] = *outpoint;
     let index = u64::from(u32::from_le_bytes([w, x, y, z]));
     u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Is it a coinbase: one input that spends nothing?
+/// Returns whether it is a coinbase: one input that spends no output.
 #[must_use]
 pub fn is_coinbase(block: &Block, transaction: &Transaction) -> bool {
     match block.inputs_of(transaction) {
@@ -53,16 +53,16 @@ pub fn is_coinbase(block: &Block, transaction: &Transaction) -> bool {
     }
 }
 
-/// An outpoint that names no output: an id of zeros and the highest index.
+/// Returns whether an outpoint names no output: an id of zeros and the highest index.
 fn is_null(outpoint: &[u8; 36]) -> bool {
     let [id @ .., w, x, y, z] = outpoint;
     [w, x, y, z] == [&0xff; 4] && id.iter().all(|byte| *byte == 0)
 }
 
-/// Checks transaction `index` of the block by itself, in the order in which Core reports.
+/// Checks transaction `index` of the block, with the rules in the order of Core.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// Returns the first rule that is broken.
 pub fn check(block: &Block, index: usize, repeats: &mut Repeats) -> Result<(), Violation> {
     let transaction = &block.transactions[index];
     let inputs = block.inputs_of(transaction);
@@ -96,7 +96,7 @@ pub fn check(block: &Block, index: usize, repeats: &mut Repeats) -> Result<(), V
     Ok(())
 }
 
-/// No value nor their sum leaves the range of money.
+/// Checks that each value and their sum are valid amounts.
 fn check_values(block: &Block, index: usize) -> Result<(), Violation> {
     let mut sum = Amount::ZERO;
     for output in block.outputs_of(&block.transactions[index]) {

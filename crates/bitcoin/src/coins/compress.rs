@@ -1,18 +1,17 @@
-//! Core's compact encoding of coins: in undo data, in its chainstate, in our own store.
+//! Core's compact encoding of coins, in undo data and chainstates.
 //!
-//! Numbers are VARINTs: base 128, most significant digit first, the high bit set on all but the
-//! last byte, and one taken off each digit but the last, so that each number has one encoding.
-//! Amounts lose their trailing decimal zeros, and six usual kinds of scripts all but their hash or
-//! x coordinate. Bytes: `docs/formats/core-datadir.md`.
+//! Numbers are VARINTs: base 128, most significant digit first, the high bit set in all bytes
+//! except the last, and one subtracted from each digit except the last, so that each number has one
+//! encoding. Amounts are stored without trailing decimal zeros, and six standard scripts by their
+//! hash or x coordinate only. `docs/formats/core-datadir.md` specifies the bytes.
 
 use crate::coins::MAX_SCRIPT_BYTES;
 use crate::types::{Amount, Coin};
 
-/// Bytes of the longest script that is written out when read: an uncompressed public key and its
-/// check.
+/// Size of the longest script that is expanded when read: an uncompressed public key and its check.
 pub(crate) const WRITTEN_SCRIPT: usize = 67;
 
-/// Sizes below this one name a kind of script instead.
+/// Sizes below this number denote a standard script instead.
 const KINDS: u64 = 6;
 
 const DUP: u8 = 0x76;
@@ -36,7 +35,7 @@ pub fn write_varint(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[first..]);
 }
 
-/// Takes a VARINT of at most `limit` off the front.
+/// Reads a VARINT of at most `limit` from the front.
 #[inline]
 pub fn read_varint(from: &mut &[u8], what: &'static str, limit: u64) -> Result<u64, Malformed> {
     let mut number = 0u64;
@@ -60,7 +59,7 @@ pub fn read_varint(from: &mut &[u8], what: &'static str, limit: u64) -> Result<u
     }
 }
 
-/// Takes `N` bytes off the front.
+/// Reads `N` bytes from the front.
 #[inline]
 pub(crate) fn take<'a, const N: usize>(
     from: &mut &'a [u8],
@@ -72,7 +71,7 @@ pub(crate) fn take<'a, const N: usize>(
     Ok(head)
 }
 
-/// Takes a known number of bytes off the front.
+/// Reads a number of bytes from the front.
 #[inline]
 pub(crate) fn take_slice<'a>(
     from: &mut &'a [u8],
@@ -86,7 +85,7 @@ pub(crate) fn take_slice<'a>(
     Ok(head)
 }
 
-/// An amount without its trailing zeros. Amounts above [`Amount::MAX`] may come out as others.
+/// Compresses an amount. Amounts above [`Amount::MAX`] may decompress to other amounts.
 #[inline]
 #[must_use]
 pub fn compress_amount(amount: Amount) -> u64 {
@@ -105,7 +104,7 @@ pub fn compress_amount(amount: Amount) -> u64 {
     rest.wrapping_mul(9).wrapping_add(last - 1).wrapping_mul(10).wrapping_add(1 + zeros)
 }
 
-/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`Amount::MAX`].
+/// Reverses [`compress_amount`]. `None` above [`Amount::MAX`].
 #[inline]
 #[must_use]
 pub fn expand_amount(compressed: u64) -> Option<Amount> {
@@ -119,7 +118,7 @@ pub fn expand_amount(compressed: u64) -> Option<Amount> {
     amount.is_in_range().then_some(amount)
 }
 
-/// Appends a script, in its short form if it has one.
+/// Appends a script, in its short form if there is one.
 #[inline]
 pub fn write_script(out: &mut Vec<u8>, script: &[u8]) {
     match script {
@@ -145,12 +144,12 @@ pub fn write_script(out: &mut Vec<u8>, script: &[u8]) {
     }
 }
 
-/// Only what is on the curve can be found again from x and the parity of y.
+/// Returns whether the key is on the curve, so that x and the parity of y determine it.
 fn is_key(key: &[u8]) -> bool {
     key.try_into().is_ok_and(blockmill_signatures::is_public_key)
 }
 
-/// Takes a script off the front. Short forms are written out into `written`.
+/// Reads a script from the front. Short forms are expanded into `written`.
 #[inline]
 pub(crate) fn read_script<'a, 'bytes: 'a>(
     from: &mut &'bytes [u8],
@@ -193,20 +192,20 @@ pub(crate) fn read_script<'a, 'bytes: 'a>(
     Ok(&written[..length])
 }
 
-/// Appends height and coinbase mark of a coin as one number.
+/// Appends height and coinbase flag of a coin as one number.
 #[inline]
 pub(crate) fn write_origin(out: &mut Vec<u8>, coin: &Coin) {
     write_varint(out, u64::from(coin.height) << 1 | u64::from(coin.coinbase));
 }
 
-/// Takes height and coinbase mark off the front.
+/// Reads height and coinbase flag from the front.
 #[inline]
 pub(crate) fn read_origin(from: &mut &[u8]) -> Result<(u32, bool), Malformed> {
     let code = read_varint(from, "the height of a coin", u32::MAX.into())? as u32;
     Ok((code >> 1, code & 1 == 1))
 }
 
-/// Appends a coin as the chainstate keeps it: height and coinbase mark, amount, script.
+/// Appends a coin in the encoding of the chainstate: height and coinbase flag, amount, script.
 #[inline]
 pub fn write_coin(out: &mut Vec<u8>, coin: &Coin) {
     write_origin(out, coin);
@@ -220,7 +219,7 @@ pub(crate) fn write_output(out: &mut Vec<u8>, coin: &Coin) {
     write_script(out, coin.script);
 }
 
-/// Reads coins that [`write_coin`] or Core wrote. It owns the place where scripts are written out.
+/// Reads coins that [`write_coin`] or Core wrote. Owns the buffer for expanded scripts.
 #[derive(Clone, Debug)]
 pub struct CoinReader {
     written: [u8; WRITTEN_SCRIPT],
@@ -233,7 +232,7 @@ impl Default for CoinReader {
 }
 
 impl CoinReader {
-    /// Reads the value of a coin in the chainstate, all of it.
+    /// Reads the complete value of a coin in the chainstate.
     pub fn read<'a>(&'a mut self, mut value: &'a [u8]) -> Result<Coin<'a>, Malformed> {
         let (height, coinbase) = read_origin(&mut value)?;
         let coin = self.output(&mut value, height, coinbase)?;
@@ -243,7 +242,7 @@ impl CoinReader {
         }
     }
 
-    /// Takes amount and script off the front.
+    /// Reads amount and script from the front.
     #[inline]
     pub(crate) fn output<'a, 'bytes: 'a>(
         &'a mut self,
@@ -259,63 +258,63 @@ impl CoinReader {
     }
 }
 
-/// Why bytes are no coin, undo data, or entry of Core's databases.
+/// Why bytes do not encode a coin, undo data, or an entry of Core's databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("{what}: expected {needed} bytes, found {available}")]
     Truncated {
-        /// What was being read.
+        /// The item that was read.
         what: &'static str,
-        /// Bytes that it takes.
+        /// Its size in bytes.
         needed: u64,
-        /// Bytes that are there.
+        /// Bytes available.
         available: u64,
     },
-    /// A number is larger than it can be.
+    /// A number is too large.
     #[error("{what}: expected at most {limit}, found {}", or_more(*found))]
     TooLarge {
         /// The number.
         what: &'static str,
-        /// The largest that was expected.
+        /// The largest valid number.
         limit: u64,
-        /// The number that was found, or `u64::MAX` for a larger one.
+        /// The number found, or `u64::MAX` for a larger one.
         found: u64,
     },
-    /// There are more or fewer items than there should be.
+    /// There are too many or too few items.
     #[error("expected {expected} {what}, found {found}")]
     Count {
-        /// What is counted.
+        /// The counted items.
         what: &'static str,
-        /// How many were expected.
+        /// The expected number.
         expected: u64,
-        /// How many were found.
+        /// The number found.
         found: u64,
     },
-    /// The x coordinate of a public key belongs to no point of secp256k1.
+    /// The x coordinate of a public key is not on secp256k1.
     #[error("expected the x of a public key, found that of no point")]
     NoPoint,
     /// Bytes are left over.
     #[error("expected the end of {what}, found {bytes} more bytes")]
     Trailing {
-        /// What they stand behind.
+        /// The item before them.
         what: &'static str,
-        /// How many they are.
+        /// Their number.
         bytes: u64,
     },
-    /// A number, a mark or a constant is not what it must be.
+    /// A number, a flag or a constant has a wrong value.
     #[error("{what}: expected {expected:#x}, found {found:#x}")]
     Unexpected {
-        /// What it is.
+        /// Its name.
         what: &'static str,
-        /// What was expected.
+        /// The expected value.
         expected: u64,
-        /// What was found.
+        /// The value found.
         found: u64,
     },
 }
 
-/// A number that may be too large to be known.
+/// A number as text; `u64::MAX` means this or more.
 fn or_more(found: u64) -> String {
     if found == u64::MAX { "more".into() } else { found.to_string() }
 }

@@ -1,14 +1,15 @@
-//! How a coin is kept: about 28 bytes for the usual ones.
+//! The packed form of a coin: about 28 bytes for a standard one.
 //!
 //! ```text
 //! 1 byte    script form (3 bits), coinbase (1 bit), decimal zeros of the amount (4 bits)
 //! number    amount without these zeros
 //! number    height
-//! rest      what the form leaves open: 20 or 32 bytes of a hash, 33 or 65 of a key, or the script
+//! rest      variable part of the form: 20 or 32 bytes of a hash, 33 or 65 of a key, or the script
 //! ```
 //!
-//! A number has seven bits in a byte, the low ones first. Amounts often end with zeros (the idea is
-//! Bitcoin Core's, `compressor.h`). Keys are kept as they are: no curve arithmetic is needed.
+//! A number has seven bits in each byte, least significant first. Amounts often end with zeros (an
+//! idea of Bitcoin Core, `compressor.h`). Keys are not compressed, so no curve arithmetic is
+//! needed.
 
 use crate::fault::Error;
 use crate::types::{Amount, Coin};
@@ -22,7 +23,7 @@ const WITNESS_PUBKEY_HASH: u8 = 4;
 const WITNESS_SCRIPT_HASH: u8 = 5;
 const TAPROOT: u8 = 6;
 
-/// What stands before and after the open part of a form, and the lengths that part may have.
+/// The constant parts before and after the variable part of a form, if that can have length `len`.
 fn frame(form: u8, len: usize) -> Option<(&'static [u8], &'static [u8])> {
     Some(match (form, len) {
         (RAW, _) => (&[], &[]),
@@ -37,7 +38,7 @@ fn frame(form: u8, len: usize) -> Option<(&'static [u8], &'static [u8])> {
     })
 }
 
-/// A script taken apart into its form and what the form leaves open.
+/// A script as its form and the variable part of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedScript<'a> {
     before: &'static [u8],
@@ -52,13 +53,13 @@ impl<'a> PackedScript<'a> {
         self.before.len() + self.open.len() + self.after.len()
     }
 
-    /// Is the script empty?
+    /// Returns whether the script is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The script in parts: all of it, one after the other.
+    /// The parts of the script, in order.
     #[must_use]
     pub fn parts(&self) -> [&'a [u8]; 3] {
         [self.before, self.open, self.after]
@@ -69,7 +70,7 @@ impl<'a> PackedScript<'a> {
         self.parts().iter().for_each(|part| out.extend_from_slice(part));
     }
 
-    /// The form of a script: by its length there is one candidate.
+    /// The form of a script. Its length determines one candidate.
     fn form(script: &[u8]) -> (u8, &[u8]) {
         let (form, len) = match (script.len(), script.first()) {
             (25, _) => (PUBKEY_HASH, 20),
@@ -88,21 +89,21 @@ impl<'a> PackedScript<'a> {
     }
 }
 
-/// A coin as it is kept; see the text of this module in the source for its bytes.
+/// A packed coin; the documentation of the module specifies its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedCoin<'a> {
     /// Height of the block that created it.
     pub height: u32,
-    /// Was it created by a coinbase?
+    /// Whether a coinbase created it.
     pub coinbase: bool,
-    /// What it is worth.
+    /// Its value.
     pub value: Amount,
     /// The output script.
     pub script: PackedScript<'a>,
 }
 
 impl<'a> PackedCoin<'a> {
-    /// Appends the packed bytes of a coin to `out`. Each coin has exactly one packing.
+    /// Appends the packed form of a coin to `out`. It is unique.
     pub fn pack(coin: &Coin, out: &mut Vec<u8>) {
         let (form, open) = PackedScript::form(coin.script);
         let (mut amount, mut zeros) = (coin.value.to_sat(), 0u8);
@@ -116,7 +117,7 @@ impl<'a> PackedCoin<'a> {
         out.extend_from_slice(open);
     }
 
-    /// Reads packed bytes; `None` when they are not what [`PackedCoin::pack`] writes.
+    /// Decodes a packed coin. `None` if [`PackedCoin::pack`] cannot have written the bytes.
     #[must_use]
     pub fn unpack(bytes: &'a [u8]) -> Option<PackedCoin<'a>> {
         let (first, mut rest) = bytes.split_first()?;
@@ -128,14 +129,14 @@ impl<'a> PackedCoin<'a> {
         Some(PackedCoin { height, coinbase: first & 16 != 0, value, script })
     }
 
-    /// [`PackedCoin::unpack`], where other bytes mean that the store is damaged.
+    /// Decodes a packed coin of a store, which is corrupt if that fails.
     pub(crate) fn stored(bytes: &'a [u8]) -> Result<PackedCoin<'a>, Error> {
         let found = bytes.len();
         let damage = || Error::Corrupt(format!("expected a coin, found {found} other bytes"));
         Self::unpack(bytes).ok_or_else(damage)
     }
 
-    /// The coin, with its script in `script`, which is overwritten.
+    /// The coin, with its script in the buffer `script`.
     pub fn coin<'s>(&self, script: &'s mut Vec<u8>) -> Coin<'s> {
         script.clear();
         self.script.write_to(script);

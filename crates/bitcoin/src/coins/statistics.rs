@@ -1,4 +1,4 @@
-//! Statistics over all coins, as `gettxoutsetinfo` of Bitcoin Core gives them.
+//! Statistics of all coins, as in `gettxoutsetinfo` of Bitcoin Core.
 
 use blockmill_hashes::{Sha256, sha256};
 use blockmill_store::Table;
@@ -6,14 +6,14 @@ use blockmill_store::Table;
 use super::{CoinsError, PackedCoin};
 use crate::Hash;
 
-/// What all coins come to.
+/// Statistics of all coins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Number of coins.
     pub coins: u64,
     /// Number of transactions that have coins.
     pub transactions: u64,
-    /// Satoshis in all.
+    /// Sum of the values, in satoshis.
     pub total_amount: u128,
     /// Bytes of all scripts.
     pub script_bytes: u64,
@@ -22,17 +22,17 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Bitcoin Core's measure of the set's size: 50 bytes and the script for each coin.
+    /// Size of the set as Bitcoin Core measures it: 50 bytes and the script for each coin.
     #[must_use]
     pub fn bogosize(&self) -> u64 {
         self.coins * 50 + self.script_bytes
     }
 }
 
-/// Bytes that are collected before they are hashed.
+/// Size of the hash buffer, in bytes.
 const BUFFER: usize = 1 << 16;
 
-/// Counts, sums and hashes coins that come in the order of their keys.
+/// Counts, sums and hashes coins, given in the order of their keys.
 pub struct Counter {
     found: Statistics,
     hash: Sha256,
@@ -48,7 +48,7 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Takes the next coin.
+    /// Adds the next coin.
     pub fn add(&mut self, key: &[u8], coin: &PackedCoin) {
         let (found, txid) = (&mut self.found, key.first_chunk().copied());
         found.coins += 1;
@@ -63,7 +63,7 @@ impl Counter {
         }
     }
 
-    /// What all coins come to.
+    /// Returns the statistics.
     #[must_use]
     pub fn finish(mut self) -> Statistics {
         self.hash.update(&self.buffer);
@@ -71,10 +71,11 @@ impl Counter {
     }
 }
 
-/// Goes through all coins of a table.
+/// Computes the statistics of a table of coins.
 ///
 /// # Errors
-/// Those of reading; [`CoinsError::Malformed`] when the store holds something else than coins.
+/// Returns [`CoinsError::Malformed`] for an entry that is not a coin, and [`CoinsError::Store`] if
+/// the table cannot be read.
 pub fn statistics(coins: &Table) -> Result<Statistics, CoinsError> {
     let mut counter = Counter::default();
     let mut pairs = coins.iter()?;
@@ -87,7 +88,8 @@ pub fn statistics(coins: &Table) -> Result<Statistics, CoinsError> {
     Ok(counter.finish())
 }
 
-/// Appends a coin as Bitcoin Core hashes it: outpoint, height with the coinbase bit, output.
+/// Appends the bytes of a coin that Bitcoin Core hashes: outpoint, height with coinbase bit,
+/// output.
 fn serialize(key: &[u8], coin: &PackedCoin, out: &mut Vec<u8>) {
     let (txid, vout) = key.split_last_chunk::<4>().unwrap_or((key, &[0; 4]));
     out.extend_from_slice(txid);
@@ -98,7 +100,7 @@ fn serialize(key: &[u8], coin: &PackedCoin, out: &mut Vec<u8>) {
     let len = coin.script.len();
     match len {
         0..0xfd => out.push(len as u8),
-        // no script of a coin is longer than 10,000 bytes
+        // scripts of coins have at most 10,000 bytes
         _ => {
             out.push(0xfd);
             out.extend((len as u16).to_le_bytes());

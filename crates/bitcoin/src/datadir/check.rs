@@ -28,14 +28,14 @@ pub struct CheckedDatadir {
     /// Coins in the chainstate.
     pub coins: u64,
     /// What is damaged, by part; at most 100 of it.
-    pub damage: Vec<(Part, Error)>,
+    pub damage: Vec<(DatadirPart, Error)>,
     /// Corrupt places.
     pub damage_count: u64,
 }
 
 /// A part of a datadir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum DatadirPart {
     /// The database `blocks/index`.
     Index,
     /// The files `rev*.dat`.
@@ -44,7 +44,7 @@ pub enum Part {
     Chainstate,
 }
 
-impl Part {
+impl DatadirPart {
     /// How users know it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -58,7 +58,7 @@ impl Part {
 
 impl CheckedDatadir {
     /// Takes damage of a part; returns what else stopped a check.
-    fn add(&mut self, part: Part, outcome: Result<(), Error>) -> Result<(), Error> {
+    fn add(&mut self, part: DatadirPart, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Err(error) if error.status() == Status::Corrupt => {
                 self.damage_count += 1;
@@ -72,7 +72,7 @@ impl CheckedDatadir {
     }
 
     /// Reads a database; true when nothing in it is damaged.
-    fn database(&mut self, part: Part, folder: &Path) -> Result<bool, Error> {
+    fn database(&mut self, part: DatadirPart, folder: &Path) -> Result<bool, Error> {
         let checked = leveldb::check(folder)?;
         let unlisted = checked.damage_count - checked.damage.len() as u64;
         for error in checked.damage {
@@ -91,17 +91,17 @@ impl CheckedDatadir {
 pub fn check(folder: &Path, threads: usize) -> Result<CheckedDatadir, Error> {
     let mut checked = CheckedDatadir::default();
     let mut datadir = None;
-    if checked.database(Part::Index, &folder.join("blocks/index"))? {
+    if checked.database(DatadirPart::Index, &folder.join("blocks/index"))? {
         let outcome = Datadir::open(folder).map(|found| datadir = Some(found));
-        checked.add(Part::Index, outcome)?;
+        checked.add(DatadirPart::Index, outcome)?;
     }
     if let Some(datadir) = &datadir {
         index(datadir, folder, &mut checked)?;
         undo_data(datadir, threads, &mut checked)?;
     }
-    if checked.database(Part::Chainstate, &folder.join("chainstate"))? {
+    if checked.database(DatadirPart::Chainstate, &folder.join("chainstate"))? {
         let outcome = coins(folder, datadir.as_ref(), &mut checked.coins);
-        checked.add(Part::Chainstate, outcome)?;
+        checked.add(DatadirPart::Chainstate, outcome)?;
     }
     Ok(checked)
 }
@@ -124,12 +124,12 @@ fn index(datadir: &Datadir, folder: &Path, checked: &mut CheckedDatadir) -> Resu
         } else {
             continue;
         };
-        checked.add(Part::Index, Err(Error::Missing { path: path.clone(), what }))?;
+        checked.add(DatadirPart::Index, Err(Error::Missing { path: path.clone(), what }))?;
     }
     for (number, entry) in (0..).zip(datadir.files()) {
         let FileEntry { data_bytes, undo_bytes, .. } = *entry;
         for (kind, part, needed) in
-            [("blk", Part::Index, data_bytes), ("rev", Part::Undo, undo_bytes)]
+            [("blk", DatadirPart::Index, data_bytes), ("rev", DatadirPart::Undo, undo_bytes)]
         {
             let path = folder.join("blocks").join(file_name(kind, number));
             let needed = u64::from(needed);
@@ -189,7 +189,7 @@ fn undo_data(datadir: &Datadir, threads: usize, checked: &mut CheckedDatadir) ->
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(place, _)| *place);
     for (_, error) in found {
-        checked.add(Part::Undo, Err(error))?;
+        checked.add(DatadirPart::Undo, Err(error))?;
     }
     Ok(())
 }

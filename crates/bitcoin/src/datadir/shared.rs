@@ -23,7 +23,7 @@ pub struct SharedFile {
 
 /// Where a block stands in a shared file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stands {
+pub struct BlockPosition {
     /// Its height.
     pub height: u32,
     /// Its first byte, behind magic and size.
@@ -64,10 +64,10 @@ impl BlocksWriter {
     pub fn shared_block(
         &mut self,
         shared: &SharedFile,
-        block: Stands,
+        block: BlockPosition,
         undo: Option<&[u8]>,
     ) -> Result<bool, Error> {
-        let Stands { height, offset, size } = block;
+        let BlockPosition { height, offset, size } = block;
         let Some(start) = u64::from(offset).checked_sub(FRAME_BYTES) else { return Ok(false) };
         let mut head = [0; HEAD_BYTES];
         let wanted = HEAD_BYTES.min(size as usize + FRAME_BYTES as usize);

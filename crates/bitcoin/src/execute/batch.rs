@@ -1,4 +1,4 @@
-//! A batch of blocks, phase by phase, and what all batches of a run share.
+//! A batch of blocks with the data of each phase, and the context of all batches.
 
 use crate::body::reader::BlockReader;
 use crate::chainstate::CommitClock;
@@ -19,77 +19,77 @@ use blockmill_pipeline::{Flow, Made, NotMade, Stages};
 use blockmill_store::{Table, TableReader};
 use std::time::{Duration, Instant};
 
-/// What all batches of a run share.
+/// The context of all batches of a pass.
 pub(crate) struct Context<'a> {
     pub tree: &'a Tree,
     pub options: &'a Options,
     pub path: &'a Path,
-    /// What blocks are held to.
+    /// The requirements on all blocks.
     pub terms: Terms<'a>,
-    /// Are coins looked up before their turn?
+    /// Whether coins are prefetched from disk.
     pub fetches: bool,
     /// When to commit.
     pub clock: &'a CommitClock,
-    /// The coins on disk; none at the levels that need no coins.
+    /// The coins on disk. `None` at levels without coins.
     pub coins: Option<TableReader>,
 }
 
 impl Context<'_> {
-    /// The place of the block at `height`.
+    /// The requirements on the block at `height`.
     pub fn place(&self, height: u32) -> Place {
         Chain { tree: self.tree, path: self.path, params: &self.options.params }.place(height)
     }
 }
 
-/// Consecutive blocks of the chain on their way. Each phase fills its own part and reads those of
-/// the phases before it; all keep their memory for the next blocks.
+/// Consecutive blocks of the chain. Each phase fills its own part and reads those of earlier
+/// phases. All parts keep their memory for the next blocks.
 pub(crate) struct Batch {
     blocks: Blocks,
     prepared: Prepared,
     connected: Connected,
     checked: Checked,
     verdict: Verdict,
-    /// What was made of the good blocks, where somebody makes something of them.
+    /// The result of the verified consumer, if there is one.
     made: Option<Result<Made, NotMade>>,
-    /// Blocks that have been finished.
+    /// Number of finished blocks.
     finished: usize,
     times: BatchTimes,
 }
 
-/// What is known of the blocks of a batch so far.
+/// The outcome of the blocks of a batch so far.
 #[derive(Default)]
 pub(super) struct Verdict {
     good: usize,
-    /// Why block `good` is not.
+    /// The fault of block `good`.
     cause: Option<Cause>,
-    /// The store failed, or holds what it cannot hold.
+    /// The store failed, or is corrupt.
     error: Option<Error>,
 }
 
 impl Verdict {
-    /// `len` blocks, of which nothing bad is known.
+    /// Starts with `len` blocks that are good so far.
     pub fn begin(&mut self, len: usize) {
         *self = Self { good: len, cause: None, error: None };
     }
 
-    /// Blocks that are good as far as is known.
+    /// Number of blocks that are good so far.
     pub fn good(&self) -> usize {
         self.good
     }
 
-    /// Block `i` is not good; those after it do not count.
+    /// Records that block `i` is bad; later blocks are ignored.
     pub fn refuse(&mut self, i: usize, cause: Cause) {
         self.good = i;
         self.cause = Some(cause);
     }
 
-    /// What is on disk ends the run at block `i`.
+    /// Records an error of the store at block `i`.
     pub fn fail(&mut self, i: usize, error: Error) {
         self.good = i;
         self.error = Some(error);
     }
 
-    /// What ends the blocks, and at which.
+    /// Removes and returns the reason that ends the batch, with its block.
     pub fn take_end(&mut self) -> Option<(usize, Result<Cause, Error>)> {
         match (self.error.take(), self.cause.take()) {
             (Some(error), _) => Some((self.good, Err(error))),
@@ -127,7 +127,7 @@ impl Batch {
         }
     }
 
-    /// Reads blocks from height `first` on. Returns whether there are any, or a fault.
+    /// Reads blocks from height `first` on. Returns false if there are none, and no fault.
     pub fn read(&mut self, first: u32, context: &Context, reader: &mut BlockReader) -> bool {
         let start = Instant::now();
         self.blocks.clear(first);
@@ -140,14 +140,14 @@ impl Batch {
         self.blocks.len() > 0 || self.verdict.ends()
     }
 
-    /// What the blocks say by themselves.
+    /// Parses, hashes and checks the blocks, without coins.
     pub fn prepare(&mut self, context: &Context) {
         let start = Instant::now();
         self.prepared.prepare(&mut self.blocks, context, &mut self.verdict);
         self.times.prepare = start.elapsed();
     }
 
-    /// Spends and creates coins, in the order of the chain.
+    /// Spends and creates coins, in chain order.
     pub fn connect(&mut self, context: &Context, coins: &mut Table) -> Flow {
         let start = Instant::now();
         let Self { blocks, prepared, connected, verdict, .. } = self;
@@ -160,15 +160,15 @@ impl Batch {
         }
     }
 
-    /// Lets the blocks pass, where coins do not matter.
+    /// Passes the blocks on, at levels without coins.
     pub fn pass(&mut self) -> Flow {
         self.connected.pass(self.verdict.good);
         if self.verdict.cause.is_some() { Flow::Stop } else { Flow::Continue }
     }
 
-    /// What connected blocks have yet to prove.
+    /// Checks the connected blocks.
     pub fn check(&mut self, context: &Context) {
-        // a request to stop: the batch is taken back
+        // on a request to stop, the batch is disconnected
         if !context.terms.connects || context.options.cancel.is_cancelled() {
             return;
         }
@@ -182,21 +182,21 @@ impl Batch {
         self.times.check = start.elapsed();
     }
 
-    /// Makes of the good blocks what is asked for.
+    /// Derives rows from the good blocks.
     fn make(&mut self, context: &Context, making: &Making) {
         if self.verdict.good == 0 || context.options.cancel.is_cancelled() {
             self.made = None;
             return;
         }
         let base = context.tree.base();
-        // nobody verifies the first block of a chain, which is what its network says
+        // the genesis block is given by the network and is not verified
         let follows_it = context.tree.anchor().is_none() && self.height(0) == 1;
         let height = |i| base + self.height(i);
         let terms = &context.terms;
         self.made = Some(self.checked.make(self.good(), height, follows_it, terms, making));
     }
 
-    /// The stage of that, where something is asked for.
+    /// Adds the stage that derives rows, if there is a verified consumer.
     pub fn making<'a>(
         stages: Stages<'a, Self, Error>,
         context: &'a Context<'_>,
@@ -207,7 +207,7 @@ impl Batch {
         }
     }
 
-    /// Nothing can refuse the good blocks any more: what was made of them is kept.
+    /// Finishes the good blocks: no later fault can refuse them, so their rows are delivered.
     pub fn finish(&mut self, making: Option<&Making>) -> Result<(), Error> {
         self.finished = self.verdict.good;
         match (self.made.take(), making) {
@@ -216,12 +216,12 @@ impl Batch {
         }
     }
 
-    /// Takes back the blocks that are connected but not finished, the last one first.
+    /// Disconnects the blocks that are connected but not finished, in reverse order.
     pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), blockmill_store::Error> {
         self.connected.disconnect(&self.blocks, self.finished, coins)
     }
 
-    /// Why the run ends here, if it does: `fault` is the one of the block at a height.
+    /// Returns the error that ends the run, if any. `fault` adds the block at a height to a cause.
     pub fn take_end(&mut self, fault: impl Fn(u32, Cause) -> Fault) -> Result<(), Error> {
         match self.verdict.take_end() {
             Some((_, Err(error))) => Err(error),
@@ -230,12 +230,12 @@ impl Batch {
         }
     }
 
-    /// How many blocks were read.
+    /// Number of blocks that were read.
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Is the run to end with this batch?
+    /// Returns whether the run ends with this batch.
     pub fn ends(&self) -> bool {
         self.verdict.ends()
     }
@@ -255,24 +255,24 @@ impl Batch {
         (0..self.verdict.good).map(|i| self.checked.undo(i))
     }
 
-    /// Good blocks whose records have bytes to spare, and how many.
+    /// Good blocks with trailing bytes in their records, and their numbers of bytes.
     pub fn spare(&self) -> impl Iterator<Item = (usize, u32)> {
         let spare = self.prepared.spare().iter().copied();
         spare.filter(|(i, _)| *i < self.verdict.good)
     }
 
-    /// Are the coins to be written to disk now? With a fault, blocks behind it are still in the
-    /// coins: no state to keep.
+    /// Returns whether to write the coins to disk now. Not after a fault: later blocks are still in
+    /// the coins.
     pub fn flushes(&self) -> bool {
         self.connected.flushes() && !self.verdict.ends()
     }
 
-    /// Inputs whose scripts ran, and how many of them the library decided.
+    /// Number of inputs with verified scripts, and how many of them the library verified.
     pub fn scripts_run(&self) -> (u64, u64) {
         self.checked.scripts_run()
     }
 
-    /// Busy times.
+    /// Busy times of the phases.
     pub fn times(&self) -> &BatchTimes {
         &self.times
     }

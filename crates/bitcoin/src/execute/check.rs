@@ -1,5 +1,4 @@
-//! What a connected batch has yet to prove: amounts, maturity, lock times, costs, scripts. Many
-//! batches are checked at once.
+//! Checks connected batches in parallel: amounts, maturity, lock times, costs, scripts.
 
 use crate::body::locks::SequenceLock;
 use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
@@ -13,7 +12,7 @@ use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
 use crate::params::COINBASE_MATURITY;
-use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
+use crate::script::{BlockScripts, Flags, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin};
 use crate::undo;
 use crate::verified::{Making, Spent, VerifiedBlock};
@@ -21,10 +20,10 @@ use blockmill_pipeline::{Made, NotMade};
 use blockmill_verdict::Span;
 use std::ops::Range;
 
-/// The fourth phase: what disconnects the blocks, which are verified.
+/// The fourth phase: the undo data of verified blocks.
 #[derive(Default)]
 pub(super) struct Checked {
-    /// The coins that all inputs spend.
+    /// The coins that the inputs of all blocks spend.
     spent: Vec<SpentCoin>,
     /// Their scripts.
     scripts: Vec<u8>,
@@ -32,9 +31,9 @@ pub(super) struct Checked {
     checks: ScriptBatch,
     /// Undo data of each block.
     undo: ByteStrings,
-    /// Inputs whose scripts ran.
+    /// Number of inputs with verified scripts.
     scripts_run: u64,
-    /// Of which the library decided.
+    /// How many of them the library verified.
     by_library: u64,
 }
 
@@ -47,7 +46,7 @@ impl Checked {
         self.by_library = 0;
     }
 
-    /// Checks what spending and creating coins must keep, runs the scripts, and encodes undo data.
+    /// Checks amounts and locks, verifies the scripts, and encodes undo data.
     pub fn check(
         &mut self,
         blocks: &Blocks,
@@ -71,14 +70,14 @@ impl Checked {
             start = end;
         }
         self.run_scripts(blocks, terms, verdict);
-        // what comes from undo data needs no other
+        // coins from undo data need no further undo data
         if terms.multiset.is_none() {
             self.encode_undo(&blocks.all()[..verdict.good()]);
         }
     }
 
-    /// `cost` is that of the signature checks in the block's own scripts; `start` is the first coin
-    /// that it spends.
+    /// Checks one block. `cost` is the cost of the signature checks in its own scripts; `start` is
+    /// the index of the first coin that it spends.
     fn check_block(
         &self,
         block: &Block,
@@ -89,8 +88,8 @@ impl Checked {
     ) -> Result<(), Violation> {
         let rules = &place.rules;
         let spent = &self.spent[start..];
-        // counted by the flags that scripts run with, as in Core
-        let flags = Flags::of(rules);
+        // counted with the flags of script verification, as in Core
+        let flags = Flags::for_rules(rules);
         let (p2sh, witness) = (flags.has(Flags::P2SH), flags.has(Flags::WITNESS));
         let (mut fees, mut at) = (Amount::ZERO, 0);
         for (number, transaction) in block.transactions.iter().enumerate().skip(1) {
@@ -134,18 +133,21 @@ impl Checked {
         Ok(())
     }
 
-    /// Runs the scripts of all blocks above the height up to which they are assumed valid.
+    /// Verifies the scripts of all blocks above the assumed-valid height.
     fn run_scripts(&mut self, blocks: &Blocks, terms: &Terms, verdict: &mut Verdict) {
         let mut at = 0;
         let mut parts = Vec::with_capacity(verdict.good());
         for (i, block) in blocks.all()[..verdict.good()].iter().enumerate() {
             let (inputs, rules) = (inputs_of(block), &blocks.place(i).rules);
             if rules.height > terms.assumed_valid && inputs > 0 {
-                let flags = Flags::of(rules);
+                let flags = Flags::for_rules(rules);
                 let coins = &self.spent[at..at + inputs];
                 let transactions = 1..block.transactions.len();
                 self.scripts_run += inputs as u64;
-                parts.push((i, Part { block, transactions, coins, scripts: &self.scripts, flags }));
+                parts.push((
+                    i,
+                    BlockScripts { block, transactions, coins, scripts: &self.scripts, flags },
+                ));
             }
             at += inputs;
         }
@@ -170,7 +172,7 @@ impl Checked {
                 script: spent.script.of(&self.scripts),
             });
             let counts = block.transactions[1..].iter().map(|each| each.inputs.len());
-            // there is one coin for each input
+            // succeeds, as there is one coin for each input
             let encoded = undo::encode(counts, coins, self.undo.tail());
             debug_assert!(encoded.is_ok());
             self.undo.end();
@@ -188,8 +190,8 @@ impl Checked {
         Spent { coins: &self.spent[inputs], scripts: &self.scripts }
     }
 
-    /// Makes what is asked for of the good blocks, whose heights are told, and of the genesis block
-    /// where the first of them follows it.
+    /// Derives rows from the good blocks with the given heights, and from the genesis block if the
+    /// first of them follows it.
     pub fn make(
         &self,
         good: &[Block],
@@ -210,18 +212,18 @@ impl Checked {
         (making.make)(&first.chain(others).collect::<Vec<_>>())
     }
 
-    /// Inputs whose scripts ran, and how many of them the library decided.
+    /// Number of inputs with verified scripts, and how many of them the library verified.
     pub fn scripts_run(&self) -> (u64, u64) {
         (self.scripts_run, self.by_library)
     }
 }
 
-/// Inputs of a block that spend coins.
+/// Number of inputs of a block that spend coins.
 fn inputs_of(block: &Block) -> usize {
     block.inputs.len() - 1
 }
 
-/// What transaction `number` pays to the miner, if the coins that it spends are ripe and suffice.
+/// The fee of transaction `number`. Fails if a coin is immature, or the coins do not suffice.
 fn fee(
     block: &Block,
     number: usize,
@@ -269,7 +271,7 @@ fn check_locks(
     let sequences = block.inputs_of(transaction).iter().map(|input| input.sequence);
     let median = |height: u32| Ok(terms.median_times[height as usize]);
     let heights = coins.iter().map(|coin| coin.height);
-    let lock = SequenceLock::of(transaction.version, sequences.zip(heights), median)?;
+    let lock = SequenceLock::new(transaction.version, sequences.zip(heights), median)?;
     let (height, past) = (place.rules.height, place.median_time_past);
     if lock.allows(height, past) {
         return Ok(());

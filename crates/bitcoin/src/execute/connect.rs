@@ -1,5 +1,4 @@
-//! Coins spent and created, in chain order: the one part that cannot be done by several threads,
-//! and so nothing else is done here.
+//! Spends and creates coins in chain order. This is the only serial phase, so it does nothing else.
 
 use crate::Rule;
 use crate::coins::{PackedCoin, key};
@@ -14,47 +13,47 @@ use crate::params::Rules;
 use crate::types::{Block, Coin, OutPoint};
 use blockmill_store::Table;
 
-/// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
+/// Memory that a batch of 1 MiB can add to the coins: 30,000 outputs of 80 bytes, with their index.
 const NEXT_BATCH: usize = 4 << 20;
-/// Keys that are touched ahead of their use; more would push each other out of the cache.
+/// Number of keys that are prefetched; more would evict each other from the cache.
 const TOUCHED: usize = 64;
 
-/// Where the lists of a batch stand for a block: its first output and its first input.
+/// Position of a block in the lists of a batch: its first output and its first input.
 #[derive(Clone, Copy, Default)]
-struct At {
+struct BatchPosition {
     output: usize,
     input: usize,
 }
 
-/// What a block did to the coins before it could go no further.
-enum Stopped {
+/// Why a block could not be connected.
+enum ConnectError {
     Violation(Violation),
     Store(blockmill_store::Error),
 }
 
-impl From<blockmill_store::Error> for Stopped {
+impl From<blockmill_store::Error> for ConnectError {
     fn from(error: blockmill_store::Error) -> Self {
         Self::Store(error)
     }
 }
 
-/// The third phase: what the blocks have done to the coins.
+/// The third phase: the coins that the blocks spend.
 #[derive(Default)]
 pub(super) struct Connected {
     /// The coins that all inputs spend, encoded.
     spent: ByteStrings,
-    /// Blocks that are connected to the coins.
+    /// Number of connected blocks.
     blocks: usize,
-    /// The coins are to be written to disk when this batch is finished.
+    /// Whether to write the coins to disk when this batch is finished.
     flush: bool,
 }
 
-/// What connecting a block reads.
+/// The input for connecting a block.
 #[derive(Clone, Copy)]
-struct Source<'a> {
+struct PreparedBlock<'a> {
     block: &'a Block,
     prepared: &'a Prepared,
-    at: At,
+    at: BatchPosition,
 }
 
 impl Connected {
@@ -64,8 +63,8 @@ impl Connected {
         self.flush = false;
     }
 
-    /// Spends and creates the coins of each block. A block that spends what is not there is taken
-    /// back, and nothing after it is connected.
+    /// Spends and creates the coins of each block. A block that spends a missing coin is
+    /// disconnected, and no later block is connected.
     pub fn connect(
         &mut self,
         blocks: &Blocks,
@@ -74,16 +73,16 @@ impl Connected {
         coins: &mut Table,
         verdict: &mut Verdict,
     ) {
-        let mut at = At::default();
+        let mut at = BatchPosition::default();
         while self.blocks < verdict.good() {
             let (block, place) = (blocks.get(self.blocks), blocks.place(self.blocks));
-            let source = Source { block, prepared, at };
+            let source = PreparedBlock { block, prepared, at };
             match self.connect_block(source, &place.rules, context, coins) {
                 Ok(()) => self.blocks += 1,
-                Err(Stopped::Violation(violation)) => {
+                Err(ConnectError::Violation(violation)) => {
                     verdict.refuse(self.blocks, Cause::Rule(violation));
                 }
-                Err(Stopped::Store(error)) => verdict.fail(self.blocks, error.into()),
+                Err(ConnectError::Store(error)) => verdict.fail(self.blocks, error.into()),
             }
             at.output += block.outputs.len();
             at.input = self.spent.len();
@@ -92,23 +91,23 @@ impl Connected {
         self.flush = due || coins.wants_flush() || is_short(coins, context);
     }
 
-    /// Lets `blocks` pass, where coins do not matter.
+    /// Passes `blocks` on, at levels without coins.
     pub fn pass(&mut self, blocks: usize) {
         self.blocks = blocks;
     }
 
     fn connect_block(
         &mut self,
-        source: Source<'_>,
+        source: PreparedBlock<'_>,
         rules: &Rules,
         context: &Context,
         coins: &mut Table,
-    ) -> Result<(), Stopped> {
-        let Source { block, prepared, at } = source;
+    ) -> Result<(), ConnectError> {
+        let PreparedBlock { block, prepared, at } = source;
         if rules.bip30 {
             source.check_no_duplicates(coins)?;
         }
-        // before BIP34 only the two blocks that are excepted from BIP30 come here without it
+        // before BIP34, only the two exceptions from BIP30 are not checked by it
         let repeats = !rules.bip30 && !rules.bip34;
         let keys = prepared.keys();
         let (mut input, mut output) = (at.input, at.output);
@@ -122,8 +121,8 @@ impl Connected {
             for (within, index) in (input..input + inputs).enumerate() {
                 if !self.spend(index, prepared, context, coins)? {
                     let missing = source.missing(number, within);
-                    self.take_back(block, at, number, coins)?;
-                    return Err(Stopped::Violation(missing));
+                    self.disconnect_part(block, at, number, coins)?;
+                    return Err(ConnectError::Violation(missing));
                 }
             }
             input += inputs;
@@ -145,7 +144,7 @@ impl Connected {
         Ok(())
     }
 
-    /// Spends the coin of input `index` of the batch. Returns whether it was there.
+    /// Spends the coin of input `index` of the batch. Returns false if it is missing.
     fn spend(
         &mut self,
         index: usize,
@@ -161,12 +160,11 @@ impl Connected {
         Ok(there)
     }
 
-    /// Takes back what a block has done so far: all of the transactions before `number`, and the
-    /// inputs of that one that were spent.
-    fn take_back(
+    /// Disconnects the transactions of a block before `number`, and the spent inputs of that one.
+    fn disconnect_part(
         &mut self,
         block: &Block,
-        at: At,
+        at: BatchPosition,
         number: usize,
         coins: &mut Table,
     ) -> Result<(), blockmill_store::Error> {
@@ -176,7 +174,7 @@ impl Connected {
         Ok(())
     }
 
-    /// Takes back the blocks that are connected but not finished, the last one first.
+    /// Disconnects the blocks that are connected but not finished, in reverse order.
     pub fn disconnect(
         &mut self,
         blocks: &Blocks,
@@ -195,31 +193,31 @@ impl Connected {
         Ok(())
     }
 
-    /// The coin that an input of the batch spends, encoded; those of coinbases are not counted.
+    /// The encoded coin that an input of the batch spends; inputs of coinbases are not counted.
     pub fn spent(&self, input: usize) -> &[u8] {
         self.spent.get(input)
     }
 
-    /// How many inputs have a coin so far.
+    /// Number of inputs with a coin so far.
     pub fn spent_len(&self) -> usize {
         self.spent.len()
     }
 
-    /// The coin of the next input, which undo data tells.
+    /// Appends the coin of the next input, from undo data.
     pub fn push_spent(&mut self, coin: &Coin) {
         PackedCoin::pack(coin, self.spent.tail());
         self.spent.end();
     }
 
-    /// Are the coins to be written to disk when this batch is finished?
+    /// Returns whether to write the coins to disk when this batch is finished.
     pub fn flushes(&self) -> bool {
         self.flush
     }
 }
 
-impl Source<'_> {
+impl PreparedBlock<'_> {
     /// BIP30: no transaction of the block may have the id of one that has unspent outputs.
-    fn check_no_duplicates(&self, coins: &Table) -> Result<(), Stopped> {
+    fn check_no_duplicates(&self, coins: &Table) -> Result<(), ConnectError> {
         let mut output = self.at.output;
         for (number, transaction) in self.block.transactions.iter().enumerate() {
             for vout in 0..transaction.outputs.len() as u32 {
@@ -230,7 +228,7 @@ impl Source<'_> {
                     let (expected, found) = ("a new transaction id", "one with unspent outputs");
                     let rule = Rule::UnspentDuplicate;
                     let violation = Violation::of_transaction(rule, number, expected, found);
-                    return Err(Stopped::Violation(violation));
+                    return Err(ConnectError::Violation(violation));
                 }
             }
         }
@@ -246,7 +244,7 @@ impl Source<'_> {
     }
 }
 
-/// Could the next batch bring the coins over the memory that they may have?
+/// Returns whether the next batch could exceed the memory of the coins.
 fn is_short(coins: &Table, context: &Context) -> bool {
     let memory = usize::try_from(context.options.memory).unwrap_or(usize::MAX);
     let reserve = NEXT_BATCH.min(memory / 4);

@@ -1,10 +1,10 @@
-//! Byte strings of many lengths in one buffer.
+//! Byte strings in one buffer.
 
-/// Byte strings, one after the other.
+/// Byte strings, concatenated.
 #[derive(Debug, Default)]
 pub(super) struct ByteStrings {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each string.
     ends: Vec<u32>,
 }
 
@@ -23,12 +23,12 @@ impl ByteStrings {
         &self.bytes[self.start(index)..self.ends[index] as usize]
     }
 
-    /// Where the next string is to be appended; [`end`](Self::end) makes it one.
+    /// The buffer for appending the next string; call [`end`](Self::end) afterwards.
     pub fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// What has been appended since the last call is the next string.
+    /// Ends the string that was appended to [`tail`](Self::tail).
     pub fn end(&mut self) {
         self.ends.push(self.bytes.len() as u32);
     }

@@ -1,4 +1,4 @@
-//! What is asked of blocks: of all of them, and of each at its place in the chain.
+//! The requirements on blocks: on all of them, and on each at its height.
 
 use crate::BlockHash;
 use crate::body::{Bodies, Checked};
@@ -13,24 +13,24 @@ use crate::types::Block;
 use blockmill_hashes::ManySha256;
 use blockmill_signatures::Signatures;
 
-/// What all blocks of a run are held to, and what for.
+/// The requirements on all blocks of a run.
 pub(crate) struct Terms<'a> {
     pub params: &'a Params,
-    /// Are coins wanted, or only what blocks say by themselves?
+    /// Whether coins are verified, or only bodies.
     pub connects: bool,
-    /// Of each height, the median of the times of the block and the ten before it: what relative
-    /// locks count from.
+    /// For each height, the median of the times of the block and the ten before it. Relative locks
+    /// count from it.
     pub median_times: &'a [u32],
     /// Scripts run above this height only.
     pub assumed_valid: u32,
     pub hasher: ManySha256,
     pub signatures: Signatures,
     pub scripts: Scripts,
-    /// What proves the chain in the place of a set of coins.
+    /// The multiset hash that proves the chain instead of a set of coins.
     pub multiset: Option<&'a MultisetHash<'a>>,
 }
 
-/// What the header, and the blocks before, ask of a body.
+/// The requirements on a body at its position in the chain.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     /// The header's hash.
@@ -42,7 +42,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Holds a block that was taken apart and hashed to all that needs no coins.
+    /// Checks a parsed and hashed block by all rules that need no coins.
     pub fn check(
         &self,
         block: &Block,
@@ -55,7 +55,7 @@ impl Place {
         }
         let past = self.median_time_past;
         let checked = bodies.check(block, &self.rules, past).map_err(Cause::Rule)?;
-        // the script that a signature in a block of a signet satisfies
+        // blocks of a signet carry a solution of this script
         if let Some(challenge) = params.signet_challenge.as_deref() {
             script::check_solution(block, challenge).map_err(Cause::Solution)?;
         }
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// A chain, and what it asks of its blocks; heights count from its first block.
+/// A chain and its rules. Heights count from its first block.
 pub(crate) struct Chain<'a> {
     pub tree: &'a Tree,
     pub path: &'a Path,
@@ -71,7 +71,7 @@ pub(crate) struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// The place of the block at `height`.
+    /// The requirements on the block at `height`.
     pub fn place(&self, height: u32) -> Place {
         Place {
             hash: *self.tree.hash(self.path.nodes[height as usize]),
@@ -80,7 +80,7 @@ impl Chain<'_> {
         }
     }
 
-    /// The height of a block in the whole chain, where that is known.
+    /// The height of a block in the whole chain, if known.
     pub fn height(&self, height: u32) -> Option<u32> {
         match self.tree.anchor().map(|anchor| anchor.height) {
             None => Some(height),
@@ -101,8 +101,8 @@ impl Chain<'_> {
         }
     }
 
-    /// The median time past of the block at `height`; so late that every lock time has passed,
-    /// where too few blocks before it are there.
+    /// The median time past of the block at `height`. If too few earlier blocks are available, the
+    /// highest time, so that every lock time has passed.
     pub fn median_time_past(&self, height: u32) -> u32 {
         let needed = if self.tree.anchor().is_some() { MEDIAN_BLOCKS } else { 1 };
         let before = (height as usize).checked_sub(1).filter(|_| height as usize >= needed);

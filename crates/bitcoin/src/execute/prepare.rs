@@ -1,4 +1,4 @@
-//! What a block says by itself: its encoding, its hashes, the rules that need no coins.
+//! Parses and hashes blocks, and checks the rules that need no coins.
 
 use crate::body::Bodies;
 use crate::coins::{Key, PackedCoin, is_unspendable, key};
@@ -11,18 +11,18 @@ use crate::types::{Amount, Block, Coin, hash_blocks};
 use blockmill_hashes::ManySha256;
 use blockmill_store::Fetched;
 
-/// The second phase: what the coins have to know of the blocks.
+/// The second phase: the coins that blocks create, and the keys of those that they spend.
 pub(super) struct Prepared {
     bodies: Bodies,
-    /// Cost of the signature checks in each block's own scripts.
+    /// For each block, the cost of the signature checks in its own scripts.
     sigop_costs: Vec<u32>,
-    /// The coin that each output creates, encoded; nothing where it is unspendable.
+    /// The encoded coin of each output; empty if it is unspendable.
     created: ByteStrings,
-    /// What all inputs spend.
+    /// The keys of the coins that all inputs spend.
     keys: Vec<Key>,
-    /// Coins on disk under these keys.
+    /// Prefetched coins of these keys.
     fetched: Fetched,
-    /// Blocks whose records have bytes to spare, and how many.
+    /// Blocks with trailing bytes in their records, and their numbers of bytes.
     spare: Vec<(usize, u32)>,
 }
 
@@ -45,8 +45,8 @@ impl Prepared {
         self.spare.clear();
     }
 
-    /// Takes each block apart and holds it against the rules of bodies; encodes the coins that it
-    /// creates, and fetches from disk those that it spends.
+    /// Parses each block and checks the rules of bodies. Encodes the coins that it creates, and
+    /// prefetches those that it spends.
     pub fn prepare(&mut self, blocks: &mut Blocks, context: &Context, verdict: &mut Verdict) {
         for i in 0..blocks.len() {
             match blocks.all_mut()[i].parse_record() {
@@ -58,7 +58,7 @@ impl Prepared {
                 }
             }
         }
-        // together, so that short blocks share lanes
+        // in one call, so that short blocks share lanes
         hash_blocks(&mut blocks.all_mut()[..verdict.good()], &context.terms.hasher);
         for i in 0..verdict.good() {
             if let Err(cause) = self.take(blocks.get(i), blocks.place(i), &context.terms) {
@@ -71,7 +71,7 @@ impl Prepared {
         }
     }
 
-    /// Holds a block to its place, and takes what the coins have to know of it.
+    /// Checks a block, and collects the coins that it creates and the keys that it spends.
     pub fn take(&mut self, block: &Block, place: &Place, terms: &Terms) -> Result<(), Cause> {
         let checked = place.check(block, terms.params, &mut self.bodies)?;
         self.sigop_costs.push(checked.legacy_sigop_cost);
@@ -83,7 +83,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Encodes the coins that a block creates.
+    /// Encodes the created coins of a block.
     fn encode_created(&mut self, block: &Block, height: u32) {
         for (number, transaction) in block.transactions.iter().enumerate() {
             for output in block.outputs_of(transaction) {
@@ -98,35 +98,34 @@ impl Prepared {
         }
     }
 
-    /// Fetches the coins that are on disk. A page that cannot be read is found again, and
-    /// reported, when its coin is spent.
+    /// Prefetches coins from disk. A page that cannot be read is reported when its coin is spent.
     fn fetch(&mut self, context: &Context) {
         if let Some(reader) = &context.coins {
             let _ = reader.snapshot().fetch(&self.keys, &mut self.fetched);
         }
     }
 
-    /// Cost of the signature checks in the own scripts of block `i`.
+    /// Cost of the signature checks in the scripts of block `i`.
     pub fn sigop_cost(&self, i: usize) -> u32 {
         self.sigop_costs[i]
     }
 
-    /// The coin that an output of the batch creates; nothing where it is unspendable.
+    /// The encoded coin of an output of the batch; empty if it is unspendable.
     pub fn created(&self, output: usize) -> &[u8] {
         self.created.get(output)
     }
 
-    /// What all inputs spend.
+    /// The keys of the coins that all inputs spend.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// What was fetched, key by key.
+    /// The prefetched coins, by key.
     pub fn fetched(&self) -> &Fetched {
         &self.fetched
     }
 
-    /// Blocks whose records have bytes to spare, and how many.
+    /// Blocks with trailing bytes in their records, and their numbers of bytes.
     pub fn spare(&self) -> &[(usize, u32)] {
         &self.spare
     }

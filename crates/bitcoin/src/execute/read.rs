@@ -1,4 +1,4 @@
-//! Bodies from the files, a batch at a time.
+//! Reads bodies from files, in batches.
 
 use crate::body::reader::BlockReader;
 use crate::execute::batch::{Context, Verdict};
@@ -7,33 +7,33 @@ use crate::fault::Cause;
 use crate::types::Block;
 use blockmill_archive::blkdat::BlockLocation;
 
-/// Bytes of blocks after which a batch is full; a larger block has a batch of its own.
+/// Maximum size of a batch in bytes; a larger block has a batch of its own.
 const BATCH_BYTES: u64 = 1 << 20;
-/// Blocks after which a batch is full, for chains of tiny blocks.
+/// Maximum number of blocks in a batch, for chains of tiny blocks.
 const BATCH_BLOCKS: usize = 512;
 
-/// The first phase: which blocks a batch has. The next one takes them apart where they stand.
+/// The first phase: the blocks of a batch. The next phase parses them in place.
 #[derive(Default)]
 pub(super) struct Blocks {
     /// Height of the first block.
     first: u32,
     locations: Vec<BlockLocation>,
-    /// The place of each in the chain.
+    /// The requirements on each block.
     places: Vec<Place>,
-    /// Those from the last location on are room of earlier batches.
+    /// The blocks; may be longer than `locations`, with buffers of earlier batches.
     blocks: Vec<Block>,
 }
 
 impl Blocks {
-    /// Forgets the blocks; the next ones begin at height `first`.
+    /// Removes all blocks. The next ones begin at height `first`.
     pub fn clear(&mut self, first: u32) {
         self.first = first;
         self.locations.clear();
         self.places.clear();
     }
 
-    /// Reads blocks up to the end of the path. One that cannot be read is the batch's fault, and
-    /// its last.
+    /// Reads blocks of the path until the batch is full. If a block cannot be read, that is the
+    /// fault of the batch, and ends it.
     pub fn read(&mut self, context: &Context, reader: &mut BlockReader, verdict: &mut Verdict) {
         let mut bytes = 0;
         let end = context.options.asked(context.tree.base()).min(context.path.nodes.len());
@@ -55,13 +55,13 @@ impl Blocks {
         }
     }
 
-    /// Adds a block that is to be fetched.
+    /// Adds a block, to be fetched later.
     pub fn push(&mut self, location: BlockLocation, place: Place) {
         self.locations.push(location);
         self.places.push(place);
     }
 
-    /// Fetches the bytes of all blocks. Returns which cannot be read, and why.
+    /// Fetches the bytes of all blocks. Returns those that cannot be read, with their errors.
     pub fn fetch(&mut self, reader: &mut BlockReader) -> Vec<(usize, blockmill_archive::Error)> {
         let len = self.len();
         if self.blocks.len() < len {
@@ -70,7 +70,7 @@ impl Blocks {
         reader.read(&self.locations, &mut self.blocks[..len])
     }
 
-    /// Forgets the blocks whose index is not to be kept.
+    /// Keeps the blocks for whose index `keep` returns true.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut kept = 0;
         for i in (0..self.len()).filter(|i| keep(*i)) {
@@ -83,7 +83,7 @@ impl Blocks {
         self.places.truncate(kept);
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.locations.len()
     }
@@ -93,7 +93,7 @@ impl Blocks {
         self.first + i as u32
     }
 
-    /// The place of block `i`.
+    /// The requirements on block `i`.
     pub fn place(&self, i: usize) -> &Place {
         &self.places[i]
     }
@@ -103,12 +103,12 @@ impl Blocks {
         &self.blocks[i]
     }
 
-    /// All of them.
+    /// All blocks.
     pub fn all(&self) -> &[Block] {
         &self.blocks[..self.locations.len()]
     }
 
-    /// All of them, to be taken apart.
+    /// All blocks, for parsing.
     pub fn all_mut(&mut self) -> &mut [Block] {
         &mut self.blocks[..self.locations.len()]
     }

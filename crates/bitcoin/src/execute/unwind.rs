@@ -1,11 +1,11 @@
-//! Connecting, backwards.
+//! Disconnects blocks from the coins.
 
 use crate::coins::key;
 use crate::types::{Block, OutPoint};
 use blockmill_store::Table;
 
-/// Takes back the first `transactions` transactions of `block` and the first `spent` of its
-/// inputs, the coinbase's not counted; `coin` gives what an input spent, encoded.
+/// Disconnects the first `transactions` transactions of `block`, and the first `spent` of its
+/// inputs (without that of the coinbase). `coin` returns the encoded coin that an input spent.
 pub(crate) fn unwind<'a>(
     coins: &mut Table,
     block: &Block,
@@ -19,11 +19,11 @@ pub(crate) fn unwind<'a>(
         if number < transactions {
             for vout in 0..transaction.outputs.len() as u32 {
                 gone.clear();
-                // unspendable outputs were never there
+                // unspendable outputs have no coins
                 coins.take(&key(&OutPoint { txid: block.txid(number), vout }), None, &mut gone)?;
             }
         }
-        // the coinbase's only input comes before those that are counted
+        // the input of the coinbase is not counted
         let first = (transaction.inputs.start as usize).saturating_sub(1);
         while number > 0 && spent > first {
             spent -= 1;

@@ -1,4 +1,4 @@
-//! The chain with the most work, and the next one when a body of it turns out bad.
+//! The chain with the most work, and the next best one after a block is marked invalid.
 
 use super::tree::{GENESIS, Tree};
 use std::cmp::Reverse;
@@ -6,16 +6,16 @@ use std::cmp::Reverse;
 /// The end of a list of children.
 const NONE: u32 = u32::MAX;
 
-/// What choosing again needs, made when the first block is marked invalid. All marks and choices
-/// together then cost no more than a few passes over the tree, however many there are.
+/// State for choosing another best chain, built when the first block is marked invalid. The cost of
+/// all marks and choices together is a few passes over the tree, for any number of them.
 pub(super) struct Choice {
     is_invalid: Vec<bool>,
-    /// The last child of each block, and the child of the same parent before it.
+    /// The last child of each block, and the previous sibling of each block.
     child: Vec<u32>,
     sibling: Vec<u32>,
-    /// All blocks, the most work first.
+    /// All blocks, by decreasing work.
     order: Vec<u32>,
-    /// Those before this index in `order` are invalid.
+    /// All blocks before this index in `order` are invalid.
     next: usize,
 }
 
@@ -32,7 +32,7 @@ impl Choice {
         Choice { is_invalid: vec![false; count], child, sibling, order, next: 0 }
     }
 
-    /// Marks `block` and its descendants, none of them twice.
+    /// Marks `block` and its descendants, each once.
     fn mark(&mut self, block: u32) {
         let mut to_mark = vec![block];
         while let Some(block) = to_mark.pop() {
@@ -52,15 +52,15 @@ impl Choice {
 }
 
 impl Tree {
-    /// The tip of the chain with the most work; of equal ones that which was complete first in the
-    /// order of the files, as Core chooses.
+    /// The tip of the chain with the most work. Of equal chains, the one that was complete first in
+    /// the order of the files, as in Core.
     pub fn best_tip(&self) -> u32 {
         if let Some(choice) = &self.choice {
             return choice.order.get(choice.next).copied().unwrap_or(GENESIS);
         }
         let mut best = GENESIS;
         for block in 0..self.len() {
-            // a lower number was complete earlier, and wins
+            // on a tie, the lower number wins: it was complete earlier
             if self.chain_work(block) > self.chain_work(best) {
                 best = block;
             }
@@ -68,15 +68,15 @@ impl Tree {
         best
     }
 
-    /// The blocks of the chain with the most work by height, the first block included.
+    /// The blocks of the chain with the most work, by height, with the first block.
     pub fn best_chain(&self) -> Vec<u32> {
         let mut chain = Vec::new();
         self.choose_again(&mut chain);
         chain
     }
 
-    /// Takes the next record with the block's header in place of the present one, whose body turned
-    /// out bad. False when there is none; then the present one stays.
+    /// Replaces the record of a block with a bad body by the next record with the same header.
+    /// Returns false, and keeps the record, if there is none.
     pub fn use_copy(&mut self, block: u32) -> bool {
         let next = self.next_copies(block).first().map(|(_, record)| *record);
         if let Some(record) = next {
@@ -85,8 +85,7 @@ impl Tree {
         next.is_some()
     }
 
-    /// Takes `block` and everything that descends from it out of the choice. The first block
-    /// cannot be taken out.
+    /// Excludes `block` and its descendants from the choice. The first block cannot be excluded.
     pub fn mark_invalid(&mut self, block: u32) {
         if block == GENESIS || block >= self.len() {
             return;
@@ -96,13 +95,13 @@ impl Tree {
         self.choice = Some(choice);
     }
 
-    /// Was the block or one before it marked invalid?
+    /// Returns whether the block or one of its ancestors is marked invalid.
     pub fn is_invalid(&self, block: u32) -> bool {
         self.choice.as_ref().is_some_and(|choice| choice.is_invalid[block as usize])
     }
 
-    /// Makes `chain`, blocks by height, the best chain again. Returns the height of the last block
-    /// that stays: what was connected above it must be disconnected.
+    /// Sets `chain`, blocks by height, to the best chain. Returns the height of the last unchanged
+    /// block: connected blocks above it must be disconnected.
     pub fn choose_again(&self, chain: &mut Vec<u32>) -> u32 {
         let tip = self.best_tip();
         let length = self.height(tip) as usize + 1;
@@ -118,7 +117,7 @@ impl Tree {
         self.height(at)
     }
 
-    /// The ancestor of `block` at `height`; `None` when the block is not so high.
+    /// The ancestor of `block` at `height`. `None` if the block is lower.
     pub fn ancestor(&self, block: u32, height: u32) -> Option<u32> {
         if height > self.height(block) {
             return None;
@@ -126,14 +125,14 @@ impl Tree {
         let mut at = block;
         while self.height(at) != height {
             let first = self.blocks[at as usize].first;
-            // a whole period at once, where that is not too far
+            // jump a whole period, unless that is too far
             let jump = first != at && self.height(first) >= height;
             at = if jump { first } else { self.parent(at) };
         }
         Some(at)
     }
 
-    /// The last block that is in both chains.
+    /// The last common block of two chains.
     pub fn fork(&self, a: u32, b: u32) -> u32 {
         let height = self.height(a).min(self.height(b));
         let (mut a, mut b) = (self.walk_to(a, height), self.walk_to(b, height));

@@ -1,13 +1,13 @@
-//! From a block's hash to its record, for a number of records that is known from the start.
+//! A hash table from block hashes to records, for a known number of records.
 
 use super::Found;
 use crate::BlockHash;
 use std::hash::{BuildHasher, RandomState};
 
-/// Open addressing with linear steps, at most half full. A slot holds 32 bits of the mixed hash and
-/// the record's number plus one, so that almost every look-up reads one slot and one record. Block
-/// hashes are random in their first bytes, so mixing is one multiplication; its random numbers
-/// keep whoever made the blocks from choosing hashes that collide.
+/// Open addressing with linear probing, at most half full. A slot has 32 bits of the mixed hash and
+/// the number of the record plus one, so almost every lookup reads one slot and one record. Block
+/// hashes are random in their first bytes, so mixing is one multiplication. Its random factors
+/// prevent blocks that were mined to collide.
 pub(super) struct HashTable {
     slots: Vec<u64>,
     salt: u64,
@@ -28,22 +28,22 @@ impl HashTable {
         }
     }
 
-    /// The record in `found` that has this hash.
+    /// The record in `found` with this hash.
     #[inline]
     pub fn get(&self, hash: &BlockHash, found: &[Found]) -> Option<u32> {
         self.slot_of(hash, found).ok()
     }
 
-    /// The record in the first slot for this hash, most often the right one; `u32::MAX` when that
-    /// is empty.
+    /// The record in the first slot of this hash, which is usually the right one. `u32::MAX` if the
+    /// slot is empty.
     #[inline]
     pub fn guess(&self, hash: &BlockHash) -> u32 {
         let slot = self.slots[(self.mix(hash) >> self.shift) as usize];
         (slot as u32).wrapping_sub(1)
     }
 
-    /// Enters `record`, whose hash must be that in `found`; or returns the record with the same
-    /// hash that is already there.
+    /// Inserts `record` with its hash in `found`. If there is a record with the same hash, returns
+    /// that one instead.
     #[inline]
     pub fn insert(&mut self, record: u32, found: &[Found]) -> Option<u32> {
         let hash = &found[record as usize].hash;
@@ -56,7 +56,7 @@ impl HashTable {
         }
     }
 
-    /// The record with this hash, or the slot where it belongs.
+    /// The record with this hash, or the free slot for it.
     #[inline]
     fn slot_of(&self, hash: &BlockHash, found: &[Found]) -> Result<u32, usize> {
         let mixed = self.mix(hash);
@@ -74,7 +74,7 @@ impl HashTable {
         }
     }
 
-    /// The slot comes from the highest bits, the 32 bits in the slot are the lowest.
+    /// The highest bits select the slot; the lowest 32 bits are stored in it.
     #[inline]
     fn mix(&self, hash: &BlockHash) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = hash.0;

@@ -93,8 +93,8 @@ pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), Wro
     if wrong.is_empty() {
         return vec![];
     }
-    let whole = Reindex::of(files, tree, &HashMap::new());
-    let reindex = Reindex::of(files, tree, &wrong);
+    let whole = Reindex::simulate(files, tree, &HashMap::new());
+    let reindex = Reindex::simulate(files, tree, &wrong);
     let is_lost = |record: u32| {
         let hash = &tree.found()[record as usize].hash;
         whole.known.contains(hash) && !reindex.known.contains(hash)
@@ -134,7 +134,7 @@ pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), Wro
 /// Records with another length than that of their block, and what their length fields say.
 fn wrong_lengths(files: &BlockFiles, index: &Index) -> HashMap<u32, u32> {
     let found = index.tree.found();
-    let wrong = index.all_damage().filter_map(|(file, damage)| {
+    let wrong = index.all_corruption().filter_map(|(file, damage)| {
         let CorruptionKind::WrongSize { stated, .. } = damage.kind else { return None };
         // blocks in hex digits have no length field
         let shape = files.files().get(*file as usize)?.shape();
@@ -158,7 +158,7 @@ struct Reindex {
 
 impl Reindex {
     /// Reads all records; `wrong` are length fields that are not those of the blocks, by record.
-    fn of(files: &BlockFiles, tree: &Tree, wrong: &HashMap<u32, u32>) -> Self {
+    fn simulate(files: &BlockFiles, tree: &Tree, wrong: &HashMap<u32, u32>) -> Self {
         let mut reindex = Self::default();
         let first = *tree.hash(GENESIS);
         if tree.record(GENESIS).is_none() {

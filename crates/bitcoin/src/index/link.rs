@@ -1,49 +1,48 @@
-//! Linking found headers to a tree, in the order in which Core would.
+//! Links headers to a tree, in the order of Bitcoin Core.
 //!
-//! Blocks are taken in the order of the files; one whose parent is not linked yet waits for it, and
-//! follows at once when it is. So of two tips with equal work the one with the lower number was
+//! Blocks are linked in the order of the files. A block without a linked parent waits for it, and
+//! is linked right after it. So of two tips with equal work, the one with the lower number was
 //! complete first, which is the one that Core keeps.
 //!
-//! What a record itself decides is worked out in the order of the records, and gathered in 32 bytes
-//! for each: linking jumps from record to record when files are out of order, and then needs one
-//! cache line of each. The table takes 16 to 32 bytes more while the tree is made.
+//! Properties that depend on one record only are computed first, in the order of records, and
+//! stored in 32 bytes for each: if files are out of order, linking jumps between records, and then
+//! reads one cache line of each. The hash table takes 16 to 32 bytes more per record while the tree
+//! is built.
+
+mod block;
 
 use super::Found;
 use super::hash_table::HashTable;
-use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
+use super::tree::{Anchor, Block, GENESIS, RefusalReason, Refused, Tree};
 use super::work::WorkMemo;
 use crate::BlockHash;
 use crate::header::Claims;
-use crate::header::rules::{
-    Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
-    verify_known, verify_work,
-};
+use crate::header::rules::verify_work;
 use crate::params::Params;
 
-/// What [`Record::block`] says of a record that is not linked.
+/// [`Record::block`] of a record that is not linked yet.
 const UNLINKED: u32 = u32::MAX;
-/// And of one that is not linked and has no proof of work.
+/// [`Record::block`] of a record that is not linked yet, and has no proof of work.
 const UNPROVEN: u32 = u32::MAX - 1;
-/// And of one that was refused.
+/// [`Record::block`] of a refused record.
 const REFUSED: u32 = u32::MAX - 2;
-/// No more records than this have a number. Their list would take 549 GB.
+/// Maximum number of records. Their list would take 549 GB.
 const MAX_RECORDS: usize = REFUSED as usize - 1;
-/// Records that are looked up at once.
+/// Number of lookups that are interleaved to hide memory latency.
 const BATCH: usize = 32;
 /// The end of a list, or no parent.
 const NONE: u32 = u32::MAX;
 
 impl Tree {
-    /// The first block and nothing else.
+    /// A tree with the first block only.
     pub(crate) fn empty(params: &Params) -> Tree {
         Linker::new(params, None, vec![], None).finish()
     }
 
-    /// Builds the tree of what a scan found, in the order of files and offsets (it is sorted
-    /// here when it comes otherwise). `now` is the clock, see
-    /// [`verify_header`](crate::header::rules::verify_header).
+    /// Builds the tree of `found`, in the order of files and offsets (sorts it if necessary). `now`
+    /// is the clock, see [`verify_header`](crate::header::rules::verify_header).
     ///
-    /// Time and memory are proportional to the number of records, whatever they contain.
+    /// Time and memory are proportional to the number of records, for any content.
     pub fn build(params: &Params, mut found: Vec<Found>, now: Option<u64>) -> Tree {
         found.truncate(MAX_RECORDS);
         if !found.is_sorted_by_key(position) {
@@ -52,8 +51,8 @@ impl Tree {
         Self::build_from(params, None, found, now)
     }
 
-    /// The same for files that begin in the middle of a chain: `anchor` stands in the place of the
-    /// first block. Rules that ask for blocks before it are left out.
+    /// Builds the tree of files that begin in the middle of a chain: `anchor` replaces the first
+    /// block. Rules that need earlier blocks are not checked.
     pub(crate) fn build_from(
         params: &Params,
         anchor: Option<Anchor>,
@@ -62,7 +61,7 @@ impl Tree {
     ) -> Tree {
         let mut linker = Linker::new(params, anchor, found, now);
         linker.enter_hashes();
-        linker.look_at_records();
+        linker.resolve_parents();
         linker.link_all();
         linker.finish()
     }
@@ -72,28 +71,28 @@ fn position(found: &Found) -> (u32, u64) {
     (found.file, found.offset)
 }
 
-/// What linking needs of a record.
+/// The properties of a record that linking needs.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Record {
     claims: Claims,
-    /// The record of the block before; [`NONE`] when there is none.
+    /// The record of the parent; [`NONE`] if there is none.
     parent: u32,
     /// Its block, [`UNLINKED`], [`UNPROVEN`] or [`REFUSED`].
     block: u32,
-    /// The last of the records that wait for this one; they form a ring in `next`.
+    /// The last record that waits for this one. The waiting records form a ring in `next`.
     waiting: u32,
     next: u32,
 }
 
-/// A tree in the making.
+/// A tree under construction.
 struct Linker<'a> {
     params: &'a Params,
     now: Option<u64>,
     tree: Tree,
     table: HashTable,
     records: Vec<Record>,
-    /// Records that repeat another: the other, the record.
+    /// Records that repeat another: the first record, the repeated one.
     repeats: Vec<(u32, u32)>,
     queue: Vec<u32>,
     works: WorkMemo,
@@ -147,12 +146,12 @@ impl<'a> Linker<'a> {
         self.tree.repeated = self.repeats.len() as u32;
     }
 
-    /// What follows from a record without any other, and where its parent is.
-    fn look_at_records(&mut self) {
+    /// Computes the properties of each record, and finds its parent.
+    fn resolve_parents(&mut self) {
         let (params, table, found) = (self.params, &self.table, &self.tree.found);
         for batch in found.chunks(BATCH) {
-            // first all slots of a batch, then all records that they name: so the CPU waits for
-            // many cache lines at once
+            // first all slots of a batch, then all records that they name: the CPU waits for many
+            // cache lines at once
             let mut guesses = [NONE; BATCH];
             for (guess, one) in guesses.iter_mut().zip(batch) {
                 *guess = table.guess(&one.header().previous());
@@ -170,14 +169,14 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// Goes through the records in the order of the files, as Core does.
+    /// Links the records in the order of the files, as Core does.
     fn link_all(&mut self) {
         let genesis = self.table.get(&self.tree.genesis_hash, &self.tree.found);
         let mut repeats = 0;
         let mut stray = Vec::new();
         for record in 0..self.records.len() as u32 {
             if let Some((first, _)) = self.repeats.get(repeats).filter(|(_, it)| *it == record) {
-                // it waits as long as the first does
+                // it waits as long as the first one
                 self.tree.released += u32::from(self.is_waiting(*first));
                 repeats += 1;
                 continue;
@@ -206,8 +205,8 @@ impl<'a> Linker<'a> {
         self.count_order(stray.len());
     }
 
-    /// How many records waited and were linked or refused after all, and how many wait for ever;
-    /// `stray` have no parent that could come.
+    /// Counts the records that waited and were linked or refused, and those without a parent in the
+    /// files. `stray` is the number of records that waited for no other record.
     fn count_order(&mut self, stray: usize) {
         let repeats = self.repeats.iter().filter(|(first, _)| self.is_waiting(*first)).count();
         let orphans = self.tree.orphans.len();
@@ -216,7 +215,7 @@ impl<'a> Linker<'a> {
         self.tree.released = waited - (orphans - stray + repeats) as u32;
     }
 
-    /// Is the record neither linked nor refused yet?
+    /// Returns whether the record is neither linked nor refused.
     #[inline]
     fn is_waiting(&self, record: u32) -> bool {
         self.records[record as usize].block > REFUSED
@@ -226,7 +225,7 @@ impl<'a> Linker<'a> {
         self.tree.found[record as usize].header().previous()
     }
 
-    /// Puts `record` at the end of those that wait for `parent`.
+    /// Appends `record` to the records that wait for `parent`.
     fn wait(&mut self, record: u32, parent: u32) {
         let last = std::mem::replace(&mut self.records[parent as usize].waiting, record);
         let first = if last == NONE {
@@ -237,7 +236,7 @@ impl<'a> Linker<'a> {
         self.records[record as usize].next = first;
     }
 
-    /// Appends those that wait for `record` to the queue, in the order in which they came.
+    /// Appends the records that wait for `record` to the queue, in their order.
     fn enqueue_waiting(&mut self, record: u32) {
         let last = std::mem::replace(&mut self.records[record as usize].waiting, NONE);
         let mut at = last;
@@ -250,7 +249,7 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// Links or refuses everything that waited for `record`, directly or not.
+    /// Links or refuses all records that wait for `record`, directly or indirectly.
     fn link_waiting(&mut self, record: u32) {
         self.enqueue_waiting(record);
         let mut at = 0;
@@ -262,117 +261,22 @@ impl<'a> Linker<'a> {
         self.queue.clear();
     }
 
-    /// Links `record` after the record `parent`, or refuses it if that was refused.
+    /// Links `record` to its parent record, or refuses it if the parent was refused.
     #[inline]
     fn link_after(&mut self, record: u32, parent: u32) {
         match self.records[parent as usize].block {
-            REFUSED => self.refuse(record, Why::Ancestor(parent)),
+            REFUSED => self.refuse(record, RefusalReason::Ancestor(parent)),
             block => self.link(record, block),
         }
     }
 
     #[cold]
-    fn refuse(&mut self, record: u32, why: Why) {
+    fn refuse(&mut self, record: u32, reason: RefusalReason) {
         self.records[record as usize].block = REFUSED;
-        self.tree.refused.push(Refused { record, why });
+        self.tree.refused.push(Refused { record, reason });
     }
 
-    /// Makes `record` a block after the block `parent`, if the rules allow it.
-    #[inline]
-    fn link(&mut self, record: u32, parent: u32) {
-        let before = self.tree.blocks[parent as usize];
-        let Record { claims, block: proven, .. } = self.records[record as usize];
-        // records have numbers of 32 bits, so heights have
-        let height = before.height + 1;
-        let verdict = if proven == UNPROVEN {
-            verify_work(self.params, claims.bits, &self.tree.found[record as usize].hash)
-        } else if let Some(anchor) = self.tree.anchor {
-            self.verify_known(anchor, &before, &claims)
-        } else {
-            verify_after(self.params, &self.context(&before), &claims, self.now)
-        };
-        if let Err(violation) = verdict {
-            return self.refuse(record, Why::Rule(height, violation));
-        }
-        let Claims { time, bits, .. } = claims;
-        let base = self.tree.base();
-        let block = self.tree.blocks.len() as u32;
-        let block_work = self.works.of(bits);
-        self.tree.blocks.push(Block {
-            work: before.work.saturating_add(block_work),
-            parent,
-            height,
-            time,
-            bits,
-            median_time: self.median_time(parent, time),
-            real_bits: real_bits(self.params, height + base, bits, before.real_bits),
-            first: if self.begins_period(height) { block } else { before.first },
-            record,
-        });
-        self.records[record as usize].block = block;
-    }
-
-    /// Does a period begin at this height, counted from the first block?
-    #[inline]
-    fn begins_period(&self, height: u32) -> bool {
-        match self.tree.anchor {
-            None => begins_period(self.params, height),
-            Some(Anchor { height: Some(base), .. }) => begins_period(self.params, base + height),
-            Some(Anchor { height: None, .. }) => false,
-        }
-    }
-
-    /// The rules that what is known of the blocks before decides.
-    #[cold]
-    fn verify_known(
-        &self,
-        anchor: Anchor,
-        before: &Block,
-        claims: &Claims,
-    ) -> Result<(), Violation> {
-        let known = Known {
-            height: anchor.height.is_some(),
-            period: before.first != GENESIS || self.begins_period(0),
-            within: anchor.height.is_some() && !self.begins_period(before.height + 1),
-            times: before.height as usize + 1 >= MEDIAN_BLOCKS,
-        };
-        verify_known(self.params, &self.context(before), claims, self.now, known)
-    }
-
-    /// What the rules need to know of the block before.
-    #[inline]
-    fn context(&self, before: &Block) -> Parent {
-        let first = &self.tree.blocks[before.first as usize];
-        Parent {
-            height: before.height + self.tree.base(),
-            time: before.time,
-            bits: before.bits,
-            median_time: before.median_time,
-            real_bits: before.real_bits,
-            first_time: first.time,
-            first_bits: first.bits,
-        }
-    }
-
-    /// The median of `time` and the times of `parent` and the nine before it.
-    #[inline]
-    fn median_time(&self, parent: u32, time: u32) -> u32 {
-        let mut times = [time; MEDIAN_BLOCKS];
-        let mut at = parent;
-        let mut free = MEDIAN_BLOCKS - 1;
-        while free > 0 {
-            let block = &self.tree.blocks[at as usize];
-            free -= 1;
-            times[free] = block.time;
-            if at == GENESIS {
-                break;
-            }
-            at = block.parent;
-        }
-        median(&mut times[free..]).unwrap_or(time)
-    }
-
-    /// What is left waits for blocks that no file has: each belongs to the record in front of it.
+    /// Collects the records whose ancestors are missing, with the first record after the gap.
     fn collect_orphans(&mut self, stray: &[u32]) {
         for &root in stray {
             self.tree.orphans.push((root, root));

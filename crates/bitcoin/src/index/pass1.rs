@@ -1,10 +1,12 @@
-//! Pass 1: from files to the tree of their headers.
+//! Pass 1: reads the headers of all files, and builds their tree.
+
+mod saved;
 
 use crate::data_folder::INDEX;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::scan::{self, FindBlocks};
 use crate::index::suspects;
-use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
+use crate::index::{Anchor, Found, RefusalReason, Tree};
 use crate::options::Options;
 use crate::params::Params;
 use crate::run::{Run, Spare, Tip};
@@ -15,88 +17,97 @@ use blockmill_verdict::Location;
 use std::path::Path;
 use std::time::Instant;
 
-/// What pass 1 found.
+/// The result of pass 1.
 pub(crate) struct Index {
-    /// The headers, linked.
+    /// The tree of headers.
     pub tree: Tree,
-    /// What the scan found wrong with files, by their indexes; complete but for `unlisted`.
-    pub damage: Vec<(u32, Corruption)>,
-    /// Corrupt places that are not listed.
+    /// Corrupt ranges, each with the index of its file; complete except for `unlisted`.
+    pub corruption: Vec<(u32, Corruption)>,
+    /// Number of corrupt ranges that are not listed.
     pub unlisted: u64,
-    /// What bodies showed to be wrong: records that are longer than their blocks.
+    /// Records that are longer than their blocks, found by reading bodies.
     pub too_long: Vec<(u32, Corruption)>,
-    /// Records that are longer than their blocks: place, length of the record, of the block.
-    stepping: Vec<((u32, u64), u32, u32)>,
+    /// Records that are longer than their blocks: position, size of the record, size of the block.
+    oversized: Vec<((u32, u64), u32, u32)>,
 }
 
 impl Index {
-    /// No blocks but the first one of the network.
+    /// An index with the first block of the network only.
     pub fn empty(params: &Params) -> Self {
         Self {
             tree: Tree::empty(params),
-            damage: vec![],
+            corruption: vec![],
             unlisted: 0,
             too_long: vec![],
-            stepping: vec![],
+            oversized: vec![],
         }
     }
 
-    /// All that is wrong with files and listed.
-    pub fn all_damage(&self) -> impl Iterator<Item = &(u32, Corruption)> {
-        self.damage.iter().chain(&self.too_long)
+    /// All listed corrupt ranges.
+    pub fn all_corruption(&self) -> impl Iterator<Item = &(u32, Corruption)> {
+        self.corruption.iter().chain(&self.too_long)
     }
 
-    /// Notes that the record of a block has `bytes` to spare, and what is damaged in them; the
-    /// block's true size.
-    pub fn note_spare(&mut self, found: &Found, bytes: u32, damage: &[Corruption]) -> u32 {
+    /// Notes that the record of a block has trailing `bytes`, with the corrupt ranges in them.
+    /// Returns the size of the block.
+    pub fn note_trailing_bytes(
+        &mut self,
+        found: &Found,
+        bytes: u32,
+        corruption: &[Corruption],
+    ) -> u32 {
         let (stated, size) = (found.size, found.size.saturating_sub(bytes));
         let kind = CorruptionKind::WrongSize { stated, found: size };
         let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
         self.too_long.push((found.file, Corruption { offset, length, kind }));
-        self.too_long.extend(damage.iter().map(|damage| (found.file, *damage)));
+        self.too_long.extend(corruption.iter().map(|range| (found.file, *range)));
         size
     }
 
-    /// Looks for blocks in the bytes that records have to spare: a wrong length can step over some.
-    /// Sets the true size of each of these blocks; the blocks that were found, and are not known.
-    pub fn reveal(&mut self, files: &BlockFiles, spare: Vec<Spare>) -> Result<Vec<Found>, Error> {
+    /// Searches the trailing bytes of records for blocks: a wrong length can hide them. Sets the
+    /// actual size of the blocks of these records. Returns the new blocks.
+    pub fn find_hidden_blocks(
+        &mut self,
+        files: &BlockFiles,
+        spare: Vec<Spare>,
+    ) -> Result<Vec<Found>, Error> {
         let mut all = vec![];
         for Spare { record, bytes } in spare {
             let Some(found) = self.tree.found().get(record as usize).copied() else { continue };
-            let damage = scan::files::stretch(files, &found, bytes, &mut all)?;
-            let size = self.note_spare(&found, bytes, &damage);
-            self.stepping.push((place(&found), found.size, size));
+            let corruption = scan::files::scan_trailing(files, &found, bytes, &mut all)?;
+            let size = self.note_trailing_bytes(&found, bytes, &corruption);
+            self.oversized.push((position(&found), found.size, size));
             self.tree.set_size(record, size);
         }
-        // what an earlier run found is in the index
+        // the index may have them from an earlier run
         let known = self.tree.found();
-        let is_new = |one: &Found| known.binary_search_by_key(&place(one), place).is_err();
+        let is_new = |one: &Found| known.binary_search_by_key(&position(one), position).is_err();
         all.retain(is_new);
         Ok(all)
     }
 
-    /// Takes the records out of the tree, and adds `more` to them.
+    /// Removes all records from the tree, and returns them together with `more`.
     pub fn take_found(&mut self, params: &Params, mut more: Vec<Found>) -> Vec<Found> {
         let tree = std::mem::replace(&mut self.tree, Tree::empty(params));
         let mut found = tree.into_found();
         found.append(&mut more);
-        found.sort_unstable_by_key(place);
+        found.sort_unstable_by_key(position);
         found
     }
 
-    /// Sets the sizes of records that are longer than their blocks: those of the records, or those
-    /// of the blocks.
-    fn set_sizes(&self, found: &mut [Found], of_records: bool) {
-        for (at, of_record, of_block) in &self.stepping {
-            if let Ok(record) = found.binary_search_by_key(at, place) {
-                found[record].size = if of_records { *of_record } else { *of_block };
+    /// Sets the size of each record that is longer than its block, to the size of the record or to
+    /// that of the block.
+    fn set_sizes(&self, found: &mut [Found], to_record_size: bool) {
+        for (at, of_record, of_block) in &self.oversized {
+            if let Ok(record) = found.binary_search_by_key(at, position) {
+                found[record].size = if to_record_size { *of_record } else { *of_block };
             }
         }
     }
 }
 
-/// Finds the headers of all blocks with `finder` and links them. With a folder, files that have
-/// not changed since an earlier run are not read again, and what is found is saved.
+/// Finds the headers of all blocks with `finder`, and links them. With the folder `data`, files
+/// that have not changed since an earlier run are not read again, and the headers are saved.
 pub(crate) fn index(
     files: &BlockFiles,
     finder: &mut impl FindBlocks,
@@ -107,7 +118,7 @@ pub(crate) fn index(
     let start = Instant::now();
     let mut index = Index::empty(&options.params);
     let found = match data {
-        Some(data) => known_or_found(files, finder, options, data, &mut index, run)?,
+        Some(data) => saved::load_or_scan(files, finder, options, data, &mut index, run)?,
         None => scan(files, &all(files), finder, options, &mut index, run)?,
     };
     run.counts.files = files.files().len() as u64;
@@ -121,8 +132,8 @@ pub(crate) fn index(
     Ok(index)
 }
 
-/// Links the blocks in the bytes that records have to spare, of those records where headers make
-/// that likely, and takes note of the first block and of the best chain.
+/// Links the blocks hidden in trailing bytes of suspect records, and sets the first block and the
+/// best chain.
 pub(crate) fn choose(
     files: &BlockFiles,
     options: &Options,
@@ -130,24 +141,24 @@ pub(crate) fn choose(
     index: &mut Index,
     run: &mut Run,
 ) -> Result<(), Error> {
-    run.spare = suspects::measured(files, &index.tree)?;
+    run.spare = suspects::find(files, &index.tree)?;
     while relink(files, options, data, index, run)? {
-        run.spare = suspects::measured(files, &index.tree)?;
+        run.spare = suspects::find(files, &index.tree)?;
     }
     anchor(files, options, index)?;
     note_best(&index.tree, run);
     if run.anchor.is_some() {
-        // there is another best tip
-        run.spare = suspects::measured(files, &index.tree)?;
-        while look_behind_blocks(files, options, data, index, run)? {
-            run.spare = suspects::measured(files, &index.tree)?;
+        // the best tip has changed
+        run.spare = suspects::find(files, &index.tree)?;
+        while link_hidden_blocks(files, options, data, index, run)? {
+            run.spare = suspects::find(files, &index.tree)?;
         }
     }
     Ok(())
 }
 
-/// Where no block follows the genesis block, the files may begin in the middle of the chain: the
-/// first block of the longest piece is believed, and the others are linked to it.
+/// If no block follows the genesis block, the files may begin in the middle of the chain: the first
+/// block of the longest piece is trusted, and the others are linked to it.
 pub(crate) fn anchor(
     files: &BlockFiles,
     options: &Options,
@@ -172,13 +183,13 @@ pub(crate) fn anchor(
     };
     let anchor = Anchor { record: start.first, hash: found.hash, height };
     let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
-    // the order of records stays as it is: it is that of files and offsets
+    // the records remain in the order of files and offsets
     let found = tree.into_found();
     index.tree = Tree::build_from(&options.params, Some(anchor), found, options.now);
     Ok(())
 }
 
-/// What a block says of its height.
+/// The height that a block states.
 pub(crate) fn announced_height(
     files: &BlockFiles,
     options: &Options,
@@ -190,53 +201,9 @@ pub(crate) fn announced_height(
     body::announced_height(&block, options.params.bip34_height)
 }
 
-/// Loads what the index file of an earlier run knows, and scans the other files.
-fn known_or_found(
-    files: &BlockFiles,
-    finder: &mut impl FindBlocks,
-    options: &Options,
-    data: &Path,
-    index: &mut Index,
-    run: &mut Run,
-) -> Result<Vec<Found>, Error> {
-    std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
-    let path = data.join(INDEX);
-    let stamps = stamps(files)?;
-    let mut kept = index::Kept { found: vec![], to_scan: all(files) };
-    match index::load(&path, options.params.magic).map_err(Error::Index)? {
-        Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
-        Loaded::Corrupt(damage) => run.damage.push(damage.to_string()),
-        Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
-        Loaded::Nothing => {}
-    }
-    let mut found = kept.found;
-    if !kept.to_scan.is_empty() {
-        found.extend(scan(files, &kept.to_scan, finder, options, index, run)?);
-        save(&path, options, stamps, &found, index)?;
-    }
-    Ok(found)
-}
-
-/// Keeps what was found for the next run. Corrupt files are scanned again by each run, so that each
-/// tells the damage.
-fn save(
-    path: &Path,
-    options: &Options,
-    mut stamps: Vec<FileStamp>,
-    found: &[Found],
-    index: &Index,
-) -> Result<(), Error> {
-    for (file, _) in &index.damage {
-        if let Some(stamp) = stamps.get_mut(*file as usize) {
-            stamp.length = index::DAMAGED_LENGTH;
-        }
-    }
-    index::save(path, options.params.magic, &stamps, found).map_err(Error::Index)
-}
-
-/// Looks for blocks in the bytes that records have to spare, and links those that are found with
-/// the others; true when there are any. What was marked in the tree is forgotten then.
-pub(crate) fn look_behind_blocks(
+/// Searches the trailing bytes of records for hidden blocks, and links them. Returns whether there
+/// are any; if so, the tree is new and has no marks.
+pub(crate) fn link_hidden_blocks(
     files: &BlockFiles,
     options: &Options,
     data: Option<&Path>,
@@ -251,7 +218,7 @@ pub(crate) fn look_behind_blocks(
     Ok(true)
 }
 
-/// The same, from the first block of the network on.
+/// Links hidden blocks from the first block of the network on.
 fn relink(
     files: &BlockFiles,
     options: &Options,
@@ -259,51 +226,33 @@ fn relink(
     index: &mut Index,
     run: &mut Run,
 ) -> Result<bool, Error> {
-    let more = index.reveal(files, std::mem::take(&mut run.spare))?;
+    let more = index.find_hidden_blocks(files, std::mem::take(&mut run.spare))?;
     if more.is_empty() {
         return Ok(false);
     }
     let mut found = index.take_found(&options.params, more);
     run.counts.blocks = found.len() as u64;
     if let Some(data) = data {
-        // with the lengths of the records: the next run finds the blocks at once, and the damage
+        // with the sizes of the records: the next run finds the blocks and the wrong lengths again
         index.set_sizes(&mut found, true);
-        save(&data.join(INDEX), options, stamps(files)?, &found, index)?;
+        let stamps = saved::stamps(files)?;
+        saved::save(&data.join(INDEX), options, stamps, &found, index)?;
         index.set_sizes(&mut found, false);
     }
     index.tree = Tree::build(&options.params, found, options.now);
     Ok(true)
 }
 
-fn place(found: &Found) -> (u32, u64) {
+fn position(found: &Found) -> (u32, u64) {
     (found.file, found.offset)
 }
 
-/// The error for the index of another network.
-fn foreign(params: &Params, found: [u8; 4]) -> Error {
-    let stored = Params::all().into_iter().find(|params| params.magic == found);
-    let unknown = || format!("the network with the magic {found:02x?}");
-    let expected = stored.map_or_else(unknown, |stored| format!("Bitcoin {}", stored.name));
-    Error::OtherChain { expected, found: format!("Bitcoin {}", params.name) }
-}
-
-/// The indexes of all files.
+/// The indices of all files.
 fn all(files: &BlockFiles) -> Vec<u32> {
     (0..files.files().len() as u32).collect()
 }
 
-fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
-    let stamp = |file: &blockmill_archive::blkdat::BlockFile| {
-        if blockmill_archive::is_pipe(file.path()) {
-            return Ok(FileStamp::of_pipe(file.path(), file.length()));
-        }
-        let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());
-        FileStamp::of(&path, file.key().0).map_err(Error::system("read", file.path()))
-    };
-    files.files().iter().map(stamp).collect()
-}
-
-/// Scans the files with these numbers.
+/// Scans the files with these indices.
 fn scan(
     files: &BlockFiles,
     numbers: &[u32],
@@ -319,19 +268,19 @@ fn scan(
     run.scan_s = start.elapsed().as_secs_f64();
     run.counts.bytes_read = scan.bytes_read;
     for (file, report) in numbers.iter().zip(&scan.reports) {
-        index.damage.extend(report.damage.iter().map(|damage| (*file, *damage)));
+        index.corruption.extend(report.damage.iter().map(|damage| (*file, *damage)));
         index.unlisted += report.damage_count - report.damage.len() as u64;
     }
     let renumber = |found: Found| Found { file: numbers[found.file as usize], ..found };
     Ok(scan.found.into_iter().map(renumber).collect())
 }
 
-/// The first header that breaks a rule where the best chain would go on: because of it the chain is
-/// shorter than the files. Bad headers in branches beside it are notes.
+/// The first header that breaks a rule above the best chain: because of it the chain is shorter
+/// than the files. Bad headers in other branches are notes.
 pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
     let best = tree.height(tree.best_tip());
     tree.refused().iter().find_map(|refused| {
-        let Why::Rule(height, violation) = refused.why else { return None };
+        let RefusalReason::Rule(height, violation) = refused.reason else { return None };
         let found = tree.found().get(refused.record as usize).filter(|_| height > best)?;
         let file = files.files().get(found.file as usize)?.path().to_path_buf();
         let location = Some(Location::new(file, found.offset));
@@ -340,7 +289,7 @@ pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
     })
 }
 
-/// Takes note of the best chain.
+/// Records the best chain in `run`.
 pub(crate) fn note_best(tree: &Tree, run: &mut Run) {
     let best = tree.best_tip();
     let height = tree.base() + tree.height(best);
@@ -350,7 +299,7 @@ pub(crate) fn note_best(tree: &Tree, run: &mut Run) {
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
 }
 
-/// The last block of the best chain that is asked for; none where all have greater heights.
+/// The last requested block of the best chain. `None` if all its blocks are higher.
 pub fn last_asked(tree: &Tree, options: &Options) -> Option<Tip> {
     let (base, best) = (tree.base(), tree.best_tip());
     let last = (tree.height(best) as usize).min(options.asked(base).checked_sub(1)?);

@@ -1,13 +1,13 @@
-//! The chain that is being connected.
+//! The blocks of a chain by height.
 
 use crate::BlockHash;
 use crate::index::Tree;
 use crate::params::{Params, Rules};
 
-/// A chain: each of its blocks, by height.
+/// A chain: its blocks by height.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
-    /// Numbers in the tree.
+    /// Numbers of the blocks in the tree.
     pub nodes: Vec<u32>,
     /// Median of the times of each block and the ten before it (BIP113).
     pub median_times: Vec<u32>,
@@ -21,13 +21,13 @@ impl Path {
         Self { nodes, median_times }
     }
 
-    /// How many blocks at the beginning are those of another chain, by height.
+    /// Number of blocks that another chain (hashes by height) shares from the beginning.
     pub fn shared(&self, other: &[BlockHash], tree: &Tree) -> usize {
         let own = self.nodes.iter().map(|node| tree.hash(*node));
         own.zip(other).take_while(|(own, other)| own == other).count()
     }
 
-    /// The hash of each block.
+    /// The hashes of all blocks.
     pub fn hashes(&self, tree: &Tree) -> Vec<BlockHash> {
         self.nodes.iter().map(|node| *tree.hash(*node)).collect()
     }

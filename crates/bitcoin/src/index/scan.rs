@@ -1,6 +1,6 @@
-//! The headers of all blocks in the files, hashed. Bodies are not read.
+//! Reads and hashes the headers of all blocks in files, without bodies.
 //!
-//! Blocks are in the order of [`BlockFiles`], and within a file in that of its bytes. The result
+//! Blocks are in the order of [`BlockFiles`] and of offsets. The result
 //! does not depend on the number of threads. [`Tree::build`](crate::index::Tree::build) links the
 //! headers.
 
@@ -13,8 +13,7 @@ use blockmill_pipeline::Cancel;
 
 /// Finds the blocks of files: the reading half of pass 1.
 ///
-/// [`HeaderScan`] is what the program uses. The crate `blockmill-bench` implements the designs that
-/// it is compared with.
+/// The program uses [`HeaderScan`]. The crate `blockmill-bench` implements baselines.
 pub trait FindBlocks {
     /// Finds all blocks of `files`. Corruption is no error: see [`Scan::reports`].
     ///
@@ -27,7 +26,7 @@ pub trait FindBlocks {
 /// Reads frames and headers, several files at once.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderScan {
-    /// Threads that read files.
+    /// Number of threads that read files.
     pub threads: usize,
 }
 
@@ -40,9 +39,9 @@ impl FindBlocks for HeaderScan {
 /// The blocks of some files.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
-    /// All blocks in the order of the files; a block that is there twice is listed twice.
+    /// All blocks in the order of the files. A block that occurs twice is listed twice.
     pub found: Vec<Found>,
-    /// What is wrong with each file, and its zeros at the end.
+    /// For each file, its corrupt ranges, and zeros at its end.
     pub reports: Vec<FileReport>,
     /// Bytes read from the files.
     pub bytes_read: u64,

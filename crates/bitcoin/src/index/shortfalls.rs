@@ -8,7 +8,7 @@
 use crate::BlockHash;
 use crate::header::HEADER_BYTES;
 use crate::index::pass1::Index;
-use crate::index::{Gap, Tree, Why, WrongLength, lengths};
+use crate::index::{Gap, RefusalReason, Tree, WrongLength, lengths};
 use crate::options::Options;
 use crate::run::Run;
 use blockmill_archive::blkdat::{
@@ -52,12 +52,12 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
         let Some(found) = tree.found().get(refused.record as usize) else { continue };
         let Some(file) = files.files().get(found.file as usize) else { continue };
         let (file, offset, id) = (file.path().display(), found.offset, found.hash);
-        run.damage.push(match refused.why {
-            Why::Rule(height, violation) => {
+        run.damage.push(match refused.reason {
+            RefusalReason::Rule(height, violation) => {
                 let height = tree.base() + height;
                 format!("{file}: byte {offset}: block {height} ({id}): {violation}")
             }
-            Why::Ancestor(_) => {
+            RefusalReason::Ancestor(_) => {
                 format!("{file}: byte {offset}: block {id}: the block before it was refused")
             }
         });
@@ -169,7 +169,7 @@ pub(crate) fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
 
 /// A damaged place of a file, and what it means.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct CorruptRange {
     /// The file, as an index of the list of files.
     pub file: u32,
     /// What is there.
@@ -190,8 +190,8 @@ pub enum Meaning {
 }
 
 /// What the damaged places of `files` mean, in their order.
-pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<Place> {
-    let mut damage: Vec<_> = index.all_damage().copied().collect();
+pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
+    let mut damage: Vec<_> = index.all_corruption().copied().collect();
     damage.sort_by_key(|(file, damage)| (*file, damage.offset));
     let copies = copies(files, index, &damage);
     let mut lengths: HashMap<_, _> = lengths::damaged(files, index).into_iter().collect();
@@ -207,7 +207,7 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<Place> {
                 None => Meaning::Lack(kind),
             },
         };
-        all.push(Place { file, damage, meaning });
+        all.push(CorruptRange { file, damage, meaning });
     }
     all
 }
@@ -216,7 +216,7 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<Place> {
 /// height `until` are in `run`, and what loses nothing is in its notes.
 fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
     let (mut all, mut more) = (vec![], index.unlisted);
-    for Place { file, damage, meaning } in places(files, index) {
+    for CorruptRange { file, damage, meaning } in places(files, index) {
         let Some(path) = files.files().get(file as usize).map(|file| file.path()) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What the index says of an archive: tips, stale branches, gaps, and how well it is ordered.
+//! Summary of an archive: tip, stale branches, gaps, and the order of blocks.
 
 use super::tree::{GENESIS, Tree};
 use crate::BlockHash;
@@ -11,59 +11,59 @@ pub struct Branch {
     pub tip: u32,
     /// The height of the last block that it shares with the best chain.
     pub fork_height: u32,
-    /// Its blocks above that. Branches of a branch count what they share twice.
+    /// Number of its blocks above that. Blocks that two branches share count in both.
     pub length: u32,
-    /// Was one of them marked invalid?
+    /// Whether one of them is marked invalid.
     pub invalid: bool,
 }
 
-/// A block that no file has, although others follow it.
+/// A missing block that other blocks follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The hash of the missing block.
     pub missing: BlockHash,
-    /// The first record that follows it, as an index of [`Tree::found`].
+    /// Index of the first record that follows it in [`Tree::found`].
     pub first: u32,
-    /// Records that cannot be linked because of it.
+    /// Number of records that cannot be linked because of it.
     pub records: u32,
 }
 
-/// What the index says of an archive.
+/// Summary of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Records found, repeated ones included.
+    /// Records found, with repetitions.
     pub records: u32,
-    /// Blocks in the tree; the first one counts even when no file has it.
+    /// Blocks in the tree, with the first one even if no file has it.
     pub blocks: u32,
-    /// Records of a block that stands in an earlier place, too.
+    /// Records of a block that an earlier record has, too.
     pub repeated: u32,
-    /// Records that break a header rule or follow one that does.
+    /// Records that break a header rule, or descend from such a record.
     pub refused: u32,
-    /// Records behind gaps.
+    /// Records after gaps.
     pub unlinked: u32,
-    /// Records whose parent stands in a later place.
+    /// Records that precede their parents.
     pub parents_later: u32,
-    /// Records whose parent was not linked yet when they came: what Core reports as out of order.
+    /// Records read before their parent was linked: Core reports them as out of order.
     pub held_back: u32,
     /// The last block of the best chain.
     pub tip: u32,
     /// Its height.
     pub height: u32,
-    /// Branches beside the best chain, by the number of their last block.
+    /// Branches other than the best chain, by the number of their last block.
     pub branches: Vec<Branch>,
-    /// Missing blocks, by the first record that follows them.
+    /// Missing blocks, in the order of the first records that follow them.
     pub gaps: Vec<Gap>,
 }
 
 impl Summary {
-    /// The share of records whose parent stands in a later place, from 0 to 1.
+    /// Share of records that precede their parents, from 0 to 1.
     pub fn out_of_order_rate(&self) -> f64 {
         f64::from(self.parents_later) / f64::from(self.records.max(1))
     }
 }
 
 impl Tree {
-    /// Looks at the whole tree once.
+    /// Computes the summary in one pass over the tree.
     pub fn summary(&self) -> Summary {
         let tip = self.best_tip();
         Summary {
@@ -101,7 +101,7 @@ impl Tree {
         tips.map(branch).collect()
     }
 
-    /// Blocks that no file has although others follow them; cheap when there are none.
+    /// Missing blocks that other blocks follow. Cheap if there are none.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         let mut indexes = HashMap::new();
         let mut gaps: Vec<Gap> = Vec::new();

@@ -1,4 +1,4 @@
-//! Records that may step over blocks, found without reading all bodies.
+//! Finds records that may hide other blocks, without reading all bodies.
 
 use super::{Found, GENESIS, Tree};
 use crate::fault::Error;
@@ -6,14 +6,14 @@ use crate::run::Spare;
 use crate::types::Block;
 use blockmill_archive::blkdat::{BlockFiles, BodyReader};
 
-/// Bytes of blocks that are read near gaps, before and after all of them.
+/// Bytes of blocks that are read near gaps, before and after each, in total.
 const NEAR_GAPS: u64 = 256 << 20;
 /// Bytes of blocks that are read near the best tip.
 const NEAR_TIP: u64 = 1 << 20;
 
-/// Records that are longer than their blocks, of those where headers make that likely: near the
-/// best tip, near a gap, and those that reach into the next.
-pub(crate) fn measured(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error> {
+/// Returns the records that are longer than their blocks. Examines only suspects: records near the
+/// best tip, near a gap, or overlapping with the next record.
+pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error> {
     let found = tree.found();
     let overlaps = |pair: &[Found]| {
         pair[0].file == pair[1].file && pair[0].offset + u64::from(pair[0].size) > pair[1].offset

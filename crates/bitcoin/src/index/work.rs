@@ -16,7 +16,7 @@ impl WorkMemo {
     }
 
     #[inline]
-    pub fn of(&mut self, bits: u32) -> u128 {
+    pub fn work(&mut self, bits: u32) -> u128 {
         let slots = self.0.len() as u32;
         let memo = &mut self.0[((bits ^ bits >> 8) % slots) as usize];
         if memo.0 != bits {

@@ -77,7 +77,7 @@ pub fn is_datadir(folder: &Path) -> Result<bool, Error> {
 ///
 /// # Errors
 /// As [`is_datadir`].
-pub fn whose_coins(folder: &Path) -> Result<Option<&Path>, Error> {
+pub fn coins_owner(folder: &Path) -> Result<Option<&Path>, Error> {
     let Some(whose) = folder.parent() else { return Ok(None) };
     // that of a name alone
     let whose = if whose.as_os_str().is_empty() { Path::new(".") } else { whose };

@@ -25,7 +25,7 @@ blockmill_pipeline::named_option! {
 
 /// Consecutive transactions of one block.
 #[derive(Clone, Debug)]
-pub struct Part<'a> {
+pub struct BlockScripts<'a> {
     /// The block.
     pub block: &'a Block,
     /// Which of its transactions. The coinbase, number 0, is passed over.
@@ -38,7 +38,7 @@ pub struct Part<'a> {
     pub flags: Flags,
 }
 
-impl<'a> Part<'a> {
+impl<'a> BlockScripts<'a> {
     fn spend(&self, transaction: usize) -> Result<Spend<'a>, Reason> {
         let transactions = &self.block.transactions;
         let inputs = &transactions.get(transaction).ok_or(Reason::Absent)?.inputs;
@@ -132,7 +132,7 @@ impl ScriptBatch {
     /// The first input, in order, that fails.
     pub fn verify(
         &mut self,
-        parts: &[Part],
+        parts: &[BlockScripts],
         scripts: Scripts,
         signatures: &Signatures,
     ) -> Result<(), ScriptFault> {
@@ -184,7 +184,7 @@ impl ScriptBatch {
     /// Verifies what waits: the signatures in one go, then the rest by the library.
     fn decide(
         &mut self,
-        parts: &[Part],
+        parts: &[BlockScripts],
         signatures: &Signatures,
         library: &mut LastRead,
     ) -> Result<(), ScriptFault> {
@@ -223,7 +223,11 @@ impl ScriptBatch {
         }
     }
 
-    fn ask_library(&mut self, parts: &[Part], library: &mut LastRead) -> Result<(), ScriptFault> {
+    fn ask_library(
+        &mut self,
+        parts: &[BlockScripts],
+        library: &mut LastRead,
+    ) -> Result<(), ScriptFault> {
         for at in 0..self.waiting.len() {
             let Waiting { part, transaction, input, indexes } = self.waiting[at];
             if indexes.is_some_and(|indexes| self.holds(indexes)) {

@@ -64,7 +64,7 @@ pub(super) struct Items<'a> {
 
 impl<'a> Items<'a> {
     /// None where there are more.
-    pub fn of(all: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+    pub fn collect(all: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut found = Items { items: [&[]; MOST_KEYS + 2], count: 0 };
         for item in all {
             *found.items.get_mut(found.count)? = item;

@@ -1,93 +1,35 @@
-//! The standard forms: recognised, and reduced to signature checks.
+//! Recognises standard forms, and reduces them to signature checks.
 //!
-//! A form is recognised only where the interpreter has nothing to decide but whether signatures
-//! hold: every push in its shortest form, exactly the items that the script takes, strict DER,
-//! known hash types, keys of the usual kinds with the right hash, nothing left over. Each form
-//! states which rules it rests on; where they are not in force it is not recognised.
+//! A form is recognised only if the verdict of the interpreter depends on nothing but the
+//! signatures: every push has its shortest form, the script takes exactly the given items, DER is
+//! strict, hash types are known, keys have the usual formats and the right hash, and no item is
+//! left over. Each form lists the rules that it needs; it is not recognised if they are not in
+//! force.
+
+mod taproot;
 
 use super::multisig::{Multisigs, Signed};
-use super::pushes::{Items, MOST_PUSHED, MultisigScript, OP_CHECKSIG, Operations, is_true, push};
+use super::pushes::{Items, MultisigScript, OP_CHECKSIG, is_true, push};
 use super::sighash::{LegacyHashes, SegwitHashes, TaprootHashes};
 use super::signature::{self, EcdsaSignature};
 use super::taproot::Tags;
-use super::{Flags, Spend};
+use super::{Flags, Form, Spend};
 use crate::types::Witness;
 use blockmill_hashes::sha256;
 use blockmill_signatures::{EcdsaCheck, SchnorrCheck, TweakCheck};
 use ripemd::{Digest, Ripemd160};
 
-const OP_IF: u8 = 0x63;
-const OP_ENDIF: u8 = 0x68;
-
-/// The standard forms of outputs and how they are spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// P2PK.
-    PublicKey,
-    /// P2PKH.
-    KeyHash,
-    /// P2WPKH.
-    WitnessKeyHash,
-    /// P2SH-P2WPKH.
-    NestedWitnessKeyHash,
-    /// P2TR, by the output key.
-    TaprootKey,
-    /// P2TR, by a script `key OP_CHECKSIG` that data which never runs may follow.
-    TaprootScript,
-    /// Bare multisig.
-    Multisig,
-    /// P2SH multisig.
-    ScriptHashMultisig,
-    /// P2WSH multisig.
-    WitnessMultisig,
-    /// P2SH-P2WSH multisig.
-    NestedWitnessMultisig,
-}
-
-impl Form {
-    /// All forms, in the order of their numbers.
-    pub const ALL: [Form; 10] = [
-        Form::PublicKey,
-        Form::KeyHash,
-        Form::WitnessKeyHash,
-        Form::NestedWitnessKeyHash,
-        Form::TaprootKey,
-        Form::TaprootScript,
-        Form::Multisig,
-        Form::ScriptHashMultisig,
-        Form::WitnessMultisig,
-        Form::NestedWitnessMultisig,
-    ];
-
-    /// The name by which it is known.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::PublicKey => "P2PK",
-            Form::KeyHash => "P2PKH",
-            Form::WitnessKeyHash => "P2WPKH",
-            Form::NestedWitnessKeyHash => "P2SH-P2WPKH",
-            Form::TaprootKey => "P2TR key",
-            Form::TaprootScript => "P2TR script",
-            Form::Multisig => "multisig",
-            Form::ScriptHashMultisig => "P2SH multisig",
-            Form::WitnessMultisig => "P2WSH multisig",
-            Form::NestedWitnessMultisig => "P2SH-P2WSH multisig",
-        }
-    }
-}
-
-/// Checks that wait for their batch.
+/// Checks of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     pub ecdsa: Vec<EcdsaCheck>,
     pub schnorr: Vec<SchnorrCheck>,
-    /// Commitments of output keys to scripts.
+    /// Checks that output keys commit to scripts.
     pub tweaks: Vec<TweakCheck>,
     pub multisigs: Multisigs,
 }
 
-/// Where the checks of an input stand: its indexes in the lists of [`Checks`].
+/// The checks of an input: indices in the lists of [`Checks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Indexes {
     Ecdsa(usize),
@@ -96,7 +38,7 @@ pub(super) enum Indexes {
     Multisig(usize),
 }
 
-/// Recognises the inputs of one transaction after the other.
+/// Recognises the inputs of transactions, one transaction after another.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
     legacy: LegacyHashes,
@@ -105,7 +47,7 @@ pub(super) struct Templates {
     tags: Tags,
 }
 
-/// Which signature hash signs.
+/// The algorithm of the signature hash.
 #[derive(Clone, Copy)]
 enum Version {
     Legacy,
@@ -113,24 +55,24 @@ enum Version {
 }
 
 /// An input that is being recognised.
-struct At<'a, 'b> {
+struct Input<'a, 'b> {
     spend: &'b Spend<'a>,
     index: usize,
-    /// Its input script.
+    /// The input script.
     script: &'a [u8],
-    /// Its witness, with the count of items.
+    /// The witness, with the count of its items.
     witness: &'a [u8],
     flags: Flags,
     checks: &'b mut Checks,
 }
 
-impl<'a> At<'a, '_> {
-    /// An input without witness. With the rules of BIP141 another has none where it needs none.
+impl<'a> Input<'a, '_> {
+    /// Requires an empty witness. BIP141 forbids a witness that is not needed.
     fn no_witness(&self) -> Option<()> {
         matches!(self.witness, [] | [0]).then_some(())
     }
 
-    /// The items of the witness, when there are just `N`.
+    /// The items of the witness, if there are exactly `N`.
     fn witness<const N: usize>(&self) -> Option<[&'a [u8]; N]> {
         let mut items = Witness::new(self.witness);
         let mut found = [&[][..]; N];
@@ -145,40 +87,19 @@ fn hash160(bytes: &[u8]) -> [u8; 20] {
     Ripemd160::digest(sha256(bytes)).into()
 }
 
-/// The key of a script `key OP_CHECKSIG`, which may be followed by `OP_0 OP_IF push ... OP_ENDIF`
-/// any number of times: data that never runs. There is no limit on the length of such scripts, and
-/// pushes are all that stands in them, so no opcode that makes a script succeed (BIP342).
-fn key_and_data(script: &[u8]) -> Option<&[u8; 32]> {
-    let (key, rest) = script.strip_prefix(&[0x20])?.split_first_chunk()?;
-    let mut rest = rest.strip_prefix(&[OP_CHECKSIG])?;
-    while !rest.is_empty() {
-        let mut data = Operations(rest.strip_prefix(&[0, OP_IF])?);
-        // even what does not run is not to be longer than an item may be
-        let end = data.find(|(opcode, pushed)| !is_push(*opcode) || pushed.len() > MOST_PUSHED)?;
-        (end.0 == OP_ENDIF).then_some(())?;
-        rest = data.0;
-    }
-    Some(key)
-}
-
-/// Up to OP_16, but for the reserved opcode, which is BIP342's first that makes scripts succeed.
-fn is_push(opcode: u8) -> bool {
-    opcode <= 0x60 && opcode != 0x50
-}
-
-/// BIP16, BIP141: where witness programs are not in force anyone can spend them.
+/// BIP16, BIP141: if witness programs are not in force, anyone can spend them.
 const SEGWIT: Flags = Flags::P2SH.with(Flags::WITNESS);
 
 impl Templates {
-    /// Forgets the transaction.
+    /// Starts another transaction.
     pub fn reset(&mut self) {
         self.legacy.reset();
         self.segwit.reset();
         self.taproot.reset();
     }
 
-    /// Recognises input number `index` of the transaction that all calls since the last reset are
-    /// about. Its checks are added; none are where the answer is none.
+    /// Recognises input number `index` of a transaction, the same one since the last reset. Adds
+    /// its checks; if the result is `None`, adds none.
     pub fn recognise(
         &mut self,
         spend: &Spend,
@@ -187,10 +108,10 @@ impl Templates {
         checks: &mut Checks,
     ) -> Option<(Form, Indexes)> {
         let (input, coin) = (spend.inputs().get(index)?, spend.coins().get(index)?);
-        // amounts are signed numbers to the interpreter
+        // the interpreter reads amounts as signed numbers
         i64::try_from(coin.value.to_sat()).ok()?;
         let (script, witness) = (spend.script(input), spend.witness(input));
-        let mut at = At { spend, index, script, witness, flags, checks };
+        let mut at = Input { spend, index, script, witness, flags, checks };
         let output = spend.coin_script(coin);
         match output {
             [0x76, 0xa9, 0x14, hash @ .., 0x88, 0xac] if hash.len() == 20 => {
@@ -211,10 +132,10 @@ impl Templates {
         }
     }
 
-    /// One signature by one key. `code` is what the signature signs as the script.
+    /// One signature by one key. `code` is the script that the signature commits to.
     fn single(
         &mut self,
-        at: &mut At,
+        at: &mut Input,
         version: Version,
         code: &[u8],
         [signature, key]: [&[u8]; 2],
@@ -226,7 +147,7 @@ impl Templates {
         Some(Indexes::Ecdsa(at.checks.ecdsa.len() - 1))
     }
 
-    fn digest(&mut self, at: &At, version: Version, code: &[u8], hash_type: u8) -> [u8; 32] {
+    fn digest(&mut self, at: &Input, version: Version, code: &[u8], hash_type: u8) -> [u8; 32] {
         let hash_type = hash_type.into();
         match version {
             Version::Legacy => self.legacy.hash(at.spend, at.index, code, hash_type),
@@ -235,7 +156,7 @@ impl Templates {
     }
 
     /// Output `key OP_CHECKSIG`, input `signature`.
-    fn public_key(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Indexes)> {
+    fn public_key(&mut self, at: &mut Input, output: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let (mut rest, mut script) = (output, at.script);
         let (key, signature) = (push(&mut rest)?, push(&mut script)?);
@@ -245,7 +166,7 @@ impl Templates {
     }
 
     /// Output `OP_DUP OP_HASH160 hash OP_EQUALVERIFY OP_CHECKSIG`, input `signature key`.
-    fn key_hash(&mut self, at: &mut At, output: &[u8], hash: &[u8]) -> Option<(Form, Indexes)> {
+    fn key_hash(&mut self, at: &mut Input, output: &[u8], hash: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let mut script = at.script;
         let (signature, key) = (push(&mut script)?, push(&mut script)?);
@@ -255,9 +176,9 @@ impl Templates {
     }
 
     /// Version 0 witness program of 20 bytes (BIP141), witness `signature key`.
-    fn witness_key_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<Indexes> {
+    fn witness_key_hash(&mut self, at: &mut Input, hash: &[u8]) -> Option<Indexes> {
         let [signature, key] = at.witness()?;
-        // the program is left on the stack and has to be true by itself
+        // the program is left on the stack and must be true
         (hash160(key) == hash && is_true(hash)).then_some(())?;
         let mut code = [
             0x76, 0xa9, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x88,
@@ -269,7 +190,7 @@ impl Templates {
 
     /// Output `OP_HASH160 hash OP_EQUAL` (BIP16). The input script is the redeem script alone for
     /// witness programs, and `OP_0 signature ... script` for multisig, which has no witness.
-    fn script_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<(Form, Indexes)> {
+    fn script_hash(&mut self, at: &mut Input, hash: &[u8]) -> Option<(Form, Indexes)> {
         at.flags.has(Flags::P2SH).then_some(())?;
         match at.script {
             [22, program @ ..] if program.len() == 22 => {
@@ -294,25 +215,26 @@ impl Templates {
     }
 
     /// Version 0 witness program of 32 bytes (BIP141), witness `empty signature ... script`.
-    fn witness_multisig(&mut self, at: &mut At, hash: &[u8]) -> Option<Indexes> {
-        let items = Items::of(Witness::new(at.witness))?;
+    fn witness_multisig(&mut self, at: &mut Input, hash: &[u8]) -> Option<Indexes> {
+        let items = Items::collect(Witness::new(at.witness))?;
         let (script, items) = items.as_slice().split_last()?;
         (sha256(script) == hash && is_true(hash)).then_some(())?;
         self.multisig(at, Version::Segwit, script, items)
     }
 
     /// Output `OP_m key ... OP_n OP_CHECKMULTISIG`, input `OP_0 signature ...`.
-    fn bare_multisig(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Indexes)> {
+    fn bare_multisig(&mut self, at: &mut Input, output: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let items = Items::of_multisig_input(at.script)?;
         let indexes = self.multisig(at, Version::Legacy, output, items.as_slice())?;
         Some((Form::Multisig, indexes))
     }
 
-    /// The first item is the one too many that the opcode takes: empty (BIP147).
+    /// `OP_m key ... OP_n OP_CHECKMULTISIG`. The opcode takes one item too many, which must be the
+    /// first one and empty (BIP147).
     fn multisig(
         &mut self,
-        at: &mut At,
+        at: &mut Input,
         version: Version,
         script: &[u8],
         items: &[&[u8]],
@@ -335,41 +257,5 @@ impl Templates {
             at.checks.multisigs.push(Signed { digest, r, s });
         }
         Some(Indexes::Multisig(number))
-    }
-
-    /// Version 1 witness program of 32 bytes (BIP341), without annex: witness `signature`, or
-    /// `signature script control` where the script is `key OP_CHECKSIG` and data (BIP342). One
-    /// signature is within the budget of every witness.
-    fn taproot(&mut self, at: &mut At, output: &[u8; 32]) -> Option<(Form, Indexes)> {
-        let in_force = at.flags.has(SEGWIT.with(Flags::TAPROOT));
-        (in_force && at.script.is_empty() && is_true(output)).then_some(())?;
-        if let Some([bytes]) = at.witness() {
-            let signature = self.schnorr(at, bytes, output, None)?;
-            return Some((Form::TaprootKey, Indexes::Schnorr(signature)));
-        }
-        // the version byte of `control` rules out that it is an annex
-        let [bytes, script, control] = at.witness()?;
-        let key = key_and_data(script)?;
-        let leaf = self.tags.leaf(script);
-        let commitment = self.tags.commitment(output, control, leaf)?;
-        let signature = self.schnorr(at, bytes, key, Some(&leaf))?;
-        at.checks.tweaks.push(commitment);
-        let commitment = at.checks.tweaks.len() - 1;
-        Some((Form::TaprootScript, Indexes::Tapscript { signature, commitment }))
-    }
-
-    /// The index of the check.
-    fn schnorr(
-        &mut self,
-        at: &mut At,
-        bytes: &[u8],
-        key: &[u8; 32],
-        leaf: Option<&[u8; 32]>,
-    ) -> Option<usize> {
-        let (signature, hash_type) = signature::schnorr(bytes)?;
-        let segwit = &mut self.segwit;
-        let message = self.taproot.hash(segwit, at.spend, at.index, leaf, hash_type)?;
-        at.checks.schnorr.push(SchnorrCheck { message, signature, key: *key });
-        Some(at.checks.schnorr.len() - 1)
     }
 }

@@ -3,7 +3,7 @@
 use super::digest;
 use super::documents::{Coins, Execution, Hex, SCHEMA, UnspentMultiset};
 use crate::fault::Error;
-use crate::inspect::whose_coins;
+use crate::inspect::coins_owner;
 use crate::multiset::{CoinArchive, unspent};
 use crate::options::Options;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub fn hash_coins(
 }
 
 fn open(folder: &Path, options: &Options) -> Result<CoinArchive, Error> {
-    match whose_coins(folder)? {
+    match coins_owner(folder)? {
         Some(owner) => CoinArchive::open(owner, options),
         None => Err(Error::NoCoins(folder.to_path_buf())),
     }

@@ -109,12 +109,12 @@ impl<'a> Merger<'a> {
                 undo.extend(record.undo.map(|undo| ((file, record.offset), undo)));
             }
             for (file, range) in &shard.corruption {
-                index.damage.extend(own.get(*file as usize).map(|file| (*file, *range)));
+                index.corruption.extend(own.get(*file as usize).map(|file| (*file, *range)));
             }
             index.unlisted += shard.unlisted;
             numbers.push(own);
         }
-        index.damage.sort_by_key(|(file, range)| (*file, range.offset));
+        index.corruption.sort_by_key(|(file, range)| (*file, range.offset));
         let mut run = Run::default();
         run.counts.files = files.files().len() as u64;
         run.counts.file_bytes = files.bytes();

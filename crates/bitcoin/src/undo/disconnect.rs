@@ -1,4 +1,4 @@
-//! Back to where the store's chain and the best chain part.
+//! Disconnects blocks down to the fork of the store's chain and the best chain.
 
 use crate::body::merkle::Merkle;
 use crate::chainstate::Chainstate;
@@ -16,7 +16,7 @@ use blockmill_archive::blkdat::{BlockFiles, BodyReader};
 use blockmill_hashes::ManySha256;
 use blockmill_verdict::Reversed;
 
-/// Files that stay open while bodies are read.
+/// Number of files that stay open while bodies are read.
 const OPEN_FILES: usize = 4;
 
 /// Disconnects the blocks of the store that are not on `path`, and commits.
@@ -63,13 +63,13 @@ pub(crate) fn to_fork(
     Ok(())
 }
 
-/// Is the block on the path?
+/// Returns whether the block is on the path.
 fn is_on(path: &Path, tree: &Tree, tip: Tip) -> bool {
     path.nodes.get(tip.height as usize).is_some_and(|node| *tree.hash(*node) == tip.hash)
 }
 
-/// Reads a block of the tree; where its record is damaged by now, from a copy. All that undoing the
-/// block relies on is proven by the header.
+/// Reads a block of the tree, or a copy of it if its record has become corrupt. The header proves
+/// everything that disconnecting the block depends on.
 fn read_block(
     reader: &mut BodyReader,
     tree: &Tree,
@@ -85,7 +85,7 @@ fn read_block(
             Err(cause) => _ = first.get_or_insert(cause),
         }
     }
-    // only the genesis block has no record
+    // the genesis block may have no record
     first.map_or(Ok(()), Err)
 }
 
@@ -111,7 +111,7 @@ fn read_record(
     }
 }
 
-/// Gives back what the block spent and takes away what it created.
+/// Restores the coins that the block spent, and removes those that it created.
 fn disconnect_block(
     block: &Block,
     data: &[u8],

@@ -7,7 +7,7 @@ use crate::generated_chain::Maker;
 use crate::imports::{self, options, with};
 use crate::naive_connect::{Chain, Owned};
 use blockmill_archive::blkdat::{BlockFiles, Network, open};
-use blockmill_bitcoin::datadir::{BlocksWriter, Options as Keys, Stands, XorKey};
+use blockmill_bitcoin::datadir::{BlockPosition, BlocksWriter, Options as Keys, XorKey};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::shard::documents::{Bodies, Coins, Execution, Headers, Salt, Table};
@@ -97,7 +97,7 @@ impl Kept {
             for (height, (_, offset)) in blocks {
                 let undo = (*height > 0).then(|| self.undo(*height));
                 let size = self.blocks[*height as usize].len() as u32;
-                let block = Stands { height: *height, offset: *offset as u32, size };
+                let block = BlockPosition { height: *height, offset: *offset as u32, size };
                 assert!(writer.shared_block(file, block, undo.as_deref()).unwrap());
             }
         }

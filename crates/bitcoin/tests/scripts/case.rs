@@ -3,7 +3,7 @@
 use super::naive;
 use bitcoinconsensus::Error;
 use blockmill_bitcoin::script::{
-    Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
+    BlockScripts, Counts, Flags, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
 use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_signatures::Signatures;
@@ -50,7 +50,7 @@ impl Coins {
 /// What a way of verification says.
 pub type Verdict = (Result<(), ScriptFault>, Counts);
 
-pub fn verify(part: &Part, scripts: Scripts) -> Verdict {
+pub fn verify(part: &BlockScripts, scripts: Scripts) -> Verdict {
     let mut batch = ScriptBatch::default();
     let result = batch.verify(std::slice::from_ref(part), scripts, &Signatures::detect());
     (result, *batch.counts())
@@ -82,10 +82,10 @@ impl Case {
         Some(Case { block, coins })
     }
 
-    pub fn part(&self, flags: Flags) -> Part<'_> {
+    pub fn part(&self, flags: Flags) -> BlockScripts<'_> {
         let Case { block, coins } = self;
         let Coins { coins, scripts } = coins;
-        Part { block, transactions: 0..2, coins, scripts, flags }
+        BlockScripts { block, transactions: 0..2, coins, scripts, flags }
     }
 
     /// The library's verdict on all inputs; the templates' has to be the same, and that of the

@@ -2,7 +2,7 @@
 
 use super::case::{ALL, Random};
 use super::forms::block_of;
-use blockmill_bitcoin::script::{Form, Part, Reason, ScriptBatch, ScriptFault, Scripts};
+use blockmill_bitcoin::script::{BlockScripts, Form, Reason, ScriptBatch, ScriptFault, Scripts};
 use blockmill_signatures::Signatures;
 
 #[test]
@@ -31,7 +31,7 @@ fn the_first_failing_input_in_order_is_named() {
             let input = |coin: usize| if part == 1 || coin % 10 == 5 { 0 } else { coin % 2 };
             expected = first.map(|coin| (part, 1 + coin / 2, input(coin))).or(expected);
         }
-        let parts = [&changed[0], &changed[1]].map(|(block, coins)| Part {
+        let parts = [&changed[0], &changed[1]].map(|(block, coins)| BlockScripts {
             block,
             transactions: 0..block.transactions.len(),
             coins: &coins.coins,
@@ -45,7 +45,7 @@ fn the_first_failing_input_in_order_is_named() {
             assert_eq!(found, expected, "{fault:?}");
         }
         // the blocks as they were, in the same buffers
-        let parts = [&blocks[0], &blocks[1]].map(|(block, coins)| Part {
+        let parts = [&blocks[0], &blocks[1]].map(|(block, coins)| BlockScripts {
             block,
             transactions: 0..block.transactions.len(),
             coins: &coins.coins,
@@ -62,8 +62,13 @@ fn coins_that_are_missing_are_no_panic() {
     for found in 0..6 {
         let coins_given = &coins.coins[..found];
         let scripts = &coins.scripts[..];
-        let part =
-            Part { block: &block, transactions: 0..9, coins: coins_given, scripts, flags: ALL };
+        let part = BlockScripts {
+            block: &block,
+            transactions: 0..9,
+            coins: coins_given,
+            scripts,
+            flags: ALL,
+        };
         let fault = ScriptBatch::default()
             .verify(&[part], Scripts::Templates, &Signatures::scalar())
             .unwrap_err();

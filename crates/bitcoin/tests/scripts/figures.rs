@@ -4,7 +4,7 @@
 use super::case::{ALL, Coins};
 use super::forms::{Plan, Signed, block_of, is_multisig};
 use super::real_blocks::thread_time;
-use blockmill_bitcoin::script::{Form, Part, ScriptBatch, Scripts};
+use blockmill_bitcoin::script::{BlockScripts, Form, ScriptBatch, Scripts};
 use blockmill_bitcoin::types::Block;
 use blockmill_signatures::Signatures;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn measure(inputs: usize, mut work: impl FnMut()) -> f64 {
 
 fn times(name: &str, block: &Block, Coins { coins, scripts }: &Coins) {
     let transactions = 0..block.transactions.len();
-    let part = Part { block, transactions, coins, scripts, flags: ALL };
+    let part = BlockScripts { block, transactions, coins, scripts, flags: ALL };
     print!("{name:>20}: {:>6} inputs", coins.len());
     let ways = [
         ("library", Scripts::Library, Signatures::scalar()),

@@ -2,7 +2,7 @@
 //! each input. The judge of the way that reads it once.
 
 use bitcoinconsensus::{Error, Utxo, verify_with_flags};
-use blockmill_bitcoin::script::{Flags, Part};
+use blockmill_bitcoin::script::{BlockScripts, Flags};
 
 /// The flags as the library names them.
 pub fn bits(flags: Flags) -> u32 {
@@ -22,7 +22,7 @@ pub fn bits(flags: Flags) -> u32 {
 }
 
 /// Input number `input` of the only transaction after the coinbase.
-pub fn verify(part: &Part, input: usize) -> Result<(), Error> {
+pub fn verify(part: &BlockScripts, input: usize) -> Result<(), Error> {
     let encoding = part.block.transactions[1].span.of(&part.block.raw);
     let script = |coin: usize| part.coins[coin].script.of(part.scripts);
     let coins: Vec<_> = (0..part.coins.len())
@@ -39,6 +39,6 @@ pub fn verify(part: &Part, input: usize) -> Result<(), Error> {
 }
 
 /// All inputs, up to the first that fails.
-pub fn verify_all(part: &Part) -> Result<(), (usize, Error)> {
+pub fn verify_all(part: &BlockScripts) -> Result<(), (usize, Error)> {
     (0..part.coins.len()).try_for_each(|input| verify(part, input).map_err(|error| (input, error)))
 }

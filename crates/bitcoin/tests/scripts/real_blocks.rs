@@ -1,7 +1,7 @@
 //! Real blocks with the coins that they spend.
 
 use super::case::{ALL, Case, Coins, Random, hex, verify};
-use blockmill_bitcoin::script::{Counts, Flags, Form, Part, Scripts};
+use blockmill_bitcoin::script::{BlockScripts, Counts, Flags, Form, Scripts};
 use blockmill_bitcoin::types::{Amount, Block, OutPoint, Txid};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -55,9 +55,9 @@ pub fn thread_time() -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
-fn part<'a>(block: &'a Block, coins: &'a Coins, flags: Flags) -> Part<'a> {
+fn part<'a>(block: &'a Block, coins: &'a Coins, flags: Flags) -> BlockScripts<'a> {
     let Coins { coins, scripts } = coins;
-    Part { block, transactions: 0..block.transactions.len(), coins, scripts, flags }
+    BlockScripts { block, transactions: 0..block.transactions.len(), coins, scripts, flags }
 }
 
 fn report(name: &str, counts: &Counts) {
@@ -86,7 +86,7 @@ fn verify_block(name: &str, block: &Block, coins: &Coins, flags: Flags) -> Count
     report(name, &templates.1);
     let mut library = 0;
     for transaction in 1..block.transactions.len() {
-        let alone = Part { transactions: transaction..transaction + 1, ..whole.clone() };
+        let alone = BlockScripts { transactions: transaction..transaction + 1, ..whole.clone() };
         let (verdict, counts) = verify(&alone, Scripts::Templates);
         assert_eq!(verdict, Ok(()));
         library += counts.library;

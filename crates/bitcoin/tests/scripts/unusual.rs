@@ -7,7 +7,7 @@ use super::case::{ALL, Case, Coins, Random, verify};
 use super::core_vectors::commit;
 use super::naive;
 use blockmill_bitcoin::script::{
-    Flags, LegacyHashes, Part, Scripts, SegwitHashes, Spend, TaprootHashes,
+    BlockScripts, Flags, LegacyHashes, Scripts, SegwitHashes, Spend, TaprootHashes,
 };
 use blockmill_hashes::sha256;
 use blockmill_script_interpreter::{Error, Transaction};
@@ -244,7 +244,7 @@ fn what_is_no_transaction_or_input_is_told() {
 }
 
 /// The first `count` coins.
-fn some<'a>(part: &Part<'a>, count: usize) -> impl Iterator<Item = (u64, &'a [u8])> {
+fn some<'a>(part: &BlockScripts<'a>, count: usize) -> impl Iterator<Item = (u64, &'a [u8])> {
     let (coins, scripts) = (part.coins, part.scripts);
     coins[..count].iter().map(move |coin| (coin.value.to_sat(), coin.script.of(scripts)))
 }

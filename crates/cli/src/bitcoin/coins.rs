@@ -25,7 +25,7 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
         undo_bytes: Some(stored.undo_bytes),
         disk_bytes: bytes_below(folder),
     });
-    let sources = Sources::of(folder).with_context(in_store)?;
+    let sources = Sources::load(folder).with_context(in_store)?;
     let answer = sources.as_ref().map_or_else(Answer::ok, |sources| answer(folder, sources));
     if json {
         let name = folder.display().to_string();

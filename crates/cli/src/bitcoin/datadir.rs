@@ -4,7 +4,7 @@
 use super::inspect::{SHOWN, print_some};
 use crate::answer::Answer;
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_bitcoin::datadir::{CheckedDatadir, Part};
+use blockmill_bitcoin::datadir::{CheckedDatadir, DatadirPart};
 use blockmill_bitcoin::index::WrongLength;
 use blockmill_bitcoin::inspect::{Inspection, Meaning};
 use blockmill_report::counted;
@@ -33,7 +33,7 @@ pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
 
 /// Can the coins be read?
 pub(super) fn is_readable(checked: &CheckedDatadir) -> bool {
-    checked.damage.iter().all(|(part, _)| *part == Part::Undo)
+    checked.damage.iter().all(|(part, _)| *part == DatadirPart::Undo)
 }
 
 /// The answer, with the corruption of the datadir around the block files.

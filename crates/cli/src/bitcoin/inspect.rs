@@ -1,4 +1,6 @@
-//! What Bitcoin block files hold, for a person or as JSON.
+//! `inspect` of Bitcoin block files: prints their content as text or JSON.
+
+mod json;
 
 use super::coins;
 use super::datadir::{answer, is_readable, json_datadir, print_datadir, with_datadir};
@@ -9,19 +11,21 @@ use crate::inspect::print_left_out;
 use anyhow::Result;
 use blockmill_archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
 use blockmill_bitcoin::datadir::check;
-use blockmill_bitcoin::index::{Branch, Found, Gap, Refused, Why};
-use blockmill_bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, Meaning, Place, inspect};
+use blockmill_bitcoin::index::{Branch, Found, Gap, RefusalReason, Refused};
+use blockmill_bitcoin::inspect::{
+    BodyFault, CheckedBodies, CorruptRange, Inspection, Meaning, inspect,
+};
 use blockmill_report::counted;
 use blockmill_verdict::grouped;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
 
-/// Files that are shown one by one when they are whole.
+/// Maximum number of files that are listed without corruption.
 const MANY: usize = 20;
-/// Branches, gaps and faults that are shown; JSON has them all.
+/// Number of branches, gaps and faults that are printed; JSON has all.
 pub(super) const SHOWN: usize = 20;
 
-/// Looks at block files; and, where they are those of a datadir, at its coins.
+/// Inspects block files, and the coins of their datadir, if they have one.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
     let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
@@ -30,7 +34,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let checked = datadir.as_ref().filter(|_| args.deep);
     let checked = checked.map(|folder| check(folder, host::cores())).transpose()?;
     let answer = with_datadir(answer(&files, &inspection), checked.as_ref());
-    // what is corrupt there has no coins to show
+    // a corrupt datadir has no readable coins
     let shown = datadir.as_ref().filter(|_| checked.as_ref().is_none_or(is_readable));
     if json {
         let mut document = view.json();
@@ -50,7 +54,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// The datadir in whose `blocks` folder all the files are.
+/// The datadir that has all files in its folder `blocks`.
 fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>> {
     let folder = files.files().first().and_then(|file| file.path().parent());
     let all = files.files().iter().all(|file| file.path().parent() == folder);
@@ -61,7 +65,7 @@ fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>> {
     Ok(blockmill_bitcoin::inspect::is_datadir(datadir)?.then(|| datadir.to_path_buf()))
 }
 
-/// Files and what was found in them.
+/// Files and their inspection.
 struct View<'a> {
     files: &'a BlockFiles,
     inspection: &'a Inspection,
@@ -99,10 +103,10 @@ impl View<'_> {
         }
     }
 
-    /// The corrupt places of a file.
-    fn places(&self, file: &BlockFile) -> Vec<&Place> {
+    /// The corrupt ranges of a file.
+    fn places(&self, file: &BlockFile) -> Vec<&CorruptRange> {
         let files = self.files.files();
-        let is_of = |place: &&Place| {
+        let is_of = |place: &&CorruptRange| {
             files.get(place.file as usize).is_some_and(|it| it.path() == file.path())
         };
         self.inspection.places.iter().filter(is_of).collect()
@@ -161,7 +165,7 @@ impl View<'_> {
         format!("block {missing} is missing, before {blocks}, the first at {location}")
     }
 
-    /// A block that is linked to nothing: all that it says of where it belongs.
+    /// A block that is not linked: its hash, date and parent.
     fn block(&self, found: &Found) -> String {
         let date = blockmill_report::date(found.header().time().into()).unwrap_or_default();
         let (id, previous) = (found.hash, found.header().previous());
@@ -173,11 +177,13 @@ impl View<'_> {
             return String::new();
         };
         let (id, location) = (found.hash, self.location(found));
-        match refused.why {
-            Why::Rule(height, violation) => {
+        match refused.reason {
+            RefusalReason::Rule(height, violation) => {
                 format!("block {} ({id}), {location}: {violation}", grouped(height.into()))
             }
-            Why::Ancestor(_) => format!("block {id}, {location}: the block before it was refused"),
+            RefusalReason::Ancestor(_) => {
+                format!("block {id}, {location}: the block before it was refused")
+            }
         }
     }
 
@@ -193,7 +199,7 @@ impl View<'_> {
     fn print_verdict(&self, deep: bool, has_datadir: bool) {
         let inspection = self.inspection;
         let corruption: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
-        let harmless = |place: &&Place| matches!(place.meaning, Meaning::Nothing(_));
+        let harmless = |place: &&CorruptRange| matches!(place.meaning, Meaning::Nothing(_));
         let notes = inspection.places.iter().filter(harmless).count() as u64;
         let corruption = corruption - notes;
         let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
@@ -220,74 +226,9 @@ impl View<'_> {
             println!("{corruption}, {refused}{bodies}, {gaps} ({depth})");
         }
     }
-
-    fn json(&self) -> Value {
-        let (tree, summary) = (&self.inspection.tree, &self.inspection.summary);
-        let files = self.files.files().iter().zip(&self.inspection.reports);
-        let linked = self.inspection.is_linked();
-        json!({
-            "network": self.inspection.params.as_ref().map(|params| params.name),
-            "files": files
-                .map(|(file, report)| json_file(file, report, &self.places(file)))
-                .collect::<Vec<_>>(),
-            "chain": linked.then(|| json!({
-                "height": summary.height,
-                "tip": tree.hash(summary.tip).to_string(),
-                "time": tree.time(summary.tip),
-                "work": format!("{:064x}", tree.chain_work(summary.tip)),
-            })),
-            "blocks": summary.records,
-            "repeated": summary.repeated,
-            "unlinked": summary.unlinked,
-            "out_of_order": {
-                "blocks": summary.parents_later,
-                "rate": summary.out_of_order_rate(),
-                "held_back": summary.held_back,
-            },
-            "stale": summary.branches.iter().map(|b| self.json_branch(b)).collect::<Vec<_>>(),
-            "gaps": summary.gaps.iter().map(|gap| self.json_gap(gap)).collect::<Vec<_>>(),
-            "refused": tree.refused().iter().map(|r| self.json_refused(r)).collect::<Vec<_>>(),
-            "bodies": self.inspection.bodies.as_ref().map(json_bodies),
-            "unread": self.files.left_out(),
-            "sound": self.inspection.is_sound() && self.files.left_out().unread().is_empty(),
-        })
-    }
-
-    fn json_branch(&self, branch: &Branch) -> Value {
-        json!({
-            "fork_height": branch.fork_height,
-            "length": branch.length,
-            "tip": self.inspection.tree.hash(branch.tip).to_string(),
-        })
-    }
-
-    fn json_gap(&self, gap: &Gap) -> Value {
-        let first = self.inspection.tree.found().get(gap.first as usize);
-        json!({
-            "missing": gap.missing.to_string(),
-            "blocks": gap.records,
-            "first": first.map(|found| json!({ "file": self.path(found), "offset": found.offset })),
-        })
-    }
-
-    fn json_refused(&self, refused: &Refused) -> Value {
-        let found = self.inspection.tree.found().get(refused.record as usize);
-        let (height, rule) = match refused.why {
-            Why::Rule(height, violation) => (Some(height), violation.rule()),
-            Why::Ancestor(_) => (None, "ancestor"),
-        };
-        json!({
-            "height": height,
-            "hash": found.map(|found| found.hash.to_string()),
-            "file": found.map(|found| self.path(found)),
-            "offset": found.map(|found| found.offset),
-            "rule": rule,
-            "text": self.refused(refused),
-        })
-    }
 }
 
-/// Shows the first of a list, and how many more there are.
+/// Prints the first items of a list, and the number of the others.
 pub(super) fn print_some<T>(all: &[T], print: impl Fn(&T)) {
     all.iter().take(SHOWN).for_each(print);
     if all.len() > SHOWN {
@@ -295,8 +236,8 @@ pub(super) fn print_some<T>(all: &[T], print: impl Fn(&T)) {
     }
 }
 
-/// What a corrupt place means, in one word.
-fn meaning(place: &Place) -> &'static str {
+/// The consequence of a corrupt range, in one word.
+fn meaning(place: &CorruptRange) -> &'static str {
     match place.meaning {
         Meaning::Length(_) => "corrupt",
         Meaning::Lack(_) => "incomplete",
@@ -304,7 +245,7 @@ fn meaning(place: &Place) -> &'static str {
     }
 }
 
-fn place_text(place: &Place) -> String {
+fn place_text(place: &CorruptRange) -> String {
     match &place.meaning {
         Meaning::Length(wrong) => wrong.text(),
         Meaning::Nothing(Some(id)) => format!("{}; block {id} is elsewhere, too", place.damage),
@@ -312,7 +253,7 @@ fn place_text(place: &Place) -> String {
     }
 }
 
-fn print_file(file: &BlockFile, report: &FileReport, places: &[&Place]) {
+fn print_file(file: &BlockFile, report: &FileReport, places: &[&CorruptRange]) {
     println!("{}", file.path().display());
     let (blocks, bytes) = (counted(report.records, "block"), counted(report.bytes, "byte"));
     let how = if file.key().is_none() { "plain" } else { "obfuscated" };
@@ -346,45 +287,4 @@ fn body_fault(fault: &BodyFault) -> String {
     let height =
         fault.height.map_or("".to_owned(), |height| format!("{} ", grouped(height.into())));
     format!("block {height}({id}), {file} byte {offset}: {}", fault.cause)
-}
-
-fn json_file(file: &BlockFile, report: &FileReport, places: &[&Place]) -> Value {
-    let corruption = places.iter().map(|place| {
-        json!({
-            "offset": place.damage.offset,
-            "length": place.damage.length,
-            "meaning": meaning(place),
-            "text": place_text(place),
-        })
-    });
-    json!({
-        "path": file.path().display().to_string(),
-        "bytes": report.bytes,
-        "blocks": report.records,
-        "block_bytes": report.block_bytes,
-        "obfuscated": !file.key().is_none(),
-        "zero_tail": report.zero_tail,
-        "corruption": corruption.collect::<Vec<_>>(),
-        "corruption_count": report.damage_count,
-    })
-}
-
-fn json_bodies(bodies: &CheckedBodies) -> Value {
-    let fault = |fault: &BodyFault| {
-        json!({
-            "height": fault.height,
-            "hash": fault.hash.to_string(),
-            "file": fault.file.display().to_string(),
-            "offset": fault.offset,
-            "text": fault.cause.to_string(),
-        })
-    };
-    json!({
-        "good": bodies.blocks,
-        "transactions": bodies.transactions,
-        "inputs": bodies.inputs,
-        "outputs": bodies.outputs,
-        "faults": bodies.faults.iter().map(fault).collect::<Vec<_>>(),
-        "fault_count": bodies.fault_count,
-    })
 }

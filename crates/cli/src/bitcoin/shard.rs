@@ -10,7 +10,7 @@ use crate::shard::{Documents, sealed, with_summary};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{BlockFile, BlockFiles};
 use blockmill_bitcoin::import::{Options, Run};
-use blockmill_bitcoin::inspect::whose_coins;
+use blockmill_bitcoin::inspect::coins_owner;
 use blockmill_bitcoin::settings::SpentCoins;
 use blockmill_bitcoin::shard::documents::{
     Bodies, Coins, Document, Execution, Finding, Headers, Salt, SourceFile, Table, Verdict,
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// Returns whether these paths are the unspent coins of a datadir or a store.
 pub fn is_of_coins(paths: &[PathBuf]) -> Result<bool> {
     let [path] = paths else { return Ok(false) };
-    Ok(whose_coins(path)?.is_some())
+    Ok(coins_owner(path)?.is_some())
 }
 
 /// Verifies a shard: prints its headers, or with `--after` the results of its table. Of unspent
@@ -37,7 +37,7 @@ pub fn verify(
     cancel: Cancel,
 ) -> Result<Answer> {
     if let [folder] = &asked.paths[..]
-        && let Some(whose) = whose_coins(folder)?
+        && let Some(whose) = coins_owner(folder)?
     {
         let mut paths = vec![whose.to_path_buf()];
         let stores = sources::replaced(&mut paths)?;

@@ -60,7 +60,7 @@ pub fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
 }
 
 fn block_files(store: &Path) -> Result<Vec<PathBuf>> {
-    let Some(sources) = Sources::of(store)? else {
+    let Some(sources) = Sources::load(store)? else {
         let what = "expected an index that names its block files, found no file";
         let what = format!("{}: {what}; give the block files themselves", store.display());
         return Err(Error::Corrupt(what).into());

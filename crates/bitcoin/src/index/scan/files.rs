@@ -1,4 +1,4 @@
-//! Reads the headers of all files, several files at once, and hashes them in batches.
+//! Reads the headers of several files in parallel, and hashes them in batches.
 
 use super::Scan;
 use crate::BlockHash;
@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Headers that are hashed at once: enough to fill all lanes, few enough to stay in the cache.
+/// Headers in a batch: enough to fill all SHA-256 lanes, few enough to stay in the cache.
 const BATCH: usize = 256;
 
 pub(crate) fn open(file: &BlockFile) -> Result<File, Error> {
@@ -28,15 +28,15 @@ pub(crate) fn io_error(file: &BlockFile, action: &'static str, source: io::Error
     Error::Io { path: file.path().to_path_buf(), action, source }
 }
 
-/// Adds the blocks in the `bytes` at the end of a record, and returns what is damaged there.
-pub(crate) fn stretch(
+/// Adds the blocks in the last `bytes` of a record to `more`. Returns the corrupt ranges there.
+pub(crate) fn scan_trailing(
     files: &BlockFiles,
     record: &Found,
     bytes: u32,
     more: &mut Vec<Found>,
 ) -> Result<Vec<Corruption>, Error> {
     let Some(file) = files.files().get(record.file as usize) else { return Ok(vec![]) };
-    // two digits stand for a byte
+    // a byte is two digits
     let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
     let end = record.offset + scale * u64::from(record.size);
     let start = end - scale * u64::from(bytes);
@@ -60,7 +60,7 @@ pub(crate) fn stretch(
     let FileReport { mut damage, zero_tail, .. } = walk.into_report();
     for one in &mut damage {
         if let CorruptionKind::Truncated { stated } = one.kind {
-            // the file does not end there
+            // it is not the end of the file
             one.kind = CorruptionKind::Broken { stated: stated.unwrap_or(0) };
         }
     }
@@ -71,21 +71,21 @@ pub(crate) fn stretch(
     Ok(damage)
 }
 
-/// The user wants an end.
+/// The error of a scan that was asked to stop.
 fn stopped(files: &BlockFiles) -> Error {
     let path = files.files().first().map(|file| file.path().to_path_buf()).unwrap_or_default();
     Error::Io { path, action: "cannot read on", source: io::ErrorKind::Interrupted.into() }
 }
 
-/// What was found in one file.
+/// The result of one file.
 #[derive(Default)]
-struct OfFile {
+struct FileScan {
     found: Vec<Found>,
     report: FileReport,
     bytes_read: u64,
 }
 
-/// Scans all files; each thread takes the next file as soon as it is done with one.
+/// Scans all files. Each thread takes the next file when it has finished one.
 pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Result<Scan, Error> {
     let stop = || cancel.is_cancelled();
     let all = files.files();
@@ -104,7 +104,7 @@ pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Resul
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(all.len()) {
-            // where no more threads can be had, there is this one
+            // if the system has no thread left, this thread does the work
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -124,7 +124,7 @@ pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Resul
     Ok(scan)
 }
 
-/// Scans files, one after the other.
+/// Scans one file after another.
 struct FileScanner<'s> {
     stop: Stop<'s>,
     hasher: ManySha256,
@@ -138,10 +138,10 @@ impl<'s> FileScanner<'s> {
         Self { stop, hasher: ManySha256::detect(), headers, hashes }
     }
 
-    fn scan(&mut self, index: u32, file: &BlockFile) -> Result<OfFile, Error> {
+    fn scan(&mut self, index: u32, file: &BlockFile) -> Result<FileScan, Error> {
         let opened = open(file)?;
         let mut walk = Walk::new(file, Positioned::new(&opened)).stopping(self.stop);
-        let mut result = OfFile::default();
+        let mut result = FileScan::default();
         loop {
             let record = walk.next_record();
             let record = record.map_err(|error| io_error(file, "cannot read", error))?;
@@ -158,7 +158,7 @@ impl<'s> FileScanner<'s> {
         Ok(result)
     }
 
-    /// Hashes the last headers.
+    /// Hashes the headers of the batch.
     fn hash(&mut self, found: &mut [Found]) {
         let count = self.headers.len();
         self.hasher.sha256d_80(&self.headers, &mut self.hashes[..count]);

@@ -10,8 +10,8 @@ use crate::run::{Run, Tip};
 use crate::shard::documents::RemoteFault;
 
 impl Merger<'_> {
-    /// Evaluates the results of `path` up to the first bad block, as a single run does. Returns true
-    /// if the best chain, or the copy of a block, may have changed.
+    /// Evaluates the results of `path` up to the first bad block, as a single run does. Returns
+    /// true if the best chain, or the copy of a block, may have changed.
     pub(super) fn evaluate(&mut self, path: &Path) -> Result<bool, Error> {
         for height in self.requested(path) {
             let node = path.nodes[height];
@@ -58,7 +58,8 @@ impl Merger<'_> {
             let trailing_bytes = std::mem::take(&mut result.trailing_bytes);
             let hidden = std::mem::take(&mut result.hidden);
             if trailing_bytes > 0 {
-                let size = self.index.note_spare(&found, trailing_bytes, &result.corruption);
+                let size =
+                    self.index.note_trailing_bytes(&found, trailing_bytes, &result.corruption);
                 sizes.push((self.index.tree.record_number(node), size));
                 more.extend(hidden.iter().map(|record| record.found(found.file)));
             }

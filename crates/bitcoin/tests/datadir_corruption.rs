@@ -2,7 +2,7 @@
 //! the check finds it.
 
 use crate::naive_connect::Chain;
-use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Options, Part, XorKey, check};
+use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, DatadirPart, Options, XorKey, check};
 use blockmill_bitcoin::params::Params;
 use blockmill_testkit::Random;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const FOOTER: usize = 48;
 fn missed(
     datadir: &Path,
     (file, used): (&str, usize),
-    part: Part,
+    part: DatadirPart,
     flips: usize,
     random: &mut Random,
 ) -> Vec<usize> {
@@ -56,7 +56,9 @@ fn flip_everywhere(datadir: &Path, flips: usize, seed: u64) {
     let clean = check(datadir, 2).unwrap();
     assert!(clean.damage.is_empty(), "{:?}", clean.damage);
     assert!(clean.indexed > 200 && clean.undo_blocks > 200 && clean.coins > 100, "{clean:?}");
-    for (folder, part) in [("blocks/index", Part::Index), ("chainstate", Part::Chainstate)] {
+    for (folder, part) in
+        [("blocks/index", DatadirPart::Index), ("chainstate", DatadirPart::Chainstate)]
+    {
         for (file, length) in files(datadir, folder) {
             for at in missed(datadir, (&file, length), part, flips, &mut random) {
                 // padding, in which nothing is
@@ -69,7 +71,7 @@ fn flip_everywhere(datadir: &Path, flips: usize, seed: u64) {
     let entry = Datadir::open(datadir).unwrap().files()[0];
     let used = entry.undo_bytes as usize;
     let undo = ("blocks/rev00000.dat", used);
-    assert_eq!(missed(datadir, undo, Part::Undo, flips, &mut random), [0; 0]);
+    assert_eq!(missed(datadir, undo, DatadirPart::Undo, flips, &mut random), [0; 0]);
 }
 
 #[blockmill_testkit::needs(fixtures)]
