@@ -5,7 +5,7 @@ use blockmill_archive::blkdat::{BodyReader, Record, Walk, open};
 use blockmill_bitcoin::coins::PackedCoin;
 use blockmill_bitcoin::coins::compress::{CoinReader, write_coin};
 use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
-use blockmill_bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
+use blockmill_bitcoin::script::{BlockScripts, Flags, ScriptBatch, Scripts, SpentCoin};
 use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin};
 use blockmill_bitcoin::undo;
 use blockmill_hashes::sha256d;
@@ -134,7 +134,8 @@ pub fn bitcoin_scripts(data: &[u8]) -> bool {
     if inputs.is_empty() || spent.len() != coins.len() || spent.len() != inputs.len() {
         return false;
     }
-    let part = Part { block: &block, transactions: 1..2, coins: &coins, scripts: &scripts, flags };
+    let part =
+        BlockScripts { block: &block, transactions: 1..2, coins: &coins, scripts: &scripts, flags };
     let part = [part];
     let verify = |scripts, signatures: &Signatures| {
         ScriptBatch::default().verify(&part, scripts, signatures)

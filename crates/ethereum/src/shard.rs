@@ -1,9 +1,9 @@
-//! A part of a chain, verified by itself, and parts merged to a whole.
+//! Verification of a chain in shards.
 //!
-//! [`verify_shard`] verifies one archive, or a range of one, from an assumed start and gives a
-//! [`ShardSummary`]: what was found, and both ends. [`merge`] ties summaries to each other by the rules
-//! of a single run, whose verdict it gives (`docs/distributed.md` has the argument). Neither needs
-//! more memory for longer shards.
+//! [`verify_shard`] verifies one archive, or a range of one, from an assumed start, and returns a
+//! [`ShardSummary`]: the findings, and both ends. [`merge`] links summaries by the rules of a
+//! single run, and returns its verdict (`docs/distributed.md` has the argument). The memory of both
+//! does not depend on the length of shards.
 
 mod consistent;
 mod merge;
@@ -26,15 +26,13 @@ pub use merger::Merger;
 use summary::{Asked, BlockName, Counts, LastBlock, SCHEMA, ShardFault, ShardSummary};
 use text::{HashText, Number};
 
-/// Verifies what `options` ask for of `archive` as far as it goes by itself, at level `headers` or
-/// `bodies`. `after` is the summary of all blocks before: with it, the shard is verified as if they
-/// had been read, too.
-///
-/// What is wrong with the blocks stands in the summary.
+/// Verifies `archive` as a shard, at level `headers` or `bodies`. `after` is the summary of all
+/// earlier blocks: with it, the shard is verified as if they had been read, too. Faults of blocks
+/// are in the summary.
 ///
 /// # Errors
-/// Those that tell nothing of the blocks: this machine is in the way, the run was asked to stop, or
-/// cannot be meant so.
+/// Returns [`Error::Execution`] at level `execution`, [`Error::Stopped`] on request, and errors
+/// that say nothing about the blocks: of this machine, or of the request.
 pub fn verify_shard(
     archive: &Archive,
     options: &Options,
@@ -44,10 +42,11 @@ pub fn verify_shard(
     verify_shard_into(archive, options, after, &mut Sink::Discard, progress)
 }
 
-/// The same, and the blocks that were verified go to `sink`, in order.
+/// Verifies `archive` as a shard, as [`verify_shard`], and passes the verified blocks to `sink`, in
+/// order.
 ///
 /// # Errors
-/// Those of [`verify_shard`], and those of `sink`.
+/// Returns the errors of [`verify_shard`] and of `sink`.
 pub fn verify_shard_into(
     archive: &Archive,
     options: &Options,
@@ -78,7 +77,7 @@ pub fn verify_shard_into(
     Ok(summary(archive, options, &run, fault.as_ref(), sources))
 }
 
-/// Is it nothing that another machine would find, too?
+/// Returns whether the error says nothing about the blocks.
 fn tells_nothing(error: &Error) -> bool {
     matches!(error.status(), Status::Environment | Status::Usage | Status::Interrupted)
 }
@@ -103,7 +102,7 @@ fn summary(
 }
 
 impl ShardSummary {
-    /// What a run leaves, but for what is known of its archive and its fault.
+    /// The summary of a run, without its archive and its fault.
     pub(crate) fn of_run(options: &Options, run: &Run) -> Self {
         let passed = &run.passed;
         Self {
@@ -138,7 +137,7 @@ impl ShardSummary {
         }
     }
 
-    /// With the status that fault, shortfalls and blocks give.
+    /// Sets the status from fault, shortfalls and blocks.
     pub(crate) fn with_status(mut self) -> Self {
         self.status = match &self.fault {
             Some(fault) => fault.remote.status,
@@ -151,7 +150,7 @@ impl ShardSummary {
 }
 
 impl Asked {
-    /// What `options` ask for.
+    /// The request of `options`.
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             chain: options.spec.name.clone(),

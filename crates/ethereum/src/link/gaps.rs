@@ -24,8 +24,8 @@ pub(crate) fn before(
     is_gap.then_some(Error::Gap { expected, found, before, location })
 }
 
-/// A header whose number is higher than the next one, and whose parent is not the block before it,
-/// follows a block that is missing: then the fault is a gap.
+/// Turns the fault of a wrong number into a gap, if the header's number is too high and its parent
+/// is not the block before it: then blocks are missing.
 pub(super) fn recognise(tip: Option<&Tip>, checked: Checked<'_>, verdict: &mut Verdict) {
     let (i, blocks) = (verdict.good, checked.blocks);
     let is_number = |cause: &Cause| matches!(cause, Cause::Rule(v) if v.rule == Rule::Number);
@@ -38,7 +38,7 @@ pub(super) fn recognise(tip: Option<&Tip>, checked: Checked<'_>, verdict: &mut V
     };
     let (Some(last), Some(header)) = (last, checked.decoded(i)) else { return };
     let Some(location) = blocks.chunk.location(Part::Header, i) else { return };
-    // of the store's last block the file is not known
+    // the file of the store's last block is unknown
     let file = i.checked_sub(1).and_then(|i| blocks.chunk.location(Part::Header, i));
     if let Some(gap) = before(&header, location, last, file.map(|location| location.file)) {
         (fault.block, fault.hash) = (last.number.saturating_add(1), None);

@@ -1,6 +1,6 @@
-//! Ties shards that were verified apart to each other. The first blocks of a shard go through
-//! [`Link::extend`] once more, this time behind the blocks before them, so that every rule across
-//! a cut is the rule of a single run; of the other blocks only sums are passed on.
+//! Links shards that were verified alone. The first blocks of a shard pass through [`Link::extend`]
+//! again, this time after the earlier shards, so every rule across a cut is the rule of a single
+//! run. Of the other blocks, only sums are added.
 
 use super::passed::Passed;
 use super::totals::check_merge;
@@ -18,12 +18,12 @@ use blockmill_rlp::{Encode, Write};
 use blockmill_verdict::Location;
 use std::path::Path;
 
-/// Why shards cannot be merged beyond a block.
+/// Why no shards can be merged after a block.
 #[derive(Debug)]
 pub(crate) enum Broken {
-    /// A block is not accepted.
+    /// This block is not accepted.
     Fault(Box<Fault>),
-    /// One is not, which may stand before the one that is named: to be found in the shard itself.
+    /// This block or an earlier one of the shard is not accepted: verify the shard again.
     Within(Box<Fault>),
 }
 
@@ -33,10 +33,10 @@ impl From<Fault> for Broken {
     }
 }
 
-/// Where a part of a block stands.
-type Place = fn(&HeadBlock) -> &Option<Location>;
+/// Returns the location of a part of a block.
+type LocationOf = fn(&HeadBlock) -> &Option<Location>;
 
-/// A body as far as ommers go.
+/// A body with ommers only.
 struct OmmersOnly<'a>(&'a [u8]);
 
 impl Encode for OmmersOnly<'_> {
@@ -49,14 +49,13 @@ impl Encode for OmmersOnly<'_> {
 }
 
 impl Link {
-    /// What it keeps for a merge, when the run is over.
+    /// The record for a merge, when the run is over.
     pub fn into_passed(mut self) -> Passed {
         self.passed.tail = self.window.blocks().map(TailBlock::from).collect();
         self.passed
     }
 
-    /// Ties a shard that was verified alone to the chain. `before` is the file in which the shards
-    /// before it end.
+    /// Links a shard that was verified alone. `before` is the last file of the earlier shards.
     pub fn merge(
         &mut self,
         checks: &Checks<'_>,
@@ -76,7 +75,7 @@ impl Link {
             .fold(U256::ZERO, |sum, next| sum.saturating_add(*next));
         let own = shard.fault.as_ref();
         if let Some(fault) = verdict.fault.take() {
-            // a fault before it is one that a merge finds, too; never accept less
+            // an earlier fault of the shard counts; a merge never accepts what a shard refused
             let own = own.filter(|own| own.at < verdict.good as u64);
             return Err(own.map_or(fault, |own| own.fault()).into());
         }
@@ -91,7 +90,7 @@ impl Link {
         }
     }
 
-    /// The first block of `shard` has the number after the tip's, as where files merge.
+    /// Checks that the first block of `shard` has the number after the tip, as between files.
     fn expect_first(&self, before: Option<&Path>, shard: &ShardSummary) -> Result<(), Broken> {
         let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &shard.head.location)
         else {
@@ -103,8 +102,9 @@ impl Link {
             .map_err(|gap| archive_fault(expected, gap).into())
     }
 
-    /// Holds the blocks behind the first seven to their side of the merge, where the shard could
-    /// not: `linked` of them were, with difficulties of `sum`.
+    /// Checks that the blocks after the first seven are on their side of the transition to proof of
+    /// stake, if the shard could not check it. `linked` blocks with difficulties of `sum` were
+    /// linked already.
     fn check_sides(
         &self,
         checks: &Checks<'_>,
@@ -116,9 +116,9 @@ impl Link {
         let (None, Some(total)) = (shard.total_before, total) else { return Ok(()) };
         let Some(merge) = checks.spec.merge else { return Ok(()) };
         let before = |at: u64, sum_before: Number| {
-            let is_told = shard.fault.as_ref().is_none_or(|fault| at <= fault.at);
+            let is_before_fault = shard.fault.as_ref().is_none_or(|fault| at <= fault.at);
             let total = total.wrapping_sub(sum).saturating_add(sum_before.0);
-            (at >= linked && is_told).then_some(total)
+            (at >= linked && is_before_fault).then_some(total)
         };
         if let Some(LastWork { at, number, sum_before }) = shard.sides.last_work
             && let Some(total) = before(at, sum_before)
@@ -148,7 +148,7 @@ impl Link {
         Ok(())
     }
 
-    /// Moves on to the end of `shard`, of which `linked` blocks with difficulties of `sum` were
+    /// Advances to the end of `shard`. `linked` of its blocks with difficulties of `sum` were
     /// linked already.
     fn pass_over(
         &mut self,
@@ -167,7 +167,7 @@ impl Link {
         }
         self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest)))?);
         for block in &shard.tail {
-            // the first blocks were linked, and a chain behind genesis begins with it
+            // the first blocks were linked, and a chain after genesis begins with it
             let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);
             if !is_known {
                 self.window.push(block.into());
@@ -184,8 +184,8 @@ impl Link {
         Ok(())
     }
 
-    /// Takes over where proof of work ends in `shard`, which begins behind `seen` blocks; `sum` is
-    /// that of the blocks of it that were linked.
+    /// Adds the end of proof of work in `shard`, which begins after `seen` blocks. `sum` is the sum
+    /// of the difficulties of its linked blocks.
     fn pass_sides(&mut self, shard: &ShardSummary, seen: u64, sum: U256) {
         let before = self.passed.sum.wrapping_sub(sum);
         let moved = |sum_before: Number| Number(before.saturating_add(sum_before.0));
@@ -216,9 +216,9 @@ impl Head {
         let chunk = &mut blocks.chunk;
         chunk.first = head.starts_at;
         blocks.first_number = head.starts_at.unwrap_or(0);
-        let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
+        let is_located = |at: LocationOf| head.blocks.iter().all(|block| at(block).is_some());
         let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
-        let parts: [(Part, Place); 3] = [
+        let parts: [(Part, LocationOf); 3] = [
             (Part::Header, |block| &block.header_at),
             (Part::Body, |block| &block.body_at),
             (Part::TotalDifficulty, |block| &block.total_at),

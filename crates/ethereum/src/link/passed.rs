@@ -1,5 +1,5 @@
-//! What a link keeps of the blocks that pass through it, for a merge with those before and after
-//! them: little, and only of the first few blocks more than sums.
+//! The record that a link keeps of its blocks, for a merge with earlier and later shards: the first
+//! few blocks, and sums of the others.
 
 use crate::U256;
 use crate::body::BodyView;
@@ -12,24 +12,24 @@ use crate::verify::{Checked, Verdict};
 use blockmill_archive::Part;
 use std::ops::Range;
 
-/// The blocks of one run, or of shards that were merged.
+/// The record of the blocks of one run, or of merged shards.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Passed {
     /// The first blocks.
     pub head: Head,
-    /// Where proof of work ends, as long as the total difficulty is not known.
+    /// The end of proof of work, if the total difficulty is unknown.
     pub sides: Sides,
     /// The first block that was linked.
     pub first: Option<BlockId>,
-    /// How many were.
+    /// Number of linked blocks.
     pub blocks: u64,
     /// Total difficulty before the first one.
     pub before: Option<U256>,
     /// Sum of the difficulties.
     pub sum: U256,
-    /// Blocks before the one at fault.
+    /// Number of blocks before the one at fault.
     pub fault_at: Option<u64>,
-    /// Blocks of the batches before.
+    /// Number of blocks of earlier batches.
     pub seen: u64,
     /// The last blocks, when the run is over.
     pub tail: Vec<TailBlock>,
@@ -89,7 +89,7 @@ impl Passed {
         }
     }
 
-    /// Notes which block is at fault.
+    /// Records the block at fault.
     pub fn note_fault(&mut self, verdict: &Verdict) {
         if verdict.fault.is_some() && !self.is_over {
             self.fault_at = Some(self.seen + verdict.good as u64);
@@ -99,7 +99,7 @@ impl Passed {
     /// Counts the blocks of a batch that were linked.
     pub fn advance(&mut self, checked: Checked<'_>, verdict: &Verdict, range: &Range<usize>) {
         if self.is_over {
-            return; // stages may be ahead of the fault
+            return; // other stages may have processed blocks after the fault
         }
         self.is_over = verdict.fault.is_some();
         let blocks = checked.blocks;

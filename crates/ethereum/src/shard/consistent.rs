@@ -1,4 +1,4 @@
-//! A summary held to itself: whatever can be recomputed of it without its archive.
+//! Checks a summary for contradictions: recomputes everything that does not need the archive.
 
 use super::summary::{FirstStake, HeadBlock, LastWork, SCHEMA, ShardSummary};
 use crate::Level;
@@ -8,21 +8,21 @@ use crate::header::{EMPTY_OMMERS, HeaderView};
 use blockmill_verdict::Digits;
 use std::fmt::Display;
 
-/// A field of a summary that disagrees with its other fields.
+/// A field of a summary that contradicts other fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inconsistent {
     /// Its path in the document, as in `head.blocks[3].hash`.
     pub field: String,
-    /// What the other fields give.
+    /// The value that follows from the other fields.
     pub expected: String,
-    /// What it says.
+    /// Its value.
     pub found: String,
 }
 
-/// A check: the field at fault, if there is one.
+/// The result of a check: the wrong field, if any.
 type Checked = Result<(), Inconsistent>;
 
-/// `found` is what `expected` is.
+/// Checks that `found` equals `expected`.
 fn expect<T: PartialEq + Display>(field: impl Into<String>, expected: T, found: T) -> Checked {
     if expected == found {
         return Ok(());
@@ -31,7 +31,7 @@ fn expect<T: PartialEq + Display>(field: impl Into<String>, expected: T, found: 
     Err(Inconsistent { field: field.into(), expected, found })
 }
 
-/// `found` is no less than one bound and no more than the other.
+/// Checks that `found` is within the bounds, inclusive.
 fn expect_within<T: PartialOrd + Display>(
     field: impl Into<String>,
     (least, most): (T, T),
@@ -44,7 +44,7 @@ fn expect_within<T: PartialOrd + Display>(
     Err(Inconsistent { field: field.into(), expected, found })
 }
 
-/// A header of the summary, whose hash is `hash`.
+/// Decodes a header of the summary, and checks its hash.
 fn header<'a>(
     field: &str,
     bytes: &'a [u8],
@@ -60,11 +60,11 @@ fn header<'a>(
 }
 
 impl ShardSummary {
-    /// Compares the fields with each other: hashes with their headers, numbers and counts with each
-    /// other, difficulties with their sums, the status with what was found.
+    /// Compares the fields with each other: hashes with headers, numbers and counts, difficulties
+    /// with their sums, the status with the findings.
     ///
     /// # Errors
-    /// The first field that disagrees with the others.
+    /// Returns the first field that contradicts the others.
     pub fn expect_consistent(&self) -> Result<(), Inconsistent> {
         expect("schema", SCHEMA, self.schema)?;
         expect("status", self.clone().with_status().status.name(), self.status.name())?;
@@ -78,7 +78,7 @@ impl ShardSummary {
         self.expect_sources()
     }
 
-    /// First and last block, and how many there are.
+    /// First and last block, and the number of blocks.
     fn expect_range(&self) -> Checked {
         let is_there = |is_there: bool| if is_there { "a block" } else { "none" };
         expect("last", is_there(self.blocks > 0), is_there(self.last.is_some()))?;
@@ -103,12 +103,12 @@ impl ShardSummary {
         Ok(())
     }
 
-    /// Was nothing wrong found, and nothing missing?
+    /// Returns whether there is neither a fault nor a shortfall.
     fn is_whole(&self) -> bool {
         self.fault.is_none() && self.shortfalls.is_empty()
     }
 
-    /// How many of the first blocks were verified.
+    /// Number of the first blocks that were verified.
     fn verified_head(&self) -> usize {
         usize::try_from(self.blocks).unwrap_or(usize::MAX).min(self.head.blocks.len())
     }
@@ -158,7 +158,7 @@ impl ShardSummary {
     fn expect_ommers(&self, field: &str, block: &HeadBlock, view: &HeaderView<'_>) -> Checked {
         let field = format!("{field}.ommers");
         if self.asked.level == Level::Headers {
-            // no body was read, and what a merge makes of none is an empty list
+            // no body was read, and a merge represents none as an empty list
             return expect_within(field, (0, 1), block.ommers.0.len());
         }
         let found = match &block.ommers.0[..] {
@@ -210,7 +210,7 @@ impl ShardSummary {
         let Some(last) = &self.last else { return Ok(()) };
         expect_within("tail", (0, GENERATIONS), self.tail.len())?;
         if self.asked.level == Level::Headers {
-            // no ommers were read: nobody uses these blocks
+            // no ommers were read, so these blocks are not used
             return Ok(());
         }
         let mut before: Option<(u64, [u8; 32])> = None;
@@ -246,7 +246,7 @@ impl ShardSummary {
     /// The end of proof of work.
     fn expect_sides(&self) -> Checked {
         if !self.is_whole() {
-            // stages may be ahead of a fault
+            // stages may have processed blocks after a fault
             return Ok(());
         }
         let first = self.first.as_ref().map_or(0, |first| first.number);
@@ -268,7 +268,7 @@ impl ShardSummary {
         Ok(())
     }
 
-    /// Anchor, trusted blocks and fault, by the blocks that are known.
+    /// Anchor, trusted blocks and fault, compared with the known blocks.
     fn expect_names(&self) -> Checked {
         let (Some(first), Some(last)) = (&self.first, &self.last) else { return Ok(()) };
         if let Some(anchor) = &self.anchor {
@@ -297,7 +297,7 @@ impl ShardSummary {
 
     fn expect_counts(&self) -> Checked {
         let counts = &self.counts;
-        // stages may be ahead of a fault
+        // stages may have processed blocks after a fault
         if self.is_whole() {
             let seals = counts.seals_checked.saturating_add(counts.seals_left);
             expect_within("counts.seals_checked + seals_left", (0, self.blocks), seals)?;
@@ -313,7 +313,7 @@ impl ShardSummary {
 
     fn expect_sources(&self) -> Checked {
         if self.sources.is_empty() {
-            // a summary of many shards may leave them out
+            // a summary of many shards may omit them
             return Ok(());
         }
         for (i, source) in self.sources.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Shard summaries merged in the order of their blocks: the verdict of a single run over all of them.
+//! Merges shard summaries in the order of their blocks, into the verdict of a single run.
 
 use super::consistent::Inconsistent;
 use super::merger::Merger;
@@ -9,39 +9,39 @@ use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Shards that were merged.
+/// The result of a merge.
 #[derive(Debug)]
 pub struct Merged {
-    /// The summary of all of them, which can be merged again.
+    /// The summary of all shards, which can be merged again.
     pub summary: ShardSummary,
     /// How a single run over the same blocks would have ended.
     pub outcome: Result<(), Error>,
-    /// What the archive lacks: what its shards did, and what stopped the run.
+    /// The shortfalls of the archive: those of its shards, and the one that stopped the run.
     pub shortfalls: Vec<Shortfall>,
-    /// The shard, by its index in the order of merging, in which the fault is, where the block that
-    /// is named may not be the first one at fault: to be verified again after the shards before it.
+    /// The index (in the order of merging) of a shard to verify again after the earlier shards,
+    /// because the reported block may not be the first one at fault.
     pub again: Option<usize>,
 }
 
 /// Why summaries cannot be merged at all.
 #[derive(Debug)]
 pub enum MergeError {
-    /// There are none.
+    /// There are no summaries.
     None,
-    /// They were made for different purposes.
+    /// The shards were verified with different settings.
     Asked {
-        /// What differs.
+        /// The setting.
         what: &'static str,
-        /// What the merge is asked for.
+        /// The value of the merge.
         expected: String,
-        /// What a shard was.
+        /// The value of a shard.
         found: String,
     },
-    /// One disagrees with itself.
+    /// A summary contradicts itself.
     Inconsistent {
-        /// A file of its shard; empty where it has none.
+        /// A file of its shard; empty if it has none.
         file: PathBuf,
-        /// What disagrees.
+        /// The contradiction.
         field: Inconsistent,
     },
 }
@@ -91,21 +91,20 @@ impl MergeError {
     }
 }
 
-/// Merges shards, in the order of their first blocks where all of them tell it, else, and where these
-/// are equal, in the order in which they are given: that of files. `options` must ask
-/// for what the shards were asked for; only chain, level, seals and trusted hashes are looked at.
-/// Where there are too many shards to be held at once, [`Merger`] takes them one by one.
+/// Merges shards in the order of their first blocks. If one of these is unknown, or two are equal,
+/// the given order counts, which is that of files. `options` must have the chain, level, seals and
+/// trusted hashes of the shards. For more shards than fit in memory, use [`Merger`].
 ///
 /// # Errors
-/// There is nothing to merge, what does not belong together, or what disagrees with itself. What is
-/// wrong with blocks is in [`Merged::outcome`].
+/// Returns [`MergeError`] if there are no shards, or they do not belong together, or contradict
+/// themselves. Faults of blocks are in [`Merged::outcome`].
 pub fn merge(shards: &[ShardSummary], options: &Options) -> Result<Merged, MergeError> {
     let mut order: Vec<&ShardSummary> = shards.iter().collect();
     if order.iter().all(|shard| shard.starts_at().is_some()) {
         order.sort_by_key(|shard| shard.starts_at());
     }
     let mut merger = Merger::new(options);
-    order.into_iter().try_for_each(|shard| merger.take(shard))?;
+    order.into_iter().try_for_each(|shard| merger.add(shard))?;
     merger.finish()
 }
 

@@ -1,5 +1,5 @@
-//! Shard summaries merged one by one. What is kept of a shard is what a run keeps of its blocks, where
-//! its files are, and what they lack: any number of shards needs little memory.
+//! Merges shard summaries one by one. It keeps what a run keeps of its blocks, and files and
+//! shortfalls of each shard, so any number of shards needs little memory.
 
 use super::merge::{MergeError, Merged};
 use super::summary::{Asked, Counts, ShardFault, ShardSummary, Source};
@@ -14,17 +14,17 @@ use blockmill_verdict::Shortfall;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// A merge under way, which takes shards one by one, in the order of their blocks.
+/// Merges shards one by one, in the order of their blocks.
 pub struct Merger<'a> {
     options: &'a Options,
     checks: Checks<'a>,
     asked: AskedText,
-    /// None before the first shard, which tells how the chain begins.
+    /// `None` before the first shard, which determines the start of the chain.
     link: Option<Link>,
     run: Run,
     lacking: HashSet<Shortfall>,
     noted: HashSet<String>,
-    /// The file in which the blocks so far end.
+    /// The last file so far.
     before: Option<PathBuf>,
     format: String,
     sources: Vec<Source>,
@@ -32,16 +32,16 @@ pub struct Merger<'a> {
     broken: Option<Stop>,
 }
 
-/// Where a merge cannot go on.
+/// Why a merge stopped.
 struct Stop {
     fault: Box<Fault>,
-    /// The shard, where the fault is somewhere within it.
+    /// The shard to verify again, if the fault may be anywhere in it.
     again: Option<usize>,
 }
 
 impl<'a> Merger<'a> {
-    /// A merge of no shards yet. `options` must ask for what the shards were asked for; only chain,
-    /// level, seals and trusted hashes are looked at.
+    /// A merge without shards. `options` must have the chain, level, seals and trusted hashes of
+    /// the shards.
     #[must_use]
     pub fn new(options: &'a Options) -> Self {
         Self {
@@ -60,11 +60,13 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Ties the next shard to those before it. Shards behind a fault only tell what they lack.
+    /// Links the next shard to the earlier ones. Of shards after a fault, only shortfalls are
+    /// added.
     ///
     /// # Errors
-    /// It was verified for another purpose, or disagrees with itself.
-    pub fn take(&mut self, shard: &ShardSummary) -> Result<(), MergeError> {
+    /// Returns [`MergeError::Asked`] if it was verified with other settings, and
+    /// [`MergeError::Inconsistent`] if its fields contradict each other.
+    pub fn add(&mut self, shard: &ShardSummary) -> Result<(), MergeError> {
         self.asked.same_as(&AskedText::of(shard.schema, &shard.asked))?;
         shard.expect_consistent().map_err(|field| {
             let file = shard.sources.first().map(|source| source.path.clone()).unwrap_or_default();
@@ -79,9 +81,9 @@ impl<'a> Merger<'a> {
             };
             Link::new(beginning, options.trust.iter().copied().collect())
         });
-        self.take_over_survey(shard);
+        self.add_survey(shard);
         if self.broken.is_none() {
-            self.run.take_over(shard);
+            self.run.add_counts(shard);
             let again = self.stated.len();
             match link.merge(&self.checks, self.before.as_deref(), shard) {
                 Ok(()) if shard.blocks > 0 => {
@@ -100,10 +102,10 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// There are no more shards: the verdict.
+    /// Returns the verdict.
     ///
     /// # Errors
-    /// There were none.
+    /// Returns [`MergeError::None`] if there were no shards.
     pub fn finish(self) -> Result<Merged, MergeError> {
         let Self { options, mut run, sources, stated, format, broken, .. } = self;
         let link = self.link.ok_or(MergeError::None)?;
@@ -111,8 +113,8 @@ impl<'a> Merger<'a> {
         let (outcome, fault) = match broken {
             Some(Stop { fault, .. }) => {
                 let at = link.passed.fault_at.unwrap_or(link.passed.seen);
-                let told = ShardFault::new(at, &fault);
-                (Err(Error::Fault(fault)), Some(told))
+                let found = ShardFault::new(at, &fault);
+                (Err(Error::Fault(fault)), Some(found))
             }
             None => (Ok(()), None),
         };
@@ -134,9 +136,8 @@ impl<'a> Merger<'a> {
         Ok(Merged { summary: summary.with_status(), outcome, shortfalls: run.shortfalls, again })
     }
 
-    /// Adds what the files of `shard` are, lack and say of themselves; of ranges of one folder it
-    /// is the same.
-    fn take_over_survey(&mut self, shard: &ShardSummary) {
+    /// Adds sources, shortfalls and notes of `shard`; ranges of one folder have the same ones.
+    fn add_survey(&mut self, shard: &ShardSummary) {
         for source in &shard.sources {
             if self.sources.last() != Some(source) {
                 self.sources.push(source.clone());
@@ -155,7 +156,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// What must be the same for all shards, by name.
+/// The settings that must be the same for all shards, by name.
 struct AskedText([(&'static str, String); 5]);
 
 impl AskedText {
@@ -175,7 +176,7 @@ impl AskedText {
         ])
     }
 
-    /// Was a shard verified as the merge is asked to?
+    /// Checks that a shard was verified with the settings of the merge.
     fn same_as(&self, shard: &Self) -> Result<(), MergeError> {
         for ((what, expected), (_, found)) in self.0.iter().zip(&shard.0) {
             if expected != found {
@@ -187,8 +188,8 @@ impl AskedText {
     }
 }
 
-/// How many blocks the shards state that begin with block `number` or a later one; none where one
-/// of them does not say.
+/// Number of blocks in the shards that begin at block `number` or later. `None` if one of them does
+/// not state it.
 fn blocks_from(stated: &[Option<(u64, Option<u64>)>], number: u64) -> Option<u64> {
     let mut blocks = 0;
     for (first, last) in stated.iter().flatten() {
@@ -200,8 +201,8 @@ fn blocks_from(stated: &[Option<(u64, Option<u64>)>], number: u64) -> Option<u64
 }
 
 impl Run {
-    /// Adds what was done for `shard`.
-    fn take_over(&mut self, shard: &ShardSummary) {
+    /// Adds the counts of `shard`.
+    fn add_counts(&mut self, shard: &ShardSummary) {
         let Counts {
             bytes, seals_checked, seals_left, transactions, senders, accumulators, ..
         } = shard.counts;

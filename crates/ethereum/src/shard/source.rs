@@ -1,4 +1,4 @@
-//! Names what was read by its SHA-256, so that a verdict can be told to be of these bytes.
+//! SHA-256 of the files that were read, which identify the bytes that a verdict is about.
 
 use super::summary::Source;
 use blockmill_archive::Archive;
@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes that are read at once.
-const STEP: usize = 1 << 20;
+/// Size of a read, in bytes.
+const READ_BYTES: usize = 1 << 20;
 
 /// The files of `archive`, or its folder.
 pub(super) fn sources(archive: &Archive) -> io::Result<Vec<Source>> {
@@ -28,7 +28,7 @@ fn of_file(path: &Path) -> io::Result<Source> {
         return Ok(Source { path: path.to_path_buf(), bytes: 0, sha256: None });
     }
     let mut file = File::open(path)?;
-    let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; STEP]);
+    let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; READ_BYTES]);
     loop {
         match file.read(&mut buffer)? {
             0 => break,

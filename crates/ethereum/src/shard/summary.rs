@@ -1,5 +1,5 @@
-//! What verifying a shard leaves: enough of both of its ends to tie it to its neighbours by every
-//! rule, and what was found. `docs/formats/summary.md` has the document.
+//! The summary of a verified shard: the findings, and enough of both ends to link it to its
+//! neighbours by every rule. `docs/formats/shard-summary.md` specifies the document.
 
 use super::text::{Bytes, HashText, Number};
 use crate::encoding::header_cause;
@@ -13,87 +13,87 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Version of the document's layout.
+/// Version of the format of the document.
 pub const SCHEMA: u32 = 2;
 
-/// A shard that was verified: which, how deep, what was found, and its two ends.
+/// The summary of a verified shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardSummary {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// What was found, in one word. It holds for the shard alone.
+    /// The verdict on this shard alone.
     pub status: Status,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// What was read.
+    /// The files that were read.
     pub sources: Vec<Source>,
-    /// The archive's format; that of the first shard in a merge.
+    /// The archive's format; in a merge, that of the first shard.
     pub format: String,
     /// First and last block as the files state them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<(u64, Option<u64>)>,
-    /// Blocks that were verified.
+    /// Number of verified blocks.
     pub blocks: u64,
-    /// The first of them.
+    /// The first verified block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<BlockName>,
-    /// The last of them.
+    /// The last verified block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastBlock>,
-    /// The block that was believed without a parent: what the verdict rests on. None where that is
-    /// the genesis block, or the block that the shard was verified after.
+    /// The first block, if it was trusted without its parent: the verdict depends on it. `None` for
+    /// the genesis block, and for a shard that was verified after another summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<BlockName>,
-    /// Total difficulty before the first block, where it is known or stated.
+    /// Total difficulty before the first block, if it is known or stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_before: Option<Number>,
-    /// Sum of the difficulties of all blocks that were verified.
+    /// Sum of the difficulties of all verified blocks.
     pub difficulty_sum: Number,
     /// The first seven blocks.
     pub head: Head,
-    /// The last seven blocks that ommers may refer to; none at level `headers`.
+    /// The last seven blocks that ommers may refer to; empty at level `headers`.
     pub tail: Vec<TailBlock>,
-    /// Where proof of work ends, as long as nothing tells the total difficulty.
+    /// The end of proof of work, if the total difficulty is unknown.
     pub sides: Sides,
-    /// Trusted blocks that were met.
+    /// Trusted blocks that the shard has.
     pub trusted: Vec<BlockName>,
-    /// What is wrong with the block behind the last one.
+    /// The fault of the block after the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ShardFault>,
-    /// What the archive lacks.
+    /// The shortfalls of the archive.
     pub shortfalls: Vec<Shortfall>,
-    /// What its files say of themselves.
+    /// Notes on its files.
     pub notes: Vec<String>,
-    /// How much was done.
+    /// Counts of the work.
     pub counts: Counts,
 }
 
-/// What the shards of one chain were asked for; the same for all that are merged, but for the range
-/// and the settings of options, which change no verdict.
+/// The request of a shard. The same for all shards of a merge, except the range and the options,
+/// which do not change verdicts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Name of the chain.
     pub chain: String,
     /// Hash of its genesis block.
     pub genesis: HashText,
-    /// How deep.
+    /// The level.
     pub level: Level,
-    /// Which seals.
+    /// The seals that were checked.
     pub seal: String,
     /// Seed of the sample.
     pub seal_seed: u64,
     /// The present, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<u64>,
-    /// Hashes that must be met somewhere.
+    /// Hashes that some shard must have.
     pub trust: Vec<HashText>,
-    /// First block, where it was not the archive's.
+    /// First block, if not that of the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
-    /// Last block, where it was not the archive's.
+    /// Last block, if not that of the archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// Settings of the options.
+    /// Values of the options.
     pub options: BTreeMap<String, String>,
 }
 
@@ -103,9 +103,9 @@ pub struct Source {
     /// Its path.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// Its bytes on disk.
+    /// Its size on disk, in bytes.
     pub bytes: u64,
-    /// SHA-256 of a file; none of a folder, of which a shard may be a small part.
+    /// SHA-256 of a file. `None` for a folder, of which a shard may be a small part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -128,24 +128,24 @@ pub struct LastBlock {
     pub hash: HashText,
     /// Its header.
     pub header: Bytes,
-    /// Total difficulty up to it, where it is known or stated.
+    /// Total difficulty up to it, if it is known or stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_difficulty: Option<Number>,
 }
 
-/// The first blocks, as they were read: those that a merge looks at again.
+/// The first blocks as they were read, which a merge checks again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The first block's number, as the container or its header states it.
+    /// The number of the first block, as the container or its header states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_at: Option<u64>,
-    /// Where it stands.
+    /// Its location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
-    /// Of the blocks, how many keep every rule that needs nothing from before the shard. One less
-    /// than there are where only the first block's header does.
+    /// How many of the blocks satisfy every rule that needs no earlier block. One less than the
+    /// number of blocks if only the header of the first block does.
     pub good: usize,
-    /// Seven blocks, or all there are.
+    /// Seven blocks, or all if there are fewer.
     pub blocks: Vec<HeadBlock>,
 }
 
@@ -156,23 +156,23 @@ pub struct HeadBlock {
     pub hash: HashText,
     /// Its header.
     pub header: Bytes,
-    /// The encoded list of its ommers' headers; empty where it has none.
+    /// The encoded list of its ommers' headers; empty if it has none.
     pub ommers: Bytes,
-    /// Total difficulty up to it, where the archive states it.
+    /// Total difficulty up to it, if the archive states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_difficulty: Option<Number>,
-    /// Where the header stands.
+    /// Location of the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header_at: Option<Location>,
-    /// Where the body stands.
+    /// Location of the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_at: Option<Location>,
-    /// Where the total difficulty stands.
+    /// Location of the total difficulty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_at: Option<Location>,
 }
 
-/// One of the last blocks, for the ommers of those behind the shard.
+/// One of the last blocks, for the ommers of later blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TailBlock {
     /// Hash of its header.
@@ -183,7 +183,7 @@ pub struct TailBlock {
     pub ommers: Vec<HashText>,
 }
 
-/// On which side of the merge blocks are whose total difficulty is not known.
+/// The transition to proof of stake in blocks of unknown total difficulty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides {
     /// The last block under proof of work.
@@ -197,7 +197,7 @@ pub struct Sides {
 /// The last block under proof of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastWork {
-    /// How many blocks of the shard stand before it.
+    /// Number of earlier blocks of the shard.
     pub at: u64,
     /// Its number.
     pub number: u64,
@@ -208,7 +208,7 @@ pub struct LastWork {
 /// The first block under proof of stake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstStake {
-    /// How many blocks of the shard stand before it.
+    /// Number of earlier blocks of the shard.
     pub at: u64,
     /// The sum of their difficulties.
     pub sum_before: Number,
@@ -216,49 +216,49 @@ pub struct FirstStake {
     pub hash: HashText,
     /// Its header.
     pub header: Bytes,
-    /// Where the header stands.
+    /// Location of the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header_at: Option<Location>,
 }
 
-/// What is wrong with a block of the shard.
+/// The fault of a block of the shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardFault {
-    /// How many blocks of the shard stand before it.
+    /// Number of earlier blocks of the shard.
     pub at: u64,
-    /// Its number, as far as it is known.
+    /// Its number, if known.
     pub block: u64,
-    /// Its hash, when its header could be read.
+    /// Its hash, if its header could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<HashText>,
-    /// Where the part at fault stands.
+    /// Location of the wrong part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
-    /// What is wrong.
+    /// The fault.
     pub remote: RemoteFault,
 }
 
-/// How much was done.
+/// Counts of the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Bytes of the archive that were read.
+    /// Bytes read from the archive.
     pub bytes: u64,
-    /// Seals that were checked.
+    /// Checked seals.
     pub seals_checked: u64,
-    /// Headers under proof of work whose seals were not checked.
+    /// Headers under proof of work without a checked seal.
     pub seals_left: u64,
-    /// Transactions in the bodies that were checked.
+    /// Transactions in checked bodies.
     pub transactions: u64,
-    /// Senders that were recovered.
+    /// Recovered senders.
     pub senders: u64,
-    /// era1 accumulators that were recomputed and found equal.
+    /// Verified era1 accumulators.
     pub accumulators: u64,
-    /// Ommers whose parents stand before the first block, so that a merge has to check them.
+    /// Ommers with parents before the first block, which a merge must check.
     pub unchecked_ommers: u64,
 }
 
 impl ShardFault {
-    /// `fault` of the block that `at` blocks of its shard stand before.
+    /// The fault of a block after `at` blocks of its shard.
     pub(crate) fn new(at: u64, fault: &Fault) -> Self {
         Self {
             at,
@@ -334,14 +334,14 @@ impl From<&TailBlock> for Ancestor {
 }
 
 impl ShardSummary {
-    /// The first block's number as it was read, or as the files state it; none where neither tells.
+    /// The number of the first block as it was read, or as the files state it, if known.
     pub(crate) fn starts_at(&self) -> Option<u64> {
         let asked = self.asked.from.unwrap_or(0);
         self.head.starts_at.or(self.stated.map(|(first, _)| first.max(asked)))
     }
 
-    /// The last blocks, for the ommers of those that follow. Who verified headers alone has read no
-    /// ommers, and knows none of these blocks.
+    /// The last blocks, for the ommers of later blocks. Empty at level `headers`, which reads no
+    /// ommers.
     pub(crate) fn window(&self) -> AncestorWindow {
         let mut window = AncestorWindow::default();
         if self.asked.level == Level::Headers {

@@ -1,4 +1,4 @@
-//! Bytes, hashes and large numbers as a summary's document has them: in text.
+//! Bytes, hashes and large numbers as text, for documents.
 
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;
@@ -15,12 +15,12 @@ pub struct Bytes(pub Vec<u8>);
 #[serde(try_from = "String", into = "String")]
 pub struct HashText(pub Hash);
 
-/// A number of up to 256 bits, in decimal digits: more than numbers of JSON hold.
+/// A number of up to 256 bits, in decimal digits: JSON numbers are too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Number(pub U256);
 
-/// A text is not what it should be.
+/// A text does not have the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
     expected: &'static str,
@@ -35,7 +35,7 @@ impl fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// The bytes that a text stands for.
+/// Decodes the bytes of a text.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pair = |pair: &[u8]| match *pair {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_value_stand_for_each_other() {
+    fn values_survive_a_round_trip_through_text() {
         let bytes = Bytes(vec![0, 0xfe]);
         assert_eq!(serde_json::to_string(&bytes).unwrap(), "\"0x00fe\"");
         assert_eq!(serde_json::from_str::<Bytes>("\"0x00fe\"").unwrap(), bytes);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_stands_for_nothing_is_an_error() {
+    fn rejects_text_of_another_form() {
         for text in ["", "00", "0x0", "0xgg", "0x+1"] {
             assert!(Bytes::try_from(text.to_owned()).is_err(), "{text}");
         }

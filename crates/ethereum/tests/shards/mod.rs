@@ -161,8 +161,8 @@ fn repeats(run: &Run, outcome: &Result<(), Error>) -> bool {
     is_noted || rule.is_some_and(|rule| rule == Rule::RepeatedBlock.name())
 }
 
-/// The merge of shards of which each was told the summary of those before it, which were verified as
-/// `known` asks; none where that is no chain.
+/// The merge of shards of which each was told the summary of those before it, which were verified
+/// as `known` asks; none where that is no chain.
 fn merged_behind(archives: &[Vec<PathBuf>], options: &Options, known: &Options) -> Option<Merged> {
     let (mut before, mut shards): (Option<ShardSummary>, Vec<_>) = (None, vec![]);
     for paths in archives {
