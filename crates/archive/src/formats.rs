@@ -14,14 +14,13 @@ pub mod rlp_export;
 
 use std::path::{Path, PathBuf};
 
-use crate::row::{BlockRange, Contents, Recognise, Row};
+use crate::row::{BlockRange, Recognise, Row, StoredParts};
 use crate::target::{Files, Output, Target};
-use crate::{Error, Format, stream};
+use crate::{Error, Format, ReceiptEncoding, stream};
 
-const HEADERS: Contents =
-    Contents { bodies: false, receipts: false, genesis: None, total_difficulty: None };
-const BODIES: Contents = Contents { bodies: true, ..HEADERS };
-const BODIES_AND_RECEIPTS: Contents = Contents { receipts: true, ..BODIES };
+const HEADERS: StoredParts =
+    StoredParts { bodies: false, receipts: None, total_difficulties: false, genesis: false };
+const BODIES: StoredParts = StoredParts { bodies: true, ..HEADERS };
 
 /// Bytes of the shortest header: it has five hashes, three roots among them, and a bloom filter.
 const LEAST_HEADER: u64 = 450;
@@ -52,7 +51,13 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         recognise: Recognise::File(era1::recognise),
         network: era1::network_of,
         range: |file| Ok(first_and_last(era1::block_range(file)?)),
-        contents: |_| Ok(BODIES_AND_RECEIPTS),
+        parts: StoredParts {
+            receipts: Some(ReceiptEncoding::Consensus),
+            total_difficulties: true,
+            genesis: true,
+            ..BODIES
+        },
+        contents: None,
         random_access: true,
         open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range)?)),
         inspect: era1::inspect,
@@ -78,7 +83,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         }),
         network: |_| None,
         range: |folder| Ok(first_and_last(block_store::block_range(folder)?)),
-        contents: block_store::contents,
+        parts: BODIES,
+        contents: Some(block_store::contents),
         random_access: false,
         open: |files, want, range| {
             Ok(Box::new(block_store::Reader::new(only(&files), want, range)?))
@@ -102,7 +108,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         recognise: Recognise::Folder(freezer::tables_folder),
         network: |_| None,
         range: |tables| Ok(first_and_last(freezer::block_range(tables)?)),
-        contents: |_| Ok(BODIES_AND_RECEIPTS),
+        parts: StoredParts { receipts: Some(ReceiptEncoding::Storage), genesis: true, ..BODIES },
+        contents: None,
         random_access: false,
         open: |files, want, range| Ok(Box::new(freezer::Reader::new(only(&files), want, range)?)),
         inspect: freezer::inspect,
@@ -129,7 +136,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         recognise: Recognise::File(|_, head| Ok(rlp_export::recognise(head))),
         network: |_| None,
         range: |file| first_of_stream(&rlp_export::LISTS, file),
-        contents: |_| Ok(BODIES),
+        parts: BODIES,
+        contents: None,
         random_access: false,
         open: |files, want, range| {
             Ok(Box::new(stream::Reader::new(&rlp_export::LISTS, files, want, range)))
@@ -151,7 +159,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         recognise: Recognise::File(|_, head| Ok(headers::recognise(head))),
         network: |_| None,
         range: |file| first_of_stream(&headers::LISTS, file),
-        contents: |_| Ok(HEADERS),
+        parts: HEADERS,
+        contents: None,
         random_access: false,
         open: |files, want, range| {
             Ok(Box::new(stream::Reader::new(&headers::LISTS, files, want, range)))
@@ -212,6 +221,11 @@ static OTHER_TARGETS: [Target; 5] = [
 impl Format {
     pub(crate) fn row(self) -> &'static Row {
         &ARCHIVES[self as usize]
+    }
+
+    /// The parts of blocks that the format stores.
+    pub fn parts(self) -> StoredParts {
+        self.row().parts
     }
 }
 

@@ -53,7 +53,7 @@ pub use left_out::{LeftOut, Unread};
 pub use location::Part;
 pub use open::{Archive, Reader};
 pub use report::{Corruption, FileReport, Gap, Inspection, Survey, TableReport};
-pub use row::WriteOptions;
+pub use row::{StoredParts, WriteOptions};
 pub use target::{Files, Output, Target};
 pub use write::ArchiveWriter;
 

@@ -66,8 +66,10 @@ impl Archive {
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
         let network = files.first().and_then(|file| (format.row().network)(file));
         let range = first.map(|first| (first, last));
-        let contents = files.first().map(|file| (format.row().contents)(file)).transpose()?;
-        let contents = contents.unwrap_or_default();
+        let contents = match (format.row().contents, files.first()) {
+            (Some(contents), Some(file)) => contents(file)?,
+            _ => Contents::from(format.parts()),
+        };
         if let (Format::Freezer, None, [tables]) = (format, range, &files[..]) {
             return Err(freezer::without_blocks(tables));
         }

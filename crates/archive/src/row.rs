@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::report::{FileReport, Survey};
 use crate::target::Target;
-use crate::{Chunk, ChunkLimit, Error, Format, Packed, Want};
+use crate::{Chunk, ChunkLimit, Error, Format, Packed, ReceiptEncoding, Want};
 
 /// The functions that handle a format that [`Archive`](crate::Archive) reads.
 pub(crate) struct Row {
@@ -18,7 +18,9 @@ pub(crate) struct Row {
     pub network: fn(&Path) -> Option<String>,
     /// The blocks in a file or folder.
     pub range: fn(&Path) -> Result<BlockRange, Error>,
-    pub contents: fn(&Path) -> Result<Contents, Error>,
+    pub parts: StoredParts,
+    /// The contents of one archive, if they differ from `parts`.
+    pub contents: Option<fn(&Path) -> Result<Contents, Error>>,
     /// Whether files are read at random offsets. Compressed ones are then unpacked to a copy.
     pub random_access: bool,
     pub open: Open,
@@ -38,6 +40,19 @@ pub(crate) enum Recognise {
     Folder(fn(&Path) -> Result<Option<PathBuf>, Error>),
 }
 
+/// The parts of blocks that a format stores besides headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredParts {
+    /// Whether it stores bodies.
+    pub bodies: bool,
+    /// The encoding of receipts; `None` if it does not store them.
+    pub receipts: Option<ReceiptEncoding>,
+    /// Whether every block has its total difficulty.
+    pub total_difficulties: bool,
+    /// Whether an archive of a whole chain begins with block 0.
+    pub genesis: bool,
+}
+
 /// The parts of blocks that an archive has besides headers, and its chain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Contents {
@@ -47,6 +62,13 @@ pub(crate) struct Contents {
     pub genesis: Option<[u8; 32]>,
     /// Total difficulty of the last block, big-endian, if the archive states it in its index.
     pub total_difficulty: Option<[u8; 32]>,
+}
+
+impl From<StoredParts> for Contents {
+    fn from(parts: StoredParts) -> Self {
+        let (bodies, receipts) = (parts.bodies, parts.receipts.is_some());
+        Self { bodies, receipts, ..Self::default() }
+    }
 }
 
 /// Number of the first block and, if the index states it, of the last one.

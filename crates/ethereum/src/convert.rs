@@ -64,8 +64,8 @@ pub fn convert(
     let options = WriteOptions { gzip: conversion.gzip, network, replace: conversion.replace };
     let mut writer = ArchiveWriter::create(conversion.format, out, &options)?;
     let mut state = State::new(archive, *conversion)?;
-    let blocks = conversion.format != Format::HeaderStream;
-    let want = Want { bodies: blocks, receipts: state.needs_receipts() };
+    let bodies = conversion.format.parts().bodies;
+    let want = Want { bodies, receipts: state.needs_receipts() };
     let mut reader = archive.reader(
         want,
         ChunkLimit::default(),
@@ -130,12 +130,11 @@ impl<'a> State<'a> {
     fn new(archive: &Archive, conversion: Conversion<'a>) -> Result<Self, ConvertError> {
         let first = archive.range().map_or(0, |(first, _)| first);
         let from = conversion.from.unwrap_or(0).max(first);
-        let states_totals = archive.format() == Format::Era1;
-        let sums = conversion.format == Format::Era1 && !states_totals;
+        let parts = conversion.format.parts();
+        let sums = parts.total_difficulties && !archive.format().parts().total_difficulties;
         // totals are sums over all blocks, so the sum begins with the archive
         let read_from = if sums { 0 } else { conversion.from.unwrap_or(0) };
-        let wants_genesis = matches!(conversion.format, Format::Era1 | Format::Freezer);
-        let starts_at_one = from == 1 && first == 1 && wants_genesis;
+        let starts_at_one = from == 1 && first == 1 && parts.genesis;
         let total = if sums && first > 1 { total_before(archive, first)? } else { None };
         let (next, last) = (None, None);
         let (first, access_lists) = (None, 0);
@@ -143,7 +142,7 @@ impl<'a> State<'a> {
     }
 
     fn needs_receipts(&self) -> bool {
-        matches!(self.conversion.format, Format::Era1 | Format::Freezer)
+        self.conversion.format.parts().receipts.is_some()
     }
 
     fn lacking(&self, block: u64, what: &'static str) -> ConvertError {
@@ -197,7 +196,7 @@ impl<'a> State<'a> {
             self.total = stated.or(before.map(|total| total.saturating_add(difficulty)));
             match self.total {
                 Some(total) => totals.push(total.to_be_bytes()),
-                None if self.conversion.format == Format::Era1 => {
+                None if self.conversion.format.parts().total_difficulties => {
                     return Err(self.lacking(number, "a total difficulty"));
                 }
                 None => {}
@@ -208,7 +207,7 @@ impl<'a> State<'a> {
         let lists = chunk.access_lists.iter().skip(skip).filter(|list| !list.is_empty());
         self.access_lists += lists.count() as u64;
         self.remember_last(chunk);
-        if self.conversion.format != Format::HeaderStream && chunk.bodies.len() < blocks {
+        if self.conversion.format.parts().bodies && chunk.bodies.len() < blocks {
             let block = self.next.unwrap_or(0).saturating_sub((blocks - chunk.bodies.len()) as u64);
             return Err(self.lacking(block, "bodies"));
         }
@@ -262,10 +261,7 @@ impl<'a> State<'a> {
 
     /// Turns receipts into the target's encoding; blocks without transactions need none.
     fn complete_receipts(&self, chunk: &mut Chunk) -> Result<(), ConvertError> {
-        let target = match self.conversion.format {
-            Format::Freezer => ReceiptEncoding::Storage,
-            _ => ReceiptEncoding::Consensus,
-        };
+        let target = self.conversion.format.parts().receipts.unwrap_or_default();
         let present = chunk.receipts.len();
         if present == chunk.blocks() && chunk.receipt_encoding == target {
             return Ok(());

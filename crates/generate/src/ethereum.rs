@@ -78,12 +78,12 @@ struct BlockGenerator<'a> {
 
 impl<'a> BlockGenerator<'a> {
     fn new(spec: &'a ChainSpec, recipe: &Recipe) -> Result<Self> {
-        let bare = recipe.format == Format::HeaderStream;
-        let signers = if bare { None } else { Some(Signers::new(recipe.seed)?) };
+        let parts = recipe.format.parts();
+        let signers = parts.bodies.then(|| Signers::new(recipe.seed)).transpose()?;
         Ok(Self {
             chain: HeaderChain::new(spec, recipe.seed)?,
             blocks: signers.map(|signers| Blocks::new(spec, recipe.seed, signers)),
-            storage_receipts: recipe.format == Format::Freezer,
+            storage_receipts: parts.receipts == Some(ReceiptEncoding::Storage),
         })
     }
 
