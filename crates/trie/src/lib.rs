@@ -10,6 +10,8 @@
 //! - [`secure_root`]: leaves in any order under the Keccak-256 of their keys, as in the state.
 //! - [`naive`]: the same roots by the definition in the paper, for comparison in tests.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod branch;
 mod builder;
 pub mod codec;
