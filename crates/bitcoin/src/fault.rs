@@ -7,8 +7,7 @@ use crate::BlockHash;
 use crate::datadir;
 use crate::index::FileError;
 use crate::multiset::Unproven;
-use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Status};
+use blockmill_verdict::{ConsumerError, FaultReport, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -51,8 +50,8 @@ pub enum Error {
     Corrupt(String),
     /// Undo data or unspent coins are not those of the chain.
     Unproven(Box<Unproven>),
-    /// What should be made of verified blocks cannot be, or cannot be kept.
-    NotMade(NotMade),
+    /// The consumer of verified blocks failed.
+    Consumer(ConsumerError),
     /// The user wanted an end before there was anything to keep.
     Stopped,
     /// The files begin in the middle of a chain, at this block.
@@ -129,7 +128,7 @@ impl Error {
             Self::Index(error) => Status::of_io(&error.source),
             Self::System { source, .. } => Status::of_io(source),
             Self::Core(error) => error.status(),
-            Self::NotMade(error) => error.status,
+            Self::Consumer(error) => error.status,
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
             Self::NoBeginning(_)
             | Self::OtherHeight { .. }
@@ -193,9 +192,9 @@ impl From<blockmill_archive::Error> for Error {
     }
 }
 
-impl From<NotMade> for Error {
-    fn from(error: NotMade) -> Self {
-        Self::NotMade(error)
+impl From<ConsumerError> for Error {
+    fn from(error: ConsumerError) -> Self {
+        Self::Consumer(error)
     }
 }
 

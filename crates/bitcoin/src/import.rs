@@ -194,7 +194,7 @@ impl Job<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let options = Options { level: Level::Bodies, making: None, ..self.options.clone() };
+        let options = Options { level: Level::Bodies, consumer: None, ..self.options.clone() };
         let mut again = Run::default();
         let outcome = Pass { options: &options, first: 1, ..pass }.run(None, progress, &mut again);
         run.spare.append(&mut again.spare);
@@ -331,7 +331,8 @@ impl Pass<'_> {
             .parallel("prepare", |batch| batch.prepare(context))
             .serial("connect", connect)
             .parallel("check", |batch| batch.check(context));
-        let ended = Batch::making(checked, context)
+        let ended = checked
+            .consume(self.options.consumer.as_ref(), |batch, derive| batch.derive(context, derive))
             // far shorter than waking another thread for the time of it, and a commit has a barrier
             .serial("finish", finish)
             .run(batches, threads);
@@ -386,7 +387,7 @@ impl Pass<'_> {
                 store.undo.append(batch.undo_of_blocks(), tip)?;
             }
             run.tip = Some(tip);
-            batch.finish(self.options.making.as_ref())?;
+            batch.finish();
         }
         if let (true, Some(store)) = (batch.flushes(), &mut store) {
             store.commit(run)?;

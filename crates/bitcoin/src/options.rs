@@ -3,7 +3,7 @@
 use crate::params::Params;
 use crate::run::Tip;
 use crate::settings::Settings;
-use crate::verified::Making;
+use crate::verified::Consumer;
 use crate::{BlockHash, Level};
 use blockmill_pipeline::Cancel;
 use blockmill_store::disk::{Disk, RealDisk};
@@ -50,8 +50,8 @@ pub struct Options {
     /// A datadir of Bitcoin Core or a store of ours that has undo data and unspent coins of the
     /// chain: with `coins=multiset` they take the place of a set of coins.
     pub unspent: Option<PathBuf>,
-    /// What is made of verified blocks beside that.
-    pub making: Option<Making>,
+    /// Receives rows derived from verified blocks.
+    pub consumer: Option<Consumer>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
 }
@@ -83,7 +83,7 @@ impl Options {
             commit_every: COMMIT_EVERY,
             now: None,
             unspent: None,
-            making: None,
+            consumer: None,
             cancel: Cancel::default(),
         }
     }

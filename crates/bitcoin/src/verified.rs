@@ -1,13 +1,12 @@
-//! Verified blocks for whoever makes something of them.
+//! Verified blocks, as a consumer of them receives them.
 
 use crate::script::SpentCoin;
 use crate::types::{Block, Coin};
-use blockmill_pipeline::{Made, NotMade};
-use std::sync::Arc;
+use blockmill_verdict::{ConsumerError, DerivedRows, VerifiedConsumer};
 
-/// A block of which everything was verified that the level asks for.
+/// A block that is verified as deep as the level of the run demands.
 pub struct VerifiedBlock<'a> {
-    /// Its height; what the files tell of it, where they begin in the middle of a chain.
+    /// Its height. If the files begin in the middle of a chain, the height that they imply.
     pub height: u32,
     /// The block.
     pub block: &'a Block,
@@ -17,15 +16,14 @@ pub struct VerifiedBlock<'a> {
 /// The coins that the inputs of a block spend.
 #[derive(Clone, Copy)]
 pub(crate) struct Spent<'a> {
-    /// One for each input but that of the coinbase.
+    /// One for each input except the coinbase's.
     pub coins: &'a [SpentCoin],
     /// Where their scripts are.
     pub scripts: &'a [u8],
 }
 
 impl<'a> VerifiedBlock<'a> {
-    /// The coins that its inputs spend, but for that of the coinbase, which spends none; only where
-    /// blocks are connected.
+    /// The coins that its inputs spend; the coinbase spends none. `None` if blocks are not connected.
     #[must_use]
     pub fn spent(&self) -> Option<Vec<Coin<'a>>> {
         let Spent { coins, scripts } = self.spent?;
@@ -39,19 +37,10 @@ impl<'a> VerifiedBlock<'a> {
     }
 }
 
-/// Makes something of verified blocks on any thread: of consecutive ones, but in a unit of block
-/// files, which has some of a chain's, in its order.
-pub type Make = Arc<dyn Fn(&[VerifiedBlock<'_>]) -> Result<Made, NotMade> + Send + Sync>;
+/// Derives rows from verified blocks: consecutive ones, or those of a shard of block files, which
+/// has some blocks of a chain, in the chain's order.
+pub type Derive = dyn Fn(&[VerifiedBlock<'_>]) -> Result<DerivedRows, ConsumerError> + Send + Sync;
 
-/// Keeps what was made, in the order of the blocks.
-pub type Keep = Arc<dyn Fn(&Made) -> Result<(), NotMade> + Send + Sync>;
-
-/// What is done with verified blocks beside storing them. Where the best chain turns out to be
-/// another one, its blocks follow from the fork on.
-#[derive(Clone)]
-pub struct Making {
-    /// What is made of them.
-    pub make: Make,
-    /// What becomes of that.
-    pub keep: Keep,
-}
+/// Receives rows derived from verified blocks. If another chain becomes the best one, its blocks
+/// follow from the fork on.
+pub type Consumer = VerifiedConsumer<Derive>;

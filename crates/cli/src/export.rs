@@ -14,7 +14,7 @@ use blockmill_export::{
     Error, Facts, FileEntry, MANIFEST, RecordBatch, Verdict, remove_manifest, tables_named,
 };
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{Status, counted, grouped};
+use blockmill_verdict::{ConsumerError, Status, counted, grouped};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,8 +158,23 @@ impl Job {
         Ok(Self { tables, export })
     }
 
-    /// The verdict is there: the last files, then the manifest.
-    pub fn finish(&self, asked: &Asked<'_>, verdict: Verdict) -> Result<Vec<FileEntry>, Error> {
+    /// Ends an export. If there is a verdict, writes the last files and the manifest; an error of
+    /// that becomes the outcome of the run. Returns the files.
+    pub fn end<E: From<ConsumerError>>(
+        &self,
+        asked: &Asked<'_>,
+        verdict: Option<Verdict>,
+        outcome: &mut Result<(), E>,
+    ) -> Vec<FileEntry> {
+        let files = verdict.map_or(Ok(vec![]), |verdict| self.finish(asked, verdict));
+        files.unwrap_or_else(|error| {
+            *outcome = Err(ConsumerError::from(error).into());
+            vec![]
+        })
+    }
+
+    /// Writes the last files, then the manifest.
+    fn finish(&self, asked: &Asked<'_>, verdict: Verdict) -> Result<Vec<FileEntry>, Error> {
         let files = self.export.finish()?;
         if let To::Reader(_) = asked.to {
             return Ok(files);

@@ -216,6 +216,7 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::new(),
     };
     let (segments, _) =

@@ -1,11 +1,9 @@
 //! Where verified blocks go.
 
 pub mod executed_store;
-mod making;
 mod store;
 mod verified;
 
-pub use making::{MadeTask, Make, Making};
 pub use store::{Sink, append, commit};
 pub(crate) use store::{committed, read_back, take_back};
 pub use verified::Verified;
@@ -14,16 +12,23 @@ use crate::commit::executed_store::ExecutedStore;
 use crate::fault::Error;
 use crate::{Hash, Level};
 use blockmill_store::ChainStore;
+use blockmill_verdict::{ConsumerError, DerivedRows, VerifiedConsumer};
+
+/// Derives rows from the new blocks of a chunk.
+pub type Derive = dyn Fn(&Verified<'_>) -> Result<DerivedRows, ConsumerError> + Send + Sync;
+
+/// Receives rows derived from verified blocks.
+pub type Consumer = VerifiedConsumer<Derive>;
 
 /// Receives the verified blocks of an import, a chunk at a time, in order.
 ///
-/// [`Sink`] is what `verify` and `import` write. The export writes tables, and the benchmark crate
-/// imitates how earlier designs store headers.
+/// [`Sink`] is what `verify` and `import` write. The benchmark crate implements how earlier designs
+/// store headers.
 pub trait BlockSink: Send {
     /// Writes the new blocks of a chunk, at least one, and commits them.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::State`] or [`Error::NotMade`] if they cannot be written.
+    /// [`Error::Store`] or [`Error::State`] if they cannot be written.
     fn write(&mut self, commit: &Commit, blocks: &Verified<'_>) -> Result<(), Error>;
 
     /// Makes everything written survive a power loss.
@@ -31,12 +36,6 @@ pub trait BlockSink: Send {
     /// # Errors
     /// [`Error::Store`] or [`Error::State`] if the disk fails.
     fn sync(&mut self) -> Result<(), Error>;
-
-    /// What is done with blocks before they are written; [`Verified::made`] has it then. Asked
-    /// once.
-    fn making(&mut self) -> Option<Making> {
-        None
-    }
 
     /// The store that an import continues; none where none of ours is written.
     fn store(&self) -> Option<&ChainStore> {

@@ -5,8 +5,7 @@ mod remote;
 
 use crate::Hash;
 use crate::state::DiskError;
-use blockmill_pipeline::NotMade;
-use blockmill_verdict::{FaultReport, Hex, Level, Shortfall, Status};
+use blockmill_verdict::{ConsumerError, FaultReport, Hex, Level, Shortfall, Status};
 use std::fmt;
 
 pub use cause::Cause;
@@ -94,8 +93,8 @@ pub enum Error {
     TrustedMissing(Vec<Hash>),
     /// The run was asked to stop, and what it found so far is of no use.
     Stopped,
-    /// What should be made of verified blocks cannot be, or cannot be written.
-    NotMade(NotMade),
+    /// The consumer of verified blocks failed.
+    Consumer(ConsumerError),
 }
 
 impl fmt::Display for Error {
@@ -148,7 +147,7 @@ impl fmt::Display for Error {
                     more => write!(f, "; and {} more", more - 1),
                 }
             }
-            Self::NotMade(error) => error.fmt(f),
+            Self::Consumer(error) => error.fmt(f),
             Self::TrustedMissing(hashes) => {
                 write!(f, "--trust: expected block {}", Hex(&hashes[0]))?;
                 if hashes.len() > 1 {
@@ -183,7 +182,7 @@ impl Error {
             Self::Empty => Status::Unrecognised,
             Self::TrustedMissing(_) => Status::Invalid,
             Self::Stopped => Status::Interrupted,
-            Self::NotMade(error) => error.status,
+            Self::Consumer(error) => error.status,
         }
     }
 
@@ -220,6 +219,12 @@ impl From<Fault> for Error {
             Cause::State(error) => Self::State(error),
             _ => Self::Fault(Box::new(fault)),
         }
+    }
+}
+
+impl From<ConsumerError> for Error {
+    fn from(error: ConsumerError) -> Self {
+        Self::Consumer(error)
     }
 }
 

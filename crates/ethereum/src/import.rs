@@ -3,7 +3,7 @@
 pub(crate) mod batch;
 
 use crate::Level;
-use crate::commit::{self, BlockSink, Commit, Making, Verified};
+use crate::commit::{self, BlockSink, Commit, Derive, Verified};
 use crate::execute::stages::{self, Execution};
 use crate::fault::Error;
 use crate::link::{Link, Tip};
@@ -16,7 +16,7 @@ use crate::verify::Checks;
 pub use crate::verify::{ChainRules, HeaderChecks};
 use batch::Batch;
 use blockmill_archive::{Archive, Want};
-use blockmill_pipeline::{Flow, Stages};
+use blockmill_pipeline::{Derived, Flow, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
 
@@ -136,8 +136,8 @@ fn stages(
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, stages::chunk(options), range)?;
     let mut chain = Link::new(beginning, options.trust.iter().copied().collect());
-    let making = sink.making();
-    let checks = Checks { headers, keep_signers: making.is_some(), ..checks(options, want) };
+    let consumer = options.consumer.as_ref();
+    let checks = Checks { headers, keep_signers: consumer.is_some(), ..checks(options, want) };
     let commit = Commit { chain: options.spec.genesis.hash, level: options.level };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
@@ -161,8 +161,6 @@ fn stages(
         let written = write_new(sink, &commit, &batch.verified())?;
         run.add(batch, written, start);
         tip = batch.tip().or(tip.take());
-        // frees the rows, which are as large as the blocks
-        batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
             sink.sync()?;
@@ -181,11 +179,19 @@ fn stages(
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| batch.check(&checks));
     let link = |batch: &mut Batch| batch.link(&checks, &mut chain);
-    let made = Making::stages(making, Execution::stages(&mut execution, checked, link));
-    let ended = made.write("write", write).run(batches, threads);
+    let ended = Execution::stages(&mut execution, checked, link)
+        .consume(consumer, derive)
+        .write("write", write)
+        .run(batches, threads);
     (run.times, chain.tip) = (ended.times, tip);
     run.notes.extend(reader.note());
     run.close(chain, ended.outcome, options)
+}
+
+/// Derives the rows of the new blocks, if there are any.
+fn derive(batch: &Batch, derive: &Derive) -> Derived {
+    let blocks = batch.verified();
+    (!blocks.range().is_empty()).then(|| derive(&blocks))
 }
 
 /// Writes the new blocks, if there are any. The time it took.

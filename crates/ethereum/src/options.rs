@@ -1,5 +1,6 @@
 //! What a run is asked to do.
 
+use crate::commit::Consumer;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
 use crate::params::ChainSpec;
@@ -36,6 +37,8 @@ pub struct Options {
     pub caches: Arc<Caches>,
     /// The present, in seconds since 1970: proof-of-work blocks from the future are refused.
     pub now: Option<u64>,
+    /// Receives rows derived from verified blocks.
+    pub consumer: Option<Consumer>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
 }

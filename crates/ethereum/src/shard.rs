@@ -13,7 +13,7 @@ pub mod summary;
 pub mod text;
 
 use crate::Level;
-use crate::commit::{BlockSink, Sink};
+use crate::commit::Sink;
 use crate::fault::{Error, Fault, archive_fault};
 use crate::import::{ChainRules, Options, Run, Wiring, import_after};
 use crate::resume::Beginning;
@@ -31,27 +31,13 @@ use text::{HashText, Number};
 /// are in the summary.
 ///
 /// # Errors
-/// Returns [`Error::Execution`] at level `execution`, [`Error::Stopped`] on request, and errors
-/// that say nothing about the blocks: of this machine, or of the request.
+/// Returns [`Error::Execution`] at level `execution`, [`Error::Stopped`] on request,
+/// [`Error::Consumer`] if the consumer of `options` fails, and errors that say nothing about the
+/// blocks: of this machine, or of the request.
 pub fn verify_shard(
     archive: &Archive,
     options: &Options,
     after: Option<&ShardSummary>,
-    progress: impl FnMut(&Progress) + Send,
-) -> Result<ShardSummary, Error> {
-    verify_shard_into(archive, options, after, &mut Sink::Discard, progress)
-}
-
-/// Verifies `archive` as a shard, as [`verify_shard`], and passes the verified blocks to `sink`, in
-/// order.
-///
-/// # Errors
-/// Returns the errors of [`verify_shard`] and of `sink`.
-pub fn verify_shard_into(
-    archive: &Archive,
-    options: &Options,
-    after: Option<&ShardSummary>,
-    sink: &mut dyn BlockSink,
     progress: impl FnMut(&Progress) + Send,
 ) -> Result<ShardSummary, Error> {
     if options.level > Level::Bodies {
@@ -62,7 +48,7 @@ pub fn verify_shard_into(
         blockmill_archive::Error::Io { path, action: "cannot read", source }
     })?;
     let beginning = after.map(|after| Beginning::after(after, options)).transpose()?;
-    let wiring = Wiring { headers: &ChainRules, sink };
+    let wiring = Wiring { headers: &ChainRules, sink: &mut Sink::Discard };
     let (run, outcome) = import_after(beginning, archive, options, wiring, progress);
     if run.stopped {
         return Err(Error::Stopped);

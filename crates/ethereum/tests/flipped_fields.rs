@@ -85,6 +85,7 @@ fn verdict_at(
         trust: vec![],
         caches: caches.clone(),
         now: None,
+        consumer: None,
         cancel: blockmill_pipeline::Cancel::new(),
     };
     let archive = Archive::open(&[path]).unwrap();

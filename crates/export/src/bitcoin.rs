@@ -1,90 +1,49 @@
-//! Bitcoin: verified blocks become rows where they are verified, on any thread.
+//! Bitcoin: verified blocks as rows.
 
 pub mod read;
 mod rows;
 pub mod tables;
 
-use crate::encode::Piece;
-use crate::error::{Error, not_made};
+use crate::consumer::{self, Order, cut};
 use crate::export::Export;
 use crate::partition::Partition;
 use crate::schema::Table;
-use blockmill_bitcoin::verified::{Make, Making, VerifiedBlock};
-use blockmill_pipeline::{Made, NotMade};
-use blockmill_verdict::Status;
+use blockmill_bitcoin::verified::{Consumer, Derive, VerifiedBlock};
 use rows::Tables;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// What writes these tables of verified blocks; the caller ends `export`.
+/// A consumer that writes these tables of verified blocks. The caller ends `export`.
 #[must_use]
-pub fn making(export: Export, tables: &[&'static Table]) -> Making {
-    let make = make(&export, tables, |block| Partition::span_of(block.height.into()));
-    let next = Mutex::new(None);
-    let keep = move |made: &Made| {
-        let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in of(made) {
-            if next.is_some_and(|next| next != piece.range.0) {
-                return Err(another_chain(piece.range.0));
-            }
-            *next = Some(piece.range.1 + 1);
-            export.take(piece).map_err(not_made)?;
-        }
-        Ok(())
-    };
-    Making { make, keep: Arc::new(keep) }
+pub fn consumer(export: Export, tables: &[&'static Table]) -> Consumer {
+    let derive = derive(&export, tables, |block| Partition::span_of(block.height.into()));
+    consumer::consumer(export, Order::Consecutive, derive)
 }
 
-/// Builds the tables of a shard, which is this block file: some blocks of the chain, in its order.
+/// A consumer that writes these tables of the blocks in one block file.
 #[must_use]
-pub fn making_of_shard(export: Export, tables: &[&'static Table], file: &Path) -> Making {
+pub fn consumer_of_file(export: Export, tables: &[&'static Table], file: &Path) -> Consumer {
     let partition = Partition::File(file.into());
-    let make = make(&export, tables, move |_| partition.clone());
-    let keep = move |made: &Made| {
-        of(made).iter().try_for_each(|piece| export.take(piece)).map_err(not_made)
-    };
-    Making { make, keep: Arc::new(keep) }
+    let derive = derive(&export, tables, move |_| partition.clone());
+    consumer::consumer(export, Order::Any, derive)
 }
 
-fn make(
+fn derive(
     export: &Export,
     tables: &[&'static Table],
     partition: impl Fn(&VerifiedBlock<'_>) -> Partition + Send + Sync + 'static,
-) -> Make {
+) -> Arc<Derive> {
     let (tables, form) = (tables.to_vec(), export.facts().form);
-    Arc::new(move |blocks| {
-        let pieces = pieces(blocks, &partition, || Tables::new(&tables, form)).map_err(not_made)?;
-        Ok(Box::new(pieces))
+    Arc::new(move |blocks: &[VerifiedBlock<'_>]| {
+        cut(
+            0..blocks.len(),
+            |at| blocks[at].height.into(),
+            |at| partition(&blocks[at]),
+            |range| {
+                let mut rows = Tables::new(&tables, form);
+                blocks[range].iter().for_each(|block| rows.add(block));
+                rows.finish()
+            },
+        )
     })
-}
-
-/// What was made of some blocks.
-fn of(made: &Made) -> &[Piece] {
-    made.downcast_ref::<Vec<Piece>>().map_or(&[], Vec::as_slice)
-}
-
-/// The blocks, cut where partitions end.
-fn pieces(
-    blocks: &[VerifiedBlock<'_>],
-    partition: impl Fn(&VerifiedBlock<'_>) -> Partition,
-    rows: impl Fn() -> Tables,
-) -> Result<Vec<Piece>, Error> {
-    let mut pieces = vec![];
-    for blocks in blocks.chunk_by(|a, b| partition(a) == partition(b)) {
-        let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
-        let mut tables = rows();
-        blocks.iter().for_each(|block| tables.add(block));
-        let range = (first.height.into(), last.height.into());
-        pieces.push(Piece { partition: partition(first), range, tables: tables.finish()? });
-    }
-    Ok(pieces)
-}
-
-/// Blocks that were written turned out not to be of the best chain.
-fn another_chain(height: u64) -> NotMade {
-    let message = format!(
-        "the best chain changed while it was written: expected blocks after those before, found \
-         another block {height}; verify says what is wrong with these files"
-    );
-    NotMade { message, status: Status::Invalid }
 }

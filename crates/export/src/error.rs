@@ -1,7 +1,6 @@
 //! What can stop an export.
 
-use blockmill_pipeline::NotMade;
-use blockmill_verdict::Status;
+use blockmill_verdict::{ConsumerError, Status};
 
 /// Why tables cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +55,10 @@ pub enum Error {
     },
 }
 
-/// The error as chains tell it.
-pub(crate) fn not_made(error: Error) -> NotMade {
-    NotMade { status: error.status(), message: error.to_string() }
+impl From<Error> for ConsumerError {
+    fn from(error: Error) -> Self {
+        Self { status: error.status(), message: error.to_string() }
+    }
 }
 
 impl Error {

@@ -144,16 +144,7 @@ impl Export {
         held(&self.outlet).take(piece)
     }
 
-    /// Encodes and writes a piece.
-    ///
-    /// # Errors
-    /// Those of the files.
-    pub fn take(&self, piece: &Piece) -> Result<(), Error> {
-        self.tasks.iter().try_for_each(|task| held(task).take(piece))?;
-        self.write(piece)
-    }
-
-    /// There are no more pieces: the last partition is complete, too. Every file, in order.
+    /// There are no more pieces: the last unit is complete, too. Every file, in order.
     ///
     /// # Errors
     /// Those of the files.

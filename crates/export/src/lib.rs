@@ -9,6 +9,7 @@
 
 #[cfg(feature = "bitcoin")]
 pub mod bitcoin;
+mod consumer;
 mod encode;
 mod error;
 #[cfg(feature = "ethereum")]

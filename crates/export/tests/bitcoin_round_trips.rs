@@ -5,7 +5,7 @@ use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Level, types::Block};
 use blockmill_export::bitcoin::read::{Files, blocks};
-use blockmill_export::bitcoin::{making, tables};
+use blockmill_export::bitcoin::{consumer, tables};
 use blockmill_export::schema::{Form, Table};
 use blockmill_export::{Export, Facts, FileEntry, TableReader, Verdict};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ fn export(path: &Path, params: Params, level: Level, form: Form) -> (TempDir, Ve
         threads: 2,
         by_itself: true,
         partial: true,
-        making: Some(making(export.clone(), &tables::ALL)),
+        consumer: Some(consumer(export.clone(), &tables::ALL)),
         ..Options::new(params)
     };
     let data = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_export::neo::read::blocks;
-use blockmill_export::neo::{tables, take};
+use blockmill_export::neo::{consumer, tables};
 use blockmill_export::schema::{Form, Names};
 use blockmill_export::{Export, Facts, FileEntry, TableReader};
 use blockmill_neo::Level;
@@ -28,7 +28,7 @@ fn export(dumps: &Dumps, form: Form) -> (TempDir, HashMap<String, (PathBuf, File
         level: Level::Execution,
         threads: 2,
         batch: ChunkLimit { blocks: 7, bytes: 1 << 20 },
-        take: Some(take(export.clone(), &tables::ALL)),
+        consumer: Some(consumer(export.clone(), &tables::ALL)),
         ..Options::new(Protocol::from_yaml(&text).unwrap())
     };
     let data = tempfile::tempdir().unwrap();

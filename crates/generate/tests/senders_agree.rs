@@ -143,6 +143,7 @@ impl Chain {
             trust: vec![],
             caches: Caches::new(None, 1),
             now: None,
+            consumer: None,
             cancel: Cancel::new(),
         };
         let store = tempfile::tempdir().unwrap();

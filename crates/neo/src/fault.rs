@@ -5,8 +5,9 @@ use crate::logs::TransferError;
 use crate::params::Difference;
 use crate::types::{self, UInt256};
 use blockmill_leveldb as leveldb;
-use blockmill_pipeline::NotMade;
-use blockmill_verdict::{BrokenRule, FaultReport, Level, Location, Shortfall, Status};
+use blockmill_verdict::{
+    BrokenRule, ConsumerError, FaultReport, Level, Location, Shortfall, Status,
+};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -165,8 +166,8 @@ pub enum Error {
     LongLog(u32),
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
-    /// What should be made of verified blocks cannot be, or cannot be kept.
-    NotMade(NotMade),
+    /// The consumer of verified blocks failed.
+    Consumer(ConsumerError),
 }
 
 impl fmt::Display for Error {
@@ -174,7 +175,7 @@ impl fmt::Display for Error {
         match self {
             Self::Fault(fault) => fault.fmt(f),
             Self::Archive(error) => error.fmt(f),
-            Self::NotMade(error) => error.fmt(f),
+            Self::Consumer(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::OtherChain { expected, found } => {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
@@ -285,7 +286,7 @@ impl Error {
         match self {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
-            Self::NotMade(error) => error.status,
+            Self::Consumer(error) => error.status,
             Self::Store(error) => error.status(),
             Self::Database(error) => error.status(),
             Self::OtherChain { .. }
@@ -332,6 +333,12 @@ impl Error {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<ConsumerError> for Error {
+    fn from(error: ConsumerError) -> Self {
+        Self::Consumer(error)
     }
 }
 

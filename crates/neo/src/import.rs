@@ -20,7 +20,7 @@ pub use sink::Sink;
 pub(crate) use tasks::TaskResults;
 pub use tasks::{Roots, Tasks};
 
-pub use crate::options::{MEMORY, Options, Take};
+pub use crate::options::{Consumer, Derive, MEMORY, Options};
 pub use crate::run::Run;
 
 use crate::Level;
@@ -102,6 +102,7 @@ fn stages(
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
     let repeated = Repeated::new(dumps, from);
+    let (executes, mut root) = (options.level >= Level::Execution, sink.root());
     let mut writer = Writer::new(options, sink, (tip, commit, repeated), run, progress, start);
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
@@ -126,15 +127,26 @@ fn stages(
         // nothing after a fault counts
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
+    let roots = |batch: &mut Batch| -> Result<Flow, Error> {
+        if executes {
+            tasks::check_roots(batch, &mut root);
+        }
+        Ok(if batch.fault.is_some() { Flow::Stop } else { Flow::Continue })
+    };
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
         .serial(connected, connect)
         .fork(tasks)
+        .serial("roots", roots)
+        .consume(options.consumer.as_ref(), |batch: &Batch, derive| {
+            batch.verified().map(|blocks| derive(&blocks))
+        })
         .write("write", |batch| writer.write(batch))
         .run(batches, threads);
     let (last, next) = writer.end();
     run.times = ended.times;
+    run.root = executes.then_some(root);
     run.close(last.as_ref(), next, ended.outcome)
 }
 

@@ -6,15 +6,19 @@ use crate::params::Protocol;
 use crate::settings::Settings;
 use crate::types::UInt256;
 use blockmill_archive::ChunkLimit;
-use blockmill_pipeline::{Cancel, NotMade};
+use blockmill_pipeline::Cancel;
+use blockmill_verdict::{ConsumerError, DerivedRows, VerifiedConsumer};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Default memory for uncommitted blocks, in bytes. More gains nothing.
 pub const MEMORY: usize = 32 << 20;
 
-/// Takes verified blocks, beside the store.
-pub type Take = Arc<dyn Fn(&Verified<'_>) -> Result<(), NotMade> + Send + Sync>;
+/// Derives rows from verified blocks.
+pub type Derive = dyn Fn(&Verified<'_>) -> Result<DerivedRows, ConsumerError> + Send + Sync;
+
+/// Receives rows derived from verified blocks.
+pub type Consumer = VerifiedConsumer<Derive>;
 
 /// What to verify, and how.
 #[derive(Clone)]
@@ -39,8 +43,8 @@ pub struct Options {
     pub assume_valid: Option<UInt256>,
     /// Accepts an incomplete input.
     pub partial: bool,
-    /// Who else takes verified blocks, in their order.
-    pub take: Option<Take>,
+    /// Receives rows derived from verified blocks.
+    pub consumer: Option<Consumer>,
     /// Stops the run on request.
     pub cancel: Cancel,
 }
@@ -60,7 +64,7 @@ impl Options {
             until: None,
             assume_valid: None,
             partial: false,
-            take: None,
+            consumer: None,
             cancel: Cancel::new(),
         }
     }

@@ -9,15 +9,13 @@ pub mod usage;
 
 mod cancel;
 pub mod live;
-mod made;
 mod schedule;
 mod stages;
 mod timeline;
 mod times;
 
 pub use cancel::Cancel;
-pub use made::{Made, NotMade};
 pub use schedule::Flow;
-pub use stages::{Ended, StageOrder, Stages, Task, buffers};
+pub use stages::{CarriesRows, Derived, Ended, StageOrder, Stages, Task, buffers};
 pub use timeline::Timeline;
 pub use times::{StageTimes, ThreadTimes, Times};

@@ -24,10 +24,12 @@
 //!
 //! [`schedule`]: crate::schedule
 
+mod consume;
 mod order;
 #[cfg(test)]
 mod tests;
 
+pub use consume::{CarriesRows, Derived};
 pub use order::StageOrder;
 
 use crate::live::Live;

@@ -8,6 +8,7 @@
 
 mod block_fault;
 mod check;
+mod consumer;
 mod counted;
 mod fault;
 mod hex;
@@ -22,6 +23,7 @@ mod violation;
 
 pub use block_fault::{BrokenRule, Cause, Fault, RemoteFault};
 pub use check::{CheckReport, Finding};
+pub use consumer::{ConsumerError, DerivedRows, ReceiveRows, VerifiedConsumer};
 pub use counted::{counted, grouped};
 pub use fault::FaultReport;
 pub use hex::{Digits, Hex, Reversed};

@@ -7,11 +7,11 @@ use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
 use anyhow::{Context, Result, bail};
-use blockmill_ethereum::commit::{BlockSink, Sink};
+use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::{Options, Run, import};
 use blockmill_ethereum::record;
 use blockmill_ethereum::settings::Settings as EthereumSettings;
-use blockmill_export::ethereum::{Sink as Tables, tables};
+use blockmill_export::ethereum::{consumer, tables};
 use blockmill_export::{Cells, Facts, FileEntry, TableReader, Verdict, tables_named};
 use blockmill_pipeline::record::RunRecord;
 use blockmill_verdict::Hex;
@@ -56,18 +56,17 @@ impl Workload for Export {
     fn measure(&self, job: &Job) -> Result<RunRecord> {
         let (own, with): (Vec<_>, Vec<_>) = job.with.iter().cloned().partition(|with| is_own(with));
         let writes = !own.iter().any(|with| with.ends_with(OFF));
-        let (archive, options) = archives::opened(job, &with)?;
-        let mut sink: Box<dyn BlockSink> = Box::new(Sink::Discard);
+        let (archive, mut options) = archives::opened(job, &with)?;
         let mut writing = None;
         if writes {
             let names: Vec<_> = job.setting("tables")?.split(',').map(str::to_owned).collect();
             let tables = tables_named(&tables::ALL, &names)?;
             let export =
                 blockmill_export::Export::new(&tables, facts(job, &options)?, options.threads)?;
-            sink = Box::new(Tables::new(export.clone(), &tables, archive.format()));
+            options.consumer = Some(consumer(export.clone(), &tables, archive.format()));
             writing = Some(export);
         }
-        let (run, outcome) = import(&archive, &options, sink.as_mut(), |_| {});
+        let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
         let verified = Instant::now();
         let files = match writing.filter(|_| outcome.is_ok()) {
             Some(export) => finish(&export, &run)?,

@@ -13,9 +13,9 @@ use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;
 use crate::types::Block;
-use crate::verified::Making;
+use crate::verified::Derive;
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_pipeline::{CarriesRows, Derived, Flow};
 use blockmill_store::{Table, TableReader};
 use std::time::{Duration, Instant};
 
@@ -49,8 +49,8 @@ pub(crate) struct Batch {
     connected: Connected,
     checked: Checked,
     verdict: Verdict,
-    /// The result of the verified consumer, if there is one.
-    made: Option<Result<Made, NotMade>>,
+    /// Rows that the consumer derived from the good blocks.
+    rows: Derived,
     /// Number of finished blocks.
     finished: usize,
     times: BatchTimes,
@@ -103,6 +103,20 @@ impl Verdict {
     }
 }
 
+impl CarriesRows for Batch {
+    fn rows(&self) -> &Derived {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Derived {
+        &mut self.rows
+    }
+
+    fn is_last(&self) -> bool {
+        self.verdict.ends()
+    }
+}
+
 /// Busy times of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BatchTimes {
@@ -121,7 +135,7 @@ impl Batch {
             connected: Connected::default(),
             checked: Checked::default(),
             verdict: Verdict::default(),
-            made: None,
+            rows: None,
             finished: 0,
             times: BatchTimes::default(),
         }
@@ -183,37 +197,20 @@ impl Batch {
     }
 
     /// Derives rows from the good blocks.
-    fn make(&mut self, context: &Context, making: &Making) {
+    pub fn derive(&self, context: &Context, derive: &Derive) -> Derived {
         if self.verdict.good == 0 || context.options.cancel.is_cancelled() {
-            self.made = None;
-            return;
+            return None;
         }
         let base = context.tree.base();
         // the genesis block is given by the network and is not verified
         let follows_it = context.tree.anchor().is_none() && self.height(0) == 1;
         let height = |i| base + self.height(i);
-        let terms = &context.terms;
-        self.made = Some(self.checked.make(self.good(), height, follows_it, terms, making));
+        Some(self.checked.derive(self.good(), height, follows_it, &context.terms, derive))
     }
 
-    /// Adds the stage that derives rows, if there is a verified consumer.
-    pub fn making<'a>(
-        stages: Stages<'a, Self, Error>,
-        context: &'a Context<'_>,
-    ) -> Stages<'a, Self, Error> {
-        match &context.options.making {
-            Some(making) => stages.parallel("make", |batch| batch.make(context, making)),
-            None => stages,
-        }
-    }
-
-    /// Finishes the good blocks: no later fault can refuse them, so their rows are delivered.
-    pub fn finish(&mut self, making: Option<&Making>) -> Result<(), Error> {
+    /// Finishes the good blocks: no later fault can refuse them.
+    pub fn finish(&mut self) {
         self.finished = self.verdict.good;
-        match (self.made.take(), making) {
-            (Some(made), Some(making)) => Ok((making.keep)(&made?)?),
-            _ => Ok(()),
-        }
     }
 
     /// Disconnects the blocks that are connected but not finished, in reverse order.

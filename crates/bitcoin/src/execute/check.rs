@@ -15,9 +15,9 @@ use crate::params::COINBASE_MATURITY;
 use crate::script::{BlockScripts, Flags, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin};
 use crate::undo;
-use crate::verified::{Making, Spent, VerifiedBlock};
-use blockmill_pipeline::{Made, NotMade};
+use crate::verified::{Derive, Spent, VerifiedBlock};
 use blockmill_verdict::Span;
+use blockmill_verdict::{ConsumerError, DerivedRows};
 use std::ops::Range;
 
 /// The fourth phase: the undo data of verified blocks.
@@ -192,14 +192,14 @@ impl Checked {
 
     /// Derives rows from the good blocks with the given heights, and from the genesis block if the
     /// first of them follows it.
-    pub fn make(
+    pub fn derive(
         &self,
         good: &[Block],
         height: impl Fn(usize) -> u32,
         follows_genesis: bool,
         terms: &Terms,
-        making: &Making,
-    ) -> Result<Made, NotMade> {
+        derive: &Derive,
+    ) -> Result<DerivedRows, ConsumerError> {
         let genesis = follows_genesis.then(|| terms.params.genesis_block()).flatten();
         let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
         let mut at = 0;
@@ -209,7 +209,7 @@ impl Checked {
             let spent = terms.connects.then(|| self.spent(start..at));
             VerifiedBlock { height: height(i), block, spent }
         });
-        (making.make)(&first.chain(others).collect::<Vec<_>>())
+        derive(&first.chain(others).collect::<Vec<_>>())
     }
 
     /// Number of inputs with verified scripts, and how many of them the library verified.

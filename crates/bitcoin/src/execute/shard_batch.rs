@@ -12,10 +12,10 @@ use crate::BlockHash;
 use crate::body::reader::BlockReader;
 use crate::fault::{Cause, Error};
 use crate::types::hash_blocks;
-use crate::verified::Making;
+use crate::verified::Derive;
 use blockmill_archive::blkdat::BlockLocation;
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Made, NotMade};
+use blockmill_verdict::{ConsumerError, DerivedRows};
 
 /// Blocks of a shard in the stages of verification.
 pub(crate) struct ShardBatch {
@@ -116,12 +116,12 @@ impl ShardBatch {
 
     /// Derives rows from the good blocks, in order. The genesis block, which is not verified, comes
     /// with block 1.
-    pub fn make(&self, terms: &Terms, making: &Making) -> Result<Made, NotMade> {
+    pub fn derive(&self, terms: &Terms, derive: &Derive) -> Result<DerivedRows, ConsumerError> {
         let Self { blocks, checked, verdict, .. } = self;
         let good = &blocks.all()[..verdict.good()];
         let height = |i| blocks.place(i).rules.height;
         let follows_it = !good.is_empty() && height(0) == 1;
-        checked.make(good, height, follows_it, terms, making)
+        checked.derive(good, height, follows_it, terms, derive)
     }
 
     /// Removes and returns the result of each block.

@@ -13,7 +13,7 @@ impl fmt::Display for Error {
             Self::Index(error) => error.fmt(f),
             Self::Core(error) => error.fmt(f),
             Self::Unproven(unproven) => unproven.fmt(f),
-            Self::NotMade(error) => error.fmt(f),
+            Self::Consumer(error) => error.fmt(f),
             Self::System { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }

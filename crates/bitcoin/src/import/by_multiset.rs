@@ -95,6 +95,6 @@ impl Job<'_> {
 /// Returns whether the multiset hash verifies the chain. Derived rows need a set of coins, because
 /// they cannot wait for the end of the run.
 fn is_by_multiset(options: &Options) -> bool {
-    let is_whole = options.from.is_none() && options.making.is_none();
+    let is_whole = options.from.is_none() && options.consumer.is_none();
     options.settings.coins == SpentCoins::Multiset && options.unspent.is_some() && is_whole
 }

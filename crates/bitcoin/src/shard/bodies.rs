@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::params::Rules;
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Flow, Made, NotMade, Stages};
+use blockmill_pipeline::{CarriesRows, Derived, Flow, Stages};
 use blockmill_verdict::Status;
 
 /// Number of files that the reading thread keeps open.
@@ -28,7 +28,7 @@ const BATCH_BLOCKS: usize = 512;
 struct Batch {
     rows: Vec<(Row, Found)>,
     blocks: ShardBatch,
-    made: Option<Result<Made, NotMade>>,
+    derived: Derived,
 }
 
 /// The results of a table.
@@ -43,7 +43,7 @@ struct Findings {
 /// consumer of `options`. Faults of blocks are in the result.
 ///
 /// # Errors
-/// Returns [`Error::Stopped`] on request, and [`Error::NotMade`] if the consumer fails.
+/// Returns [`Error::Stopped`] on request, and [`Error::Consumer`] if the consumer fails.
 pub fn bodies(files: &BlockFiles, table: &Table, options: &Options) -> Result<Bodies, Error> {
     let terms = terms(options, None);
     let Findings { rows, .. } = run(files, table, options, &terms)?;
@@ -133,7 +133,7 @@ fn run(
     let of_row = |row: &Row| (*row, row.record.found(row.record.file));
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
     let threads = options.settings.stages.threads(options.threads);
-    let batch = || Batch { rows: vec![], blocks: ShardBatch::new(terms.hasher), made: None };
+    let batch = || Batch { rows: vec![], blocks: ShardBatch::new(terms.hasher), derived: None };
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);
     let mut next = 0;
@@ -142,38 +142,47 @@ fn run(
         next += if more { batch.read(&rows[next..], options, &mut reader) } else { 0 };
         Ok::<_, Error>(more)
     };
-    let making = options.making.as_ref();
-    if making.is_some() && rows.iter().any(|(row, _)| row.height.is_none()) {
+    let consumer = options.consumer.as_ref();
+    if consumer.is_some() && rows.iter().any(|(row, _)| row.height.is_none()) {
         return Err(Error::OtherDocuments("a table with the height of each block"));
     }
     let take = |batch: &mut Batch| {
         batch.add_results(files, &mut findings)?;
-        if let (Some(made), Some(making)) = (batch.made.take(), making) {
-            (making.keep)(&made?)?;
-        }
         Ok::<_, Error>(Flow::Continue)
     };
-    let stages = Stages::read("read", read)
+    let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel("prepare", |batch: &mut Batch| batch.blocks.prepare(terms))
         .parallel("check", |batch: &mut Batch| {
             if !options.cancel.is_cancelled() {
                 batch.blocks.execute(terms);
             }
-        });
-    let stages = match making {
-        Some(making) => stages.parallel("make", |batch: &mut Batch| {
-            let goes_on = !options.cancel.is_cancelled();
-            batch.made = goes_on.then(|| batch.blocks.make(terms, making));
-        }),
-        None => stages,
-    };
-    let ended = stages.serial("finish", take).run(batches, threads);
+        })
+        .consume(consumer, |batch: &Batch, derive| {
+            (!options.cancel.is_cancelled()).then(|| batch.blocks.derive(terms, derive))
+        })
+        .serial("finish", take)
+        .run(batches, threads);
     ended.outcome?;
     if options.cancel.is_cancelled() {
         return Err(Error::Stopped);
     }
     Ok(findings)
+}
+
+impl CarriesRows for Batch {
+    fn rows(&self) -> &Derived {
+        &self.derived
+    }
+
+    fn rows_mut(&mut self) -> &mut Derived {
+        &mut self.derived
+    }
+
+    fn is_last(&self) -> bool {
+        // each block is verified apart from the others
+        false
+    }
 }
 
 impl Batch {

@@ -7,11 +7,11 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::shard::{Documents, sealed};
 use anyhow::{Context, Result, bail};
+use blockmill_bitcoin::Level;
 use blockmill_bitcoin::import::{Options, Run as Ended};
-use blockmill_bitcoin::{Error, Level};
-use blockmill_export::bitcoin::{making, making_of_shard, tables};
+use blockmill_export::bitcoin::{consumer, consumer_of_file, tables};
 use blockmill_export::{Facts, Verdict};
-use blockmill_pipeline::{Cancel, NotMade};
+use blockmill_pipeline::Cancel;
 use serde_json::json;
 
 /// `blockmill export` of block files.
@@ -22,24 +22,16 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     // the files say their level before the first block is there
     job.default_level = false;
     let writing = export::Job::new(asked, &tables::ALL, facts(&job.options), job.options.threads)?;
-    job.options.making = Some(making(writing.export.clone(), &writing.tables));
+    job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables));
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-export-").tempdir();
     let folder = folder.context("cannot create a folder for coins")?;
     blockmill_archive::output::will_go(folder.path());
     let (ended, mut outcome) = job.engine(folder.path(), &run)?;
-    let mut files = vec![];
     // what is missing or corrupt in the files is no error of the engine
     let is_there = ended.status_of_files(job.options.partial).is_success();
-    if outcome.is_ok() && is_there && !ended.stopped {
-        match writing.finish(asked, verdict(&ended)) {
-            Ok(written) => files = written,
-            Err(error) => {
-                let (status, message) = (error.status(), error.to_string());
-                outcome = Err(Error::NotMade(NotMade { message, status }));
-            }
-        }
-    }
+    let is_whole = outcome.is_ok() && is_there && !ended.stopped;
+    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
     let answer = job.end(&ended, &outcome, (folder.path(), false), run)?;
     folder.close().context("cannot remove the folder of the coins")?;
     export::answer(asked, answer, &files, json)
@@ -60,7 +52,7 @@ pub fn of_shard(
     options.level = shard::level(asked.verification, &options)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
     let path = file.path();
-    options.making = Some(making_of_shard(writing.export.clone(), &writing.tables, path));
+    options.consumer = Some(consumer_of_file(writing.export.clone(), &writing.tables, path));
     let (answer, summary) = shard::verify_table(&files, after, &options)?;
     let files = writing.export.finish()?;
     answer.with(json!({ "summary": sealed(&summary)?, "files": files }))

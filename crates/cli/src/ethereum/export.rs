@@ -7,13 +7,13 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::shard::sealed;
 use anyhow::Result;
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::{Options, Run as Done};
 use blockmill_ethereum::shard::summary::ShardSummary;
-use blockmill_ethereum::shard::verify_shard_into;
-use blockmill_export::ethereum::{Sink as Columns, tables};
+use blockmill_ethereum::shard::verify_shard;
+use blockmill_export::ethereum::{consumer, tables};
 use blockmill_export::{Facts, Verdict};
-use blockmill_pipeline::{Cancel, NotMade};
+use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Hex, Progress, Status};
 use serde_json::json;
 
@@ -22,35 +22,27 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let settings = settings(&asked.verification.with)?;
     let cancel = run.cancel.clone();
-    let job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
+    let mut job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
     let facts = facts(&job.options);
     let threads = job.options.threads;
     let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;
     let format = job.archive.format();
-    let mut columns = Columns::new(writing.export.clone(), &writing.tables, format);
-    let (ended, mut outcome) = job.engine(&mut columns, &run)?;
-    let mut files = vec![];
-    if outcome.is_ok() && !ended.stopped {
-        match writing.finish(asked, verdict(&ended)) {
-            Ok(written) => files = written,
-            Err(error) => {
-                let (status, message) = (error.status(), error.to_string());
-                outcome = Err(Error::NotMade(NotMade { message, status }));
-            }
-        }
-    }
+    job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables, format));
+    let (ended, mut outcome) = job.engine(&mut Sink::Discard, &run)?;
+    let is_whole = outcome.is_ok() && !ended.stopped;
+    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
     let answer = job.end(&ended, &outcome, None, run)?;
     export::answer(asked, answer, &files, json)
 }
 
 /// Tables of one shard, which is verified as by `verify --shard`.
 pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel) -> Result<Answer> {
-    let Job { archive, options, .. } = shard::job(asked.verification, after, cancel)?;
+    let Job { archive, mut options, .. } = shard::job(asked.verification, after, cancel)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
-    let mut columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
+    options.consumer = Some(consumer(writing.export.clone(), &writing.tables, archive.format()));
     let live = options.cancel.live();
     let progress = |progress: &Progress| live.progress(progress);
-    let summary = verify_shard_into(&archive, &options, after, &mut columns, progress)?;
+    let summary = verify_shard(&archive, &options, after, progress)?;
     let is_whole = summary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
     shard::answer_of(&summary).with(json!({ "summary": sealed(&summary)?, "files": files }))

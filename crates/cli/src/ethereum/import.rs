@@ -154,6 +154,7 @@ impl Job {
             trust: trust?,
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
             now: Some(args.now.unwrap_or_else(host::unix_seconds)),
+            consumer: None,
             cancel,
         };
         Ok(Self { archive, options, genesis: found.file, shallow })

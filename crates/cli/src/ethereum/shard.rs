@@ -143,6 +143,7 @@ fn options(asked: &Verification, shards: &[ShardSummary], cancel: Cancel) -> Res
         trust: first.trust.iter().map(|hash| hash.0).collect(),
         caches: Caches::new(None, CACHES),
         now: Some(asked.now.unwrap_or_else(host::unix_seconds)),
+        consumer: None,
         cancel,
     })
 }

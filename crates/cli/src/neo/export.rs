@@ -5,31 +5,22 @@ use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
-use blockmill_export::neo::{tables, take};
+use blockmill_export::neo::{consumer, tables};
 use blockmill_export::{Facts, Verdict};
 use blockmill_neo::Error;
 use blockmill_neo::import::{Options, Run as Ended};
-use blockmill_pipeline::NotMade;
 
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&job.options)?, job.options.threads)?;
-    job.options.take = Some(take(writing.export.clone(), &writing.tables));
+    job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables));
     let (mut sink, folder) = job.keeping_nothing()?;
     let (ended, mut outcome) = job.engine(&mut sink, &run)?;
     drop(sink);
-    let mut files = vec![];
-    if outcome.is_ok() && !ended.stopped {
-        match writing.finish(asked, verdict(&ended)) {
-            Ok(written) => files = written,
-            Err(error) => {
-                let (status, message) = (error.status(), error.to_string());
-                outcome = Err(Error::NotMade(NotMade { message, status }));
-            }
-        }
-    }
+    let is_whole = outcome.is_ok() && !ended.stopped;
+    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
     let answer = job.end(&ended, &outcome, run);
     remove(folder)?;
     export::answer(asked, answer?, &files, json)

@@ -49,6 +49,7 @@ fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Resul
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::new(),
     };
     import(&archive, &options, &mut Sink::Segments(Box::new(store)), |_| {}).1

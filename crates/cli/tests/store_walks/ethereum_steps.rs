@@ -238,6 +238,7 @@ impl Walk<'_> {
             trust: vec![],
             caches: Caches::new(None, 1),
             now: None,
+            consumer: None,
             cancel: Cancel::new(),
         }
     }

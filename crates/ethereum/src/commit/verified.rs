@@ -9,7 +9,6 @@ use crate::verify::{Checked, Content, Verdict};
 use crate::{Address, Hash, U256};
 use blockmill_archive::{Part, ReceiptEncoding};
 use blockmill_hashes::ManyKeccak;
-use blockmill_pipeline::{Made, NotMade};
 use blockmill_verdict::Location;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,23 +23,21 @@ pub struct Verified<'a> {
     /// Is there no fault after these blocks?
     pub(super) is_faultless: bool,
     linked: &'a Linked,
-    made: Option<&'a Result<Made, NotMade>>,
     range: Range<usize>,
 }
 
 impl<'a> Verified<'a> {
-    /// The new blocks of `linked` that are good by `verdict`, with what other phases left of them;
-    /// `made` is what was built from them for the sink.
+    /// The new blocks of `linked` that are good by `verdict`, with what other phases left of
+    /// them.
     pub(crate) fn new(
         checked: Checked<'a>,
         content: &'a Content,
         linked: &'a Linked,
         executed: &'a ExecutedChunk,
-        made: Option<&'a Result<Made, NotMade>>,
         verdict: &Verdict,
     ) -> Self {
         let (range, is_faultless) = (linked.range(verdict), verdict.fault.is_none());
-        Self { checked, content, executed, is_faultless, linked, made, range }
+        Self { checked, content, executed, is_faultless, linked, range }
     }
 }
 
@@ -117,8 +114,8 @@ impl Verified<'_> {
         Some(done.changes(self.number(at)))
     }
 
-    /// The senders of the transactions of the batch, from its first block on; empty unless
-    /// [`BlockSink::making`](super::BlockSink::making) returned something and bodies are verified.
+    /// The senders of the transactions of the batch, from its first block on; empty unless the
+    /// import has a [`Consumer`](super::Consumer) and verifies bodies.
     #[must_use]
     pub fn signers(&self) -> &[Address] {
         &self.content.signers
@@ -128,13 +125,5 @@ impl Verified<'_> {
     #[must_use]
     pub fn location(&self, part: Part, at: usize) -> Option<Location> {
         self.checked.blocks.chunk.location(part, at)
-    }
-
-    /// What was made of these blocks.
-    ///
-    /// # Errors
-    /// When nothing could be made of them.
-    pub fn made(&self) -> Result<Option<&Made>, NotMade> {
-        self.made.map(Result::as_ref).transpose().map_err(Clone::clone)
     }
 }

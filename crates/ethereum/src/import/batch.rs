@@ -10,7 +10,7 @@ use crate::fault::{Cause, Error};
 use crate::link::{Link, Linked, Tip};
 use crate::verify::{Blocks, CheckTimes, Checked, Checks, Content, Headers, Verdict};
 use blockmill_archive::{Part, Reader};
-use blockmill_pipeline::{Made, NotMade};
+use blockmill_pipeline::{CarriesRows, Derived};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,24 @@ pub(crate) struct Batch {
     pub linked: Linked,
     pub speculated: Speculated,
     pub executed: ExecutedChunk,
-    /// The rows that were derived from the new blocks before they are written.
-    pub made: Option<Result<Made, NotMade>>,
+    /// Rows that the consumer derived from the new blocks.
+    pub rows: Derived,
     pub verdict: Verdict,
     pub times: BatchTimes,
+}
+
+impl CarriesRows for Batch {
+    fn rows(&self) -> &Derived {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Derived {
+        &mut self.rows
+    }
+
+    fn is_last(&self) -> bool {
+        self.verdict.fault.is_some()
+    }
 }
 
 /// Busy times of one batch in the stages before the write.
@@ -80,8 +94,8 @@ impl Batch {
 
     /// The same blocks, for those who write them.
     pub fn verified(&self) -> Verified<'_> {
-        let Self { content, linked, executed, made, verdict, .. } = self;
-        Verified::new(self.checked(), content, linked, executed, made.as_ref(), verdict)
+        let Self { content, linked, executed, verdict, .. } = self;
+        Verified::new(self.checked(), content, linked, executed, verdict)
     }
 
     /// The last of these blocks.

@@ -33,6 +33,7 @@ pub fn options(spec: ChainSpec, settings: Settings) -> Options {
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::default(),
     }
 }

@@ -41,6 +41,7 @@ fn options(spec: &ChainSpec, level: Level) -> Options {
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::default(),
     }
 }

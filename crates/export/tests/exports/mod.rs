@@ -5,13 +5,14 @@
 
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
+use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::SealPolicy;
 use blockmill_ethereum::settings::Settings;
-use blockmill_export::ethereum::{Sink as Columns, tables};
+use blockmill_export::ethereum::{consumer, tables};
 use blockmill_export::schema::Form;
 use blockmill_export::{Export, Facts, Manifest, Verdict, tables_named};
 use blockmill_pipeline::Cancel;
@@ -66,7 +67,7 @@ pub fn export(paths: &[PathBuf], asked: &Asked<'_>) -> Result<TempDir, String> {
 /// Exports into a folder.
 pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<Manifest, String> {
     let archive = Archive::open(paths).unwrap();
-    let options = Options {
+    let mut options = Options {
         spec: Arc::new(spec_of(&paths[0])),
         level: asked.level,
         seal: SealPolicy::OFF,
@@ -79,6 +80,7 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::new(),
     };
     let names: Vec<String> = asked.tables.iter().map(|name| (*name).to_owned()).collect();
@@ -92,8 +94,8 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         ..Facts::default()
     };
     let export = Export::with_row_groups(&tables, facts, asked.threads, asked.row_group).unwrap();
-    let mut columns = Columns::new(export.clone(), &tables, archive.format());
-    let (run, outcome) = import(&archive, &options, &mut columns, |_| {});
+    options.consumer = Some(consumer(export.clone(), &tables, archive.format()));
+    let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
     outcome.map_err(|error| error.to_string())?;
     let files = export.finish().map_err(|error| error.to_string())?;
     let (first, last) = run.range.unwrap();

@@ -13,6 +13,7 @@ use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use blockmill_archive::acc;
 use blockmill_hashes::ManySha256;
+use blockmill_pipeline::{CarriesRows, Derived};
 use blockmill_signatures::{KeyTables, Signatures};
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,23 @@ pub(crate) struct Batch {
     pub flushes: bool,
     /// Results of the tasks after the execution.
     pub results: TaskResults,
+    /// Rows that the consumer derived from the valid blocks.
+    pub rows: Derived,
     pub times: Times,
+}
+
+impl CarriesRows for Batch {
+    fn rows(&self) -> &Derived {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Derived {
+        &mut self.rows
+    }
+
+    fn is_last(&self) -> bool {
+        self.fault.is_some()
+    }
 }
 
 /// Time that each stage spent on a batch.

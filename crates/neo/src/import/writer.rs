@@ -3,8 +3,6 @@
 use super::Batch;
 use super::repeated::{self, Repeated};
 use super::sink::{Commit, Sink};
-use super::tasks;
-use crate::Level;
 use crate::fault::{Cause, Error};
 use crate::header::rules::Parent;
 use crate::options::Options;
@@ -31,8 +29,6 @@ pub(crate) struct Writer<'a> {
     start: Instant,
     /// The last written block, or the last stored one at the start.
     last: Option<Parent>,
-    /// The state root after it, if blocks are executed.
-    root: UInt256,
     /// Blocks that a later dump repeats.
     repeated: Repeated,
     /// The height after the last processed block.
@@ -50,22 +46,16 @@ impl<'a> Writer<'a> {
         progress: OnProgress<'a>,
         start: Instant,
     ) -> Self {
-        let root = sink.root();
         let synced_at = 0;
         let next = last.map_or(0, |last| last.index.saturating_add(1));
-        Self { options, sink, commit, run, progress, start, last, root, repeated, next, synced_at }
+        Self { options, sink, commit, run, progress, start, last, repeated, next, synced_at }
     }
 
     /// Writes the verified blocks of a batch; its fault, if there is one, ends the run.
     pub fn write(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
         let clock = Instant::now();
         self.run.bytes += batch.packed.disk_bytes();
-        if self.executes() {
-            tasks::check_roots(batch, &mut self.root);
-        }
         if let Some(verified) = batch.verified() {
-            let taken = self.options.take.iter().try_for_each(|take| take(&verified));
-            taken.map_err(Error::NotMade)?;
             self.sink.write(&self.commit, &verified)?;
             self.last = verified.blocks().last().map(Parent::from).or(self.last);
         }
@@ -118,13 +108,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn executes(&self) -> bool {
-        self.options.level >= Level::Execution
-    }
-
     /// Returns the last block of the chain, and the height of the next block in the dumps.
     pub fn end(self) -> (Option<Parent>, u32) {
-        self.run.root = self.executes().then_some(self.root);
         (self.last, self.next)
     }
 }

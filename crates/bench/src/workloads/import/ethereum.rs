@@ -144,6 +144,7 @@ pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archiv
         trust: vec![],
         caches,
         now: None,
+        consumer: None,
         cancel: Cancel::new(),
     };
     Ok((archive, options))

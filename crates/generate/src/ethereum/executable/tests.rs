@@ -121,6 +121,7 @@ fn import_into(sink: &mut Sink, folder: &Path, made: &Generated, with: &str) -> 
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
+        consumer: None,
         cancel: Cancel::default(),
     };
     let archive = Archive::open(&[folder.join(FILE)]).unwrap();
