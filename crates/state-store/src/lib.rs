@@ -1,8 +1,8 @@
 //! The state of an account-based chain in a store: keys, values and the nodes of its tries.
 //!
-//! * [`Pages`] keep values in pages that are found by the references of the trie's nodes in memory,
-//!   as a part of a store.
-//! * A [`PageStore`] is a store of pages alone, with a log of what changed since the last
+//! * [`Pages`] are a part of a store. They keep values in pages, which the references of trie nodes
+//!   in memory locate.
+//! * A [`PageStore`] is a store of pages alone, with a log of the changes since the last
 //!   checkpoint.
 
 mod page_store;

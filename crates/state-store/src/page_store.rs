@@ -1,10 +1,10 @@
-//! A state in pages with a log of the batches since the last checkpoint: what is committed survives
-//! the death of the process at once, and a power loss up to the last checkpoint at least.
+//! A state in pages with a log of the batches since the last checkpoint. A commit survives the
+//! death of the process at once, and a power loss up to the last checkpoint at least.
 //!
-//! A batch goes into the pages, which gives its root, and into the log. A commit is a light one: it
-//! names the log's bytes; where a power loss must not lose it, the log is synced. When cells that
-//! changed fill the memory that they may have, the commit is a checkpoint: a durable one, after
-//! which the log begins anew. On opening, the batches of the log are applied again, and each must
+//! A batch changes the pages, which gives its root, and is appended to the log. A commit is a light
+//! one and names the bytes of the log; if a power loss must not lose it, the log is synced. When
+//! changed cells fill their share of memory, the commit is a checkpoint: a durable commit, after
+//! which the log starts anew. Opening the store applies the batches of the log again; each must
 //! give the root that it gave before.
 
 use std::path::Path;
@@ -20,7 +20,7 @@ const LOG_FILE_BYTES: u64 = 1 << 26;
 
 /// Length and root of a batch.
 const HEADER: usize = 4 + 32;
-/// What a change has: an account other than that of the change before, a slot, a value.
+/// Flags of a change: another account than the change before, a slot, a value.
 const ACCOUNT: u8 = 1;
 const SLOT: u8 = 2;
 const VALUE: u8 = 4;
@@ -37,8 +37,8 @@ pub struct PageStoreOptions {
 }
 
 impl PageStoreOptions {
-    /// Within so many bytes of memory, a half of which is a cache of pages; the references are
-    /// apart.
+    /// Options for this many bytes of memory, half of it for the page cache; references are not
+    /// counted.
     #[must_use]
     pub fn new(memory_bytes: usize) -> Self {
         let pages = PagesOptions::new(memory_bytes as u64 / 2);
@@ -53,7 +53,7 @@ pub struct PageStore {
     log: Segment,
     /// Where in the log the batches after the checkpoint begin.
     start: u64,
-    /// Batches that the log has, since the store was made.
+    /// Batches in the log, counted since the store was created.
     batches: u64,
     buffer_bytes: usize,
     record: Vec<u8>,
@@ -62,11 +62,11 @@ pub struct PageStore {
 }
 
 impl PageStore {
-    /// Opens the store in `dir`, or creates an empty one there, as of the last commit.
+    /// Opens the store in `dir` as of its last commit, or creates an empty one.
     ///
     /// # Errors
-    /// Those of [`Store::open`]; [`Error::Corrupt`] when a batch of the log does not give the root
-    /// that it gave.
+    /// As [`Store::open`]; [`Error::Corrupt`] if a batch of the log does not give its recorded
+    /// root.
     pub fn open(dir: &Path, options: &PageStoreOptions) -> Result<PageStore> {
         let mut opening = Store::open(dir, &options.store)?;
         let pages = Pages::open(&mut opening, PAGES, &options.pages)?;
@@ -121,10 +121,11 @@ impl PageStore {
         Ok(())
     }
 
-    /// Applies a batch; the state root. It counts after the next commit.
+    /// Applies a batch and returns the state root. It counts after the next commit.
     ///
     /// # Errors
-    /// Those of [`Pages::update`]; those of the system, after which the store must be opened again.
+    /// As [`Pages::update`]; [`Error::Io`] if the log cannot be written, after which the store must
+    /// be opened again.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         let root = self.pages.update(changes)?;
         self.record.clear();
@@ -139,11 +140,12 @@ impl PageStore {
         Ok(root)
     }
 
-    /// Applies a batch of a bulk load, past the log; the state root. It counts after the next
-    /// checkpoint, which is made here where the buffer is full, and is what the next commit is.
+    /// Applies a batch of a bulk load without the log and returns the state root. It counts after
+    /// the next checkpoint: this call makes one when the buffer is full, and the next commit is
+    /// one.
     ///
     /// # Errors
-    /// As of [`PageStore::update`] and [`PageStore::checkpoint`].
+    /// As [`PageStore::update`] and [`PageStore::checkpoint`].
     pub fn load(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         let root = self.pages.update(changes)?;
         self.batches += 1;
@@ -159,10 +161,10 @@ impl PageStore {
         self.pages.buffer_bytes() >= self.buffer_bytes
     }
 
-    /// Makes all batches count: a light commit, or a checkpoint where the buffer is full.
+    /// Commits all batches: a light commit, or a checkpoint when the buffer is full.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn commit(&mut self) -> Result<()> {
         if self.unlogged || self.is_full() {
             return self.checkpoint();
@@ -172,24 +174,24 @@ impl PageStore {
         store.commit_light(&mut [pages.into(), log.into()], &state)
     }
 
-    /// Makes all batches survive a power loss: by the log, or by a checkpoint where the buffer is
-    /// full.
+    /// Makes all batches survive a power loss: syncs the log, or makes a checkpoint when the buffer
+    /// is full.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn sync(&mut self) -> Result<()> {
         if self.unlogged || self.is_full() {
             return self.checkpoint();
         }
         let state = self.state();
-        // what the last commit says of the pages holds on
+        // the facts of the pages stay those of the last commit
         self.store.commit_some(&mut [(&mut self.log).into()], &state)
     }
 
-    /// Makes all batches survive a power loss, and the log begin anew.
+    /// Makes all batches survive a power loss and starts the log anew.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn checkpoint(&mut self) -> Result<()> {
         self.start = self.log.len();
         self.log.give_up_before(self.start)?;
@@ -204,13 +206,13 @@ impl PageStore {
         [self.start.to_le_bytes(), self.batches.to_le_bytes()].concat()
     }
 
-    /// Batches that were applied since the store was made.
+    /// Batches that were applied since the store was created.
     #[must_use]
     pub fn batches(&self) -> u64 {
         self.batches
     }
 
-    /// Bytes of the log since the store was made.
+    /// Bytes of the log since the store was created.
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
         self.log.len()
@@ -223,8 +225,8 @@ impl PageStore {
     }
 }
 
-/// Writes changes: what they have, account and slot where they have another one, length of the
-/// value and the value.
+/// Encodes changes: flags, account and slot if they are other ones, length of the value and the
+/// value.
 fn encode(changes: &[Change<'_>], out: &mut Vec<u8>) {
     let mut account = None;
     for Change { key, value } in changes {

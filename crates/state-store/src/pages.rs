@@ -1,46 +1,46 @@
-//! Pages: the state of an account-based chain by hashed key, its tries, and their roots, where the
-//! state is larger than memory.
+//! Pages: the state of an account-based chain by hashed key, its tries, and their roots, for states
+//! larger than memory.
 //!
 //! # Keys
 //!
-//! A key is a hashed address, or that and a hashed slot ([`StateKey`]). Values are what the leaves
-//! of the tries hold (Yellow Paper 4.1): of a slot the RLP of its value, of an account the RLP of
-//! nonce, balance, storage root and code hash. The storage root is put in here: a caller never
-//! computes one.
+//! A key is a hashed address, or a hashed address and a hashed slot ([`StateKey`]). Values are
+//! those of the leaves of the tries (Yellow Paper 4.1): of a slot the RLP of its value, of an
+//! account the RLP of nonce, balance, storage root and code hash. Pages compute the storage root; a
+//! caller never does.
 //!
 //! # Cells
 //!
 //! The tries are cut where at most 32 leaves are left. Above the cuts they are in memory: branches
-//! with the references of their children ([`branches`]). What is below one reference is a *cell*:
-//! leaves in the order of their keys, and no node at all. When a cell changes, the nodes below its
-//! reference are made and hashed again, many cells together in the lanes of the CPU ([`subtree`]).
-//! A cell that grows becomes a branch over cells; a branch over few leaves becomes a cell.
+//! with the references of their children ([`branches`]). Everything below one such reference is a
+//! *cell*: leaves in the order of their keys, without nodes. When a cell changes, the nodes below
+//! its reference are built and hashed again, many cells together in the vector lanes of the CPU
+//! ([`subtree`]). A cell that grows becomes a branch over cells; a branch over few leaves becomes a
+//! cell.
 //!
 //! # Many small tries
 //!
-//! The trie of accounts and each storage trie are cut in the same way; a trie is known by a number.
-//! Storage of up to 16 slots is no trie of its own: it stands in the entry of its account, in the
-//! cell of the trie of accounts, so that a call of a small contract reads one page, and a change of
-//! its storage, which changes the account in any case, writes one cell. Small contracts share cells
-//! and take no memory for their storage. Larger storage has a trie whose top is in memory, even
-//! where it is a single cell; it goes back into the entry when 8 slots are left.
+//! The trie of accounts and each storage trie are cut in the same way; each trie has a number.
+//! Storage of up to 16 slots is no trie of its own: it is part of the entry of its account, in the
+//! cell of the trie of accounts. So a call of a small contract reads one page, and a change of its
+//! storage, which changes the account anyway, writes one cell. Small contracts share cells, and
+//! their storage takes no memory. Larger storage has a trie whose top is in memory, even if it is a
+//! single cell; it returns to the entry of its account when 8 slots are left.
 //!
 //! # Pages
 //!
-//! Cells that changed are in a buffer. A checkpoint packs them into pages, which are appended to
-//! files, and says in the manifest which files there are ([`files`]). A reference in memory comes
-//! with the number of the page that has the cell, so nothing is searched. The cell is what is
-//! written again, not the page: a page is only what is read, and what has a sum. So a change of 64
-//! bytes writes some 400, whatever the size of pages; the price is that files lose live bytes over
-//! time, and are emptied into the buffer when the disk has too many dead ones.
+//! Changed cells are in a buffer. A checkpoint packs them into pages, which are appended to files,
+//! and names the files in the manifest ([`files`]). A reference in memory has the number of the
+//! page with its cell, so nothing is searched. The unit of writing is the cell, the unit of reading
+//! and of checksums is the page. So a change of 64 bytes writes about 400 bytes, whatever the size
+//! of pages. The cost: files lose live bytes over time. When the share of dead bytes on disk is too
+//! large, compaction moves the live cells of a file to the buffer ([`compact`]).
 //!
 //! # References
 //!
-//! The references of all cells are in memory, some 40 bytes for each cell, which has 2 to 32
-//! entries, unless they have a budget: then a checkpoint puts branches into pages, those first that
-//! did not change, and their parents know them as they know cells ([`evict`]). A trie with a number
-//! takes some 150 bytes besides. A checkpoint writes the references that changed, and as many again
-//! ([`index`]).
+//! The references of all cells are in memory, about 40 bytes for each cell of 2 to 32 entries,
+//! unless they have a budget: then a checkpoint writes branches to pages, unchanged ones first, and
+//! their parents refer to them as to cells ([`evict`]). A numbered trie takes about 150 bytes in
+//! addition. A checkpoint writes the changed references, and as many unchanged ones ([`index`]).
 
 mod append;
 mod batch;
@@ -95,9 +95,9 @@ const PAGE_BYTES: (usize, usize) = (1 << 10, 1 << 14);
 /// How to open [`Pages`].
 #[derive(Clone, Debug)]
 pub struct PagesOptions {
-    /// Bytes of a page: what is read at once. Always the same for a store.
+    /// Bytes of a page, the unit of reading. Must not change for a store.
     pub page_bytes: usize,
-    /// Bytes of a file, about. Always the same for a store.
+    /// Approximate bytes of a file. Must not change for a store.
     pub file_bytes: u64,
     /// About how many bytes of branches stay in memory; each commit puts the others into pages.
     /// `None`: all of them.
@@ -107,14 +107,14 @@ pub struct PagesOptions {
     /// Bytes that files may have for each byte that counts; at least 1.2. With 2, a half of the
     /// disk may be dead.
     pub disk_factor: f64,
-    /// How reads that are known together are made.
+    /// How several reads at a time are made.
     pub read_method: ReadMethod,
-    /// Threads that hash what a large update changed.
+    /// Threads that hash the changes of a large update.
     pub threads: usize,
 }
 
 impl PagesOptions {
-    /// Pages of 4 KiB, a cache of so many bytes, and a half of the disk for dead cells.
+    /// Pages of 4 KiB, a cache of `cache_bytes`, and at most half of the disk for dead cells.
     #[must_use]
     pub fn new(cache_bytes: u64) -> Self {
         let cache = PageCache::new(cache_bytes);
@@ -143,7 +143,7 @@ struct Buffer {
     bytes: usize,
 }
 
-/// What a cell in the buffer takes besides its record.
+/// Overhead of a cell in the buffer, in bytes.
 const CELL_OVERHEAD: usize = 32;
 
 impl Buffer {
@@ -185,8 +185,8 @@ fn lost(at: u32) -> Error {
 
 /// Pages of a [`blockmill_store::Store`]; see the module text.
 ///
-/// Changes are in memory. [`blockmill_store::Store::commit`] makes a checkpoint of them; those
-/// after the last one are lost when the process ends, unless a log of the caller's has them.
+/// Changes are in memory. [`blockmill_store::Store::commit`] makes a checkpoint of them. Later
+/// changes are lost when the process ends, unless a log of the caller has them.
 pub struct Pages {
     pub(crate) folder: Arc<Folder>,
     name: String,
@@ -210,13 +210,13 @@ pub struct Pages {
     failed: bool,
     /// An update is under way, or went wrong half-way.
     is_updating: bool,
-    /// What is packed into pages next, where that is under way.
+    /// Where packing into pages continues, if it is in progress.
     packing: Option<Packing>,
-    /// What changed is in pages, and only the manifest does not say so.
+    /// All changes are in pages; only the manifest does not name them yet.
     staged: bool,
     /// Bytes of records written anew because a file was emptied, so far.
     compacted: u64,
-    /// What of the branches is in memory.
+    /// The memory budget of branches.
     budget: Budget,
 }
 
@@ -226,7 +226,7 @@ impl fmt::Debug for Pages {
     }
 }
 
-/// What [`Pages`] take and have done.
+/// Statistics of [`Pages`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PagesSurvey {
     /// Storage tries that are not in the entry of their account.
@@ -249,7 +249,7 @@ pub struct PagesSurvey {
 }
 
 impl Pages {
-    /// Opens the pages of a folder whose manifest says `facts` of them, none when they are new.
+    /// Opens the pages with these facts of a manifest; `None` if they are new.
     pub(crate) fn open_in(
         folder: &Arc<Folder>,
         name: &str,
@@ -310,7 +310,7 @@ impl Pages {
         self.buffer.bytes + self.budget.loaded
     }
 
-    /// What they take and have done.
+    /// Returns statistics.
     #[must_use]
     pub fn survey(&self) -> PagesSurvey {
         let (disk_bytes, live_bytes) = self.files.bytes();
@@ -338,7 +338,7 @@ impl Pages {
         }
     }
 
-    /// What a failed commit left must not be used.
+    /// Fails after a failed commit.
     fn check_whole(&self) -> Result<()> {
         match self.failed {
             true => Err(Error::Failed { path: self.folder.dir.clone() }),
@@ -346,7 +346,7 @@ impl Pages {
         }
     }
 
-    /// Nor what an update has left half-way be changed or committed.
+    /// Fails after a failed commit, and during an update.
     fn check_ready(&self) -> Result<()> {
         match self.failed || self.is_updating {
             true => Err(Error::Failed { path: self.folder.dir.clone() }),

@@ -1,5 +1,5 @@
-//! Opening a chain store: its segments are those of the newest commit that holds, its index is made
-//! to match them.
+//! Opening a chain store: its segments are those of the newest valid commit, and its hash index is
+//! rebuilt where it does not match them.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::{
     tip::{ChainState, Tip, is_run_length},
 };
 
-/// What opening a store found and did.
+/// What opening a store found and repaired.
 #[derive(Debug, Default)]
 pub struct Recovery {
-    /// There was no store; an empty one was made.
+    /// There was no store; an empty one was created.
     pub created: bool,
     /// Blocks in the store.
     pub blocks: u64,
@@ -33,11 +33,11 @@ pub struct Recovery {
 }
 
 impl ChainStore {
-    /// Does `dir` hold a chain store, of this format or an older one? One whose parts are others is
-    /// another store.
+    /// Returns whether `dir` holds a chain store, of this format or an older one. A store with
+    /// other parts is not a chain store.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system does not say it.
+    /// [`Error::Io`] if a file cannot be inspected.
     pub fn is_in(dir: &Path) -> Result<bool> {
         match Manifest::read(&RealDisk, dir) {
             Ok(None) => Ok(false),
@@ -69,13 +69,13 @@ impl ChainStore {
         Ok(open(dir, options, Purpose::Write, |_| Ok(()))?.0)
     }
 
-    /// The same with parts besides the blocks: tables, log files and segments, which `parts` opens
-    /// and gives to the caller. They are committed by [`ChainStore::commit_with`]. Parts that the
-    /// store lacks are created; those that are not opened stay as they are, and so do all of them
-    /// under [`ChainStore::commit`].
+    /// Opens the store with further parts next to the blocks: tables, log files and segments.
+    /// `parts` opens them and returns them to the caller; [`ChainStore::commit_with`] commits them.
+    /// Parts that the store lacks are created. Parts that are not opened stay unchanged, and
+    /// [`ChainStore::commit`] changes none of them.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open`] and of `parts`.
+    /// As [`ChainStore::open`]; errors of `parts` are returned as they are.
     pub fn open_with<T>(
         dir: &Path,
         options: &Options,
@@ -85,19 +85,19 @@ impl ChainStore {
     }
 
     /// Opens the store in `dir` for reading its last commit. Nothing is changed and no lock is
-    /// taken, so a writer may go on appending; reads fail if it takes blocks back or removes
-    /// some meanwhile.
+    /// taken, so a writer may continue to append. Reads fail if the writer removes the blocks in
+    /// the meantime.
     ///
     /// # Errors
-    /// [`Error::NoStore`] when there is none, [`Error::Corrupt`] as for [`ChainStore::open`].
+    /// [`Error::NoStore`] if there is none; [`Error::Corrupt`] as for [`ChainStore::open`].
     pub fn open_read_only(dir: &Path) -> Result<(ChainStore, Recovery)> {
         Ok(ChainStore::open_read_only_with(dir, |_| Ok(()))?.0)
     }
 
-    /// The same with parts besides the blocks, to be read as of the last commit of them.
+    /// Opens the store for reading, with further parts as of their last commit.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open_read_only`] and of `parts`.
+    /// As [`ChainStore::open_read_only`]; errors of `parts` are returned as they are.
     pub fn open_read_only_with<T>(
         dir: &Path,
         parts: impl FnMut(&mut Opening) -> Result<T>,
@@ -105,8 +105,8 @@ impl ChainStore {
         open(dir, &Options::default(), Purpose::Read, parts)
     }
 
-    /// Cross-checks the last block: hash against the tip, ends against the data lengths, and reads
-    /// all of it, so that its sums are checked.
+    /// Cross-checks the last block: its hash against the tip, its ends against the lengths of the
+    /// data. Reads all of it, so its checksums are verified.
     fn check_last_block(&self) -> Result<()> {
         let Some(Tip { number, hash, .. }) = self.tip() else { return Ok(()) };
         let (last, found) = (self.count() - 1, self.hash_of(number)?.unwrap_or_default());
@@ -148,8 +148,8 @@ impl ChainStore {
     }
 }
 
-/// Brings up the last commit of the store; where it is written, files are made to match it. `parts`
-/// opens parts besides the blocks.
+/// Opens the last commit of the store. For writing, files are cut to match it. `parts` opens the
+/// parts next to the blocks.
 pub(crate) fn open<T>(
     dir: &Path,
     options: &Options,

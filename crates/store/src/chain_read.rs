@@ -8,7 +8,7 @@ use crate::{
     error::{Result, mismatch},
 };
 
-/// What a chain store keeps of each block.
+/// A part of a block that a chain store keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockPart {
     /// Headers.

@@ -1,4 +1,4 @@
-//! Removing what blocks at the beginning of a chain have besides headers and hashes.
+//! Removing bodies and receipts of the first blocks of a chain; headers and hashes stay.
 
 use crate::{
     chain_store::ChainStore,
@@ -14,12 +14,14 @@ impl ChainStore {
         self.first().map(|number| number + first)
     }
 
-    /// Gives up bodies and receipts of all blocks before `number`, which is one of the store or was
-    /// given up before. Counts with the next commit, which must be a durable one; then files are
-    /// removed, and of the first that is left the system gets the room back, where it can.
+    /// Removes bodies and receipts of all blocks before `number`, which is a block of the store or
+    /// was passed to an earlier call. Takes effect with the next commit, which must be durable: it
+    /// removes whole files and punches holes in the first file that stays, if the system supports
+    /// it.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when the store does not have block `number`; those of reading.
+    /// [`Error::Mismatch`] if the store does not have block `number`; [`Error::Corrupt`] and
+    /// [`Error::Io`] of reading.
     pub fn remove_before(&mut self, number: u64) -> Result<()> {
         self.writable()?;
         let Some(position) = number.checked_sub(self.state.first).filter(|p| *p < self.count())

@@ -1,4 +1,4 @@
-//! What the commits of a chain store carry besides the lengths of its parts.
+//! What the commits of a chain store carry in addition to the lengths of its parts.
 
 use crate::{chain_store::ChainStore, error::Result, tip::Tip};
 
@@ -31,8 +31,8 @@ impl ChainStore {
         &self.state_of_parts
     }
 
-    /// Sets what the next commits say of parts besides the blocks, until one of parts says
-    /// something else.
+    /// Sets the state of the parts next to the blocks. The next commits carry it, until a commit of
+    /// parts replaces it.
     ///
     /// # Errors
     /// `ReadOnly` of [`Error`](crate::Error); `Mismatch` if `state` is longer than 512 KiB.

@@ -1,8 +1,8 @@
-//! Reading all of a chain store: which bytes are not what was written, and which blocks stand in
-//! them. What is left when they are given up: `repair.rs`.
+//! Reading all of a chain store: finds corrupt bytes and the blocks that they belong to. Removing
+//! them: `repair.rs`.
 //!
-//! Every piece of every segmented file is held to its sum, every run of the index to the hashes.
-//! Whether the bytes are those of a true chain is for the caller to find out.
+//! Every piece of every segmented file is compared with its checksum, and every run of the index
+//! with the hashes. Whether the bytes are those of a valid chain is for the caller to verify.
 
 use std::{
     ops::{Range, RangeInclusive},
@@ -28,21 +28,21 @@ use crate::{
     table::{Table, shared_lock},
 };
 
-/// Bytes that a thread reads between two looks at whether it should stop: whole pieces.
+/// Bytes that a thread reads between two checks for a stop: whole pieces.
 const TASK: u64 = 16 << 20;
 
-/// Something in a store that is not what was written there.
+/// A place in a store whose bytes differ from what was written.
 #[derive(Debug)]
 pub struct Corruption {
-    /// The file and the byte, what was expected and what was found.
+    /// File, offset, expected and found value.
     pub error: Error,
     /// Corrupt bytes, where they are counted.
     pub bytes: u64,
-    /// The blocks that stand in them, as far as that can be told.
+    /// The blocks whose bytes these are, if known.
     pub blocks: Option<RangeInclusive<u64>>,
     /// Opening the store for writing, as an import does, puts it right.
     pub mends_itself: bool,
-    /// It is of a part besides the blocks: giving up blocks does not put it right.
+    /// It belongs to a part other than the blocks, so removing blocks does not repair it.
     pub is_besides: bool,
     /// The name of that part.
     pub part: Option<String>,
@@ -51,7 +51,7 @@ pub struct Corruption {
 }
 
 impl Corruption {
-    /// Corruption of what opening the store for writing puts right.
+    /// Corruption that opening the store for writing repairs.
     fn that_mends(error: Error) -> Corruption {
         Corruption { mends_itself: true, is_besides: false, ..Corruption::new(error, 0, None) }
     }
@@ -76,25 +76,25 @@ enum Task {
     Pieces(usize, Range<u64>),
     /// A run of a level of the index.
     Run(usize, u64),
-    /// A table or a log file besides the blocks.
+    /// A table or a log file next to the blocks.
     Part(PartFacts),
 }
 
 impl ChainStore {
-    /// Opens the store in `dir` to look at it, however corrupt it is, and says what is wrong with
-    /// its commits. Nothing is changed. Reads of corrupt bytes fail.
+    /// Opens the store in `dir` for inspection, however corrupt it is. The second value lists what
+    /// is wrong with its commits. Nothing is changed. Reads of corrupt bytes fail.
     ///
     /// # Errors
-    /// When there is no store, or no manifest says how long it is.
+    /// [`Error::NoStore`] if there is none; [`Error::Corrupt`] if no manifest says how long it is.
     pub fn open_corrupt(dir: &Path) -> Result<(ChainStore, Vec<Corruption>)> {
         let (store, recovery) = open(dir, Purpose::Survey)?;
         Ok((store, recovery.passed_over.into_iter().map(Corruption::that_mends).collect()))
     }
 
-    /// The same with parts besides the blocks, which `parts` opens for reading.
+    /// Opens the store for inspection, with further parts, which `parts` opens for reading.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open_corrupt`] and of `parts`.
+    /// As [`ChainStore::open_corrupt`]; errors of `parts` are returned as they are.
     pub fn open_corrupt_with<T>(
         dir: &Path,
         parts: impl FnMut(&mut Opening) -> Result<T>,
@@ -104,7 +104,7 @@ impl ChainStore {
         Ok((store, parts))
     }
 
-    /// Bytes that [`ChainStore::check`] reads, with the same `format`.
+    /// Number of bytes that [`ChainStore::check`] reads with the same `format`.
     pub fn bytes_to_check(&self, format: Option<&dyn ForeignFormat>) -> u64 {
         let bytes = |file: &ChecksummedFile| file.whole().end - file.whole().start;
         let segments: u64 = self.files().into_iter().map(bytes).sum();
@@ -118,31 +118,31 @@ impl ChainStore {
         segments + self.index.bytes(self.count()) + others
     }
 
-    /// What the last commit says of parts besides the blocks.
+    /// State of the parts next to the blocks, as of the last commit.
     fn besides(&self) -> impl Iterator<Item = &PartFacts> {
         let parts = self.store.as_ref().map_or(&*self.found, Store::facts);
         parts.iter().filter(|part| !SEGMENTS.contains(&&*part.name))
     }
 
-    /// Names of the tables, log files and segments that the store has besides the blocks.
+    /// Names of the tables, log files and segments next to the blocks.
     pub fn parts_besides(&self) -> Vec<&str> {
         self.besides().map(|part| &*part.name).collect()
     }
 
-    /// A segment besides the blocks, for reading.
+    /// A segment next to the blocks, for reading.
     fn segment(&self, part: &PartFacts) -> Result<Segment> {
         Segment::from_facts(&self.hashes.folder, &part.name, &part.facts, false)
     }
 
-    /// Reads everything that is committed, parts besides the blocks included, on `threads` threads,
-    /// and says what is corrupt, in the order of the files. `watch` gets the bytes read so far now
-    /// and then; when it says no, the check ends early. `format` reads parts that another crate
-    /// defines.
+    /// Reads everything that is committed on `threads` threads, including the parts next to the
+    /// blocks, and returns what is corrupt, in the order of the files. `watch` gets the number of
+    /// bytes read so far from time to time; if it returns false, the check stops early. `format`
+    /// reads parts that another crate defines.
     ///
     /// # Errors
-    /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or
-    /// log files; [`Error::Mismatch`] when there is a part of another crate and no `format`.
-    /// Corruption is no error.
+    /// [`Error::Io`] if a file cannot be read; [`Error::Locked`] if the store is open elsewhere and
+    /// has tables or log files; [`Error::Mismatch`] if it has a part of another crate and `format`
+    /// is missing. Corruption is no error.
     pub fn check(
         &self,
         format: Option<&dyn ForeignFormat>,
@@ -216,7 +216,7 @@ impl ChainStore {
         tasks
     }
 
-    /// The bytes that were read, and what is corrupt.
+    /// Returns the number of bytes read, and what is corrupt.
     fn run(
         &self,
         task: &Task,
@@ -257,7 +257,7 @@ impl ChainStore {
         }
     }
 
-    /// Adds the blocks that stand in the corrupt bytes.
+    /// Adds the blocks to which the corrupt bytes belong.
     fn with_blocks(&self, corruption: Corruption) -> Corruption {
         let Some((file, start)) = corruption.place.filter(|_| !corruption.is_besides) else {
             return corruption;
@@ -278,9 +278,9 @@ impl ChainStore {
         Corruption { blocks, ..corruption }
     }
 
-    /// The last block before all corruption: it and all blocks before it are whole; `None` when
-    /// there is none. `corruption` is all that [`ChainStore::check`] found, `wrong` the first block
-    /// that is not what its hash says, where there is one.
+    /// Returns the last block before all corruption, so that it and all blocks before it are whole;
+    /// `None` if there is none. `corruption` is everything that [`ChainStore::check`] found;
+    /// `wrong` is the first block whose bytes do not match its hash, if any.
     pub fn last_whole(&self, corruption: &[Corruption], wrong: Option<u64>) -> Option<u64> {
         let whole = self.last_whole_by_bytes(corruption)?;
         match wrong {
@@ -309,7 +309,7 @@ impl ChainStore {
     }
 }
 
-/// The error for a part of another crate, whose format was not given.
+/// The error for a part of another crate without its format.
 pub(crate) fn unknown(name: &str) -> Error {
     mismatch("parts of a store", "those of a chain store", name)
 }
@@ -319,7 +319,7 @@ fn open(dir: &Path, purpose: Purpose) -> Result<(ChainStore, Recovery)> {
     Ok(chain_open::open(dir, &Options::default(), purpose, |_| Ok(()))?.0)
 }
 
-/// Makes one of neighbouring corruption in the same file, as where a file is missing.
+/// Merges corruption of neighbouring bytes in one file, such as a missing file.
 fn join(corruption: impl Iterator<Item = Corruption>) -> Vec<Corruption> {
     let mut out: Vec<Corruption> = vec![];
     for corruption in corruption {

@@ -1,12 +1,14 @@
-//! A segmented file that knows what its bytes should be: a CRC-32 for each piece of 4096 bytes,
-//! checked whenever a byte of the piece is read.
+//! A segmented file with a CRC-32 for each piece of 4096 bytes, verified whenever a byte of the
+//! piece is read.
 //!
-//! The sums of whole pieces stand in a file of their own, four bytes each, so that a place in the
-//! data says where its sum is, and a store does not depend on the chunks in which it was written.
-//! The sum of the piece that is not full yet stands in the manifest. A piece is as long as a page
-//! of the system: the least that a disk loses, and little to read for the sake of one hash. A
-//! thousandth of the data's size and one pass over what is appended are the price; the proof that a
-//! commit reached the disk is then made of the sums, not of the data again.
+//! The checksums of whole pieces are in a file of their own, four bytes each, so the position of a
+//! piece gives the position of its checksum, and the files do not depend on how data was split into
+//! appends. The checksum of the last, partial piece is in the manifest. A piece has the size of a
+//! page of the operating system: the smallest unit that a disk loses, and small enough to read for
+//! one hash. The cost is a thousandth of the data's size and one pass over appended bytes. The
+//! proof that a commit reached the disk then covers checksums instead of data.
+
+mod verify;
 
 use std::{
     ops::Range,
@@ -22,25 +24,25 @@ use crate::{
     segmented_file::SegmentedFile,
 };
 
-/// Bytes that one sum covers.
+/// Bytes that one checksum covers.
 pub(crate) const PIECE: u64 = 4096;
-/// Bytes of a sum.
+/// Bytes of a checksum.
 const SUM: u64 = 4;
 /// Bytes that are read at once where more than one piece is wanted; whole pieces.
 const STRETCH: u64 = 64 * PIECE;
 /// Bytes that are kept after a short read, for the next one; whole pieces.
 const WINDOW: u64 = 16 * PIECE;
 
-/// Where the two files are, and what proves them.
+/// Length of a checksummed file, and what proves its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof {
-    /// Bytes before are given up.
+    /// Bytes before this position are removed.
     pub start: u64,
     /// Bytes of data.
     pub len: u64,
     /// The part of them that was safe on disk.
     pub durable: u64,
-    /// CRC-32 of the sums written since then.
+    /// CRC-32 of the checksums written since then.
     pub since: u32,
     /// CRC-32 of the last piece, as far as it goes.
     pub tail: u32,
@@ -53,15 +55,15 @@ struct Window {
     bytes: Vec<u8>,
 }
 
-/// A sequence of bytes with its sums; see the module text.
+/// A sequence of bytes with its checksums; see the module text.
 pub(crate) struct ChecksummedFile {
     data: SegmentedFile,
     sums: SegmentedFile,
-    /// Bytes before are given up; the pieces that they fill are not read.
+    /// Bytes before this position are removed; pieces that lie before it are not read.
     start: u64,
     /// Of the last piece, while it is not full.
     tail: Hasher,
-    /// Of the sums since the last durable point.
+    /// CRC-32 of the checksums since the last durable point.
     since: Hasher,
     /// Sums on their way to the file.
     fresh: Vec<u8>,
@@ -69,7 +71,8 @@ pub(crate) struct ChecksummedFile {
 }
 
 impl ChecksummedFile {
-    /// The file `name` in `dir`, its sums beside it, empty until [`ChecksummedFile::resume`].
+    /// The file `name` in `dir` with its file of checksums. Empty until
+    /// [`ChecksummedFile::resume`].
     pub fn new(
         disk: &Arc<dyn Disk>,
         dir: &Path,
@@ -90,7 +93,7 @@ impl ChecksummedFile {
         }
     }
 
-    /// Takes what `proof` says as written. Reading and appending go on from there.
+    /// Assumes that the bytes of `proof` are written. Reading and appending continue from there.
     pub fn resume(&mut self, proof: Proof) {
         let Proof { start, len, durable, since, tail } = proof;
         self.begin_at(start);
@@ -101,29 +104,29 @@ impl ChecksummedFile {
         self.forget_window();
     }
 
-    /// The bytes before `start` are given up, once [`ChecksummedFile::give_up`] is called.
+    /// Sets the first byte to keep; [`ChecksummedFile::give_up`] removes those before it.
     pub fn begin_at(&mut self, start: u64) {
         self.start = start;
         self.data.begin_at(start / PIECE * PIECE);
         self.sums.begin_at(start / PIECE * SUM);
     }
 
-    /// The first byte that is not given up.
+    /// The first byte that is not removed.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Bytes appended so far, with those that are given up.
+    /// Bytes appended so far, including removed ones.
     pub fn len(&self) -> u64 {
         self.data.len()
     }
 
-    /// The bytes that are to be there, from the first piece with such a byte on.
+    /// The range of bytes that must exist; begins at a piece.
     pub fn whole(&self) -> Range<u64> {
         self.start / PIECE * PIECE..self.len()
     }
 
-    /// What proves the bytes appended so far.
+    /// The proof of the bytes appended so far.
     pub fn proof(&self) -> Proof {
         let (start, len, tail) = (self.start, self.len(), self.tail());
         let (durable, since) = (self.data.durable(), self.since.clone().finalize());
@@ -135,7 +138,7 @@ impl ChecksummedFile {
         self.tail.clone().finalize()
     }
 
-    /// What the tail of a [`Proof`] would be after `len` bytes.
+    /// Returns the tail of a [`Proof`] of the first `len` bytes.
     pub fn tail_at(&self, len: u64) -> Result<u32> {
         let mut piece = vec![0; (len % PIECE) as usize];
         self.read(len - len % PIECE, &mut piece)?;
@@ -147,7 +150,7 @@ impl ChecksummedFile {
         self.data.location(position)
     }
 
-    /// Appends bytes, and the sums of the pieces that they fill.
+    /// Appends bytes, and the checksums of the pieces that they fill.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let filled = (self.data.len() % PIECE) as usize;
         self.data.append(bytes)?;
@@ -173,7 +176,7 @@ impl ChecksummedFile {
         self.sums.append(&self.fresh)
     }
 
-    /// Fills `out` from `position` with bytes whose sums hold. The range must lie within
+    /// Fills `out` with verified bytes from `position` on. The range must be within
     /// [`ChecksummedFile::len`].
     pub fn read(&self, mut position: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
@@ -184,7 +187,7 @@ impl ChecksummedFile {
                     drop(window);
                     return self.read_stretches(position, out);
                 }
-                // who reads on where the last read ended will go on reading
+                // a reader that continues where the last read ended is likely to read on
                 let wanted = if position == end && end > 0 { WINDOW } else { out.len() as u64 };
                 self.fill(&mut window, position, wanted)?;
             }
@@ -230,8 +233,8 @@ impl ChecksummedFile {
         })
     }
 
-    /// Calls `each` with the bytes of `range`, whose sums hold, in order, in whole pieces but for
-    /// both ends.
+    /// Calls `each` with the verified bytes of `range`, in order, in whole pieces except at both
+    /// ends.
     pub fn stream(&self, range: Range<u64>, mut each: impl FnMut(&[u8])) -> Result<()> {
         self.pieces(range.clone(), |start, bytes| {
             let from = range.start.saturating_sub(start) as usize;
@@ -283,83 +286,18 @@ impl ChecksummedFile {
         Ok(())
     }
 
-    /// Finds every corrupt piece in `range`, which begins at a piece and ends at one or at the end
-    /// of the file: `corrupt` gets its bytes and what is wrong.
-    ///
-    /// # Errors
-    /// Those of the system. Missing bytes are corruption.
-    pub fn survey(
-        &self,
-        range: Range<u64>,
-        mut corrupt: impl FnMut(Range<u64>, Error),
-    ) -> Result<()> {
-        let mut bytes = vec![0; STRETCH.min(range.end.saturating_sub(range.start)) as usize];
-        let mut start = range.start;
-        while start < range.end {
-            let stretch = &mut bytes[..STRETCH.min(range.end - start) as usize];
-            match self.read_pieces(start, stretch) {
-                Err(Error::Corrupt { .. }) => self.survey_stretch(start, stretch, &mut corrupt)?,
-                other => other?,
-            }
-            start += stretch.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// The same piece by piece.
-    fn survey_stretch(
-        &self,
-        mut start: u64,
-        stretch: &mut [u8],
-        corrupt: &mut impl FnMut(Range<u64>, Error),
-    ) -> Result<()> {
-        for piece in stretch.chunks_mut(PIECE as usize) {
-            let end = start + piece.len() as u64;
-            match self.read_pieces(start, piece) {
-                Err(error @ Error::Corrupt { .. }) => corrupt(start..end, error),
-                other => other?,
-            }
-            start = end;
-        }
-        Ok(())
-    }
-
-    /// Takes what `proof` speaks of as written, and checks that it is there: all of it by the sizes
-    /// of the files, what came after the durable part and the last piece byte by byte.
-    pub fn prove(&mut self, proof: Proof) -> Result<()> {
-        self.resume(proof);
-        let Proof { len, durable, since, .. } = proof;
-        let (from, to) = (durable / PIECE, len / PIECE);
-        self.data.check_len(len)?;
-        self.sums.check_len(to * SUM)?;
-        let mut found = Hasher::new();
-        self.sums.stream(from * SUM..to * SUM, |bytes| found.update(bytes))?;
-        let found = found.finalize();
-        if found != since {
-            let (path, offset) = self.sums.location(from * SUM);
-            return Err(Error::Corrupt {
-                path,
-                offset,
-                what: "sums since the last durable point",
-                expected: format!("CRC-32 {since:08x}"),
-                found: format!("{found:08x}"),
-            });
-        }
-        self.pieces(from * PIECE..len, |_, _| {})
-    }
-
     /// Bytes on disk beyond those that count.
     pub fn excess(&self) -> Result<u64> {
         Ok(self.data.excess()? + self.sums.excess()?)
     }
 
-    /// Removes from the files what is beyond the bytes that count.
+    /// Cuts the files to the bytes that count.
     pub fn cut(&mut self) -> Result<()> {
         self.data.cut(self.data.len())?;
         self.sums.cut(self.sums.len())
     }
 
-    /// Removes the files of what is given up, or gives their room back.
+    /// Removes files of removed bytes, and punches holes where only a part of a file is removed.
     pub fn give_up(&mut self) -> Result<()> {
         self.data.give_up()?;
         self.sums.give_up()

@@ -5,8 +5,8 @@ use crate::{
     segment::Segment,
 };
 
-/// The largest item that a store takes: far above any block, and a bound on what a corrupt end
-/// offset can make a read allocate.
+/// The largest item of a store: far larger than any block. It bounds what a read allocates for a
+/// corrupt end offset.
 pub const MAX_ITEM_BYTES: u64 = 1 << 27;
 
 /// Items of one column, back to back.
@@ -38,7 +38,7 @@ impl OwnedItems {
 }
 
 impl Items<'_> {
-    /// Are these `count` items that follow one another?
+    /// Checks that these are `count` consecutive items.
     pub(crate) fn check(&self, count: usize) -> Result<()> {
         if self.ends.len() != count {
             return Err(mismatch("number of items", count, self.ends.len()));
@@ -92,7 +92,7 @@ impl Column {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Appends the ends of items whose bytes `data` got from `base` on.
+    /// Appends the ends of items whose bytes were appended to `data` at `base`.
     pub fn append_ends(&mut self, base: u64, ends: &[u32]) -> Result<()> {
         let absolute: Vec<u8> =
             ends.iter().flat_map(|end| (base + u64::from(*end)).to_le_bytes()).collect();
@@ -137,7 +137,7 @@ impl Column {
         Ok(items)
     }
 
-    /// Can the item at `position` stand between `start` and `end`?
+    /// Checks that the item at `position` can extend from `start` to `end`.
     fn check_end(&self, position: u64, start: u64, end: u64) -> Result<()> {
         let most = self.data.len().min(start.saturating_add(MAX_ITEM_BYTES));
         if (start..=most).contains(&end) {

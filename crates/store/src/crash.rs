@@ -22,9 +22,9 @@ pub enum CrashPoint {
     HalfPages,
     /// The pages of a checkpoint are written and synced, their references are not.
     AfterPages,
-    /// What changed of the references of pages, or a part of all, is written without its header.
+    /// Changed references of pages, or a share of all references, are written without their header.
     HalfReferences,
-    /// All parts have written and synced what they hold; the manifest does not name it.
+    /// All parts have written and synced their data; no manifest names it.
     AfterParts,
     /// Half of the new manifest is written, under its temporary name.
     HalfManifest,
@@ -36,9 +36,9 @@ pub enum CrashPoint {
     HalfLight,
     /// A light commit, or the copy of a manifest, is written.
     AfterLight,
-    /// The commit counts; files that it replaces and bytes that it gives up are still there.
+    /// The commit counts; files that it replaces and bytes that it removes still exist.
     BeforeRemoval,
-    /// One part has removed what it does not need any more, the next has not.
+    /// One part has removed what it does not need any more; the next one has not.
     HalfRemoval,
     /// The blocks of a chain are cut off, their index is not.
     HalfCut,

@@ -1,5 +1,5 @@
-//! What the store asks of a disk: the system's, with or without a promise that what was written
-//! survives a power loss, or a simulated one that loses power.
+//! The operations that a store needs of a disk: implemented by the operating system, with or
+//! without durability, and by a simulated disk that loses power.
 
 mod real;
 mod scratch;
@@ -33,49 +33,49 @@ pub trait Disk: Debug + Send + Sync {
     /// Opens a file.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn open(&self, path: &Path, how: Open) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Creates a folder and those above it, where they do not exist.
+    /// Creates a folder and its parents, unless they exist.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
 
     /// The names in a folder.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Bytes of a file, without opening it.
+    /// Size of a file in bytes, without opening it.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn file_bytes(&self, path: &Path) -> io::Result<u64>;
 
-    /// Gives a file another name, in the place of a file that has it.
+    /// Renames a file, and replaces a file of that name.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Makes the names in a folder survive a power loss.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// Locks the file at `path`, which is created if it does not exist; none when it is locked.
+    /// Locks the file at `path`, and creates it if it does not exist. `None` if it is locked.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>>;
 }
 
@@ -87,39 +87,40 @@ pub trait DiskFile: Debug + Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] when the file ends before; those of the system.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all of `bytes` from `offset` on.
+    /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn bytes(&self) -> io::Result<u64>;
 
     /// Cuts the file, or appends zeros.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn set_bytes(&self, bytes: u64) -> io::Result<()>;
 
     /// Makes the file's bytes survive a power loss.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system.
     fn sync(&self) -> io::Result<()>;
 
-    /// The system's file behind it, where there is one.
+    /// The file of the operating system, if it is one.
     fn of_system(&self) -> Option<&File> {
         None
     }
 
-    /// Gives the room of bytes that are read no more back, where the system can; the file keeps its
-    /// length, and the bytes are zeros or what they were. A hint: it need not.
+    /// Punches a hole where bytes are not read any more, if the system supports it. The file keeps
+    /// its length; the bytes become zeros or stay. A hint without guarantee.
     fn give_back(&self, _offset: u64, _bytes: u64) {}
 
-    /// Has the disk bring these bytes, which will be read soon. A hint: it need not.
+    /// Starts reading these bytes from the disk, because they are needed soon. A hint without
+    /// guarantee.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
 }

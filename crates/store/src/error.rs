@@ -1,4 +1,4 @@
-//! What can go wrong in a store: where it happened, what was expected and what was found.
+//! Errors of a store: location, expected and found value.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ pub enum Error {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another process (or another handle of this one) has the store open for writing.
@@ -43,14 +43,14 @@ pub enum Error {
          folder, or use the version that wrote it", path.display()
     )]
     OtherFormat {
-        /// The file that says so.
+        /// The file with that format.
         path: PathBuf,
         /// The format that is read.
         expected: String,
         /// The format found.
         found: String,
     },
-    /// Bytes on disk are not what the store wrote there.
+    /// Bytes on disk differ from what the store wrote.
     #[error(
         "{} at offset {offset}: corrupt {what}: expected {expected}, found {found}",
         path.display()
@@ -60,7 +60,7 @@ pub enum Error {
         path: PathBuf,
         /// Byte position in that file.
         offset: u64,
-        /// What should have been there.
+        /// The item at that position.
         what: &'static str,
         /// The expected value.
         expected: String,
@@ -77,7 +77,7 @@ pub enum Error {
         /// The value given.
         found: String,
     },
-    /// A block of which only the header is left, as the store was told to keep no more.
+    /// Body and receipts of a block were removed, because the store keeps the last blocks only.
     #[error(
         "block {} was removed: this store keeps the last {} blocks, {} to {}",
         grouped(*block), grouped(last.saturating_sub(*first) + 1), grouped(*first), grouped(*last)
@@ -90,7 +90,7 @@ pub enum Error {
         /// The last block.
         last: u64,
     },
-    /// A write failed before; what is in memory may differ from what is on disk. Open it again.
+    /// An earlier write failed, so memory and disk may differ. Open the store again.
     #[error("an earlier write to {} failed; open the store again", path.display())]
     Failed {
         /// The folder of the store.
@@ -107,11 +107,11 @@ pub enum Error {
     Crash(CrashPoint),
 }
 
-/// What somebody whose store is corrupt may not know.
+/// Advice for a corrupt store.
 pub const CORRUPTION_HINT: &str = "the store is corrupt, not what is imported: \
      `blockmill check DATA` reads all of it and says what is left and what repairs it";
 
-/// What somebody who asks for a removed block may not know.
+/// Advice for a removed block.
 pub const REMOVED_HINT: &str = "an import of all blocks into another folder has it";
 
 impl Error {
@@ -130,7 +130,7 @@ impl Error {
         report
     }
 
-    /// What the error says of the store, or of this machine.
+    /// The status of a run that ends with this error.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {

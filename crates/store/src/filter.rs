@@ -1,7 +1,7 @@
-//! Says of most absent hash prefixes that they are absent, from memory.
+//! A Bloom filter in memory that excludes most absent hash prefixes.
 //!
-//! A Bloom filter whose bits for one key lie in one word (Putze, Sanders, Singler 2007): one cache
-//! miss for a question. With 12 bits for each key about one absent key in forty passes it.
+//! All bits of a key are in one word (Putze, Sanders, Singler 2007): one cache miss for each query.
+//! With 12 bits for each key, about one absent key in forty passes it.
 
 /// Bits for each key.
 const BITS: usize = 12;

@@ -1,4 +1,4 @@
-//! What all parts of a store share: its folder, its disk, the numbers of its files.
+//! What all parts of a store share: folder, disk, file numbers.
 
 use std::{
     fmt,

@@ -1,16 +1,16 @@
-//! From a block hash to the block's position, in bounded memory.
+//! From a block hash to the position of the block, in bounded memory.
 //!
-//! Whenever 65,536 more blocks are in the store, their hash prefixes are sorted and appended to
-//! the index as one run; whenever 16 small runs are complete, one big run over the same blocks is
-//! appended too. A run covers a fixed range of blocks and has a fixed size, so its place follows
-//! from its number. A look-up scans the unsealed tail in memory, then reads a block or two of
-//! each run that is not covered by a bigger one: at 25 million blocks 23 big runs and at most 15
-//! small ones. A prefix only proposes a block: the full hash in the hashes decides. A filter
-//! in memory for the tail and for each run, made when the run is first asked, answers for most
-//! absent hashes; at 25 million blocks the filters take 40 MB.
+//! After each 65,536 blocks, their hash prefixes are sorted and appended to the index as one run;
+//! after 16 small runs, one big run over the same blocks is appended as well. A run covers a fixed
+//! range of blocks and has a fixed size, so its position follows from its number. A look-up scans
+//! the unsealed tail in memory, then reads one or two blocks of each run that no bigger run covers:
+//! at 25 million blocks, 23 big runs and at most 15 small ones. A prefix only proposes a block; the
+//! full hash in the hashes decides. A filter in memory for the tail and for each run, built at the
+//! first query of the run, answers for most absent hashes; at 25 million blocks the filters take 40
+//! MB.
 //!
-//! The index holds nothing that the hashes do not say, so lost or corrupt runs are built again: in
-//! the files when the store is opened for writing, in memory when a reader meets one. Layout:
+//! The index holds nothing that does not follow from the hashes, so missing or corrupt runs are
+//! rebuilt: in the files if the store is open for writing, in memory if a reader finds one. Layout:
 //! `docs/formats/segment.md`.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) struct HashIndex {
 }
 
 impl HashIndex {
-    /// An index of `hashes` beside them, without entries; [`HashIndex::restore`] fills it.
+    /// An empty index of `hashes` in the same folder; [`HashIndex::restore`] fills it.
     pub fn new(hashes: &Segment, run_items: u64, writable: bool) -> HashIndex {
         let (folder, file_bytes) = (&hashes.folder, hashes.file_bytes());
         let [small, big] = FILES.map(|name| {
@@ -118,8 +118,8 @@ impl HashIndex {
         self.levels.iter().map(|level| count / level.run_items * level.run_bytes()).sum()
     }
 
-    /// Holds a run to the hashes: its bytes, and what is wrong with them. Nothing is said of a run
-    /// whose hashes are corrupt.
+    /// Compares a run with the hashes. Returns its size in bytes and what is wrong. A run of
+    /// corrupt hashes is skipped.
     pub fn check(
         &self,
         level: usize,

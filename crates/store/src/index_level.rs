@@ -32,7 +32,7 @@ pub(crate) struct Level {
     mended: Mutex<BTreeMap<u64, Arc<Vec<u8>>>>,
 }
 
-/// The first eight bytes of a hash as a number: what runs are sorted by.
+/// The first eight bytes of a hash as a number: the sort key of runs.
 pub(crate) fn prefix(hash: &[u8; 32]) -> u64 {
     u64::from_be_bytes(*hash.first_chunk().unwrap_or(&[0; 8]))
 }
@@ -43,7 +43,8 @@ impl Level {
         Level { file, run_items, filters: Mutex::default(), mended: Mutex::default() }
     }
 
-    /// Forgets what was made of runs: one that is cut off may come back with other blocks.
+    /// Drops filters and rebuilt blocks of runs: a run that is cut off may return with other
+    /// blocks.
     pub fn forget(&mut self) {
         (self.filters, self.mended) = (Mutex::default(), Mutex::default());
     }
@@ -68,7 +69,7 @@ impl Level {
         self.run_items - 1
     }
 
-    /// The bytes of run `run`, whose blocks have these hash prefixes.
+    /// Encodes run `run`, whose blocks have these hash prefixes.
     fn encode(&self, run: u64, prefixes: &[u64]) -> Vec<u8> {
         let mask = self.place_mask();
         let mut entries: Vec<u64> =
@@ -85,7 +86,7 @@ impl Level {
         out
     }
 
-    /// The checksum of an index block, which also says where the block belongs.
+    /// The checksum of an index block, which covers its position as well.
     fn sum(&self, run: u64, block: u64, body: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.run_items.to_le_bytes());
@@ -100,7 +101,7 @@ impl Level {
         self.file.append(&bytes)
     }
 
-    /// What run `run` should be.
+    /// Returns what run `run` should be.
     pub fn build(&self, run: u64, all: &ChecksummedFile) -> Result<Vec<u8>> {
         let start = run * self.run_items;
         Ok(self.encode(run, &prefixes(all, start..start + self.run_items)?))
@@ -144,7 +145,7 @@ impl Level {
         Ok(Block { bytes, len })
     }
 
-    /// The filter of run `run`, made from its blocks when it is asked for the first time.
+    /// The filter of run `run`, built from its blocks at the first query.
     fn filter(&self, run: u64) -> Result<Arc<Filter>> {
         let filters = || self.filters.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(filter) = filters().get(&run) {
@@ -178,8 +179,8 @@ impl Level {
         }
     }
 
-    /// Calls `is_hit` with each place of run `run` whose prefix is like `prefix`, until it says
-    /// yes; the answer is the block's position in the chain.
+    /// Calls `is_hit` with each block of run `run` whose prefix matches `prefix`, until it returns
+    /// true. Returns the position of that block in the chain.
     fn find(
         &self,
         run: u64,
@@ -213,7 +214,7 @@ impl Level {
         }
     }
 
-    /// The first block of a run whose last entry is not below `wanted`.
+    /// The first block of a run whose last entry is at least `wanted`.
     fn first_block_reaching(&self, run: u64, wanted: u64) -> Result<Option<(u64, Block)>> {
         let blocks = self.run_blocks();
         let (mut low, mut high, mut best) = (0, blocks, None);

@@ -1,14 +1,15 @@
-//! Where imported chains live.
+//! Storage of imported chains.
 //!
-//! * A [`Store`] holds tables, log files and segments in one folder, which become true together or
-//!   not at all: one manifest names everything. A [`Table`] keeps values by key: sorted runs under
-//!   changes in memory, found by key and by range. A [`LogFile`] keeps records that are read from
-//!   the end, as undo data is. A [`Segment`] keeps bytes in the order in which they came, each
-//!   piece with its sum. Other crates define further parts ([`part`]).
+//! * A [`Store`] holds tables, log files and segments in one folder. One manifest names all of
+//!   them, so a commit of all parts is atomic. A [`Table`] maps keys to values: sorted runs on disk
+//!   and changes in memory, found by key and by range. A [`LogFile`] keeps records that are read
+//!   from the end, such as undo data. A [`Segment`] keeps appended bytes, each piece with its
+//!   checksum. Other crates define further parts ([`part`]).
 //! * A [`ChainStore`] is a store of consecutive blocks: headers, bodies and receipts as raw bytes
 //!   in segments, found by number and by hash. Blocks are appended in chunks and committed with one
-//!   small write; killing the process at any moment loses nothing that was committed.
+//!   small write. Killing the process at any moment loses nothing that was committed.
 
+mod chain_commit;
 mod chain_open;
 mod chain_read;
 mod chain_remove;

@@ -1,8 +1,8 @@
-//! An append-only log of records, each named by where it ends.
+//! An append-only log of records, each named by its end.
 //!
-//! Undo data is read from its end, newest first. So a record carries its length and checksum
-//! behind its bytes: who knows where one ends can read it and knows where the one before ends.
-//! Layout: `docs/formats/store.md`.
+//! Undo data is read from its end, newest first. So the length and checksum of a record follow its
+//! bytes: a reader that knows the end of a record can read it, and then knows the end of the record
+//! before. Layout: `docs/formats/store.md`.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,10 +15,10 @@ use crate::{
     table::Salt,
 };
 
-/// Length and CRC-32 behind a record's bytes.
+/// Length and CRC-32 after the bytes of a record.
 const TRAILER: usize = 8;
 
-/// A log file of a [`crate::Store`]; see the module text. What is appended counts after the next
+/// A log file of a [`crate::Store`]; see the module text. Appended records count after the next
 /// [`crate::Store::commit`].
 pub struct LogFile {
     pub(crate) folder: Arc<Folder>,
@@ -31,8 +31,8 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new. Where it
-    /// is written, what no commit names is cut off; else missing bytes show when they are read.
+    /// Opens the log with these facts of a manifest; `None` if it is new. For writing, bytes that
+    /// no commit names are cut off; for reading, missing bytes are found when they are read.
     pub(crate) fn open(
         folder: &Arc<Folder>,
         name: &str,
@@ -80,9 +80,9 @@ impl LogFile {
         LogFile::open(&Arc::new(folder), name, file_bytes, facts, false)
     }
 
-    /// Reads all records of which a manifest says `facts`, from the last to the first, and says how
-    /// many bytes each takes, as long as `watch` says yes. Corruption ends it: where the record
-    /// before ends is known from a whole one only.
+    /// Reads all records of the log with these facts, from the last to the first, while `watch`,
+    /// which gets the bytes of each record, returns true. The first corrupt record ends it, because
+    /// only a whole record gives the end of the record before.
     pub(crate) fn survey(
         folder: &Arc<Folder>,
         name: &str,
@@ -102,12 +102,12 @@ impl LogFile {
         Ok(())
     }
 
-    /// Bytes of the log of which a manifest says `facts`.
+    /// Bytes of the log with these facts.
     pub(crate) fn bytes_of(facts: &[u8]) -> u64 {
         Fields(facts).long().unwrap_or(0)
     }
 
-    /// Is `file` the name of a file of the log `name`?
+    /// Returns whether `file` is the name of a file of the log `name`.
     pub(crate) fn is_own_file(file: &str, name: &str) -> bool {
         SegmentedFile::number_of(file, name).is_some()
     }
@@ -124,7 +124,7 @@ impl LogFile {
         self.file.len()
     }
 
-    /// Is there no record?
+    /// Returns whether there is no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -145,7 +145,7 @@ impl LogFile {
     /// As [`LogFile::append`].
     pub fn append_all<'a>(&mut self, records: impl IntoIterator<Item = &'a [u8]>) -> Result<u64> {
         if self.is_cut {
-            // what would be written over still counts
+            // bytes that would be overwritten still count
             return Err(mismatch("log file", "a commit after it was cut", "an append"));
         }
         self.frame.clear();
@@ -209,18 +209,18 @@ impl LogFile {
         Ok(())
     }
 
-    /// Has it changed since the last commit?
+    /// Returns whether it has changed since the last commit.
     pub(crate) fn has_changed(&self) -> bool {
         self.is_cut || self.file.len() != self.file.durable()
     }
 
-    /// Makes all records survive a power loss; what the manifest will say.
+    /// Makes all records survive a power loss. Returns the facts for the manifest.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         self.file.sync()?;
         Ok([self.len().to_le_bytes(), self.file_bytes.to_le_bytes()].concat())
     }
 
-    /// What was prepared counts.
+    /// Cuts off removed bytes after the commit that was prepared.
     pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_cut) {
             self.file.cut(self.file.len())?;
@@ -234,7 +234,7 @@ fn check_size(file_bytes: u64) -> Result<()> {
     if file_bytes > 0 { Ok(()) } else { Err(mismatch("bytes of a log file", "at least 1", 0)) }
 }
 
-/// What the manifest says of a log: its length, and the size of its files.
+/// Facts of a log in a manifest: its length, and the size of its files.
 fn read_facts(facts: &[u8], name: &str, dir: &Path) -> Result<(u64, u64)> {
     let mut fields = Fields(facts);
     match (fields.long(), fields.long(), fields.0) {

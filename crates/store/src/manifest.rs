@@ -1,9 +1,9 @@
-//! The manifest: the parts of a store, what each of them holds, and the caller's state.
+//! The manifest: the parts of a store, the facts of each, and the caller's state.
 //!
-//! That of a durable commit is written under a temporary name, synced, and renamed over the old
-//! one: at any moment there is one whole manifest, and what it names is true together. That of a
-//! light commit goes to one of two other files in turn, in place and without a sync: a torn write
-//! leaves the other whole. Layout: `docs/formats/store.md`.
+//! The manifest of a durable commit is written under a temporary name, synced, and renamed over the
+//! old one: at any moment there is one whole manifest, and everything that it names is consistent.
+//! The manifest of a light commit is written to one of two other files in turn, in place and
+//! without a sync: a torn write leaves the other one whole. Layout: `docs/formats/store.md`.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -21,10 +21,10 @@ pub const NAME: &str = "manifest";
 pub(crate) const TEMPORARY: &str = "manifest.new";
 /// Names of the manifests of light commits: number `n` goes to file `n % 2`.
 pub(crate) const LIGHT: [&str; 2] = ["light.0", "light.1"];
-/// What the manifest of a chain store was called in older formats.
+/// File name of the manifest of a chain store in older formats.
 pub(crate) const OLD_NAME: &str = "checkpoint";
 const MAGIC: &[u8; 8] = b"BMSTORE5";
-/// What older formats began with.
+/// First bytes of older formats.
 const OLD_MAGICS: [&[u8]; 5] = [b"BMPOINT1", b"BMSTORE1", b"BMSTORE2", b"BMSTORE3", b"BMSTORE4"];
 /// The longest state.
 pub(crate) const MAX_STATE: usize = 1 << 20;
@@ -33,7 +33,7 @@ const MAX_BYTES: u64 = 1 << 26;
 /// More commits than anyone can make, so that the next number always exists.
 const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Table,
@@ -43,7 +43,7 @@ pub(crate) enum PartKind {
     Foreign,
 }
 
-/// A part and what it holds, in its own words.
+/// A part and its facts, encoded by the part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartFacts {
     pub kind: PartKind,
@@ -51,7 +51,7 @@ pub(crate) struct PartFacts {
     pub facts: Vec<u8>,
 }
 
-/// What the manifest says.
+/// Content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
     /// Counts commits; the higher one is the newer one.
@@ -157,12 +157,12 @@ impl Manifest {
         Manifest::decode(&[MAGIC, rest].concat()).is_some()
     }
 
-    /// Is it that of a durable commit?
+    /// Returns whether it is the manifest of a durable commit.
     pub fn is_durable(&self) -> bool {
         self.sequence == self.base
     }
 
-    /// What a part holds; none when the manifest does not name it.
+    /// Facts of a part; `None` if the manifest does not name it.
     pub fn part(&self, kind: PartKind, name: &str) -> Option<&[u8]> {
         let part = self.parts.iter().find(|part| part.kind == kind && part.name == name);
         Some(&part?.facts)
@@ -180,7 +180,8 @@ impl Manifest {
             let bytes = read_file(disk, &dir.join(OLD_NAME))?.unwrap_or_default();
             return old(OLD_NAME, &bytes).map_or(Ok(None), Err);
         };
-        // one of this format whose name a corrupt byte turned into an older one is corrupt
+        // a manifest of this format is corrupt if a corrupt byte gives it the name of an older
+        // format
         if !Manifest::is_whole_but_for_magic(&bytes)
             && let Some(error) = old(NAME, &bytes)
         {
@@ -265,7 +266,7 @@ pub fn corrupt(dir: &Path, expected: impl Into<String>, found: impl Into<String>
     Error::Corrupt { path, offset: 0, what: "manifest", expected, found }
 }
 
-/// Is the caller's state short enough?
+/// Checks the length of the caller's state.
 pub(crate) fn check_state(state: &[u8]) -> Result<()> {
     if state.len() <= MAX_STATE {
         return Ok(());

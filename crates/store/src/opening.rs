@@ -1,9 +1,11 @@
-//! Opening a store: find the newest commit that the files bear out.
+//! Opening a store: finds the newest commit whose files are complete.
 //!
-//! The manifest of the last durable commit names what was safe on disk. Those of light commits
-//! after it count if the checksums of what segments got since then hold: a power loss may have kept
-//! such a manifest and lost bytes that it names. If the durable commit does not hold either, bytes
-//! are gone that were safe on disk: that is an error, and nothing is changed.
+//! The manifest of the last durable commit names what was safe on disk. Manifests of later light
+//! commits count if the checksums since then verify: a power loss may keep such a manifest and lose
+//! bytes that it names. If the durable commit does not verify either, durable bytes are lost: that
+//! is an error, and nothing is changed.
+
+mod finish;
 
 use std::{cmp::Reverse, io, path::Path, sync::Arc};
 
@@ -25,16 +27,16 @@ pub(crate) const LOCK: &str = "lock";
 /// Files that a table writes between two manifests at most: a flush and a merge.
 const BETWEEN: u64 = 2;
 
-/// What a store is opened for.
+/// The purpose of opening a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// To be read: nothing is created, locked or changed.
     Read,
-    /// The same, however corrupt it is: where no commit holds, the newest counts.
+    /// Reading, however corrupt it is: if no commit verifies, the newest one counts.
     Survey,
     /// To be written.
     Write,
-    /// The same, however corrupt it is.
+    /// Writing, however corrupt it is.
     Repair,
 }
 
@@ -53,7 +55,7 @@ pub struct Opening {
     pub(crate) folder: Arc<Folder>,
     /// Held where the store is opened to be written.
     lock: Option<Lock>,
-    /// What the newest commit that holds says; none in a new store.
+    /// The newest commit that verifies; `None` in a new store.
     pub(crate) manifest: Option<Manifest>,
     /// Segments of that commit that were not handed out yet.
     segments: Vec<Segment>,
@@ -62,7 +64,7 @@ pub struct Opening {
     /// The highest number of a commit that was seen.
     newest: u64,
     parts: Vec<(PartKind, String)>,
-    /// What parts are that other crates define.
+    /// Formats of the parts that other crates define.
     formats: Vec<(&'static str, &'static dyn ForeignFormat)>,
     names: Vec<String>,
     crash: CrashPlan,
@@ -97,7 +99,7 @@ impl Opening {
                 excess: 0,
             };
             let before = opening.find_commit(purpose)?;
-            // a writer may have made other files since then that rest on a newer manifest
+            // a writer may have committed other files since then, under a newer manifest
             let now = || Manifest::read(&**disk, dir).ok().flatten().map(|now| now.sequence);
             if purpose.writes() || now() == before {
                 break opening;
@@ -135,7 +137,7 @@ impl Opening {
         if commits.is_empty() {
             return Err(self.passed_over.swap_remove(0));
         }
-        // what a durable commit has followed counts no more
+        // commits before a durable one do not count any more
         let last = commits.iter().filter(|m| m.is_durable()).map(|m| m.sequence).max();
         commits.retain(|manifest| manifest.sequence >= last.unwrap_or(0));
         commits.sort_by_key(|manifest| Reverse(manifest.sequence));
@@ -153,7 +155,7 @@ impl Opening {
         }
         match self.passed_over.pop() {
             Some(Error::Corrupt { .. }) if purpose.accepts_corruption() => {
-                // what is wrong will be found piece by piece
+                // the check finds what is corrupt piece by piece
                 self.passed_over.truncate(unread);
                 self.take(&commits[0], purpose.writes(), false)?;
                 Ok(durable)
@@ -162,7 +164,7 @@ impl Opening {
         }
     }
 
-    /// Takes a commit as the content of the store, if its segments are as it says.
+    /// Uses a commit as the content of the store, if its segments match it.
     fn take(&mut self, manifest: &Manifest, writes: bool, proven: bool) -> Result<()> {
         let Folder { dir, disk, .. } = &*self.folder;
         let folder = Folder::new(dir, Arc::clone(disk), manifest.salt, manifest.next);
@@ -180,15 +182,14 @@ impl Opening {
         Ok(())
     }
 
-    /// Does the commit that counts name a part of this name?
+    /// Returns whether the commit names a part of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         let mut parts = self.manifest.iter().flat_map(|manifest| &manifest.parts);
         parts.any(|part| part.name == name)
     }
 
-    /// Takes parts out of the commit that counts, which the next one does not name then; what it
-    /// said of them.
+    /// Removes parts from the commit, so the next one does not name them. Returns their facts.
     pub(crate) fn forget(&mut self, is_away: impl Fn(&str) -> bool) -> Vec<PartFacts> {
         self.segments.retain(|segment| !is_away(segment.name()));
         let Some(manifest) = &mut self.manifest else { return vec![] };
@@ -198,7 +199,7 @@ impl Opening {
         away
     }
 
-    /// Is it opened to be read, so that nothing may be changed?
+    /// Returns whether it is open for reading only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.lock.is_none()
@@ -216,12 +217,12 @@ impl Opening {
         Table::open(&self.folder, name, facts, options)
     }
 
-    /// Opens the log file `name`, or creates an empty one. Its files get `file_bytes` each, always
-    /// the same number.
+    /// Opens the log file `name`, or creates an empty one. Its files have `file_bytes` each, which
+    /// must not change.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when it is shorter than it should be, or when it is there and no manifest
-    /// is.
+    /// [`Error::Corrupt`] if it is shorter than the commit says, or if it exists without a
+    /// manifest.
     pub fn log(&mut self, name: &'static str, file_bytes: u64) -> Result<LogFile> {
         self.add(PartKind::Log, name, |file| LogFile::is_own_file(file, name))?;
         let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Log, name));
@@ -244,11 +245,12 @@ impl Opening {
         Ok(ForeignPlace { folder, facts, writes: self.lock.is_some() })
     }
 
-    /// Opens the segment `name`, or creates an empty one, and cuts off what no commit names. The
-    /// files of a new one get `file_bytes` each, at least 4096; an existing one keeps its own.
+    /// Opens the segment `name`, or creates an empty one, and cuts off bytes that no commit names.
+    /// A new segment has files of `file_bytes` each, at least 4096; an existing one keeps its size
+    /// of files.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when it is there and no manifest is.
+    /// [`Error::Corrupt`] if it exists without a manifest.
     pub fn segment(&mut self, name: &'static str, file_bytes: u64) -> Result<Segment> {
         self.add(PartKind::Segment, name, |file| Segment::is_own_file(file, name))?;
         let writes = self.lock.is_some();
@@ -271,8 +273,8 @@ impl Opening {
         Ok(segment)
     }
 
-    /// Takes in a part, whose name no other part has. Without a manifest there must be no file of
-    /// it: that is written before any of them.
+    /// Adds a part with a unique name. Without a manifest, none of its files may exist, because the
+    /// manifest is written before them.
     pub(crate) fn add(
         &mut self,
         kind: PartKind,
@@ -289,7 +291,7 @@ impl Opening {
         Ok(())
     }
 
-    /// Has a writer committed since this was opened for reading?
+    /// Returns whether a writer has committed since this was opened for reading.
     pub(crate) fn is_outdated(&self) -> bool {
         let now = Manifest::read(&*self.folder.disk, &self.folder.dir).ok().flatten();
         let base = self.manifest.as_ref().map(|manifest| manifest.base);
@@ -299,74 +301,6 @@ impl Opening {
     /// The state that the commit carried, empty when there was none.
     pub(crate) fn state(&self) -> &[u8] {
         self.manifest.as_ref().map_or(&[], |manifest| &manifest.state)
-    }
-
-    /// All parts are open: removes what interrupted commits and merges left. Returns the store and
-    /// the state that the last commit carried, empty when there was none.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] when the store has parts that were not opened.
-    pub fn finish(self) -> Result<(Store, Vec<u8>)> {
-        let is_open = |part: &&PartFacts| {
-            self.parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)
-        };
-        let mut parts = self.manifest.iter().flat_map(|manifest| &manifest.parts);
-        if let Some(part) = parts.find(|part| !is_open(part)) {
-            let found = format!("{:?} {}", part.kind, part.name);
-            return Err(mismatch("parts of a store", describe(&self.parts), found));
-        }
-        let state = self.state().to_vec();
-        Ok((self.finish_some()?, state))
-    }
-
-    /// The same where parts may be left out: they stay as they are.
-    pub(crate) fn finish_some(self) -> Result<Store> {
-        let Opening { folder, lock, manifest, fell_back, newest, parts, formats, .. } = self;
-        let (names, crash) = (self.names, self.crash);
-        // durable commits will name these as they are, also what only light ones named so far
-        if !fell_back {
-            for mut segment in self.segments {
-                segment.prepare()?;
-            }
-        }
-        let manifest = match manifest {
-            Some(manifest) => {
-                if names.iter().any(|name| name == manifest::TEMPORARY) {
-                    folder.remove(&folder.dir.join(manifest::TEMPORARY))?;
-                }
-                manifest
-            }
-            None => {
-                let (salt, next, state) = (folder.salt, folder.next_number(), vec![]);
-                let manifest = Manifest { sequence: 0, base: 0, salt, next, parts: vec![], state };
-                manifest.write(&folder)?;
-                manifest
-            }
-        };
-        let limit = manifest.next.saturating_add(BETWEEN * parts.len() as u64);
-        for (kind, part) in &parts {
-            let facts = manifest.part(*kind, part);
-            let format = formats.iter().find(|(name, _)| name == part).map(|(_, format)| *format);
-            let (limit, numbers) = match (kind, format) {
-                (PartKind::Table, _) => (limit, facts.map(Table::numbers)),
-                (PartKind::Foreign, Some(format)) => {
-                    let limit = limit.saturating_add(format.files_between());
-                    (limit, facts.map(|facts| format.numbers(facts)))
-                }
-                _ => continue,
-            };
-            let numbers = numbers.unwrap_or_default();
-            for name in &names {
-                let number = format
-                    .map_or_else(|| number_of(name, part), |it| it.number_of_file(name, part));
-                if number.is_some_and(|number| number < limit && !numbers.contains(&number)) {
-                    folder.remove(&folder.dir.join(name))?;
-                }
-            }
-        }
-        folder.plan(crash);
-        let last = Manifest { sequence: newest, ..manifest };
-        Ok(Store::new(folder, lock, parts, last, fell_back))
     }
 }
 
@@ -387,7 +321,7 @@ pub(crate) fn describe(parts: &[(PartKind, String)]) -> String {
     names.join(", ")
 }
 
-/// The names in a folder that are text; none where there is no folder.
+/// The UTF-8 names in a folder; none if there is no folder.
 pub(crate) fn names(disk: &dyn Disk, dir: &Path) -> Result<Vec<String>> {
     match disk.list(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),

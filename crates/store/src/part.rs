@@ -1,7 +1,7 @@
-//! Parts of a store that another crate defines, and what such a crate needs of a store.
+//! Parts of a store that another crate defines, and what such a crate needs from a store.
 //!
-//! A store knows of such a part its name, its files' names and the facts that the manifest has of
-//! it. The part writes its own files, in the store's folder, between two commits.
+//! A store knows the name of such a part, the names of its files, and its facts in the manifest.
+//! The part writes its own files, in the folder of the store, between two commits.
 
 use std::sync::Arc;
 
@@ -22,11 +22,10 @@ pub trait ForeignPart: Send {
     /// The folder of the store that it was opened in.
     fn folder(&self) -> &Arc<Folder>;
 
-    /// Writes and syncs what it holds. Returns the facts that the manifest gets.
+    /// Writes and syncs all changes. Returns the facts for the manifest.
     ///
     /// # Errors
-    /// Returns [`Error::Io`] where a file cannot be written, [`Error::Failed`] after an earlier
-    /// error.
+    /// Returns [`Error::Io`] if a file cannot be written, [`Error::Failed`] after an earlier error.
     fn prepare(&mut self) -> Result<Vec<u8>>;
 
     /// Removes files that the manifest, which is written now, does not name.
@@ -36,7 +35,7 @@ pub trait ForeignPart: Send {
     fn finish_commit(&mut self) -> Result<()>;
 }
 
-/// What a store asks of a kind of part without opening it.
+/// What a store needs to know of a kind of part without opening it.
 pub trait ForeignFormat: Sync {
     /// The number of the file `file` of the part `name`; `None` where it is no file of it.
     fn number_of_file(&self, file: &str, name: &str) -> Option<u64>;
@@ -50,11 +49,11 @@ pub trait ForeignFormat: Sync {
     /// Bytes of the files that the facts of a manifest name.
     fn bytes(&self, facts: &[u8]) -> u64;
 
-    /// Reads all files that the facts of a manifest name, as long as `watch`, which gets the bytes
-    /// of each read, returns true. Returns what is corrupt.
+    /// Reads all files that the facts of a manifest name, while `watch`, which gets the bytes of
+    /// each read, returns true. Returns what is corrupt.
     ///
     /// # Errors
-    /// Returns [`Error::Io`] where a file cannot be read. Corruption is no error.
+    /// Returns [`Error::Io`] if a file cannot be read. Corruption is no error.
     fn survey(
         &self,
         folder: &Arc<Folder>,
@@ -69,7 +68,7 @@ pub trait ForeignFormat: Sync {
 pub struct ForeignPlace {
     /// The folder of the store.
     pub folder: Arc<Folder>,
-    /// What the last commit says of the part; `None` where it is new.
+    /// Facts of the part in the last commit; `None` if it is new.
     pub facts: Option<Vec<u8>>,
     /// Whether the store is open for writing.
     pub writes: bool,

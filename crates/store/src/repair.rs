@@ -1,4 +1,4 @@
-//! Repairing a store in place: blocks and parts that are corrupt are given up.
+//! Repairing a store in place: removes corrupt blocks and parts.
 
 use std::path::Path;
 
@@ -20,14 +20,15 @@ use crate::{
 };
 
 impl ChainStore {
-    /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
-    /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
-    /// commit. `format` knows the files of parts that another crate defines. Where any part was
-    /// given up, `state` is what that commit says of all parts. Then it opens the store for
-    /// writing once, which builds a corrupt index again.
+    /// Removes the blocks after `tip`, the last block of [`ChainStore::last_whole`], and the parts
+    /// next to the blocks for which `gives_up` returns true, in one commit. `format` knows the
+    /// files of parts that another crate defines. If any part was removed, that commit carries
+    /// `state` as the state of all parts. Then opens the store for writing once, which rebuilds a
+    /// corrupt index.
     ///
     /// # Errors
-    /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and writing.
+    /// [`crate::Error::Locked`] if it is open elsewhere; [`crate::Error::Io`] and
+    /// [`crate::Error::Corrupt`] of reading and writing.
     pub fn repair(
         dir: &Path,
         tip: Option<&Tip>,
@@ -48,12 +49,12 @@ impl ChainStore {
         ChainStore::open(dir, &Options::default())?.0.sync()
     }
 
-    /// Opens the store in `dir` for writing, however corrupt its blocks are, with parts besides the
-    /// blocks, which `parts` opens. Those of which `gives_up` says so are empty then. A commit that
-    /// takes back the corrupt blocks, [`ChainStore::truncate_after_with`], makes it a whole store.
+    /// Opens the store in `dir` for writing, however corrupt its blocks are, with further parts,
+    /// which `parts` opens. Parts for which `gives_up` returns true are empty. A commit that
+    /// removes the corrupt blocks, [`ChainStore::truncate_after_with`], makes the store whole.
     ///
     /// # Errors
-    /// [`crate::Error::Locked`] when it is open elsewhere; those of reading and of `parts`.
+    /// [`crate::Error::Locked`] if it is open elsewhere; errors of reading and of `parts`.
     pub fn open_to_repair<T>(
         dir: &Path,
         gives_up: impl Fn(&str) -> bool,

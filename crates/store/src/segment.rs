@@ -1,5 +1,5 @@
-//! A segment: bytes that are appended only, with a sum for each piece, as a part of a store. Its
-//! beginning can be given up: what is left keeps its positions.
+//! A segment: append-only bytes with a checksum for each piece, as a part of a store. Its beginning
+//! can be removed; the remaining bytes keep their positions.
 
 use std::{ops::Range, path::PathBuf, sync::Arc};
 
@@ -14,8 +14,8 @@ use crate::{
 /// The least and the largest size of its files: a page, a pebibyte.
 const FILE_BYTES: (u64, u64) = (1 << 12, 1 << 50);
 
-/// A segment of a [`crate::Store`]. What is appended counts after the next commit, light or
-/// durable. Whoever reads a byte has it held to its sum.
+/// A segment of a [`crate::Store`]. Appended bytes count after the next commit, light or durable.
+/// Every read verifies checksums.
 pub struct Segment {
     pub(crate) folder: Arc<Folder>,
     name: String,
@@ -23,7 +23,7 @@ pub struct Segment {
     pub(crate) file: ChecksummedFile,
     /// The next commit, a durable one, cuts the files to the length that is known here.
     is_cut: bool,
-    /// The next commit, a durable one, gives up what is before the beginning known here.
+    /// The next commit must be durable, and removes the bytes before the current start.
     is_shortened: bool,
 }
 
@@ -44,7 +44,7 @@ impl Segment {
         Ok(Segment { folder, name, file_bytes, file, is_cut: false, is_shortened: false })
     }
 
-    /// The segment of which a manifest says `facts`, taken as written and not looked at.
+    /// The segment with these facts of a manifest; its bytes are not verified.
     pub(crate) fn from_facts(
         folder: &Arc<Folder>,
         name: &str,
@@ -62,13 +62,13 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Checks that what is taken as written is there: by the sizes of the files, and what came
-    /// after the last durable commit byte by byte.
+    /// Checks that the bytes exist: all of them by the sizes of the files, those after the last
+    /// durable commit byte by byte.
     pub(crate) fn prove(&mut self) -> Result<()> {
         self.file.prove(self.file.proof())
     }
 
-    /// Is `file` the name of a file of the segment `name`?
+    /// Returns whether `file` is the name of a file of the segment `name`.
     pub(crate) fn is_own_file(file: &str, name: &str) -> bool {
         let file = file.strip_prefix(name).unwrap_or_default();
         [file, file.strip_prefix("-sums").unwrap_or_default()]
@@ -88,19 +88,19 @@ impl Segment {
         self.file_bytes
     }
 
-    /// The first byte that is not given up; 0 where none is.
+    /// The first byte that is not removed; 0 if none is.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.file.start()
     }
 
-    /// Bytes so far, with those that are given up.
+    /// Bytes so far, including removed ones.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.file.len()
     }
 
-    /// Is there no byte?
+    /// Returns whether there is no byte.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -116,21 +116,21 @@ impl Segment {
         self.file.append(bytes)
     }
 
-    /// Fills `out` from `position`. From any thread.
+    /// Fills `out` from `position`. Can be called from any thread.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] names the piece that is not what was written;
-    /// [`crate::Error::Mismatch`] when the range is not within the segment, or was given up.
+    /// [`crate::Error::Corrupt`] names the piece whose checksum does not match;
+    /// [`crate::Error::Mismatch`] if the range is outside of the segment, or was removed.
     pub fn read(&self, position: u64, out: &mut [u8]) -> Result<()> {
         self.check_start(position)?;
         self.file.read(position, out)
     }
 
-    /// Calls `each` with the bytes of `range` in order. From any thread: nobody waits for another
-    /// reader.
+    /// Calls `each` with the bytes of `range` in order. Can be called from any thread; readers do
+    /// not wait for one another.
     ///
     /// # Errors
-    /// Those of [`Segment::read`].
+    /// As [`Segment::read`].
     pub fn stream(&self, range: Range<u64>, each: impl FnMut(&[u8])) -> Result<()> {
         self.check_start(range.start)?;
         self.file.stream(range, each)
@@ -168,11 +168,11 @@ impl Segment {
         Ok(())
     }
 
-    /// Gives up all bytes before `start`; the others keep their positions. The next commit, which
-    /// must be a durable one, removes files and gives room back.
+    /// Removes all bytes before `start`; the others keep their positions. The next commit, which
+    /// must be durable, removes whole files and punches holes.
     ///
     /// # Errors
-    /// [`crate::Error::Mismatch`] when `start` is not within the segment, or was given up.
+    /// [`crate::Error::Mismatch`] if `start` is outside of the segment, or was removed.
     pub fn give_up_before(&mut self, start: u64) -> Result<()> {
         if !(self.start()..=self.len()).contains(&start) {
             let expected = format!("{} to {}", self.start(), self.len());
@@ -185,13 +185,13 @@ impl Segment {
 
     fn check_uncut(&self, what: &str) -> Result<()> {
         match self.is_cut {
-            // what would be written over still counts
+            // bytes that would be overwritten still count
             true => Err(mismatch("segment", "a durable commit after it was cut", what)),
             false => Ok(()),
         }
     }
 
-    /// What a light commit says.
+    /// Facts for a light commit.
     pub(crate) fn facts(&self) -> Result<Vec<u8>> {
         self.check_uncut("a light commit")?;
         if self.is_shortened {
@@ -201,7 +201,7 @@ impl Segment {
         Ok(self.encode(self.file.proof()))
     }
 
-    /// Makes all bytes survive a power loss; what the manifest will say.
+    /// Makes all bytes survive a power loss. Returns the facts for the manifest.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         self.file.sync()?;
         let durable = self.len();
@@ -217,7 +217,7 @@ impl Segment {
         facts
     }
 
-    /// What was prepared counts.
+    /// Cuts and removes bytes after the commit that was prepared.
     pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_cut) {
             self.file.cut()?;
@@ -230,7 +230,7 @@ impl Segment {
     }
 }
 
-/// Bytes of a file, and what proves the segment.
+/// Decodes facts: size of a file, and the proof.
 fn read_facts(facts: &[u8]) -> Option<(u64, Proof)> {
     let mut fields = Fields(facts);
     let (file_bytes, len, durable) = (fields.long()?, fields.long()?, fields.long()?);

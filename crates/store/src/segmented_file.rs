@@ -1,8 +1,8 @@
 //! One append-only byte sequence over files of a fixed size.
 //!
-//! Byte `p` of the sequence lies in file `p / file_bytes` at offset `p % file_bytes`, so a position
-//! alone says where a byte is: no table of files is kept. What the bytes are worth is for others to
-//! know: `checksummed_file.rs` keeps checksums of them. Layout: `docs/formats/segment.md`.
+//! Byte `p` of the sequence is in file `p / file_bytes` at offset `p % file_bytes`, so a position
+//! determines the file: there is no table of files. Checksums of the bytes are kept by
+//! `checksummed_file.rs`. Layout: `docs/formats/segment.md`.
 
 use std::{
     io,
@@ -19,8 +19,7 @@ use crate::{
 
 /// Files kept open for each segmented file. A chain of hundreds of GiB has hundreds of files.
 const OPEN_FILES: usize = 16;
-/// Bytes after which the system is told to begin writing them to disk, so that the last sync finds
-/// little left to do.
+/// Bytes after which write-back to disk starts, so that little is left for the last sync.
 const WRITE_BACK: u64 = 64 << 20;
 /// Piece size of sequential reads.
 const PIECE: usize = 1 << 18;
@@ -32,7 +31,7 @@ pub(crate) struct SegmentedFile {
     name: String,
     file_bytes: u64,
     writable: bool,
-    /// Bytes before are given up.
+    /// Bytes before this position are removed.
     start: u64,
     len: u64,
     durable: u64,
@@ -47,8 +46,8 @@ pub(crate) fn file_name(name: &str, number: u64) -> String {
 }
 
 impl SegmentedFile {
-    /// The segmented file `name` in `dir`, empty until [`SegmentedFile::resume`] says how long it
-    /// is. Touches no file.
+    /// The segmented file `name` in `dir`, empty until [`SegmentedFile::resume`] sets its length.
+    /// Opens no file.
     pub fn new(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -70,20 +69,20 @@ impl SegmentedFile {
         }
     }
 
-    /// Takes `len` bytes as written, the first `durable` of them safe on disk. Reading and
-    /// appending go on from there.
+    /// Assumes that `len` bytes are written and the first `durable` of them are safe on disk.
+    /// Reading and appending continue from there.
     pub fn resume(&mut self, len: u64, durable: u64) {
         self.len = len;
         self.durable = durable;
     }
 
-    /// The bytes before `start` are given up, as soon as [`SegmentedFile::give_up`] is called; they
-    /// need not be there.
+    /// Sets the first byte to keep. [`SegmentedFile::give_up`] removes those before it; they need
+    /// not exist.
     pub fn begin_at(&mut self, start: u64) {
         self.start = start;
     }
 
-    /// Number of the first file that has a byte which is not given up, or of the last one.
+    /// Number of the first file with a byte that is not removed, or of the last file.
     fn first_file(&self) -> u64 {
         self.start.min(self.len.saturating_sub(1)) / self.file_bytes
     }
@@ -143,7 +142,7 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Has the newest file written to disk in the background, unless that is still going on.
+    /// Starts writing the newest file to disk in the background, unless that is still in progress.
     fn begin_write_back(&mut self) -> Result<()> {
         if self.write_back.1.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return Ok(());
@@ -155,7 +154,7 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Waits for the write-back and takes its error, which the system tells only once.
+    /// Waits for the write-back and returns its error, which the system reports only once.
     fn end_write_back(&mut self) -> Result<()> {
         match self.write_back.1.take().map(JoinHandle::join) {
             Some(Ok(Err(error))) => {
@@ -227,8 +226,7 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Checks by the sizes of the files that the first `len` bytes are there, but for what is given
-    /// up.
+    /// Checks by the sizes of the files that the first `len` bytes exist, except for removed ones.
     pub fn check_len(&self, len: u64) -> Result<()> {
         for number in self.first_file()..len.div_ceil(self.file_bytes) {
             let wanted = (len - number * self.file_bytes).min(self.file_bytes);
@@ -269,7 +267,7 @@ impl SegmentedFile {
         Ok(names.iter().filter_map(number).collect())
     }
 
-    /// The number of the file that has this name; none where `file` is not a name that we give.
+    /// The number of the file with this name; `None` if `file` is not a name of such a file.
     pub fn number_of(file: &str, name: &str) -> Option<u64> {
         let number = file.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
         (file_name(name, number) == file).then_some(number)
@@ -285,8 +283,7 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Removes the files in which all bytes are given up; of the first that is left the system gets
-    /// the room of such bytes back, where it can.
+    /// Removes the files of removed bytes, and punches a hole in the first file that stays.
     pub fn give_up(&mut self) -> Result<()> {
         let (first, start) = (self.first_file(), self.start);
         self.remove_outside(first..u64::MAX)?;
@@ -297,7 +294,7 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Removes every byte from `len` on, and the files that become empty, or are given up.
+    /// Removes every byte from `len` on, and the files that become empty or lie before the start.
     pub fn cut(&mut self, len: u64) -> Result<()> {
         let files = len.div_ceil(self.file_bytes);
         self.remove_outside(self.first_file()..files)?;

@@ -1,25 +1,25 @@
-//! A store: tables, log files and segments in one folder, which become true together or not at all.
+//! A store: tables, log files and segments in one folder, committed together: all or nothing.
 //!
 //! A durable commit, in the order in which bytes reach the files:
 //!
-//! 1. Every part writes and syncs what it holds: a table its changes, as one new run; a log file
-//!    and a segment what was appended. Nothing names it yet.
-//! 2. A manifest that names all of it and carries the caller's state is written under a temporary
-//!    name, synced, and renamed: from here on the commit counts, also after a power loss.
-//! 3. Files that are no longer named are removed, and what a log file or a segment lost is cut off;
-//!    who still reads a removed file keeps it.
+//! 1. Every part writes and syncs its changes: a table one new run, a log file and a segment their
+//!    appended bytes. Nothing names them yet.
+//! 2. A manifest that names all of them and carries the caller's state is written under a temporary
+//!    name, synced, and renamed. From now on the commit counts, even after a power loss.
+//! 3. Files that are no longer named are removed, and log files and segments cut off removed bytes.
+//!    A reader that has a removed file open keeps it.
 //!
-//! A light commit is for what segments got: a manifest is written over the older of two files, and
-//! nothing is synced. The operating system keeps written bytes when a process dies, so a kill loses
-//! nothing. Between two durable commits the disk may have received such a manifest but not the
-//! bytes that it names: it carries a checksum of the sums that segments got since the durable one,
-//! and opening believes it only if these sums and the bytes that they cover hold. A store with
-//! segments has a copy of its manifest in the place of a light commit: of the three files any one
-//! may be corrupt.
+//! A light commit covers appended bytes of segments only: a manifest is written over the older of
+//! two files, and nothing is synced. The operating system keeps written bytes when a process dies,
+//! so a kill loses nothing. Between two durable commits, the disk may have received such a manifest
+//! but not the bytes that it names. So the manifest carries a checksum of the checksums that
+//! segments got since the durable commit, and opening the store accepts it only if these checksums
+//! and their bytes verify. A store with segments keeps a copy of its manifest in the place of a
+//! light commit: any one of the three files may be corrupt.
 //!
-//! A merge in the background writes a run that nothing names; the next commit names it in place of
-//! its inputs. A run that the manifest does not name, of a number that an interrupted commit or
-//! merge can have given it, is removed when the store is opened; no other file is.
+//! A background merge writes a run that nothing names; the next commit names it instead of its
+//! inputs. Opening the store removes a run that the manifest does not name and whose number an
+//! interrupted commit or merge can have assigned; it removes no other file.
 
 use std::{panic::resume_unwind, path::Path, sync::Arc, thread};
 
@@ -44,7 +44,7 @@ const LARGE: usize = 1 << 14;
 pub struct StoreOptions {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
-    /// For tests: stop as if killed at this point, after having passed it so often.
+    /// For tests: stop as if killed at this point, after passing it this many times.
     pub crash_at: Option<(CrashPoint, u32)>,
 }
 
@@ -54,12 +54,12 @@ impl Default for StoreOptions {
     }
 }
 
-/// A store; see the module text. Its parts are held by whoever changes them.
+/// A store; see the module text. The caller holds its parts.
 pub struct Store {
     pub(crate) folder: Arc<Folder>,
     _lock: Option<Lock>,
     parts: Vec<(PartKind, String)>,
-    /// What the last commit says; its number is the highest that was seen.
+    /// The last commit; its number is the highest so far.
     last: Manifest,
     light: LightFiles,
     /// A newer commit was passed over: it is in the way of light commits.
@@ -99,7 +99,7 @@ impl<'a> From<&'a mut Segment> for CommitPart<'a> {
 }
 
 impl CommitPart<'_> {
-    /// The same part for a shorter time.
+    /// Borrows the part for a shorter lifetime.
     pub(crate) fn reborrow(&mut self) -> CommitPart<'_> {
         match self {
             CommitPart::Table(table) => CommitPart::Table(table),
@@ -146,11 +146,11 @@ impl CommitPart<'_> {
         }
     }
 
-    /// What a light commit says of the part; none where it is what the last one says.
+    /// Facts of the part for a light commit; `None` if they are those of the last commit.
     fn light_facts(&self) -> Result<Option<Vec<u8>>> {
         let has_changed = match self {
             CommitPart::Segment(segment) => return segment.facts().map(Some),
-            // what changed since the last checkpoint is in a log of the caller's
+            // the caller's log has the changes since the last checkpoint
             CommitPart::Foreign(_) => false,
             CommitPart::Table(table) => table.has_changed(),
             CommitPart::Log(log) => log.has_changed(),
@@ -165,8 +165,8 @@ impl CommitPart<'_> {
     }
 }
 
-/// Every part writes and syncs what it holds: large tables at the same time, as most of that is
-/// sorting and packing.
+/// Makes every part write and sync its changes. Large tables do so in parallel, because most of it
+/// is sorting and packing.
 fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
     let is_large = |part: &CommitPart<'_>| match part {
         CommitPart::Table(table) => table.changes() >= LARGE,
@@ -193,7 +193,7 @@ fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
     })
 }
 
-/// Is `name` that of a file of the table or log file `part`?
+/// Returns whether `name` is a file of the table or log file `part`.
 pub(crate) fn is_file_of(name: &str, part: &str) -> bool {
     number_of(name, part).is_some() || LogFile::is_own_file(name, part)
 }
@@ -220,12 +220,12 @@ impl Store {
         Opening::new(dir, options, Purpose::Write)
     }
 
-    /// The state that the last durable commit in `dir` carried; `None` when there is no manifest.
-    /// Nothing is created, locked or removed.
+    /// The state of the last durable commit in `dir`; `None` if there is no manifest. Nothing is
+    /// created, locked or removed.
     ///
     /// # Errors
-    /// Those of [`Store::open`], and [`Error::Corrupt`] when there is no manifest, but a file of
-    /// one of `parts`, tables and log files.
+    /// As [`Store::open`]; [`Error::Corrupt`] if there is no manifest but a file of one of `parts`,
+    /// which are names of tables and log files.
     pub fn read_state(dir: &Path, parts: &[&str]) -> Result<Option<Vec<u8>>> {
         if let Some(manifest) = Manifest::read(&RealDisk, dir)? {
             return Ok(Some(manifest.state));
@@ -237,22 +237,21 @@ impl Store {
         }
     }
 
-    /// Makes what all parts hold, and `state`, durable: all of it or nothing.
+    /// Commits the changes of all parts, and `state`: all or nothing. The commit is durable.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when `parts` are not the parts of this store, or when `state` is longer
-    /// than a mebibyte; nothing has changed then. After any other error the store must be opened
-    /// again.
+    /// [`Error::Mismatch`] if `parts` are not the parts of this store, or if `state` is longer than
+    /// a mebibyte; nothing has changed then. After any other error the store must be opened again.
     pub fn commit(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
         self.check_all(parts)?;
         self.commit_some(parts, state)
     }
 
-    /// The same for some parts, with all segments that light commits carry. What the last commit
-    /// says of the others holds on.
+    /// Commits some parts, and all segments of light commits. The facts of the other parts stay
+    /// those of the last commit.
     ///
     /// # Errors
-    /// As [`Store::commit`], but no part needs to be there.
+    /// As [`Store::commit`], but parts may be missing.
     pub fn commit_some(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
         self.check(parts)?;
         manifest::check_state(state)?;
@@ -278,19 +277,20 @@ impl Store {
         Ok(())
     }
 
-    /// Makes what was appended to segments count, and `state`: the death of this process does not
-    /// lose it; a power loss goes back to the last commit that reached the disk whole, and never
-    /// behind the last durable one. After corruption this is a durable commit.
+    /// Makes a light commit of appended bytes of segments, and of `state`. The death of this
+    /// process does not lose it. After a power loss the store is at the last commit that reached
+    /// the disk completely, and never before the last durable one. After corruption was found, this
+    /// is a durable commit.
     ///
     /// # Errors
-    /// Those of [`Store::commit`]; [`Error::Mismatch`] when a table or a log file has changed, or a
-    /// segment was cut, since the last commit.
+    /// As [`Store::commit`]; [`Error::Mismatch`] if a table or a log file has changed since the
+    /// last commit, or if a segment was cut.
     pub fn commit_light(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
         self.check_all(parts)?;
         self.commit_some_light(parts, state)
     }
 
-    /// The same for some parts; see [`Store::commit_some`].
+    /// Makes a light commit of some parts; see [`Store::commit_some`].
     pub(crate) fn commit_some_light(
         &mut self,
         parts: &mut [CommitPart<'_>],
@@ -315,7 +315,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a new commit the last one. Parts of which it says nothing are as they were.
+    /// Makes a new commit the last one. The facts of other parts stay.
     fn number(&mut self, mut parts: Vec<PartFacts>, state: &[u8]) {
         let last = std::mem::take(&mut self.last.parts).into_iter();
         let is_old = |old: &PartFacts| {
@@ -328,7 +328,7 @@ impl Store {
         self.last = Manifest { sequence: sequence + 1, base, salt, next, parts, state };
     }
 
-    /// Refuses every later commit: what a part has in memory may differ from what is on disk.
+    /// Refuses every later commit: memory and disk may differ for a part.
     pub fn fail(&mut self) {
         self.failed = true;
     }
@@ -361,7 +361,7 @@ impl Store {
         mismatch("parts of a commit", expected, format!("{given:?}"))
     }
 
-    /// What the last commit says of parts.
+    /// Facts of the parts in the last commit.
     pub(crate) fn facts(&self) -> &[PartFacts] {
         &self.last.parts
     }

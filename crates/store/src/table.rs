@@ -1,17 +1,18 @@
 //! Tables: values under keys of 1 to 255 bytes, found by key and by range.
 //!
-//! Changes since the last commit are in memory; what survives them lies in a few immutable *sorted
-//! runs* on disk, each written in one go, which are merged in the background as they become many.
-//! Filters in memory answer for most absent keys. Pages that were read stay in a cache with a
-//! budget, unless the values of a table are read once only: unspent coins. Then all the memory goes
-//! to the changes, in which what is created and removed again leaves nothing behind.
+//! A log-structured merge tree: changes since the last commit are in memory; committed entries are
+//! in a few immutable *sorted runs* on disk, each written sequentially and merged in the background
+//! when there are many. Filters in memory answer for most absent keys. Pages that were read stay in
+//! a cache with a budget, unless the values of a table are read only once, as unspent coins are.
+//! Then all memory holds changes, and a key that is created and removed between two commits leaves
+//! no entry.
 //!
 //! An entry says two things: whether the key is live from here on, and whether it may be live
-//! *below*, in older runs. With both, any two neighbours in time can be combined without looking
-//! further. Where changes say exactly whether the key was live ([`Table::insert`],
-//! [`Table::replace`], [`Table::take`]) the number of live keys is known exactly at all times;
-//! where they do not ask ([`Table::put`], [`Table::delete`]) nothing is read to make a change.
-//! Bytes on disk: `docs/formats/store.md`.
+//! *below*, in older runs. With both, any two entries that are adjacent in time can be combined
+//! without reading others. If changes say exactly whether the key was live ([`Table::insert`],
+//! [`Table::replace`], [`Table::take`]), the number of live keys is always exact; if they do not
+//! ([`Table::put`], [`Table::delete`]), a change reads nothing. Bytes on disk:
+//! `docs/formats/store.md`.
 
 mod arena;
 mod bloom;
@@ -61,12 +62,12 @@ pub enum Compression {
     Lz4,
 }
 
-/// What an entry says of its key.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryKind {
     /// The key is live from here on; else the entry is a tombstone.
     live: bool,
-    /// The key was, or may have been, live in what is older than this entry.
+    /// The key was, or may have been, live in older entries.
     below: bool,
 }
 
@@ -79,13 +80,13 @@ impl EntryKind {
         u8::from(self.live) | u8::from(self.below) << 1
     }
 
-    /// The kind of these two bits, unless the entry says nothing.
+    /// Decodes two bits; `None` for an entry without meaning.
     fn from_bits(bits: u8) -> Option<EntryKind> {
         (1..=3).contains(&bits).then_some(EntryKind { live: bits & 1 != 0, below: bits & 2 != 0 })
     }
 }
 
-/// A key and what its newest change says.
+/// A key and its newest entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     key: &'a [u8],

@@ -5,8 +5,8 @@ use crate::manifest::Fields;
 /// The most blocks in a small run: places in a big run then take 24 bits, as filters assume.
 const MAX_RUN_ITEMS: u64 = 1 << 20;
 
-/// The last committed block, and what the importer needs to go on from it. The store itself only
-/// looks at `number` and `hash`; the rest is kept for the caller.
+/// The last committed block, and what the importer needs to continue from it. The store itself
+/// reads only `number` and `hash`; the rest is kept for the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tip {
     /// Number of the last block.
@@ -25,7 +25,7 @@ pub struct Tip {
     pub level: u8,
 }
 
-/// What a manifest says of a chain besides its segments.
+/// What a manifest says of a chain in addition to its segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChainState {
     /// Blocks in a small run of the hash index: a power of two.
@@ -53,7 +53,8 @@ impl ChainState {
         out
     }
 
-    /// The state, and what stands behind it: that of parts besides the blocks.
+    /// Decodes the state. Returns the bytes after it as well: the state of the parts next to the
+    /// blocks.
     pub fn decode(bytes: &[u8]) -> Option<(ChainState, &[u8])> {
         let mut fields = Fields(bytes);
         let (run_items, first_added) = (fields.short()?.into(), fields.short()?);
@@ -72,7 +73,7 @@ impl ChainState {
     }
 }
 
-/// Can small runs of the hash index have so many blocks?
+/// Checks the number of blocks in a small run of the hash index.
 pub(crate) fn is_run_length(items: u64) -> bool {
     items.is_power_of_two() && items <= MAX_RUN_ITEMS
 }

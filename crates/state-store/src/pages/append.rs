@@ -51,7 +51,7 @@ impl PageFiles {
         mismatch("pages", format!("less than {MOST_PAGES}"), "more")
     }
 
-    /// Begins a new file where the current one has no room for so many pages.
+    /// Starts a new file if the current one has no room for this many pages.
     fn make_room(&mut self, units: usize) -> Result<()> {
         let pending = self.pending.len() / self.page_bytes;
         let used = self.current.and_then(|slot| self.slots[slot as usize].as_ref());
@@ -78,7 +78,7 @@ impl PageFiles {
         Ok(())
     }
 
-    /// Ends the page in the making, which takes so many units.
+    /// Completes the current page, which takes this many units.
     fn end_page(&mut self, units: usize) {
         let Some(slot) = self.current.filter(|_| !self.page.is_empty()) else { return };
         let Some(Some(file)) = self.slots.get(slot as usize) else { return };
@@ -109,7 +109,7 @@ impl PageFiles {
         self.waiting.push(Waiting { number, handle, first, bytes, is_written });
     }
 
-    /// Ends the page in the making, and with it everything that was appended.
+    /// Completes the current page, and with it everything that was appended.
     pub fn end_all(&mut self) {
         self.end_page(1);
         self.end_pages();
@@ -154,12 +154,12 @@ impl PageFiles {
         Ok(())
     }
 
-    /// Takes note that it does.
+    /// Notes that all pages are synced.
     pub fn is_synced(&mut self) {
         self.slots.iter_mut().flatten().for_each(|file| file.synced = file.pages);
     }
 
-    /// Takes a file out whose records do not count any more.
+    /// Removes a file whose records do not count any more.
     pub fn end_file(&mut self, slot: u32) {
         if let Some(file) = self.slots.get_mut(slot as usize).and_then(Option::take) {
             self.ended.push(file.number);

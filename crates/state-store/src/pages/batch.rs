@@ -13,9 +13,9 @@ use blockmill_store::{Result, part::Mixer};
 
 /// Pages that are read together: more need more memory and bring nothing.
 const PAGE_BATCH: usize = 1024;
-/// How many pages ahead of the one that is looked at records are brought near.
+/// Number of pages ahead for which records are prefetched.
 const AHEAD: usize = 6;
-/// Pages that an update holds besides the cache.
+/// Pages that an update keeps in addition to the cache.
 const HELD: usize = 1 << 14;
 
 /// Pages that an update will need.
@@ -33,7 +33,7 @@ pub(super) struct Wanting {
 }
 
 impl Wanting {
-    /// For a key; none where it is not in a page.
+    /// A read for a key; `None` if its record is not in a page.
     pub fn new(at: usize, found: Found, part: CellPart) -> Option<Self> {
         match found.child.below() {
             Below::Page(page) | Below::Evicted(page) => Some(Self { page, at, found, part }),
@@ -42,15 +42,15 @@ impl Wanting {
     }
 }
 
-/// Pages that are at hand besides the cache.
+/// Pages in memory in addition to the cache.
 pub(super) type Held = HashMap<u32, Arc<[u8]>, BuildHasherDefault<Mixer>>;
 
 impl Pages {
-    /// Reads the values of keys in any order and calls `each` with the place of a key among `keys`
-    /// and its value, in any order.
+    /// Reads the values of keys in any order. Calls `each` with the index of a key in `keys` and
+    /// its value, in any order.
     ///
     /// # Errors
-    /// Those of [`Pages::get`].
+    /// As [`Pages::get`].
     pub fn get_many(
         &self,
         keys: &[StateKey],
@@ -84,8 +84,8 @@ impl Pages {
         })
     }
 
-    /// Tells the cells that may have these keys, in any order: the keys' places among them, what
-    /// was found, and how to look there.
+    /// Finds the cells that may have these keys, in any order. Calls `each` with the index of a
+    /// key, the cell, and how to search it.
     fn find_cells<'a>(
         &'a self,
         keys: impl Iterator<Item = &'a StateKey>,
@@ -151,10 +151,10 @@ impl Pages {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Reads the pages that an update will need, as far as that can be told.
+    /// Reads the pages that an update will need, as far as the changes determine them.
     ///
     /// # Errors
-    /// Those of [`Pages::get`].
+    /// As [`Pages::get`].
     pub fn fetch_for(&self, changes: &[Change<'_>]) -> Result<HeldPages> {
         self.check_whole()?;
         let mut wanted = vec![];

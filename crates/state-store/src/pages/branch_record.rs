@@ -14,7 +14,7 @@ use blockmill_store::{
 };
 use blockmill_trie::nibbles::nibble;
 
-/// Kinds of children, above the half-byte under which they hang.
+/// Kinds of children, above the nibble under which they hang.
 pub(super) const CELL: u8 = 1 << 4;
 pub(super) const BRANCH: u8 = 2 << 4;
 pub(super) const EVICTED: u8 = 3 << 4;
@@ -28,7 +28,7 @@ pub(super) fn kind(head: u8) -> u8 {
     head & !INLINE & 0xf0
 }
 
-/// Writes a child: its kind, its reference and, where it is in a page, its place there.
+/// Encodes a child: kind, reference, and for a child in a page its location.
 pub(super) fn write(half: u8, child: &Child, out: &mut Vec<u8>) -> Result<()> {
     let form = if child.reference().form == Form::Inline { INLINE } else { 0 };
     let (kind, page) = match child.below() {
@@ -53,7 +53,7 @@ pub(super) fn read_reference(head: u8, fields: &mut Fields<'_>) -> Option<Refere
     Some(Reference { bytes: fields.array()?, form })
 }
 
-/// Reads the place of a child in a page, which is of this kind.
+/// Decodes the location of a child of this kind in a page.
 pub(super) fn read_place(kind: u8, fields: &mut Fields<'_>) -> Option<Child> {
     let page = fields.short().filter(|page| page >> 31 == 0)?;
     let [count, length_units, offset_units] = fields.array()?;
@@ -64,7 +64,7 @@ pub(super) fn read_place(kind: u8, fields: &mut Fields<'_>) -> Option<Child> {
     }
 }
 
-/// The record of a branch, all of whose children are in pages.
+/// Encodes a branch whose children are all in pages.
 pub(super) fn encode(place: &Place, branch: &Branch) -> Result<Vec<u8>> {
     let count = branch.children().count();
     let len = cell::head_len(place.depth) + 1 + branch.path.len() + count * CHILD;
@@ -78,7 +78,7 @@ pub(super) fn encode(place: &Place, branch: &Branch) -> Result<Vec<u8>> {
     }
 }
 
-/// Path and children of a branch in its record; none where that has something else.
+/// Decodes path and children of a branch; `None` if the bytes are something else.
 fn parts(record: &[u8]) -> Option<(&[u8], &[[u8; CHILD]])> {
     let Record { depth, is_branch: true, body, .. } = Record::new(record)? else { return None };
     let mut fields = Fields(body);
@@ -112,8 +112,8 @@ pub(super) fn decode(record: &[u8]) -> Result<Branch> {
     Ok(branch)
 }
 
-/// What is below the branch of a record, which stands at `place`, on the way to the key there; none
-/// where nothing is.
+/// From the record of the branch at `place`: the child on the way to the key of `place`; `None` if
+/// there is none.
 pub(super) fn step(record: &[u8], place: &Place) -> Result<Option<Found>> {
     let (path, children) = parts(record).ok_or_else(no_branch)?;
     let parting = place.depth + path.len();
@@ -129,7 +129,7 @@ pub(super) fn step(record: &[u8], place: &Place) -> Result<Option<Found>> {
     Ok(Some(Found { place: Place { depth: parting + 1, ..*place }, child }))
 }
 
-/// The children of a branch that stands at `place`, with their own places.
+/// The children of the branch at `place`, with their places.
 pub(super) fn places(place: &Place, branch: &Branch) -> Vec<Found> {
     let parting = place.depth + branch.path.len();
     let way = (place.depth..).zip(&branch.path);
@@ -206,7 +206,7 @@ mod tests {
             }
         }
         assert!(read > 0 && refused > 0, "{read} children, {refused} refused");
-        // below a whole key, and half-bytes that are none
+        // below a whole key, and nibbles that are none
         let place = |depth| Place { trie: 9, key: [0x35; 32], depth };
         let mut record = encode(&place(63), &branch(&mut random, 63)).unwrap();
         record[6] = 64;

@@ -8,17 +8,17 @@ use super::key::{Form, Reference};
 const BUFFERED: u32 = 1 << 31;
 /// Unit of the length of a record, in bytes.
 const LENGTH_UNIT: usize = 32;
-/// In the place of the entries of a cell: a branch that is in a page. No cell has as many.
+/// Number of entries that marks a branch in a page. No cell has as many.
 const EVICTED: u8 = 127;
 /// Bit of a count: the child is another one since the last checkpoint, or something below it is.
 const CHANGED: u8 = 0x80;
 
-/// What is below a place in a trie. What a look-up needs comes first, so that it is in one line of
-/// the CPU's caches wherever the child stands.
+/// The child at a place in a trie: a branch or a cell. Fields that a look-up needs come first, so
+/// that they are in one cache line at any alignment of the child.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Child {
-    /// The branch; or the page of the cell, or its place in the buffer.
+    /// The branch, the page of the cell, or the cell's index in the buffer.
     at: u32,
     /// Entries of a cell, 0 or [`EVICTED`] for a branch; and whether something changed.
     count: u8,
@@ -29,7 +29,7 @@ pub(super) struct Child {
     reference: Reference,
 }
 
-/// What a [`Child`] is.
+/// The kind and location of a [`Child`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Below {
     /// A branch of the arena.
@@ -61,7 +61,7 @@ impl Child {
         Self::changed(at, 0, 0)
     }
 
-    /// A cell in the buffer whose record has so many entries and bytes.
+    /// A cell in the buffer with this many entries and bytes.
     pub fn buffered(at: u32, count: usize, bytes: usize) -> Self {
         Self::changed(at | BUFFERED, count as u8, Self::length_units_of(bytes))
     }
@@ -71,18 +71,18 @@ impl Child {
         bytes.div_ceil(LENGTH_UNIT) as u8
     }
 
-    /// A cell in a page, of so many entries, which are some; none where they are too many.
+    /// A cell of `count` entries in a page; `None` if a cell cannot have as many.
     pub fn paged(at: u32, count: u8, length_units: u8, offset_units: u8) -> Option<Self> {
         let fits = (1..EVICTED).contains(&count);
         fits.then(|| Self { offset_units, ..Self::changed(at, count, length_units) })
     }
 
-    /// A branch in a page, whose record has so many bytes.
+    /// A branch in a page.
     pub fn evicted(at: u32, length_units: u8, offset_units: u8) -> Self {
         Self { offset_units, ..Self::changed(at, EVICTED, length_units) }
     }
 
-    /// The same with a reference that is known.
+    /// Sets a known reference.
     pub fn with(self, reference: Reference) -> Self {
         Self { reference, count: self.count | CHANGED, ..self }
     }
@@ -91,12 +91,12 @@ impl Child {
         &self.reference
     }
 
-    /// The same cell in the buffer.
+    /// Moves the cell to the buffer.
     pub fn in_buffer(self, at: u32) -> Self {
         Self { at: at | BUFFERED, count: self.count | CHANGED, ..self }
     }
 
-    /// The same cell in a page.
+    /// Moves the cell to a page.
     pub fn in_page(self, at: u32, offset_units: u8) -> Self {
         Self { at, offset_units, count: self.count | CHANGED, ..self }
     }
@@ -157,7 +157,7 @@ impl Child {
 pub(super) enum Parent {
     /// The top of a trie.
     Trie(u32),
-    /// Under a half-byte of a branch.
+    /// Under a nibble of a branch.
     Branch(u32, u8),
 }
 
@@ -171,7 +171,7 @@ pub(super) struct Branch {
 }
 
 impl Branch {
-    /// Without children, behind a path.
+    /// A branch after a path, without children.
     pub fn new(path: &[u8]) -> Self {
         Self { path: path.into(), ..Self::default() }
     }
@@ -209,12 +209,12 @@ impl Branch {
         self.mask |= u16::from(child.is_some()) << nibble;
     }
 
-    /// Makes room for so many children.
+    /// Reserves memory for this many children.
     pub fn reserve(&mut self, children: usize) {
         self.children.reserve_exact(children);
     }
 
-    /// The children in order, each under its half-byte.
+    /// The children in order, each under its nibble.
     pub fn children(&self) -> impl Iterator<Item = (u8, &Child)> {
         let nibbles = (0..16).filter(|nibble| self.mask >> nibble & 1 == 1);
         nibbles.zip(&self.children)
@@ -222,11 +222,11 @@ impl Branch {
 
     /// Prefetches its children into the CPU caches.
     pub fn prefetch_children(&self) {
-        // each takes less than a line, and they stand one behind the other
+        // each takes less than a line, and they are adjacent
         self.children.iter().for_each(prefetch);
     }
 
-    /// Bytes besides its own.
+    /// Bytes on the heap.
     fn bytes(&self) -> usize {
         self.path.len() + self.children.capacity() * size_of::<Child>()
     }
@@ -260,7 +260,7 @@ impl Arena {
         }
     }
 
-    /// Takes a branch in; none where there are too many.
+    /// Adds a branch; `None` if there are too many.
     pub fn add(&mut self, branch: Branch) -> Option<u32> {
         if let Some(at) = self.free.pop() {
             self.branches[at as usize] = branch;
@@ -271,13 +271,13 @@ impl Arena {
         Some(at)
     }
 
-    /// Takes a branch out; its place is given again.
+    /// Removes a branch; its index is reused.
     pub fn take(&mut self, at: u32) -> Branch {
         self.free.push(at);
         std::mem::take(&mut self.branches[at as usize])
     }
 
-    /// Takes out all branches at and below a child.
+    /// Removes all branches at and below a child.
     pub fn free(&mut self, child: &Child) {
         if let Some(at) = child.branch_at() {
             let branch = self.take(at);
@@ -307,7 +307,7 @@ impl Arena {
         self.branches.len() - self.free.len()
     }
 
-    /// Bytes of all branches, without places that are free.
+    /// Bytes of all branches, without free indexes.
     pub fn used_bytes(&self) -> usize {
         let used = self.branches.len() - self.free.len();
         used * size_of::<Branch>() + self.branches.iter().map(Branch::bytes).sum::<usize>()

@@ -18,10 +18,10 @@ use blockmill_store::{
     part::{Fields, Folder, corrupt_manifest, mismatch, number_of, path_of},
 };
 
-/// What the file with the references is called, behind the name of the pages.
+/// Suffix of the name of files with references.
 const INDEX: &str = "-index";
 
-/// Is `file` the name of a file of the pages `name`? Its number.
+/// The number of the file `file` of the pages `name`; `None` if it is another file.
 pub(super) fn number_of_file(file: &str, name: &str) -> Option<u64> {
     number_of(file, name).or_else(|| number_of(file, &format!("{name}{INDEX}")))
 }
@@ -34,20 +34,20 @@ pub struct StagedPages {
     bytes: u64,
 }
 
-/// How this version lays pages out, where the first said how large they are.
+/// Version of the layout of pages. Version 1 began with the size of a page instead.
 const VERSION: u32 = 3;
 
 /// Stretches of pages to be written that are in memory at once, of some megabytes each.
 const AT_ONCE: usize = 4;
 
-/// What of a trie comes next: what is below these two half-bytes.
+/// The next piece of a trie: everything below these two nibbles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Next {
     pub trie: u32,
     pub piece: u8,
 }
 
-/// What is packed next.
+/// The next items to pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Packing {
     /// Cells that changed.
@@ -56,7 +56,7 @@ pub(super) enum Packing {
     Branches(Eviction),
 }
 
-/// What a manifest says of pages.
+/// Facts of pages in a manifest.
 struct Facts {
     page_bytes: u32,
     file_pages: u32,
@@ -92,7 +92,7 @@ pub(super) fn numbers(facts: &[u8]) -> Vec<u64> {
 }
 
 impl Pages {
-    /// Goes on from what the last commit says.
+    /// Resumes at the facts of the last commit.
     pub(super) fn resume(&mut self, facts: &[u8], how: Open) -> Result<()> {
         let dir = &self.folder.dir;
         let Some(facts) = read_facts(facts) else {
@@ -119,12 +119,13 @@ impl Pages {
         path_of(&self.folder.dir, &format!("{}{INDEX}", self.name), number)
     }
 
-    /// Packs some of what changed into pages; whether there is more of it. The first step of a
-    /// commit, that who shares the pages with readers may take before it, as often as it says so,
-    /// each time with [`Pages::write_staged`] behind it. Nothing may be changed meanwhile.
+    /// Packs some changes into pages. Returns whether there are more. This is the first step of a
+    /// commit. A caller that shares the pages with readers may take it before the commit, until it
+    /// returns false, and call [`Pages::write_staged`] after each. Nothing may be changed in the
+    /// meantime.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn stage(&mut self) -> Result<bool> {
         self.check_ready()?;
         if self.staged || !self.has_changed && self.index.is_some() {
@@ -135,20 +136,19 @@ impl Pages {
         Ok(is_more)
     }
 
-    /// Writes what [`Pages::stage`] packed, while others may read.
+    /// Writes the pages that [`Pages::stage`] packed, concurrently with readers.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn write_staged(&self) -> Result<()> {
         self.files.write()
     }
 
-    /// Puts what changed into pages now, so that it takes no memory: for many changes that are
-    /// known before there is something to commit. Until then they are lost with the process, as
-    /// all changes are.
+    /// Writes changes to pages now, so that they take no memory: for large changes before a commit
+    /// is possible. Until that commit they are lost with the process, as all changes are.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn spill(&mut self) -> Result<()> {
         self.check_ready()?;
         while self.pack()? {}
@@ -180,7 +180,7 @@ impl Pages {
                 Packing::Branches(eviction) => self.evict(eviction)?.map(Packing::Branches),
             };
         }
-        // who reads now finds pages that are whole
+        // readers find whole pages from now on
         self.files.end_all();
         self.packing = packing;
         self.failed = false;
@@ -214,11 +214,11 @@ impl Pages {
         Ok(true)
     }
 
-    /// Makes what was staged survive a power loss, and writes the references beside it: the second
-    /// step, during which others may read.
+    /// Makes staged pages survive a power loss, and writes their references: the second step of a
+    /// commit, concurrently with readers.
     ///
     /// # Errors
-    /// Those of the system; the store must be opened again then.
+    /// [`Error::Io`] if a file cannot be written; the store must be opened again then.
     pub fn sync_staged(&self) -> Result<Option<StagedPages>> {
         if !self.staged || self.next_index.is_some() {
             return Ok(None);
@@ -230,7 +230,7 @@ impl Pages {
         Ok(Some(StagedPages { index, bytes }))
     }
 
-    /// Takes note of it: the third. What is left to a commit is to name it.
+    /// Accepts the result of the second step: the third step. The commit only has to name it.
     pub fn accept_staged(&mut self, staged: Option<StagedPages>) {
         if let Some(StagedPages { index, bytes }) = staged {
             self.files.waiting.clear();
@@ -244,7 +244,7 @@ impl Pages {
         }
     }
 
-    /// Writes and syncs what changed; what the manifest will say.
+    /// Writes and syncs changes. Returns the facts for the manifest.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         self.check_ready()?;
         while self.stage()? {}
@@ -264,7 +264,7 @@ impl Pages {
         Ok(facts)
     }
 
-    /// What was prepared counts: what it replaces goes.
+    /// Removes the files that the commit replaced.
     pub(crate) fn finish_commit(&mut self) -> Result<()> {
         if let Some(next) = self.next_index.take() {
             let old = self.index.replace(next).into_iter().flat_map(|index| index.numbers());
@@ -301,8 +301,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads every page of which a manifest says `facts`, and the references, as long as `watch`,
-    /// which gets the bytes of each, says yes; what is corrupt.
+    /// Reads every page and the references that `facts` name, while `watch`, which gets the bytes
+    /// of each read, returns true. Returns what is corrupt.
     pub(super) fn survey_files(
         folder: &Arc<Folder>,
         name: &str,
@@ -338,7 +338,7 @@ impl Pages {
         Ok(corruption)
     }
 
-    /// Bytes of the files of which a manifest says `facts`.
+    /// Bytes of the files that `facts` name.
     pub(super) fn bytes_of(facts: &[u8]) -> u64 {
         read_facts(facts).map_or(0, |facts| {
             let pages: u64 = facts.files.iter().map(|file| u64::from(file.pages)).sum();

@@ -1,5 +1,6 @@
-//! Emptying files: the cells of those with many dead bytes are taken into the buffer, and written
-//! again with what changed; branches are taken into memory.
+//! Compaction: moves the live cells of files with many dead bytes to the buffer, and their live
+//! branches to memory, so that the files can be removed. The next checkpoint writes the cells
+//! again.
 
 use blockmill_trie::nibbles::nibble;
 
@@ -30,7 +31,7 @@ impl Pages {
         }
     }
 
-    /// Takes the cells of a file that count into the buffer, and the file out.
+    /// Moves the live cells of a file to the buffer, and removes the file.
     fn empty(&mut self, file: &FileFacts) -> Result<()> {
         let mut index = 0;
         while file.live > 0 && index < file.pages {
@@ -57,7 +58,7 @@ impl Pages {
         Ok(())
     }
 
-    /// What is at a place in a trie.
+    /// The child at a place in a trie.
     fn locate(&self, place: &Place) -> Result<Option<Child>> {
         let Some(top) = self.tries.get(place.trie as usize).and_then(|trie| trie.top) else {
             return Ok(None);

@@ -31,7 +31,7 @@ struct Descent<'a> {
     key: &'a [u8; 32],
     trie: u32,
     part: CellPart,
-    /// Where it is; none where there is nothing for it.
+    /// The child that it reached; `None` if the trie has nothing for the key.
     child: Option<&'a Child>,
     depth: usize,
 }
@@ -59,7 +59,7 @@ impl<'a> Descent<'a> {
         let branch = arena.get(at);
         let parting = self.depth + branch.path.len();
         if parting >= 64 {
-            // the trie is being changed, and is not what it was on the way here
+            // the trie changed during the descent
             self.child = None;
             return false;
         }
@@ -87,7 +87,7 @@ pub(super) struct Upcoming<'a> {
 }
 
 impl Pages {
-    /// The cell that may have a key, and how to look there; none where there is no such cell.
+    /// The cell that may have a key, and how to search it; `None` if there is no such cell.
     pub(super) fn find(&self, key: &StateKey) -> Result<Option<(Found, CellPart)>> {
         let mut descent = Descent::begin(self, key);
         while descent.step(&self.arena) {}
@@ -101,15 +101,14 @@ impl Pages {
         found.map_or(Ok(None), |found| self.below_evicted(found))
     }
 
-    /// What comes first on the way to a key that is not a branch in memory.
+    /// The first child on the way to a key that is not a branch in memory.
     pub(super) fn first_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
         let mut descent = Descent::at_top(self, trie, key, CellPart::Slot);
         while descent.step(&self.arena) {}
         descent.found().map(|(found, _)| found)
     }
 
-    /// Has what changes come to next brought near, where they come to a key that was not looked for
-    /// yet.
+    /// Prefetches what the next changes need, when changes reach a key that was not prefetched yet.
     pub(super) fn prefetch_upcoming(&self, upcoming: &mut Upcoming<'_>, key: &[u8; 32]) {
         if upcoming.rest.first().is_none_or(|next| next.key > *key) {
             return;
@@ -136,7 +135,7 @@ impl Pages {
         }
     }
 
-    /// Takes keys down to their cells.
+    /// Moves several keys down to their cells, interleaved.
     fn descend<'a>(&'a self, descents: &mut [Descent<'a>]) {
         loop {
             let mut is_under_way = false;
@@ -153,8 +152,9 @@ impl Pages {
         }
     }
 
-    /// Tells what comes first on the way to these keys that is not a branch in memory: a cell, or a
-    /// branch in a page; and how to look there, with the keys' places among them, in order.
+    /// Finds for each key the first child on its way that is not a branch in memory: a cell, or a
+    /// branch in a page. Calls `each` with the index of the key, the child and how to search it, in
+    /// order.
     pub(super) fn find_many<'a>(
         &'a self,
         keys: impl Iterator<Item = &'a StateKey>,

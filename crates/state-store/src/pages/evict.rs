@@ -1,14 +1,15 @@
-//! Branches in pages: where references have a budget, a checkpoint writes branches as records of
-//! pages until those in memory are within it. Their parents know them as they know cells: by page,
-//! place and reference. Who reads below one reads its record first; who changes something below
-//! one takes it into memory again.
+//! Branches in pages. If references have a budget, a checkpoint writes branches as records of pages
+//! until those in memory fit it. Their parents refer to them as to cells: by page, place and
+//! reference. A reader below such a branch reads its record first; a change below it loads it into
+//! memory again.
 //!
-//! # Which
+//! # Order
 //!
-//! A hand goes round all tries. In the first round branches over cells go that did not change since
-//! the last checkpoint; where that is not enough, those that did; and where that is not enough,
-//! branches over such branches. So a trie has at most one level in pages unless the budget is less
-//! than a sixteenth of all, and what changes often stays.
+//! Eviction is a clock sweep over all tries at each checkpoint, in three passes, until the branches
+//! in memory fit the budget: (1) unchanged branches whose children are cells, (2) changed ones, (3)
+//! branches whose children were evicted. So a trie has at most one level in pages, unless the
+//! budget is less than a sixteenth of all references, and branches that change often stay in
+//! memory.
 
 use std::borrow::Cow;
 
@@ -23,10 +24,10 @@ use super::{
 };
 use blockmill_store::Result;
 
-/// What of the branches is in memory.
+/// The memory budget of branches.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
-    /// Bytes that they may take; none where there is no bound.
+    /// Most bytes of branches in memory; `None`: no limit.
     most: Option<usize>,
     /// Bytes of those that came into memory since the last checkpoint.
     pub loaded: usize,
@@ -62,7 +63,7 @@ enum Round {
 }
 
 impl Pages {
-    /// The branch at a place, in memory or from its page; none where there is a cell.
+    /// The branch at a place, from memory or from its page; `None` if there is a cell.
     pub(super) fn branch<'a>(&'a self, found: &Found) -> Result<Option<Cow<'a, Branch>>> {
         match found.child.below() {
             Below::Branch(at) => Ok(Some(Cow::Borrowed(self.arena.get(at)))),
@@ -74,13 +75,13 @@ impl Pages {
         }
     }
 
-    /// What is below the branch at a place; none where there is a cell.
+    /// The children of the branch at a place; `None` if there is a cell.
     pub(super) fn children(&self, found: &Found) -> Result<Option<Vec<Found>>> {
         Ok(self.branch(found)?.map(|branch| places(&found.place, &branch)))
     }
 
-    /// From what may be a branch in a page to the cell on the way to the key of its place; none
-    /// where no cell is.
+    /// Follows branches in pages to the cell on the way to the key of the place; `None` if there is
+    /// none.
     pub(super) fn below_evicted(&self, mut found: Found) -> Result<Option<Found>> {
         while let Below::Evicted(page) = found.child.below() {
             let record = self.files.record(&found.place, page, &found.child)?;
@@ -92,8 +93,8 @@ impl Pages {
         Ok(Some(found))
     }
 
-    /// The same for many, whose pages are read together: tells each its number, what was found, and
-    /// how to look there.
+    /// Follows branches in pages for many keys, whose pages are read together. Calls `each` with
+    /// the index of a key, the cell and how to search it.
     pub(super) fn below_evicted_many(
         &self,
         mut waiting: Vec<Wanting>,
@@ -115,7 +116,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The same child, in memory where it was a branch in a page.
+    /// Loads a child into memory if it is a branch in a page.
     pub(super) fn load(&mut self, place: &Place, child: Child) -> Result<Child> {
         let Below::Evicted(page) = child.below() else { return Ok(child) };
         let record = self.files.record(place, page, &child)?;
@@ -133,7 +134,7 @@ impl Pages {
         }
     }
 
-    /// What has to go so that branches are within their budget.
+    /// The eviction that makes branches fit their budget; `None` if they do.
     pub(super) fn eviction(&mut self) -> Option<Eviction> {
         self.budget.loaded = 0;
         let excess = self.arena.used_bytes().checked_sub(self.budget.most?)?;
@@ -141,7 +142,7 @@ impl Pages {
         (excess > 0).then_some(Eviction { excess, round, start, turned: false })
     }
 
-    /// Puts some branches into pages; what has to go then.
+    /// Writes some branches to pages. Returns the eviction that is left.
     pub(super) fn evict(&mut self, mut now: Eviction) -> Result<Option<Eviction>> {
         let Next { trie, piece } = self.budget.hand;
         if self.tries.get(trie as usize).is_none() {
@@ -160,7 +161,7 @@ impl Pages {
             now.round = match now.round {
                 Round::Unchanged => Round::OverCells,
                 Round::OverCells => Round::All,
-                // what is left are the tops
+                // only the topmost branches are left
                 Round::All => return Ok(None),
             };
         }
@@ -211,7 +212,8 @@ impl Pages {
         })
     }
 
-    /// Puts branches at and below a place into pages, the lowest first; whether any was.
+    /// Writes branches at and below a place to pages, the lowest first. Returns whether any was
+    /// written.
     fn evict_below(&mut self, parent: Parent, found: &Found, now: &mut Eviction) -> Result<bool> {
         let Below::Branch(at) = found.child.below() else { return Ok(false) };
         let mut went = false;
@@ -257,7 +259,7 @@ impl Pages {
     }
 }
 
-/// The half-byte under which a child hangs.
+/// The nibble under which a child hangs.
 fn half_of(found: &Found) -> u8 {
     blockmill_trie::nibbles::nibble(&found.place.key, found.place.depth - 1)
 }

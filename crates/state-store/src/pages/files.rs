@@ -1,5 +1,5 @@
-//! Pages on disk: numbered files that are only appended to, each page with its sum. What is in a
-//! page is never written over; a file whose cells have mostly moved on is emptied and removed.
+//! Pages on disk: numbered append-only files, each page with its checksum. A page is never
+//! overwritten; a file with few live cells is compacted and removed.
 
 use std::{
     ops::Range,
@@ -21,7 +21,7 @@ use blockmill_store::{
     part::{Folder, io_error, mismatch, missing_or, path_of},
 };
 
-/// Bytes of a page before its records: sum, bytes of records, pages that it takes.
+/// Bytes of a page before its records: checksum, length of the records, number of units.
 pub(super) const HEADER: usize = 8;
 
 /// A file of pages.
@@ -50,10 +50,10 @@ pub(super) struct Waiting {
     pub is_written: AtomicBool,
 }
 
-/// What the manifest says of a file.
+/// Facts of a file in a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileFacts {
-    /// Its place among the files: page `p` is in file `p / pages of a file`.
+    /// Its slot: page `p` is in slot `p / pages of a file`.
     pub slot: u32,
     pub number: u64,
     pub pages: u32,
@@ -77,9 +77,9 @@ pub(super) struct PageFiles {
     pub reader: Reader,
     /// Whole pages that come next.
     pub pending: Vec<u8>,
-    /// Pages behind those on disk, which are written when others may read.
+    /// Pages after those on disk, to be written concurrently with readers.
     pub waiting: Vec<Waiting>,
-    /// Records of the page in the making, with their places.
+    /// Records of the current page.
     pub page: Vec<u8>,
     /// Files that are removed when the next commit counts.
     pub ended: Vec<u64>,
@@ -110,7 +110,7 @@ impl PageFiles {
         }
     }
 
-    /// Takes in a file of the last commit, which must be as long as that says.
+    /// Adds a file of the last commit and checks its length.
     pub fn resume(&mut self, facts: &FileFacts, how: Open) -> Result<()> {
         let path = path_of(&self.folder.dir, &self.name, facts.number);
         let disk = &self.folder.disk;
@@ -138,7 +138,7 @@ impl PageFiles {
         Ok(())
     }
 
-    /// What the manifest says of all files.
+    /// Facts of all files for the manifest.
     pub fn facts(&self) -> impl Iterator<Item = FileFacts> {
         (0..).zip(&self.slots).filter_map(|(slot, file)| {
             let PageFile { number, pages, live, .. } = *file.as_ref()?;
@@ -153,14 +153,14 @@ impl PageFiles {
         (all * self.page_bytes as u64, files().map(|file| file.live).sum())
     }
 
-    /// A record of so many bytes counts no more.
+    /// Counts a record of `bytes` bytes as dead.
     pub fn release(&mut self, page: u32, bytes: u64) {
         if let Some(Some(file)) = self.slots.get_mut((page / self.file_pages) as usize) {
             file.live = file.live.saturating_sub(bytes);
         }
     }
 
-    /// Pages that a record of so many bytes takes.
+    /// Number of pages for a record of this many bytes.
     pub fn units(&self, bytes: u64) -> usize {
         (HEADER + bytes as usize).div_ceil(self.page_bytes).max(1)
     }
@@ -201,7 +201,7 @@ impl PageFiles {
         })
     }
 
-    /// A page that is `units` long, whole, and what its sum says.
+    /// Reads and verifies a page of `units` units.
     pub fn read(&self, page: u32, units: usize) -> Result<Arc<[u8]>> {
         if let Some(bytes) = self.held.get(&page) {
             return Ok(Arc::clone(bytes));
@@ -217,7 +217,7 @@ impl PageFiles {
         self.accept(page, bytes)
     }
 
-    /// What to read for a page that has a record of so many bytes.
+    /// The read of a page with a record of this many bytes.
     pub fn wanted(&self, page: u32, bytes: u64) -> Result<Wanted> {
         let (file, index) = self.file(page)?;
         let offset = u64::from(index) * self.page_bytes as u64;
@@ -235,7 +235,7 @@ impl PageFiles {
             file.handle.read_exact_at(bytes, at).map_err(io_error("read", &path))
         };
         read(&mut bytes, offset)?;
-        // whatever it says, it ends with the file, and takes a page
+        // a corrupt number of units cannot exceed the file, and is at least one
         let units = head(&bytes).map_or(1, |(_, units)| units);
         let units = units.clamp(1, (file.pages - index).max(1) as usize);
         bytes.resize(units * self.page_bytes, 0);
@@ -243,7 +243,7 @@ impl PageFiles {
         Ok((self.records(page, &bytes)?.to_vec(), units as u32))
     }
 
-    /// Holds a page that was read to its sum; the cache has it from now on.
+    /// Verifies a page that was read, and adds it to the cache.
     pub fn accept(&self, page: u32, bytes: Arc<[u8]>) -> Result<Arc<[u8]>> {
         let (file, index) = self.file(page)?;
         self.records(page, &bytes)?;
@@ -251,7 +251,7 @@ impl PageFiles {
         Ok(bytes)
     }
 
-    /// The records of a page, held to its sum.
+    /// The records of a page, after its checksum was verified.
     fn records<'b>(&self, page: u32, bytes: &'b [u8]) -> Result<&'b [u8]> {
         let (file, index) = self.file(page)?;
         let expected = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
@@ -270,26 +270,26 @@ impl PageFiles {
         path_of(&self.folder.dir, &self.name, number)
     }
 
-    /// Bytes that the places of records behind the header are counted in.
+    /// Bytes of a unit of offsets of records after the header.
     pub fn offset_unit_bytes(&self) -> usize {
         self.page_bytes / 256
     }
 
-    /// The record at `place`, which its parent, `child`, says is in a page.
+    /// The record at `place`, which `child` locates in a page.
     pub fn record(&self, place: &Place, page: u32, child: &Child) -> Result<CellBytes> {
         let bytes = self.read(page, self.units(child.bytes()))?;
         let at = self.place_in(place, page, child, &bytes)?;
         Ok(CellBytes::InPage(bytes, at))
     }
 
-    /// Has the record of a child brought near.
+    /// Prefetches the record of a child.
     pub fn prefetch_record(&self, child: &Child, page: &[u8]) {
         let start = HEADER + usize::from(child.offset_units()) * self.offset_unit_bytes();
         let end = page.len().min(start + child.bytes() as usize);
         prefetch_all(page.get(start..end).unwrap_or_default());
     }
 
-    /// Where the record at `place` stands in its page, which was held to its sum.
+    /// The range of the record at `place` in its page, whose checksum was verified.
     pub fn place_in(
         &self,
         place: &Place,
@@ -315,13 +315,13 @@ impl PageFiles {
     }
 }
 
-/// Bytes of the records of a page, and the pages that it takes, as it says.
+/// Length of the records of a page, and its number of units, from its header.
 fn head(page: &[u8]) -> Option<(usize, usize)> {
     let [a, b, c, d] = *page.get(4..8)?.first_chunk()?;
     Some((u16::from_le_bytes([a, b]).into(), u16::from_le_bytes([c, d]).into()))
 }
 
-/// CRC-32 of a page, and of where it is, so that a page in another's place shows.
+/// CRC-32 of a page and its position, so that a page in the place of another is detected.
 pub(super) fn sum(file: u64, index: u32, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&file.to_le_bytes());

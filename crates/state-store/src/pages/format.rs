@@ -1,5 +1,4 @@
-//! Pages as a part of a store: how they are opened and committed, and what a store asks of their
-//! files.
+//! Pages as a part of a store: opening, committing, and what a store needs to know of their files.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use super::{
 /// Files that are written between two manifests at most, in a sensible setting.
 const BETWEEN: u64 = 1 << 12;
 
-/// The files of [`Pages`], for what reads a store without opening them.
+/// The format of [`Pages`], for programs that read a store without opening them.
 pub static PAGE_FORMAT: PageFormat = PageFormat;
 
 /// See [`PAGE_FORMAT`].

@@ -1,4 +1,4 @@
-//! Hashing what an update changed: first the subtrees of all cells, then the branches, the
+//! Hashing the changes of an update: first the subtrees of all cells, then the branches, the
 //! deepest first. Nodes of all tries are hashed together.
 
 use std::{
@@ -35,18 +35,18 @@ struct Waiting {
     at: u32,
     /// Which of the references is its own.
     index: u32,
-    /// Its children whose references are not known yet: half-bytes and references.
+    /// Its children without a known reference: nibbles and indexes of references.
     pending: Range<u32>,
 }
 
-/// A cell that changed: its place in the buffer, its depth, and its reference.
+/// A changed cell: its index in the buffer, its depth, and the index of its reference.
 type ChangedCell = (u32, usize, u32);
 
-/// What a thread hashes cells with.
+/// The working memory of a thread that hashes cells.
 #[derive(Debug)]
 struct Worker {
     subtrees: Subtrees,
-    /// References that it made, and which they are.
+    /// Computed references with their indexes.
     made: Vec<(u32, Reference)>,
     failure: Option<Error>,
 }
@@ -79,10 +79,10 @@ impl Worker {
     }
 }
 
-/// What hashes; its memory is kept for the next update.
+/// Hashes an update; its memory is reused for the next one.
 ///
-/// Nothing but this is changed while it hashes: references are put in their places afterwards. So
-/// others may read meanwhile.
+/// Hashing changes nothing else: references are stored in the tries afterwards. So readers can run
+/// concurrently.
 #[derive(Debug)]
 pub(super) struct Hashing {
     codec: Ethereum,
@@ -90,7 +90,7 @@ pub(super) struct Hashing {
     /// One for each thread.
     workers: Vec<Worker>,
     cells: Vec<ChangedCell>,
-    /// Branches above them, by the half-byte that parts their children.
+    /// Branches above them, by the nibble that parts their children.
     levels: Vec<Vec<Waiting>>,
     pending: Vec<(u8, u32)>,
     /// References, and where they hang.
@@ -100,7 +100,7 @@ pub(super) struct Hashing {
 }
 
 impl Hashing {
-    /// For so many threads.
+    /// A hasher for this many threads.
     pub fn new(codec: Ethereum, threads: usize) -> Self {
         Self {
             subtrees: Subtrees::new(codec.clone()),
@@ -132,7 +132,7 @@ impl Hashing {
         self.subtrees.hash(|i, reference| each(first + i, reference.bytes));
     }
 
-    /// Hashes everything in tries whose reference is not known.
+    /// Hashes everything in tries without a known reference.
     pub fn hash(
         &mut self,
         numbers: &[u32],
@@ -195,7 +195,8 @@ impl Hashing {
         }
     }
 
-    /// Finds what is pending at and below `child`, which is; which of the references is its own.
+    /// Collects pending children at and below `child`, which is pending. Returns the index of its
+    /// reference.
     fn gather(
         &mut self,
         child: &Child,
@@ -207,7 +208,7 @@ impl Hashing {
         self.found.push((parent, Reference::PENDING));
         match child.below() {
             Below::Buffer(at) => self.cells.push((at, depth, index)),
-            // what is in a page was hashed before it was written
+            // records in pages were hashed before they were written
             Below::Page(page) | Below::Evicted(page) => {
                 return Err(mismatch("record", "one that was hashed", page));
             }
@@ -234,7 +235,7 @@ impl Hashing {
         Ok(index)
     }
 
-    /// Hashes branches whose children are known.
+    /// Hashes branches whose children have known references.
     fn branches(&mut self, branches: &[Waiting], arena: &Arena) {
         let Self { codec, column, extensions, pending, found, .. } = self;
         for (nth, Waiting { at, pending: range, .. }) in branches.iter().enumerate() {
@@ -266,7 +267,7 @@ impl Hashing {
     }
 }
 
-/// Writes the node of a branch; `other` says the references that are not in it yet.
+/// Encodes the node of a branch; `other` returns references that the branch does not have yet.
 pub(super) fn write(
     codec: &Ethereum,
     branch: &Branch,

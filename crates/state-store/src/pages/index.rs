@@ -1,14 +1,14 @@
-//! The branches and the references on disk: each checkpoint appends those that changed, and
-//! goes on with a sweep over all of them, so that older files go. Layout: `docs/formats/pages.md`.
+//! The branches and the references on disk: each checkpoint appends the changed ones, and continues
+//! a sweep over all of them, so that older files can be removed. Layout: `docs/formats/pages.md`.
 //!
 //! # Why a sweep
 //!
-//! What changed is written at once, and as much again of what did not, in the order of tries and
-//! keys, from where the checkpoint before it stopped. When the sweep has come to the end, its file
-//! has everything: each reference was written by the sweep, or, where it is another one since, with
-//! what changed. The file before it goes, and a new one begins. So a checkpoint writes twice what
-//! changed, whatever the size of the state, and there are at most four times the bytes of all
-//! references on disk.
+//! A checkpoint writes the changed references, and as many unchanged ones, in the order of tries
+//! and keys, from where the checkpoint before it stopped. When the sweep reaches the end, its file
+//! is complete: each reference was written by the sweep or, if it changed since, with the changes.
+//! Then the file before it is removed, and a new one starts. So a checkpoint writes twice the
+//! changed references, whatever the size of the state, and the files take at most four times the
+//! bytes of all references.
 
 mod merge;
 mod read;
@@ -22,7 +22,7 @@ pub(super) use write::write;
 use blockmill_store::part::Fields;
 
 const MAGIC: &[u8; 8] = b"BMPAGES3";
-/// Bytes before what a section has: how many these are, and their sum.
+/// Header of a section: its length and its checksum.
 const HEADER: usize = 12;
 /// Comes after the last child of a branch, and where a trie is no more.
 const END: u8 = 0;
@@ -34,7 +34,7 @@ pub(super) struct IndexFiles {
     pub current: IndexFile,
     /// The one before it, until that has everything.
     pub before: Option<IndexFile>,
-    /// Where the sweep goes on: trie and key.
+    /// Where the sweep continues: trie and key.
     pub next: (u32, [u8; 32]),
 }
 
@@ -69,7 +69,7 @@ impl IndexFiles {
     }
 }
 
-/// Begins the sum of a section, which is also over where it is.
+/// Starts the checksum of a section, which covers its position as well.
 fn sum(file: u64, offset: u64) -> crc32fast::Hasher {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&file.to_le_bytes());

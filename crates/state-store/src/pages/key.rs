@@ -1,7 +1,6 @@
-//! What the store is asked for, and what it is told.
+//! Keys and changes of the state, and references of trie nodes.
 
-/// A key of the state: an account, or one of its slots. In order, an account comes before its
-/// slots.
+/// A key of the state: an account, or one of its slots. An account sorts before its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateKey {
     /// Keccak-256 of the account's address.
@@ -42,7 +41,7 @@ pub(super) struct Reference {
     pub bytes: [u8; 32],
 }
 
-/// What a [`Reference`] is.
+/// The form of a [`Reference`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Form {

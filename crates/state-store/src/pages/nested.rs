@@ -14,7 +14,7 @@ use super::{
 };
 use blockmill_store::{Result, part::mismatch};
 
-/// Storage of an account whose root is not known yet.
+/// Changed storage of an account whose root is not known yet.
 enum Changed {
     /// Of this trie.
     Trie(u32),
@@ -22,37 +22,38 @@ enum Changed {
     Nested(Vec<u8>),
 }
 
-/// Accounts that wait for the roots of their storage: places among the leaves, and that storage.
+/// Accounts that wait for a storage root: index of the leaf, and the storage.
 type Waiting = Vec<(usize, Changed)>;
 
-/// An update on its way. Between its steps the pages can be read: what the update does not change
-/// is as it was, and what it changes is as before or as after it.
+/// An update in progress. Between its steps the pages can be read: unchanged keys have their
+/// values, changed keys have their old or their new value.
 pub struct Update<'a> {
     leaves: Vec<Leaf<'a>>,
     changed: Waiting,
-    /// Tries whose slots go into the entries of their accounts, or whose accounts end.
+    /// Tries whose slots move to the entries of their accounts, or whose accounts are removed.
     ended: Vec<u32>,
-    /// Roots of storage that stands in the entries of accounts.
+    /// Roots of storage in the entries of accounts.
     nested: Vec<[u8; 32]>,
     hashing: Box<Hashing>,
 }
 
 impl Pages {
-    /// Applies the changes of a block, in the order of their keys, each key once. The state root.
+    /// Applies the changes of a block, in the order of their keys, each key once. Returns the state
+    /// root.
     ///
-    /// An account that is removed takes its slots along; one that is made again in the same block
-    /// without its old slots is removed by an update of its own before. The storage root in the
-    /// value of an account is put in here, whatever the caller has there.
+    /// Removing an account removes its slots. If the same block creates the account again without
+    /// its old slots, an update of its own must remove it before. The storage root in the value of
+    /// an account is computed here and replaces the caller's.
     ///
-    /// Who shares the pages with readers takes the steps one by one, which need them for itself for
-    /// a part of the time only: [`Pages::fetch_for`], [`Pages::begin`], [`Pages::hash_storage`],
+    /// A caller that shares the pages with readers takes the steps one by one, as only some of them
+    /// need exclusive access: [`Pages::fetch_for`], [`Pages::begin`], [`Pages::hash_storage`],
     /// [`Pages::change_accounts`], [`Pages::hash_accounts`], [`Pages::finish`].
     ///
     /// # Errors
-    /// [`blockmill_store::Error::Mismatch`] when keys do not ascend, a value is empty or longer
-    /// than 127 bytes, the value of an account is none, or a removed account gets slots: nothing
-    /// has changed then. Slots of no account, and what happens on reading: after such an error the
-    /// store must be opened again.
+    /// [`blockmill_store::Error::Mismatch`] if keys do not ascend, a value is empty or longer than
+    /// 127 bytes, the value of an account is malformed, or a removed account gets slots: nothing
+    /// has changed then. `Mismatch` if an account with slots does not exist, `Corrupt` and `Io` of
+    /// reading: the store must be opened again then.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         check(changes)?;
         let held = self.fetch_for(changes)?;
@@ -66,7 +67,7 @@ impl Pages {
     /// The first step: changes the storage of accounts.
     ///
     /// # Errors
-    /// Those of [`Pages::update`].
+    /// As [`Pages::update`].
     pub fn begin<'a>(&mut self, changes: &[Change<'a>], held: HeldPages) -> Result<Update<'a>> {
         self.check_ready()?;
         if self.packing.is_some() {
@@ -107,10 +108,10 @@ impl Pages {
         Ok(())
     }
 
-    /// The third: changes the accounts, which get the roots of their storage.
+    /// The third step: changes the accounts, which get their storage roots.
     ///
     /// # Errors
-    /// Those of [`Pages::update`].
+    /// As [`Pages::update`].
     pub fn change_accounts(&mut self, update: &mut Update<'_>) -> Result<()> {
         update.hashing.put(&mut self.tries, &mut self.arena);
         self.put_roots(update);
@@ -137,8 +138,8 @@ impl Pages {
         self.root()
     }
 
-    /// Changes the storage of accounts; what is left to do to the accounts, and which of them wait
-    /// for a storage root.
+    /// Changes the storage of accounts. Returns the changes of accounts, and which of them wait for
+    /// a storage root.
     fn change_storage<'a>(
         &mut self,
         changes: &[Change<'a>],
@@ -197,7 +198,7 @@ impl Pages {
         Ok(Changed::Trie(number))
     }
 
-    /// Takes the slots of a trie for the entry of their account, where they are few now.
+    /// Moves the slots of a trie to the entry of their account, if only few are left.
     fn nest_again(&mut self, number: u32, ended: &mut Vec<u32>) -> Result<Changed> {
         let Trie { account, top, .. } = self.tries[number as usize];
         let Some(top) = top else {
@@ -268,7 +269,7 @@ fn slot_leaf<'a>(change: &Change<'a>) -> Leaf<'a> {
     Leaf { key: change.key.slot.unwrap_or_default(), what }
 }
 
-/// Are these changes of a block?
+/// Checks that these are valid changes of a block.
 fn check(changes: &[Change<'_>]) -> Result<()> {
     let mut removed: Option<[u8; 32]> = None;
     let mut before: Option<StateKey> = None;

@@ -1,5 +1,5 @@
-//! The nodes of the tries, for who proves something. Those above the cells are written from the
-//! branches in memory; below a reference there are leaves, of which the caller makes the nodes.
+//! The nodes of the tries, for proofs. Nodes above the cells are encoded from the branches in
+//! memory; below a reference there are leaves, from which the caller builds the nodes.
 
 use blockmill_trie::codec::{Column, Ethereum};
 
@@ -13,12 +13,12 @@ use super::{
 };
 use blockmill_store::Result;
 
-/// What stands at a place in a trie.
+/// The node at a place in a trie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeAt {
     /// The encoding of a branch, or of the extension above one.
     Node(Vec<u8>),
-    /// All leaves below a reference that is at the place or above it, in the order of their keys.
+    /// All leaves below a reference at the place or above it, in the order of their keys.
     Leaves {
         /// Half-bytes from the root of the trie to the reference.
         depth: usize,
@@ -28,11 +28,11 @@ pub enum NodeAt {
 }
 
 impl Pages {
-    /// The node to which the first `depth` half-bytes of `key` lead in the trie of accounts, or in
-    /// that of an account's storage; none where none does.
+    /// The node at the first `depth` nibbles of `key` in the trie of accounts, or in the storage
+    /// trie of `account`; `None` if there is none.
     ///
     /// # Errors
-    /// Those of [`Pages::get`].
+    /// As [`Pages::get`].
     pub fn node(
         &self,
         account: Option<&[u8; 32]>,
@@ -72,7 +72,7 @@ impl Pages {
         Ok(NodeAt::Leaves { depth: found.place.depth, leaves })
     }
 
-    /// The slots that stand in the entry of an account.
+    /// The slots in the entry of an account.
     fn nested_leaves(&self, account: &[u8; 32]) -> Result<Option<NodeAt>> {
         let Some(found) = self.cell_of(ACCOUNTS, account)? else { return Ok(None) };
         let record = self.peek(&found)?;

@@ -11,14 +11,14 @@ use std::{io, iter, sync::Arc};
 use self::ring::Ring;
 use blockmill_store::disk::DiskFile;
 
-/// How reads that are known together are made.
+/// How several reads at a time are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadMethod {
     /// One after the other.
     Off,
     /// By threads.
     Threads,
-    /// Through io_uring; by threads where that is not to be had.
+    /// Through io_uring; by threads if io_uring is not available.
     #[default]
     Ring,
 }
@@ -34,7 +34,7 @@ pub(super) struct Wanted {
     pub bytes: usize,
 }
 
-/// What reads; a ring is made when it is needed first.
+/// Executes reads; the ring is created when it is first needed.
 #[derive(Debug)]
 pub(super) struct Reader {
     how: ReadMethod,
@@ -51,7 +51,7 @@ impl Reader {
         }
     }
 
-    /// What is wanted, each in a buffer of its own.
+    /// Reads all of `wanted`, each into a buffer of its own.
     pub fn read(&self, wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
         if wanted.len() < 2 || self.how == ReadMethod::Off {
             return wanted.iter().map(one).collect();
@@ -73,7 +73,7 @@ impl Reader {
     }
 }
 
-/// Where so many bytes are read to, and stay: they are not copied.
+/// Allocates a shared buffer, so that read bytes are not copied.
 pub(super) fn room(bytes: usize) -> Arc<[u8]> {
     iter::repeat_n(0, bytes).collect()
 }

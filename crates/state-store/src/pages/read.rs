@@ -18,18 +18,18 @@ pub(super) struct Found {
 }
 
 impl Pages {
-    /// Appends the value of a key to `out`; whether there is one.
+    /// Appends the value of a key to `out`. Returns whether there is one.
     ///
     /// # Errors
-    /// [`blockmill_store::Error::Corrupt`] names the page that is not what was written; those of
-    /// the system.
+    /// [`blockmill_store::Error::Corrupt`] names the corrupt page; [`blockmill_store::Error::Io`]
+    /// if it cannot be read.
     pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool> {
         self.check_whole()?;
         let Some((found, part)) = self.find(key)? else { return Ok(false) };
         self.append_value(&found, key, part, out)
     }
 
-    /// The same where the cell was found.
+    /// Appends the value of a key whose cell was found.
     pub(super) fn append_value(
         &self,
         found: &Found,
@@ -50,7 +50,7 @@ impl Pages {
     /// Calls `each` with the slots of an account and their values, in the order of their keys.
     ///
     /// # Errors
-    /// Those of [`Pages::get`].
+    /// As [`Pages::get`].
     pub fn storage(
         &self,
         account: &[u8; 32],
@@ -96,7 +96,7 @@ impl Pages {
     }
 }
 
-/// What of a cell is asked for.
+/// What to search for in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CellPart {
     Account,

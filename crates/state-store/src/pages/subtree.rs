@@ -17,7 +17,7 @@ const NIBBLES: usize = 64;
 enum Place {
     /// It is the top of a subtree.
     Top(u32),
-    /// Into a branch, under a half-byte.
+    /// Into a branch, under a nibble.
     Branch(u32, u8),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Subtrees {
     leaves: Vec<Place>,
     nodes: Vec<Node>,
     references: Vec<[u8; 32]>,
-    /// Branches by the half-byte that parts their children.
+    /// Branches by the nibble that parts their children.
     levels: Vec<Vec<u32>>,
     column: Column,
     /// Extensions above the branches of a level.
@@ -74,8 +74,7 @@ impl Subtrees {
         }
     }
 
-    /// Takes the subtree of these entries, at least one, that hangs `depth` half-bytes below the
-    /// root of its trie.
+    /// Adds the subtree of these entries, at least one, `depth` nibbles below the root of its trie.
     pub fn push(&mut self, entries: &[Entry<'_>], depth: usize) {
         let top = Place::Top(self.tops.len() as u32);
         self.tops.push(Reference::PENDING);

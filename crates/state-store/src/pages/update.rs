@@ -1,5 +1,5 @@
-//! Changing tries: leaves are merged into their cells; cells become branches and branches cells;
-//! a branch that keeps one child makes way for it. References are left pending on the way.
+//! Changing tries: leaves are merged into their cells; cells become branches and branches cells; a
+//! branch with a single child is replaced by it. Changed references become pending.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use blockmill_store::{Result, part::mismatch};
 
-/// What happens to a leaf.
+/// The change of a leaf.
 #[derive(Debug)]
 pub(super) struct Leaf<'a> {
     pub key: [u8; 32],
@@ -30,21 +30,20 @@ pub(super) struct Leaf<'a> {
 pub(super) enum What<'a> {
     Remove,
     Set {
-        /// The new value; none where it stays.
+        /// The new value; `None` if it stays.
         value: Option<&'a [u8]>,
-        /// Of an account: the root of its storage, and the slots that stand in its entry; none
-        /// where they stay.
+        /// Of an account: the storage root, and the slots in its entry; `None` if they stay.
         storage: Option<([u8; 32], Vec<u8>)>,
     },
 }
 
-/// Where in an account's value its storage root stands, from the end: behind the prefix of a string
-/// of 32 bytes, and before the hash of its code, which ends the value.
+/// Distance of the storage root from the end of an account's value: after the prefix of a string of
+/// 32 bytes, and before the code hash, which ends the value.
 const ROOT_FROM_END: usize = 65;
 /// Before that hash.
 const AFTER_ROOT: usize = 33;
 
-/// Does the value of an account end as Yellow Paper 4.1 has it?
+/// Returns whether the value of an account ends as defined by Yellow Paper 4.1.
 pub(super) fn is_account(value: &[u8]) -> bool {
     let prefix = |from_end: usize| {
         value.len().checked_sub(from_end).and_then(|at| value.get(at)) == Some(&0xa0)
@@ -53,7 +52,7 @@ pub(super) fn is_account(value: &[u8]) -> bool {
 }
 
 impl Leaf<'_> {
-    /// The entry that comes of this leaf where `old` was; none where there is none afterwards.
+    /// The entry after this change of the entry `old`; `None` if it is removed.
     fn entry<'e>(&'e self, trie: u32, old: Option<&Entry<'e>>) -> Result<Option<Entry<'e>>> {
         let What::Set { value, storage } = &self.what else { return Ok(None) };
         if trie != ACCOUNTS {
@@ -118,8 +117,8 @@ pub(super) fn merge<'e>(
     Ok((merged, changed))
 }
 
-/// The record of a cell in which one leaf, a slot that is there, gets another value: what most
-/// changes are, for which the other entries need not be looked at. None where more changes.
+/// The record of a cell in which one existing slot gets another value. This is the most frequent
+/// change, and it does not decode the other entries. `None` for other changes.
 fn with_another_value(record: &[u8], whole: Record<'_>, leaves: &[Leaf<'_>]) -> Option<Box<[u8]>> {
     let [Leaf { key, what: What::Set { value: Some(value), storage: None } }] = leaves else {
         return None;
@@ -129,7 +128,7 @@ fn with_another_value(record: &[u8], whole: Record<'_>, leaves: &[Leaf<'_>]) -> 
     is_other.then(|| cell::with_value(record, at, value)).flatten()
 }
 
-/// A key with another half-byte at `at`.
+/// A key with another nibble at `at`.
 pub(super) fn with_nibble(mut key: [u8; 32], at: usize, half: u8) -> [u8; 32] {
     let shift = 4 * (1 - at % 2);
     key[at / 2] = key[at / 2] & !(15 << shift) | half << shift;
@@ -147,7 +146,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Changes leaves at and below a child that hangs `depth` half-bytes below the root. The new
+    /// Changes leaves at and below a child that hangs `depth` nibbles below the root. The new
     /// child, and whether it is another one.
     fn change_at(
         &mut self,
@@ -170,7 +169,8 @@ impl Pages {
         let record = match child.below() {
             Below::Branch(at) => {
                 let (after, changed) = self.change_branch(&place, child, at, leaves, upcoming)?;
-                // what is in memory now counts as changed, so that the next commit says so
+                // a branch that was loaded counts as changed, so that the next commit writes its
+                // new location
                 return Ok((after, changed || is_evicted));
             }
             Below::Evicted(page) => return Err(mismatch("branch", "one in memory", page)),
@@ -274,7 +274,7 @@ impl Pages {
         }
     }
 
-    /// Keeps a branch whose children changed, or puts what it should be in its place.
+    /// Keeps a branch whose children changed, or replaces it by a cell or its only child.
     fn normalize_branch(&mut self, place: &Place, at: u32) -> Result<Option<Child>> {
         let Place { trie, key, depth } = *place;
         let branch = self.arena.get(at);
@@ -322,7 +322,7 @@ impl Pages {
         self.put(trie, depth, &entries)
     }
 
-    /// Gives up all that is at and below a place.
+    /// Removes everything at and below a place.
     pub(super) fn clear(&mut self, found: &Found) -> Result<()> {
         let Some(children) = self.children(found)? else { return self.forget(&found.child) };
         match found.child.below() {

@@ -13,8 +13,8 @@ use blockmill_platform::files;
 
 use super::{Disk, DiskFile, Lock, Open};
 
-/// Opens a file of the system. Nothing is written through a link: what it leads to is no file of
-/// the store.
+/// Opens a file of the operating system. Symbolic links are not followed for writing: their target
+/// is not a file of the store.
 pub(super) fn open(path: &Path, how: Open) -> io::Result<File> {
     if how == Open::Read {
         return surely(path, File::open(path));
@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path, how: Open) -> io::Result<File> {
     options.open(path)
 }
 
-/// The `result`; where it says that nothing is at `path`, that is sure.
+/// Returns `result`; `NotFound` only after it was confirmed.
 fn surely<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
     files::if_there(path, result)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }

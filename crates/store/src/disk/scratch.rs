@@ -1,11 +1,11 @@
-//! The system's disk for what is removed at the end of a run: nothing is made to survive a power
-//! loss, which costs milliseconds each time, and would be done several times for each commit.
+//! The operating system's disk for stores that are removed at the end of a run: nothing is synced,
+//! which would cost milliseconds several times for each commit.
 
 use std::{ffi::OsString, fs::File, io, path::Path, sync::Arc};
 
 use super::{Disk, DiskFile, Lock, Open, RealDisk, real};
 
-/// [`RealDisk`], whose files need not survive a power loss.
+/// A [`RealDisk`] whose files need not survive a power loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScratchDisk;
 

@@ -1,10 +1,10 @@
-//! A disk in memory that records what is done to it, and shows what could be left of it after a
-//! power loss at any moment; it may be full.
+//! A disk in memory that records all operations and can show what is left after a power loss at any
+//! moment. Its capacity can be limited.
 //!
-//! Files and names become durable by being synced only. Of what was not synced, any part may have
-//! reached the disk, in any order: each write in sectors of 512 bytes, each length of a file, each
-//! new, changed or removed name. This is harsher than a file system with a journal, and it is what
-//! the interface promises.
+//! Files and names become durable only by a sync. Of unsynced changes, any subset may have reached
+//! the disk, in any order: each write in sectors of 512 bytes, each length of a file, each new,
+//! changed or removed name. This is harsher than a journaling file system, and it is all that the
+//! interface guarantees.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use std::{
 
 use super::{Disk, DiskFile, Lock, Open};
 
-/// What a disk writes in one go.
+/// Bytes that a disk writes atomically.
 const SECTOR: usize = 512;
 
 /// Something that was done.
@@ -58,7 +58,7 @@ struct State {
 }
 
 impl State {
-    /// Takes room for so many bytes more of a file; how many there was no room for.
+    /// Reserves capacity for more bytes of a file. Returns the number of bytes that do not fit.
     fn grow(&mut self, bytes: usize) -> usize {
         let Some(room) = &mut self.room else { return 0 };
         let missing = bytes.saturating_sub(*room);
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// The disk; clones are the same disk.
+/// A simulated disk; clones are the same disk.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
 
@@ -88,8 +88,8 @@ impl SimulatedDisk {
         self.state().steps.len()
     }
 
-    /// Lets files grow by so many bytes in all from now on, whatever is removed; by any where none
-    /// are given.
+    /// Limits how many bytes files can grow by in total from now on, regardless of what is removed.
+    /// `None`: no limit.
     pub fn set_room(&self, bytes: Option<usize>) {
         self.state().room = bytes;
     }
@@ -100,9 +100,9 @@ impl SimulatedDisk {
         self.state().room
     }
 
-    /// What could be left if the power had been lost at `moment`, on a disk that was empty in the
-    /// beginning: each unsynced change is there if `survives` says so, in the order in which they
-    /// were made.
+    /// Returns what is left after a power loss at `moment`, on a disk that was empty in the
+    /// beginning. An unsynced change is included if `survives` returns true; `survives` is called
+    /// in the order of the changes.
     #[must_use]
     pub fn lost_power(&self, moment: usize, survives: &mut dyn FnMut() -> bool) -> Self {
         let state = self.state();
@@ -163,7 +163,7 @@ fn names(steps: &[Step], survives: &mut dyn FnMut() -> bool) -> BTreeMap<PathBuf
     names
 }
 
-/// Writes `bytes` at `offset`, behind zeros if the file is shorter.
+/// Writes `bytes` at `offset`, after zeros if the file is shorter.
 fn put(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     let end = offset + bytes.len();
     if file.len() < end {

@@ -5,9 +5,9 @@
 
 use blockmill_platform::memory::{Zeroed, prefetch};
 
-/// Bytes of a unit: what cells are measured in.
+/// Bytes of a unit, in which cells are measured.
 pub(crate) const UNIT: usize = 4;
-/// Cells of up to so many units are of exact size, larger ones of a multiple of it.
+/// Cells of up to this many units have an exact size, larger ones a multiple of it.
 const EXACT: usize = 64;
 /// The longest cell.
 pub(crate) const MAX_CELL: usize = 4608;
@@ -38,7 +38,7 @@ fn class(units: usize) -> (usize, usize) {
 }
 
 impl Arena {
-    /// An empty arena whose chunks have `chunk_bytes`, a power of two.
+    /// An empty arena with chunks of `chunk_bytes`, a power of two.
     pub fn new(chunk_bytes: usize) -> Arena {
         let chunk_bits = (chunk_bytes / UNIT).ilog2();
         let free = Box::new([NONE; CLASSES]);
@@ -112,7 +112,7 @@ impl Arena {
         self.free[class] = cell;
     }
 
-    /// Does a cell for `bytes` really end up as large as one for `other`?
+    /// Returns whether cells for `bytes` and for `other` have the same size.
     pub fn same_size(bytes: usize, other: usize) -> bool {
         class(bytes.div_ceil(UNIT)) == class(other.div_ceil(UNIT))
     }

@@ -95,7 +95,7 @@ impl Bloom {
         missing == 0
     }
 
-    /// Has the CPU fetch what [`Bloom::may_hold`] will need.
+    /// Prefetches what [`Bloom::may_hold`] will read.
     #[inline]
     pub fn touch(&self, hash: u64) {
         prefetch(&self.blocks[self.position(hash).0]);

@@ -1,9 +1,9 @@
-//! The table of one range of keys: from a salted hash to a cell of the arena.
+//! The hash table of one range of keys: from a salted hash to a cell of the arena.
 //!
 //! A bucket is one cache line: 12 tags of a byte, 12 references into the arena, and the number of
-//! entries that found this bucket full and went on to a later one (F14, Bronson and Shi 2019). A
-//! search ends at the first bucket whose count is zero, so removed entries leave no traces that
-//! slow down later searches.
+//! entries that found this bucket full and are in a later one (F14, Bronson and Shi 2019). A search
+//! ends at the first bucket with a count of zero, so removed entries do not slow down later
+//! searches.
 
 use super::{arena::Arena, memtable::key_of, salt::Salt};
 use blockmill_platform::memory::prefetch;

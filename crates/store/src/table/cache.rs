@@ -11,9 +11,9 @@ use std::{
 
 use blockmill_platform::memory::prefetch;
 
-/// What a page takes besides its bytes.
+/// Overhead of a page in bytes.
 const OVERHEAD: u64 = 96;
-/// Bytes of a small page, about: there is room for so many of them.
+/// Approximate bytes of a small page; the cache has room for its budget of such pages.
 const SMALL: u64 = 2048;
 /// Pages of a set.
 const WAYS: usize = 4;
@@ -47,7 +47,7 @@ impl Hasher for Mixer {
     }
 }
 
-/// Pages whose names lead to one place.
+/// Pages whose names hash to the same set.
 #[derive(Default)]
 struct Ways {
     pages: [Option<Arc<[u8]>>; WAYS],
@@ -57,7 +57,7 @@ struct Ways {
     is_used: [bool; WAYS],
 }
 
-/// What fills two lines of the CPU's caches, which it fetches together.
+/// Two cache lines, which the CPU fetches together.
 #[derive(Default)]
 #[repr(align(128))]
 struct Set(Mutex<Ways>);
@@ -70,12 +70,12 @@ struct Sets {
     hand: AtomicUsize,
 }
 
-/// A cache of pages; clones share it.
+/// A page cache; clones share it.
 ///
-/// A page has four places where it may be; there are twice as many as there are small pages in the
-/// budget, so a set is seldom full. A hand goes round and lets go of what was not asked for since
-/// it last came by (CLOCK: Corbató, 1968). A look-up costs one miss of the CPU's caches and that of
-/// the page's own first line, and many look-ups wait for theirs together.
+/// A set-associative cache with four ways and room for twice as many small pages as the budget has,
+/// so a set is rarely full. Eviction is a clock sweep: pages that were not used since the last
+/// sweep go (CLOCK: Corbató, 1968). A look-up costs one cache miss of the CPU and one for the first
+/// line of the page; many look-ups overlap their misses.
 #[derive(Clone)]
 pub struct PageCache(Arc<Sets>);
 
@@ -91,7 +91,7 @@ impl Ways {
         (0..WAYS).filter(is_it).find(|at| self.pages[*at].is_some())
     }
 
-    /// Lets go of a page; what it took.
+    /// Evicts a page. Returns the bytes that it took.
     fn drop_at(&mut self, at: usize) -> u64 {
         self.pages[at].take().map_or(0, |page| weight(&page))
     }
@@ -141,7 +141,7 @@ impl PageCache {
         &sets[hash.finish() as usize & (sets.len() - 1)]
     }
 
-    /// Has the head of a page fetched whose set was.
+    /// Prefetches the first line of a page whose set is in the CPU caches.
     fn prefetch_entry(&self, name: Name) {
         let ways = self.set(name).ways();
         let page = ways.at(name).and_then(|at| ways.pages[at].as_deref()?.first());
@@ -192,7 +192,7 @@ impl PageCache {
         (ways.runs[place], ways.numbers[place]) = name;
         ways.is_used[place] = false;
         ways.pages[place] = Some(page);
-        // before somebody else may let go of it, and take away what was not added yet
+        // before another thread may evict it, and subtract bytes that were not added yet
         bytes.fetch_add(more.wrapping_sub(less), Relaxed);
         drop(ways);
         // twice around, all are let go of
@@ -211,7 +211,7 @@ impl PageCache {
 mod tests {
     use super::*;
 
-    /// A page that says whose it is.
+    /// A page that contains its own name.
     fn page(name: Name, bytes: usize) -> Arc<[u8]> {
         let mut page = vec![0; bytes.max(12)];
         page[..8].copy_from_slice(&name.0.to_le_bytes());

@@ -25,10 +25,10 @@ use crate::{
     opening::without_manifest,
 };
 
-/// Pages that are read between two looks at whether to stop.
+/// Pages that are read between two checks for a stop.
 const PAGES: usize = 256;
 
-/// What a table holds.
+/// Content of a table.
 #[derive(Debug, Default)]
 pub struct TableSurvey {
     /// The state of the store; `None` when there is no manifest.
@@ -42,14 +42,14 @@ pub struct TableSurvey {
 }
 
 impl Table {
-    /// Reads all of the table `name` of the store in `dir` and says what is corrupt. Where nothing
-    /// is, `each` gets every live pair in the order of keys and says whether the value is one; in
-    /// the end the live keys of a counted table are counted. `watch` gets the bytes that were read
-    /// now and then; when it says no, the check ends.
+    /// Reads all of the table `name` of the store in `dir` and returns what is corrupt. If nothing
+    /// is, `each` gets every live pair in the order of keys and returns whether the value is valid,
+    /// and the live keys of a counted table are compared with their number. `watch` gets the number
+    /// of bytes read from time to time; if it returns false, the check stops.
     ///
     /// # Errors
-    /// [`Error::Locked`] when the store is open elsewhere; those of the system. Corruption is no
-    /// error.
+    /// [`Error::Locked`] if the store is open elsewhere; [`Error::Io`] if a file cannot be read.
+    /// Corruption is no error.
     pub fn check(
         dir: &Path,
         name: &str,
@@ -74,7 +74,7 @@ impl Table {
         Ok(survey)
     }
 
-    /// The same of a table of which the manifest of a folder says `facts`: what is corrupt.
+    /// Checks the table with these facts of a manifest. Returns what is corrupt.
     pub(crate) fn survey(
         folder: &Folder,
         name: &str,
@@ -87,7 +87,7 @@ impl Table {
         Ok(survey.corruption)
     }
 
-    /// Bytes of the runs of which a manifest says `facts`.
+    /// Bytes of the runs of a table with these facts.
     pub(crate) fn bytes_of(facts: &[u8]) -> u64 {
         let facts = TableFacts::decode(facts).unwrap_or_default();
         facts.runs.iter().filter_map(RunFacts::file_bytes).sum()
@@ -95,7 +95,7 @@ impl Table {
 }
 
 impl TableSurvey {
-    /// Reads the runs that `facts` name, none where there are no facts.
+    /// Reads the runs that `facts` name; none if there are no facts.
     fn read(
         &mut self,
         folder: &Folder,
@@ -224,7 +224,7 @@ impl<'a> Pages<'a> {
         Ok(watch(unwatched))
     }
 
-    /// Checks one page: its sum, its entries, their order, index, restarts and filter.
+    /// Checks one page: checksum, entries, order, index, restarts and filter.
     fn check_page(&mut self, number: usize) -> Result<()> {
         let run = self.run;
         run.read_pages(number..number + 1, &mut self.stored)?;

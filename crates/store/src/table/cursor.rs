@@ -1,4 +1,4 @@
-//! Several sorted sources read as one: what each key's changes come to.
+//! Merging several sorted sources: the combined entry of each key.
 
 use std::{
     ops::{Bound, Range},
@@ -63,7 +63,7 @@ enum PageAt {
 }
 
 impl PageAt {
-    /// Its bytes; none where there is no page.
+    /// The bytes of the page; empty if there is none.
     fn bytes<'a>(&'a self, piece: &'a [u8], unpacked: &'a [u8]) -> &'a [u8] {
         match self {
             PageAt::Nowhere => &[],
@@ -94,7 +94,7 @@ impl RunCursor {
         }
     }
 
-    /// From the first key on, without what is in corrupt pages.
+    /// A cursor from the first key on that skips corrupt pages.
     pub fn skipping_corruption(run: Arc<Run>) -> RunCursor {
         RunCursor { skips: true, ..RunCursor::new(run) }
     }
@@ -130,7 +130,7 @@ impl RunCursor {
         }
     }
 
-    /// The same; on an error the page in work is the one before.
+    /// Moves to the next page; after an error the current page is still the one before.
     fn load_page(&mut self) -> Result<bool> {
         let number = self.next;
         if number >= self.end {
@@ -198,7 +198,7 @@ pub(crate) enum CursorSource<'a> {
     Run(Box<RunCursor>),
 }
 
-/// The entry that a source stands at.
+/// The current entry of a source.
 struct Head {
     prefix: u64,
     key: KeyBytes,
@@ -211,18 +211,17 @@ struct Head {
 pub(crate) struct Merged<'a> {
     /// Newest first.
     sources: Vec<(CursorSource<'a>, Head)>,
-    /// Nothing older exists: what is below the last source is empty.
+    /// Nothing older exists: no key is live below the last source.
     oldest: bool,
     end: Bound<Vec<u8>>,
-    /// The answer in the making.
+    /// The combined entry under construction.
     key: KeyBytes,
     value: Vec<u8>,
     stop: Option<Arc<AtomicBool>>,
 }
 
 impl<'a> Merged<'a> {
-    /// The sources, newest first, as far as they lie in `range`. `oldest` says that nothing older
-    /// exists.
+    /// Merges sources, newest first, within `range`. `oldest` says that nothing older exists.
     pub fn new(
         sources: Vec<CursorSource<'a>>,
         oldest: bool,
@@ -254,7 +253,7 @@ impl<'a> Merged<'a> {
         Ok(merged)
     }
 
-    /// Does a source stand before the start of the range?
+    /// Returns whether the current key of a source is before the start of the range.
     fn is_before(&self, at: usize, start: &Bound<Vec<u8>>) -> bool {
         let head = &self.sources[at].1;
         !head.done
@@ -286,7 +285,7 @@ impl<'a> Merged<'a> {
         Ok(())
     }
 
-    /// The newest source among those that stand at the smallest key.
+    /// The newest source among those whose current key is the smallest.
     fn smallest(&self) -> Option<usize> {
         let mut best: Option<(usize, &Head)> = None;
         for (at, (_, head)) in self.sources.iter().enumerate() {
@@ -328,7 +327,7 @@ impl<'a> Merged<'a> {
                 let head = &self.sources[at].1;
                 let same = head.prefix == first && head.key.as_ref() == self.key.as_ref();
                 if !head.done && same {
-                    // what lies below all of them is what lies below the oldest
+                    // the key is live below all of them if it is live below the oldest
                     kind.below = head.kind.below;
                     self.advance(at)?;
                 }

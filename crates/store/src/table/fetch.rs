@@ -1,8 +1,8 @@
-//! Many keys looked up at once.
+//! Looking up many keys at once.
 //!
-//! Run by run, newest first, the keys that a run may hold are put into the order of its pages: each
-//! page is read once, those on disk in the order in which they lie there. While some are asked for,
-//! memory and disk bring what the next ones need.
+//! Run by run, newest first, the keys that a run may contain are sorted by its pages: each page is
+//! read once, and pages on disk are read in the order of their positions. While some keys are
+//! looked up, memory and disk prefetch what the next ones need.
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::Result;
 
-/// Keys whose filters are fetched ahead of their turn.
+/// Number of keys ahead for which filters are prefetched.
 const AHEAD: usize = 12;
 /// Pages that are looked for in the cache before the first of them is searched.
 const PAGES: usize = 32;
@@ -23,7 +23,7 @@ const SLOW: Duration = Duration::from_micros(15);
 /// One that takes less was in the page cache.
 const QUICK: Duration = Duration::from_micros(4);
 
-/// What [`Runs::fetch`] found, key by key. Reused from call to call.
+/// Answers of [`Runs::fetch`], key by key. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct Fetched {
     generation: u64,
@@ -42,7 +42,7 @@ struct Answer {
     known: bool,
 }
 
-/// What is needed while keys are looked up.
+/// Working memory of a look-up.
 #[derive(Debug, Default)]
 struct FetchRoom {
     hashes: Vec<u64>,
@@ -57,7 +57,7 @@ struct FetchRoom {
     is_slow: bool,
 }
 
-/// What the runs of some moment say of a key.
+/// The answer of the runs of one generation for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hint<'a> {
     /// Which moment: see [`Runs::generation`].
@@ -67,8 +67,8 @@ pub struct Hint<'a> {
 }
 
 impl Fetched {
-    /// What was found for key `index` of the last [`Runs::fetch`]; `None` beyond its keys, and for
-    /// all of them when it failed.
+    /// The answer for key `index` of the last [`Runs::fetch`]; `None` beyond its keys, and for all
+    /// of them if it failed.
     #[must_use]
     pub fn hint(&self, index: usize) -> Option<Hint<'_>> {
         let Answer { start, end, live, .. } = *self.answers.get(index)?;
@@ -103,7 +103,7 @@ impl Runs {
         self.fetch_over(keys, out, |_| Known::Nothing)
     }
 
-    /// The same, where `newer` may know a key first.
+    /// Looks up keys that `newer` does not answer first.
     pub(crate) fn fetch_over<'a, K: AsRef<[u8]>>(
         &self,
         keys: &[K],
@@ -175,7 +175,7 @@ impl Runs {
             let number = same[0].0;
             let cached = self.cache.as_ref().and_then(|cache| cache.get(run.id, number));
             match &cached {
-                // what a search looks at first
+                // the places that a search reads first
                 Some(page) => {
                     let places = [0, page.len() / 2, page.len() - 1];
                     places

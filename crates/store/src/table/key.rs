@@ -45,8 +45,8 @@ impl KeyBytes {
     }
 }
 
-/// The first eight bytes of a key as a number, zeros where the key is shorter: what is compared
-/// first. Of two keys the smaller one never has the greater number.
+/// The first eight bytes of a key as a number, padded with zeros. Compared first: the smaller of
+/// two keys never has the greater number.
 #[inline]
 pub(crate) fn prefix(key: &[u8]) -> u64 {
     match key.first_chunk() {

@@ -1,8 +1,8 @@
-//! The last pairs of a range, without reading the others.
+//! Reading the last pairs of a range without the others.
 //!
-//! Pages are read forwards only, as keys are written by what they share with the key before. So the
-//! answer is looked for in the last pages of each run that may hold the end of the range, and where
-//! these hold too few live keys, in twice as many.
+//! Pages are read forwards only, because keys are delta-encoded against the key before. So the
+//! search reads the last pages of each run that may contain the end of the range; if these have too
+//! few live keys, it reads twice as many.
 
 use std::{collections::VecDeque, ops::Bound};
 
@@ -13,11 +13,11 @@ use crate::error::Result;
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 impl Runs {
-    /// Of the live pairs of a range the last `limit`, the last one first, as of the last commit;
-    /// fewer where there are no more.
+    /// The last `limit` live pairs of a range as of the last commit, the last one first; fewer if
+    /// there are fewer.
     ///
     /// # Errors
-    /// Those of reading.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] of reading.
     pub fn last(&self, range: (Bound<&[u8]>, Bound<&[u8]>), limit: usize) -> Result<Vec<Pair>> {
         let mut pages = 1;
         loop {

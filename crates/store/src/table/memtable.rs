@@ -1,9 +1,9 @@
 //! The changes since the last commit, in memory.
 //!
 //! Keys are spread over 256 segments by their first byte, so that a segment holds a range of keys:
-//! a flush sorts one after the other and needs room for one only, and tables grow one at a time.
-//! A record is the length of its key (a byte), kind and length of its value (two bytes), key and
-//! value. A long value has a place of its own, whose number stands in the record.
+//! a flush sorts one segment after the other and needs memory for one only, and hash tables grow
+//! one at a time. A record has the length of its key (a byte), kind and length of its value (two
+//! bytes), key and value. A long value is stored separately, and the record has its number.
 
 use super::{
     EntryKind, Record,
@@ -17,9 +17,9 @@ use blockmill_platform::memory::prefetch;
 pub(super) const SEGMENTS: usize = 256;
 /// Bytes before the key in a record.
 const META: usize = 3;
-/// The longest value that stands in a record.
+/// The longest value that a record contains.
 const INLINE: usize = 4096;
-/// The bit that says that a value has a place of its own.
+/// Bit for a value that is stored separately.
 const APART: u16 = 1 << 13;
 
 /// The key of the record in a cell.
@@ -35,7 +35,7 @@ fn segment_of(key: &[u8]) -> usize {
     key.first().map_or(0, |byte| usize::from(*byte))
 }
 
-/// What a memtable knows of a key.
+/// The answer of a memtable for a key.
 pub(crate) enum Known<'a> {
     Live(&'a [u8]),
     Dead,
@@ -130,8 +130,8 @@ impl Memtable {
         &self.arena
     }
 
-    /// Has the CPU fetch what [`Memtable::get`] and the changes of these keys will need, all at the
-    /// same time instead of one after the other.
+    /// Prefetches what [`Memtable::get`] and changes of these keys will read, all at the same time
+    /// instead of one after the other.
     pub fn touch<K: AsRef<[u8]>>(&self, keys: &[K]) {
         let keys = if self.entries > 0 { keys } else { &[] };
         for keys in keys.chunks(32) {
@@ -173,7 +173,7 @@ impl Memtable {
         Some((slot, segment.buckets[slot.bucket].refs[slot.slot]))
     }
 
-    /// What is known of a key.
+    /// Looks up a key.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Known<'_> {
         // as after a commit: looking into empty tables would wait for memory
@@ -185,9 +185,9 @@ impl Memtable {
         if record.kind.live { Known::Live(record.value) } else { Known::Dead }
     }
 
-    /// Makes a key live. `below` says whether the runs hold, or may hold, it live; it counts only
-    /// where there is no entry yet. Returns whether the entry was live before, `None` when the
-    /// arena is full.
+    /// Makes a key live. `below` says whether it is, or may be, live in the runs; it is used only
+    /// if there is no entry yet. Returns whether the entry was live before; `None` if the arena is
+    /// full.
     pub fn put(&mut self, key: &[u8], value: &[u8], below: bool) -> Option<bool> {
         let hash = self.salt.hash(key);
         if let Some((slot, cell)) = self.find(key, hash) {
@@ -232,7 +232,7 @@ impl Memtable {
         Some(Known::Live(&[]))
     }
 
-    /// Takes back a cell, and what stands apart of it.
+    /// Frees a cell, and its value if that is stored separately.
     fn give(&mut self, cell: u32) {
         let bytes = self.arena.bytes(cell);
         let key = META + usize::from(bytes[0]);
@@ -255,7 +255,7 @@ impl Memtable {
         bytes[META + key.len()..][..value.len()].copy_from_slice(value);
     }
 
-    /// Gives a long value a place of its own; what stands in the record instead.
+    /// Stores a long value separately. Returns the number for the record.
     fn long_value(&mut self, value: &[u8]) -> Option<[u8; 4]> {
         (value.len() > INLINE).then(|| self.long.put(value).to_le_bytes())
     }
@@ -276,7 +276,7 @@ impl Memtable {
         Some(())
     }
 
-    /// Replaces what an entry says.
+    /// Replaces an entry.
     fn rewrite(&mut self, slot: Slot, key: &[u8], kind: EntryKind, value: &[u8]) -> Option<()> {
         let cell = self.segments[segment_of(key)].buckets[slot.bucket].refs[slot.slot];
         let (_, len, is_apart) = meta(self.arena.bytes(cell));
@@ -310,7 +310,8 @@ fn cell_bytes(key: &[u8], value: &[u8]) -> usize {
     META + key.len() + if value.len() > INLINE { 4 } else { value.len() }
 }
 
-/// Of a record: the kind, the bytes that stand for its value, and whether the value stands apart.
+/// Decodes a record: kind, bytes of the value in the record, and whether the value is stored
+/// separately.
 fn meta(bytes: &[u8]) -> (EntryKind, usize, bool) {
     let meta = bytes[1..].first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
     // no record is written with another kind

@@ -41,10 +41,10 @@ pub(crate) struct Merge {
     /// Numbers of the runs that it replaces, newest first; neighbours.
     pub inputs: Vec<u64>,
     stop: Arc<AtomicBool>,
-    /// What its thread is to do; `None` once that has started.
+    /// The work of its thread; `None` once that has started.
     work: Option<Work>,
     thread: Option<JoinHandle<Result<Run>>>,
-    /// Bytes that it takes while it goes on.
+    /// Bytes that it uses while it runs.
     pub memory: usize,
 }
 
@@ -112,7 +112,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Is the result there?
+    /// Returns whether the result is ready.
     pub fn is_done(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

@@ -1,8 +1,8 @@
 //! Pages: entries in the order of keys, a few dozen in about 4 KiB.
 //!
-//! An entry shares the first bytes of its key with the one before. Every eighth entry shares
-//! nothing, and the page ends with where these stand: a key is found by bisection among them and
-//! a short walk. Layout: `docs/formats/store.md`.
+//! An entry shares a prefix of its key with the entry before. Every eighth entry shares nothing,
+//! and the page ends with the offsets of these restarts: a key is found by binary search among them
+//! and a short scan. Layout: `docs/formats/store.md`.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::{Compression, EntryKind, MAX_VALUE_BYTES, Record, key::KeyBytes};
 
 /// Bytes of entries that a page has at most, unless one alone is longer.
 pub(crate) const PAGE: usize = 4096;
-/// The same where pages are compressed.
+/// Bytes of a page if pages are compressed.
 pub(crate) const COMPRESSED_PAGE: usize = 16_384;
 /// Checksum, bytes stored, bytes of the page when it is not compressed.
 pub(crate) const HEADER: usize = 12;
@@ -21,7 +21,7 @@ const RESTART: usize = 8;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// What pages of a run are measured in.
+/// Unit of the size of pages.
 pub(crate) fn unit_of(compression: Compression) -> usize {
     match compression {
         Compression::None => PAGE,
@@ -29,7 +29,7 @@ pub(crate) fn unit_of(compression: Compression) -> usize {
     }
 }
 
-/// A page in the making.
+/// A page under construction.
 pub(crate) struct PageBuilder {
     compression: Compression,
     /// Room for the header, then entries.
@@ -135,7 +135,7 @@ impl PageBuilder {
     }
 }
 
-/// The checksum of a page, which also says where the page belongs.
+/// The checksum of a page, which covers its position as well.
 fn checksum(page: &[u8], run: u64, unit: u32) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&run.to_le_bytes());
@@ -144,7 +144,7 @@ fn checksum(page: &[u8], run: u64, unit: u32) -> u32 {
     hasher.finalize()
 }
 
-/// A page that was read and holds what was written.
+/// A page that was read and verified.
 #[derive(Clone, Copy)]
 pub(crate) struct Page<'a> {
     /// Header and entries.
@@ -193,7 +193,7 @@ impl<'a> Page<'a> {
         self.entries.len()
     }
 
-    /// Where the last restart is whose key is not above `key`; the first entry if all are.
+    /// Offset of the last restart with a key up to `key`; the first entry if all are greater.
     pub fn restart(&self, key: &[u8]) -> Result<usize, Malformed> {
         let (restarts, _) = self.restarts.as_chunks::<2>();
         let (mut low, mut high) = (0, restarts.len());
@@ -207,7 +207,7 @@ impl<'a> Page<'a> {
         Ok(restarts.get(low).map_or(HEADER, |at| usize::from(u16::from_le_bytes(*at))))
     }
 
-    /// Reads the entry at `at` and moves `at` behind it.
+    /// Decodes the entry at `at` and moves `at` past it.
     #[inline]
     fn entry(&self, at: &mut usize) -> Result<Entry<'a>, Malformed> {
         let [shared, own] =
@@ -226,8 +226,8 @@ impl<'a> Page<'a> {
         Ok(Entry { shared, own, kind, value })
     }
 
-    /// Reads the entry at `at`, moves `at` behind it and puts its key into `key`, which holds the
-    /// key of the entry before. Returns the kind and where the value is.
+    /// Decodes the entry at `at`, moves `at` past it and writes its key to `key`, which holds the
+    /// key of the entry before. Returns the kind and the range of the value.
     pub fn step(
         &self,
         at: &mut usize,
@@ -266,7 +266,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// An entry as it stands in a page.
+/// An encoded entry of a page.
 struct Entry<'a> {
     /// First bytes of the key that are those of the entry before.
     shared: usize,
@@ -299,85 +299,4 @@ fn read_number(page: &[u8], at: &mut usize) -> Result<u32, Malformed> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BOTH: EntryKind = EntryKind { live: true, below: true };
-
-    fn keys() -> Vec<Vec<u8>> {
-        let mut keys: Vec<Vec<u8>> =
-            (0..40u32).map(|n| (n * 7919).to_be_bytes().to_vec()).collect();
-        keys.extend((0..20u8).map(|n| vec![9; usize::from(n) + 1]));
-        keys.push(vec![255; 255]);
-        keys.sort();
-        keys
-    }
-
-    #[test]
-    fn entries_come_back_packed_and_not() {
-        for compression in [Compression::None, Compression::Lz4] {
-            let mut page = PageBuilder::new(compression);
-            let value = |n: usize| vec![n as u8; n % 30];
-            for (n, key) in keys().iter().enumerate() {
-                assert!(page.push(&Record { key, kind: BOTH, value: &value(n) }));
-            }
-            let stored = page.finish(5, 6).to_vec();
-            assert!(stored.len().is_multiple_of(unit_of(compression)));
-            let mut bytes = Vec::new();
-            assert!(unpack(&stored, 5, 7, &mut bytes).is_err());
-            assert!(unpack(&stored, 4, 6, &mut bytes).is_err());
-            let page = Page::new(unpack(&stored, 5, 6, &mut bytes).unwrap()).unwrap();
-            let (mut at, mut key) = (HEADER, KeyBytes::default());
-            for (n, expected) in keys().iter().enumerate() {
-                let (kind, range) = page.step(&mut at, &mut key).unwrap();
-                assert_eq!(
-                    (key.as_ref(), kind, page.value(range)),
-                    (&**expected, BOTH, &*value(n))
-                );
-                assert_eq!(page.find(expected), Ok(Some((BOTH, &*value(n)))));
-                let absent = [&expected[..], &[0]].concat();
-                assert!(keys().contains(&absent) || page.find(&absent) == Ok(None));
-            }
-            assert_eq!((at, page.find(&[0])), (page.end(), Ok(None)));
-        }
-    }
-
-    #[test]
-    fn a_page_is_left_when_it_is_full_and_a_long_entry_is_alone() {
-        let mut page = PageBuilder::new(Compression::None);
-        let long = vec![7; 100_000];
-        assert!(page.push(&Record { key: &[1], kind: EntryKind::FRESH, value: &long }));
-        assert!(!page.push(&Record { key: &[2], kind: EntryKind::FRESH, value: &[] }));
-        let stored = page.finish(0, 0).to_vec();
-        assert_eq!(stored.len(), 25 * PAGE);
-        let mut bytes = Vec::new();
-        let found = Page::new(unpack(&stored, 0, 0, &mut bytes).unwrap()).unwrap();
-        assert_eq!(found.find(&[1]), Ok(Some((EntryKind::FRESH, &*long))));
-        page.clear();
-        let fits = |n: &u16| {
-            page.push(&Record { key: &n.to_be_bytes(), kind: EntryKind::FRESH, value: &[0; 30] })
-        };
-        let count = (0..1000).take_while(fits).count();
-        assert!((110..130).contains(&count), "{count}");
-        assert_eq!(page.finish(0, 0).len(), PAGE);
-    }
-
-    #[test]
-    fn bytes_that_are_no_entry_are_refused() {
-        for (bytes, good) in [
-            (&[0, 1, 5, 3][..], true),
-            (&[1, 1, 5, 3], false),
-            (&[0, 2, 5, 3], false),
-            (&[0, 1, 5, 4], false),
-            (&[0, 1, 5, 7], false),
-            (&[0, 0, 3], false),
-            (&[0, 1, 5, 255, 255, 255, 255, 255, 1], false),
-        ] {
-            let bytes = [&[0; HEADER][..], bytes, &[0, 0]].concat();
-            let page = Page::new(&bytes).unwrap();
-            let found = page.step(&mut HEADER.clone(), &mut KeyBytes::default());
-            assert_eq!(found.is_ok(), good, "{bytes:?}");
-        }
-        assert!(Page::new(&[0; 5]).is_err());
-    }
-}
+mod tests;

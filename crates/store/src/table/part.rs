@@ -28,7 +28,7 @@ const CHUNK_BYTES: (usize, usize) = (1 << 16, 1 << 21);
 /// Bytes of a run in the facts.
 const RUN: usize = 8 * 8 + 4 + 1;
 
-/// What a commit has written that does not count yet.
+/// Written by a commit that does not count yet.
 pub(crate) struct Pending {
     runs: Vec<Arc<Run>>,
     /// Numbers of runs that are named no more.
@@ -36,7 +36,7 @@ pub(crate) struct Pending {
     flushed: bool,
 }
 
-/// What the manifest says of a table.
+/// Facts of a table in a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableFacts {
     pub prefix_bytes: u8,
@@ -102,7 +102,7 @@ impl TableFacts {
 }
 
 impl Table {
-    /// Opens the table of a folder whose manifest says `facts` of it; none when it is new.
+    /// Opens the table with these facts of a manifest; `None` if it is new.
     pub(crate) fn open(
         folder: &Arc<Folder>,
         name: &str,
@@ -165,18 +165,18 @@ impl Table {
         facts.runs.iter().map(|run| run.number).collect()
     }
 
-    /// Are there changes since the last commit, in memory or written ahead?
+    /// Returns whether there are changes since the last commit, in memory or spilled.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.has_spilled || self.changes.entries() > 0
     }
 
-    /// Writes the changes out now, so that the next commit only has to name them: for many that are
-    /// known before there is something to commit. Until then they are lost with the process, as
-    /// all changes are.
+    /// Writes the changes to disk now, so that the next commit only names them: for large changes
+    /// before a commit is possible. Until that commit they are lost with the process, as all
+    /// changes are.
     ///
     /// # Errors
-    /// Those of writing.
+    /// [`Error::Io`] if the run cannot be written.
     pub fn spill(&mut self) -> Result<()> {
         if self.changes.entries() == 0 {
             return Ok(());
@@ -200,7 +200,7 @@ impl Table {
         })
     }
 
-    /// Writes all changes out as one run, and says what there will be.
+    /// Writes all changes as one run. Returns the facts after the commit.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         let mut runs = self.runs.runs.clone();
         let mut away = self.take_in_merge(&mut runs)?;
@@ -218,7 +218,7 @@ impl Table {
         Ok(facts.encode())
     }
 
-    /// What was prepared counts.
+    /// Applies the commit that was prepared.
     pub(crate) fn finish_commit(&mut self) -> Result<()> {
         let Some(Pending { runs, away, flushed }) = self.pending.take() else { return Ok(()) };
         self.runs = self.runs_of(runs, flushed);
@@ -228,7 +228,7 @@ impl Table {
         for number in away {
             let path = path_of(&self.folder.dir, &self.shape.table, number);
             match self.folder.remove(&path) {
-                // what was replaced may have been lost as a whole
+                // a replaced run may have been missing entirely
                 Err(Error::Io { source, .. })
                     if source.kind() == ErrorKind::NotFound && replaced.contains(&number) => {}
                 removed => removed?,
@@ -258,7 +258,7 @@ impl Table {
         writer.finish()
     }
 
-    /// Puts the result of a finished merge in the place of its inputs, whose numbers are returned.
+    /// Replaces the inputs of a finished merge by its result. Returns the numbers of the inputs.
     fn take_in_merge(&mut self, runs: &mut Vec<Arc<Run>>) -> Result<Vec<u64>> {
         let wait = runs.len() >= merge::TOO_MANY;
         let Some(merge) = self.merge.take_if(|merge| wait || merge.is_done()) else {
@@ -288,7 +288,7 @@ impl Table {
         self.merge = Some(Merge::new(&self.folder, &self.shape, number, inputs, oldest));
     }
 
-    /// Is a merge going on, or done and not yet taken in by a commit?
+    /// Returns whether a merge is running, or is done and waits for a commit.
     #[must_use]
     pub fn is_merging(&self) -> bool {
         self.merge.is_some()

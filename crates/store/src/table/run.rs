@@ -22,7 +22,7 @@ use crate::{
     error::{Error, Result, io_error, missing_or},
 };
 
-/// What the manifest says of a run.
+/// Facts of a run in a manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     /// Names the file; never given twice.
@@ -35,7 +35,7 @@ pub(crate) struct RunFacts {
     pub below: u64,
     /// Units of all pages.
     pub units: u64,
-    /// Pages: what the index lists.
+    /// Number of pages in the index.
     pub pages: u64,
     /// Bytes of the index.
     pub index_bytes: u64,
@@ -61,7 +61,7 @@ impl RunFacts {
 
 /// Bytes of a neighbourhood.
 const AROUND: u64 = 1 << 16;
-/// A run that is so many times as large as the cache is large.
+/// Largest ratio of a run's size to the cache for which neighbours of a page are read.
 const SMALL: u64 = 8;
 
 /// A number for a run in caches, which tables of several stores may share.
@@ -76,7 +76,7 @@ pub fn path_of(dir: &Path, table: &str, number: u64) -> PathBuf {
     dir.join(format!("{table}.{number:06}"))
 }
 
-/// The number of the run of `table` whose file has this name; `None` for any other name.
+/// The number of the run of `table` with this file name; `None` for any other name.
 #[must_use]
 pub fn number_of(name: &str, table: &str) -> Option<u64> {
     let number = name.strip_prefix(table)?.strip_prefix('.')?.parse().ok()?;
@@ -235,14 +235,15 @@ impl Run {
         }
     }
 
-    /// Has the system bring page `number` from the disk, soon.
+    /// Asks the operating system to read page `number` from the disk soon.
     pub fn will_need(&self, number: usize) {
         let bytes = self.bytes_of(number..number + 1) as u64;
         self.file.will_need(self.offset_of(number), bytes);
     }
 
-    /// Has the system bring the neighbours of page `number`, too, once, where the run is not much
-    /// larger than the cache: a few large reads then bring all of it, instead of one for each page.
+    /// Asks the operating system, once, to read the neighbours of page `number` as well, if the run
+    /// is not much larger than the cache: a few large reads then load all of it, instead of one for
+    /// each page.
     fn read_around(&self, number: usize, cache: &PageCache) {
         let place = self.offset_of(number) / AROUND;
         let (word, bit) = (&self.brought[place as usize / 64], 1 << (place % 64));

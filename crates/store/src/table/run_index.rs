@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 
 use super::key::prefix;
 
-/// Bytes of a page in the index besides its separator: its first unit, the separator's length.
+/// Bytes of a page in the index in addition to its separator: its first unit, the separator's
+/// length.
 pub(crate) const INDEX_ENTRY: usize = 5;
 
-/// What is in memory of each page.
+/// The entry of a page in memory.
 #[derive(Default)]
 pub(crate) struct Index {
     /// The first eight bytes of each separator.

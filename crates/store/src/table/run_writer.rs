@@ -19,7 +19,7 @@ use crate::{
 /// Bytes that are collected before they are written.
 pub(crate) const BUFFER: usize = 1 << 18;
 
-/// What all runs of a table have in common.
+/// Properties that all runs of a table share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub table: String,
@@ -36,14 +36,14 @@ impl Shape {
         entries * (1 + u64::from(self.prefix_bytes > 0))
     }
 
-    /// What the filter holds of a key besides the key.
+    /// What the filter contains for a key in addition to the key.
     pub fn prefix_of<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         let bytes = usize::from(self.prefix_bytes);
         (bytes > 0).then(|| &key[..key.len().min(bytes)])
     }
 }
 
-/// A run in the making.
+/// A run that is being written.
 pub(crate) struct RunWriter {
     folder: Arc<Folder>,
     shape: Shape,
@@ -52,10 +52,10 @@ pub(crate) struct RunWriter {
     buffer: Vec<u8>,
     written: u64,
     page: PageBuilder,
-    /// Separator of the page in the making, and the greatest key of the one before.
+    /// Separator of the current page, and the greatest key of the page before.
     first: Vec<u8>,
     before: Vec<u8>,
-    /// What the filter has last taken in besides keys.
+    /// The last prefix that was added to the filter.
     prefix: Vec<u8>,
     facts: RunFacts,
     index: Index,
@@ -63,8 +63,8 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    /// A run with at most `entries` entries. A file that has the name already is not ours: what is
-    /// left of an interrupted commit or merge was removed when the store was opened.
+    /// Creates a run of at most `entries` entries. A file of that name does not belong to the
+    /// store: leftovers of interrupted commits and merges were removed when the store was opened.
     pub fn create(
         folder: &Arc<Folder>,
         shape: &Shape,
@@ -175,7 +175,7 @@ impl RunWriter {
     }
 }
 
-/// The error for a file that stands in the way of a run.
+/// The error for an existing file with the name of a new run.
 fn in_the_way(path: PathBuf) -> Error {
     Error::Corrupt {
         path,

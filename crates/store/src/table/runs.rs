@@ -25,7 +25,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Counts the flushes; what was fetched in one generation is not taken for true in another.
+    /// Counts the flushes. A hint of one generation is not valid in another.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -56,16 +56,16 @@ impl Runs {
         growth.sum::<i64>().max(0) as u64
     }
 
-    /// Are there no live keys?
+    /// Returns whether there are no live keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Looks one key up and appends its value to `out`. Returns whether it is live.
+    /// Looks up one key and appends its value to `out`. Returns whether it is live.
     ///
     /// # Errors
-    /// Those of [`Runs::fetch`].
+    /// As [`Runs::fetch`].
     pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let (hash, mut room) = (self.salt.hash(key), Room::default());
         for run in self.runs.iter().filter(|run| run.filter.may_hold(hash)) {
@@ -80,7 +80,7 @@ impl Runs {
     /// The live pairs of a range, in the order of keys, as of the last commit.
     ///
     /// # Errors
-    /// Those of reading.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] of reading.
     pub fn scan(&self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<Scan<'static>> {
         let range = (range.0.map(<[u8]>::to_vec), range.1.map(<[u8]>::to_vec));
         let sources = self.sources(&range)?;
@@ -90,7 +90,7 @@ impl Runs {
     /// The live pairs whose keys begin with `prefix`, as of the last commit.
     ///
     /// # Errors
-    /// Those of reading.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] of reading.
     pub fn scan_prefix(&self, prefix: &[u8]) -> Result<Scan<'static>> {
         let range = prefix_range(prefix);
         let sources = self.sources(&range)?;
@@ -108,8 +108,7 @@ impl Runs {
         .collect()
     }
 
-    /// What the filters hold of all keys of the range, if they have a beginning in common that is
-    /// long enough.
+    /// The prefix in the filters that all keys of the range share, if it is long enough.
     fn prefix_hash(&self, range: &KeyRange) -> Option<u64> {
         let Bound::Included(start) = &range.0 else { return None };
         let bytes = usize::from(self.shape.prefix_bytes);

@@ -55,7 +55,7 @@ impl Salt {
     }
 }
 
-/// Fewer than eight bytes as a number. Together with the length of all it tells them apart.
+/// Fewer than eight bytes as a number. Unique together with the total length.
 #[inline(always)]
 fn end(rest: &[u8]) -> u64 {
     match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {

@@ -1,4 +1,4 @@
-//! What is whole of a table with corrupt files, for whoever can make the rest again.
+//! Reads what is whole of a table with corrupt files, for a caller that can rebuild the rest.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl Opening {
-    /// Opens a table that may have corrupt runs: what is whole of them is written as one run, which
-    /// the next commit names in the place of all. The second value says what is corrupt, and is
-    /// empty of a table that is whole. Entries of corrupt pages are absent: where an older run has
-    /// the key, that one's value counts, and what was removed may be there again.
+    /// Opens a table that may have corrupt runs. What is whole is written as one run, which the
+    /// next commit names in the place of all. The second value lists what is corrupt; it is empty
+    /// for a whole table. Entries of corrupt pages are missing: if an older run has the key, its
+    /// value counts, and removed keys may be live again.
     ///
     /// # Errors
-    /// Those of [`Opening::table`], corruption of pages apart; [`Error::ReadOnly`].
+    /// As [`Opening::table`], except for corrupt pages; [`Error::ReadOnly`].
     pub fn salvage_table(
         &mut self,
         name: &'static str,

@@ -28,7 +28,7 @@ impl Memtable {
 pub(crate) struct Sorted<'a> {
     table: &'a Memtable,
     range: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    /// Those after the one whose cells are here.
+    /// The segments after the current one.
     segments: (usize, usize),
     /// Cells with the prefixes of their keys.
     cells: Vec<(u64, u32)>,
@@ -72,12 +72,12 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// Cells whose keys are compared as a whole: fewer than are worth another round.
+/// Number of cells up to which keys are compared entirely instead of by another radix pass.
 const FEW: usize = 8;
 
-/// Sorts cells, whose keys are equal up to `depth`, by eight bytes of them at a time: keys often
-/// begin alike (an account's address before its slots), and to compare two of them as a whole waits
-/// for memory twice.
+/// Sorts cells whose keys are equal up to `depth`, by eight bytes at a time: keys often share a
+/// prefix (an account's address before its slots), and comparing two of them entirely costs two
+/// cache misses.
 fn sort_by_keys(cells: &mut [(u64, u32)], arena: &Arena, depth: usize) {
     let key = |cell: u32| key_of(arena, cell);
     for at in 0..cells.len() {

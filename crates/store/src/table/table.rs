@@ -24,16 +24,16 @@ const LEAST_FOR_CHANGES: usize = 8;
 /// the order of its segment.
 const FLUSH_BYTES: usize = 2;
 
-/// How to open a [`Table`]. What is on disk must have been created with the same `prefix_bytes` and
-/// `counted`; another `compression` holds for what is written from now on.
+/// How to open a [`Table`]. `prefix_bytes` and `counted` must be those that it was created with;
+/// another `compression` applies to what is written from now on.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     /// Bytes of memory for changes, indexes, filters and merges; the cache is apart.
     pub memory_bytes: usize,
     /// Pages that were read stay here. None where values are read once.
     pub cache: Option<PageCache>,
-    /// Filters also know so many first bytes of keys, so that [`Table::scan_prefix`] asks only runs
-    /// that may have some; 0 for not.
+    /// Filters also contain this many first bytes of keys, so that [`Table::scan_prefix`] reads
+    /// only runs that may have some; 0 for none.
     pub prefix_bytes: u8,
     /// Changes always say whether the key was live, so that the number of live keys is known:
     /// [`Table::put`] and [`Table::delete`] are refused.
@@ -75,7 +75,7 @@ pub struct Table {
     pub(crate) reader: TableReader,
     pub(crate) merge: Option<Merge>,
     pub(crate) memory_bytes: usize,
-    /// What a commit has written that does not count yet.
+    /// Written by a commit that does not count yet.
     pub(crate) pending: Option<Pending>,
     /// The newest run is one that no commit names yet.
     pub(crate) has_spilled: bool,
@@ -100,11 +100,11 @@ impl Table {
         self.change(key, value, false)
     }
 
-    /// Puts in a value under any key. Returns whether the key was live; its value is replaced then.
-    /// Slower than [`Table::insert`] and [`Table::put`], because the runs are asked.
+    /// Inserts a value under any key. Returns whether the key was live; its value is replaced then.
+    /// Slower than [`Table::insert`] and [`Table::put`], because it reads the runs.
     ///
     /// # Errors
-    /// Those of [`Table::insert`] and of reading.
+    /// As [`Table::insert`] and [`Table::get`].
     pub fn replace(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let below = match self.changes.get(key) {
             Known::Nothing => self.runs.get(key, &mut Vec::new())?,
@@ -113,20 +113,20 @@ impl Table {
         Ok(self.change(key, value, below)? || below)
     }
 
-    /// Puts in a value under any key, whether it was live or not.
+    /// Inserts a value under any key, live or not.
     ///
     /// # Errors
-    /// Those of [`Table::insert`], and [`Error::Mismatch`] when the table is counted.
+    /// As [`Table::insert`]; [`Error::Mismatch`] if the table is counted.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_uncounted()?;
         self.change(key, value, true)?;
         Ok(())
     }
 
-    /// Removes a key, whether it was live or not.
+    /// Removes a key, live or not.
     ///
     /// # Errors
-    /// Those of [`Table::put`].
+    /// As [`Table::put`].
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.check_uncounted()?;
         check_key(key)?;
@@ -183,10 +183,11 @@ impl Table {
         Ok(live)
     }
 
-    /// Is the key live? With a `hint` of the newest generation the runs are not asked.
+    /// Returns whether the key is live. With a `hint` of the newest generation the runs are not
+    /// read.
     ///
     /// # Errors
-    /// Those of reading.
+    /// As [`Table::get`].
     pub fn contains(&self, key: &[u8], hint: Option<Hint>) -> Result<bool> {
         match self.changes.get(key) {
             Known::Live(_) => Ok(true),
@@ -199,10 +200,11 @@ impl Table {
     }
 
     /// Appends the value of a key to `out`, if the key is live. Returns whether it is. For many
-    /// keys at once, [`Runs::fetch`] of a snapshot waits less.
+    /// keys at once, [`Runs::fetch`] of a snapshot has lower latency.
     ///
     /// # Errors
-    /// Those of reading.
+    /// [`Error::Corrupt`] names file and offset of a corrupt page; [`Error::Io`] if it cannot be
+    /// read.
     pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self.changes.get(key) {
             Known::Live(value) => {
@@ -214,22 +216,22 @@ impl Table {
         }
     }
 
-    /// Looks keys up and leaves the answers in `out`, in the order of `keys`, changes since the
-    /// last commit included.
+    /// Looks up keys, including changes since the last commit, and writes the answers to `out` in
+    /// the order of `keys`.
     ///
     /// # Errors
-    /// Those of reading.
+    /// As [`Table::get`].
     pub fn fetch<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut Fetched) -> Result<()> {
         self.runs.fetch_over(keys, out, |key| self.changes.get(key))
     }
 
-    /// What a hint says, if it is of the newest generation.
+    /// The answer of a hint, if it is of the newest generation.
     fn fresh<'a>(&self, hint: Option<Hint<'a>>) -> Option<Option<&'a [u8]>> {
         hint.filter(|hint| hint.generation == self.runs.generation).map(|hint| hint.value)
     }
 
-    /// Has the CPU fetch what the next calls for these keys will need. For the keys of a hundred
-    /// calls or so at a time, right before them, this hides most of the waiting for memory.
+    /// Prefetches what the next calls for these keys will read. Called for about a hundred keys at
+    /// a time, right before those calls, this hides most of the memory latency.
     pub fn touch<K: AsRef<[u8]>>(&self, keys: &[K]) {
         self.changes.touch(keys);
     }
@@ -252,7 +254,7 @@ impl Table {
         self.runs.len().saturating_add_signed(self.changes.growth())
     }
 
-    /// Are there no live keys, where the table is counted?
+    /// Returns whether there are no live keys, if the table is counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -275,7 +277,7 @@ impl Table {
         self.runs.memory() + self.merge.as_ref().map_or(0, |merge| merge.memory)
     }
 
-    /// Bytes that records may take; what a flush of them will need besides is kept free.
+    /// Bytes that records may take; memory that a flush of them needs is reserved.
     pub(crate) fn room(&self) -> usize {
         let flush = self.changes.entries() * FLUSH_BYTES + run_writer::BUFFER;
         let taken = self.fixed() + self.changes.tables() + flush + self.changes.long_bytes();
@@ -283,8 +285,8 @@ impl Table {
         self.memory_bytes.saturating_sub(taken).max(least)
     }
 
-    /// Is it time to commit? True when the next chunk of memory would exceed
-    /// [`TableOptions::memory_bytes`] and less than a quarter of the newest is left.
+    /// Returns whether a commit is due: the next chunk of memory would exceed
+    /// [`TableOptions::memory_bytes`], and less than a quarter of the newest one is left.
     #[must_use]
     pub fn wants_flush(&self) -> bool {
         let arena = self.changes.arena();
@@ -299,10 +301,10 @@ impl Table {
         self.runs.runs.iter().filter_map(|run| run.facts.file_bytes()).sum()
     }
 
-    /// All live pairs, changes since the last commit included, in the order of keys.
+    /// All live pairs in the order of keys, including changes since the last commit.
     ///
     /// # Errors
-    /// Those of reading.
+    /// As [`Table::get`].
     pub fn iter(&self) -> Result<Scan<'_>> {
         let cursor = |run| CursorSource::Run(Box::new(RunCursor::new(run)));
         let table = CursorSource::Table(self.changes.sorted(ALL));
@@ -311,11 +313,11 @@ impl Table {
         Ok(Scan { merged: Merged::new(sources, true, ALL)? })
     }
 
-    /// The live pairs of a range, changes since the last commit included, in the order of keys. It
-    /// looks through all changes of keys that begin with the same byte.
+    /// The live pairs of a range in the order of keys, including changes since the last commit. It
+    /// iterates over all changes of keys with the same first byte.
     ///
     /// # Errors
-    /// Those of reading.
+    /// As [`Table::get`].
     pub fn scan(&self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<Scan<'_>> {
         self.scan_range((range.0.map(<[u8]>::to_vec), range.1.map(<[u8]>::to_vec)))
     }
@@ -323,7 +325,7 @@ impl Table {
     /// The live pairs whose keys begin with `prefix`; see [`Table::scan`].
     ///
     /// # Errors
-    /// Those of reading.
+    /// As [`Table::get`].
     pub fn scan_prefix(&self, prefix: &[u8]) -> Result<Scan<'_>> {
         self.scan_range(prefix_range(prefix))
     }

@@ -1,5 +1,5 @@
-//! Putting what a section says of a trie upon what older sections said of it. What a branch has and
-//! the section does not give stays as it was; where no older section gave it, a later one will.
+//! Applying a section to the trie that older sections describe. Children of a branch that the
+//! section does not give stay; if no older section gave them, a later one will.
 
 use super::END;
 use crate::pages::{
@@ -8,15 +8,15 @@ use crate::pages::{
 };
 use blockmill_store::part::Fields;
 
-/// What there was at and below a place: a child, and how many half-bytes of its branch's path are
-/// above the place.
+/// The old child at and below a place, and the number of nibbles of its branch's path above the
+/// place.
 type Old = Option<(Child, usize)>;
 
-/// What becomes the branch of a section.
+/// The origin of the branch of a section.
 enum Base {
-    /// The same as it was.
+    /// The old branch.
     Same(Branch),
-    /// A new one, which has what there was under a half-byte.
+    /// A new branch, which gets the old one under a nibble.
     Above(u8, Old),
     New,
 }
@@ -27,8 +27,8 @@ pub(super) struct Merge<'a, 'b> {
 }
 
 impl Merge<'_, '_> {
-    /// The child that a section gives behind its first byte, so many half-bytes below the root;
-    /// none where it does not say what one does.
+    /// Decodes the child after its first byte, this many nibbles below the root; `None` if the
+    /// bytes are no child.
     pub fn child(&mut self, head: u8, old: Old, depth: usize) -> Option<Child> {
         let reference = branch_record::read_reference(head, self.fields)?;
         let child = match branch_record::kind(head) {
@@ -92,7 +92,7 @@ impl Merge<'_, '_> {
         Some(branch)
     }
 
-    /// What a branch behind `path` is made from. What is not below it goes.
+    /// The origin of a branch after `path`. Everything that is not below it is removed.
     fn base(&mut self, mut old: Old, mut path: &[u8]) -> Base {
         while let Some((child, skip)) = old {
             let Some(at) = child.branch_at() else { return Base::New };
@@ -102,7 +102,7 @@ impl Merge<'_, '_> {
                 (None, None) => return Base::Same(self.arena.take(at)),
                 // the branch is new, and above this one
                 (Some(half), None) => return Base::Above(half, Some((child, skip + common + 1))),
-                // of this branch one child is left, which is below the place now
+                // one child of this branch is left, which is below the place now
                 (None, Some(half)) => {
                     let mut branch = self.arena.take(at);
                     old = branch.get(half).map(|child| (*child, 0));

@@ -87,7 +87,7 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
     Ok(())
 }
 
-/// Takes a section in; where it does not say what one does, the bytes left from there on.
+/// Applies a section. If it is malformed, returns the number of bytes left from there on.
 fn section(pages: &mut Pages, body: &[u8]) -> std::result::Result<(), usize> {
     let mut fields = Fields(body);
     let mut before = None;
@@ -98,7 +98,8 @@ fn section(pages: &mut Pages, body: &[u8]) -> std::result::Result<(), usize> {
     Ok(())
 }
 
-/// Takes in what a section says of a trie, which has a greater number than the one before.
+/// Applies the part of a section for one trie, whose number is greater than that of the trie
+/// before.
 fn trie(pages: &mut Pages, fields: &mut Fields<'_>, before: Option<u32>) -> Option<u32> {
     let (number, account) = (fields.short()?, fields.array()?);
     if before.is_some_and(|before| before >= number) || u64::from(number) > 1 << 31 {

@@ -1,4 +1,4 @@
-//! What is read back is what was in memory, wherever a sweep stands.
+//! References that are read back equal those in memory, at any position of a sweep.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -33,7 +33,7 @@ fn open(
     Pages::open_in(folder, NAME, facts, &options, true)
 }
 
-/// All children at and below one: what they are, and where.
+/// All children at and below a child, with their locations.
 fn list(pages: &Pages, child: &Child, path: &mut Vec<u8>, out: &mut Vec<String>) {
     let (reference, count, length_units) =
         (child.reference(), child.count(), (child.length_units(), child.offset_units()));
@@ -121,7 +121,7 @@ fn block(
         }
     }
     if random.below(6_u32) == 0 {
-        // those on the way to a cluster: its branch comes up again
+        // keys on the way to a cluster: its branch moves up again
         let (byte, all) = CLUSTERS[random.below(2_usize)];
         let parts = |slot: [u8; 32]| slot[0] == byte && slot[..all].iter().any(|at| *at != byte);
         let on_the_way = state.keys().filter(|key| key.slot.is_some_and(parts));

@@ -1,4 +1,4 @@
-//! Writing references: what changed, and a part of all.
+//! Writing references: changed ones, and a share of all.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use blockmill_trie::nibbles::common_prefix;
 
 /// Bytes that are collected before they are written.
 const WRITE: usize = 1 << 20;
-/// What a sweep writes at least, so that it goes on: more than all branches above a cell take.
+/// Least bytes of a sweep's share, so that it makes progress: more than all branches above a cell.
 const LEAST: u64 = 4 << 10;
 
-/// Writes and syncs what changed and a part of all; the files that the next manifest names, and the
-/// bytes written.
+/// Writes and syncs changed references and a share of all. Returns the files for the next manifest,
+/// and the bytes written.
 pub(in crate::pages) fn write(pages: &Pages) -> Result<(IndexFiles, u64)> {
     let mut files = match pages.index {
         Some(files @ IndexFiles { before: Some(_), .. }) => files,
@@ -54,7 +54,7 @@ struct Writer<'a> {
     file: Arc<dyn DiskFile>,
     number: u64,
     path: std::path::PathBuf,
-    /// Where the section begins, and what of it is written.
+    /// Start of the section, and its bytes so far.
     start: u64,
     at: u64,
     buffer: Vec<u8>,
@@ -64,7 +64,7 @@ struct Writer<'a> {
 /// A part of all references, in the order of tries and keys.
 struct Sweep {
     trie: u32,
-    /// Before these keys is what the file has already.
+    /// The file has everything before these keys.
     from: [u8; 32],
     /// Where the section ends, about.
     most: u64,
@@ -73,7 +73,7 @@ struct Sweep {
 }
 
 impl<'a> Writer<'a> {
-    /// Goes on with a file behind what counts of it.
+    /// Continues a file after its committed bytes.
     fn open(pages: &'a Pages, file: IndexFile) -> Result<Self> {
         let IndexFile { number, bytes } = file;
         let path = pages.index_path(number);
@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
         self.sum = sum(self.number, self.start);
     }
 
-    /// Writes what is left of a section, and its header.
+    /// Writes the rest of a section, and its header.
     fn end(&mut self) -> Result<()> {
         self.flush()?;
         if self.pages.folder.is_due(CrashPoint::HalfReferences) {
@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
         self.file.write_all_at(&header, self.start).map_err(io_error("write", &self.path))
     }
 
-    /// The section of what changed.
+    /// Writes the section of changed references.
     fn changed(&mut self) -> Result<()> {
         self.begin();
         let pages = self.pages;
@@ -143,8 +143,8 @@ impl<'a> Writer<'a> {
         self.end()
     }
 
-    /// The section of a part of all, of so many bytes about, from `next` on, where the part after
-    /// it begins then. Whether it was the last.
+    /// Writes the section of a share of all references, about this many bytes, from `next` on, and
+    /// moves `next` to the start of the next share. Returns whether it was the last one.
     fn sweep(&mut self, next: &mut (u32, [u8; 32]), bytes: u64) -> Result<bool> {
         self.begin();
         let (first, from) = *next;
@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
         self.buffer.extend_from_slice(&trie.account);
     }
 
-    /// What a child is, but for what is below it.
+    /// Encodes a child without what is below it.
     fn head(&mut self, nibble: u8, child: &Child, arena: &Arena) -> Result<()> {
         branch_record::write(nibble, child, &mut self.buffer)?;
         if let Below::Branch(at) = child.below() {
@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes a child that hangs so many half-bytes below the root, under these of a key.
+    /// Writes a child this many nibbles below the root, under these nibbles of a key.
     fn child_of_all(
         &mut self,
         nibble: u8,

@@ -18,13 +18,14 @@ impl fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// A ring for so many reads at once; none where the system has none to give.
+    /// A ring for `depth` concurrent reads; `None` if the system has no io_uring.
     pub fn new(depth: usize) -> Option<Self> {
         IoUring::new(depth as u32).ok().map(Self)
     }
 
-    /// What is wanted, in the same order, without what could not be read in one go. None when not
-    /// all files are the system's, or when the ring broke: it must not be used any more then.
+    /// Reads all of `wanted`, in the same order; short reads are `None`. Returns `None` if a file
+    /// is not a file of the operating system, or if the ring failed: it must not be used any more
+    /// then.
     pub fn read(&mut self, wanted: &[Wanted]) -> Option<Vec<Option<Arc<[u8]>>>> {
         let files: Option<Vec<_>> = wanted.iter().map(|w| w.file.of_system()).collect();
         let files = files?;
@@ -38,8 +39,9 @@ impl Ring {
                 let out = Arc::make_mut(&mut found[next]);
                 let read = opcode::Read::new(file, out.as_mut_ptr(), out.len() as u32);
                 let read = read.offset(wanted[next].offset).build().user_data(next as u64);
-                // SAFETY: the buffer and the open file live until the kernel has told of the read:
-                // this function returns when nothing is under way, or gives the buffers up below
+                // SAFETY: the buffer and the open file live until the kernel reports the
+                // completion: this function returns when no read is in flight, or leaks the buffers
+                // below
                 if unsafe { queue.push(&read) }.is_err() {
                     break;
                 }

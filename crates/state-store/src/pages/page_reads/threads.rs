@@ -14,10 +14,10 @@ use super::{Wanted, one};
 /// More of them cost more than they bring.
 const THREADS: usize = 16;
 
-/// Where what a thread read is put.
+/// The result of a read.
 type Place = Mutex<Option<io::Result<Arc<[u8]>>>>;
 
-/// What is wanted, in the same order.
+/// Reads all of `wanted`, in the same order.
 pub fn read(wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
     let next = AtomicUsize::new(0);
     let found: Vec<Place> = wanted.iter().map(|_| Place::new(None)).collect();
