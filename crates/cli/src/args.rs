@@ -17,8 +17,12 @@ use std::path::PathBuf;
 
 pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
-pub use export::{Export, ExportNames, Read, Rows};
-pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
+pub use export::Export;
+#[cfg(feature = "export")]
+pub use export::{ExportNames, Read, Rows};
+#[cfg(feature = "bitcoin")]
+pub use generate::Order;
+pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
 
@@ -133,6 +137,7 @@ pub struct Verification {
     #[arg(required = true, value_name = "PATH", help = archives())]
     pub paths: Vec<PathBuf>,
     /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
+    #[cfg(any(feature = "bitcoin", feature = "export"))]
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,

@@ -1,5 +1,6 @@
 //! `check`: reads all of a store and says what is corrupt, and what repairs it.
 
+#[cfg(any(feature = "ethereum", feature = "neo"))]
 mod parts;
 
 use crate::answer::Answer;
@@ -21,6 +22,7 @@ const PRINTED: usize = 20;
 
 /// What a repair did where only parts were corrupt that repair themselves. A newer commit of an
 /// interrupted import is passed over where bytes of it are corrupt.
+#[cfg(any(feature = "ethereum", feature = "neo"))]
 pub const REBUILT: &str = "done: the corrupt parts were rebuilt; blocks that only an interrupted \
                            import had may be gone: the next import has them again";
 
@@ -181,6 +183,14 @@ fn print(checked: &Checked) {
     }
 }
 
+impl Checked {
+    /// Sets what repairs the store: that of the first part that does not repair itself.
+    pub fn set_repair(&mut self) {
+        self.corruption.sort_by_key(|part| part.mends_itself);
+        self.repair = self.corruption.first().map(|part| part.repair.clone());
+    }
+}
+
 /// Shows how much was read, and says when to stop; shared by all threads that read.
 pub struct Watch<'a> {
     state: Mutex<(Display, u64)>,
@@ -202,7 +212,8 @@ impl<'a> Watch<'a> {
         !self.cancel.is_cancelled()
     }
 
-    /// Whoever stops it.
+    /// The flag that stops the check.
+    #[cfg(any(feature = "ethereum", feature = "neo"))]
     pub fn cancel(&self) -> &'a Cancel {
         self.cancel
     }

@@ -37,6 +37,7 @@ pub fn expect_room(args: &Convert, bytes: u64) -> io::Result<()> {
 }
 
 /// How a conversion ended that wrote all that is there.
+#[cfg(any(feature = "ethereum", feature = "neo"))]
 pub fn status(shortfalls: &[Shortfall], partial: bool) -> Status {
     match (shortfalls.is_empty(), partial) {
         (true, _) => Status::Ok,

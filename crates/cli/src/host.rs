@@ -1,7 +1,5 @@
 //! What this machine and this moment give: cores, the time, a number that nobody could know.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Threads that this machine runs at the same time.
@@ -10,8 +8,10 @@ pub fn cores() -> usize {
 }
 
 /// A number that nobody could know before: the standard library's random keys, hashed.
+#[cfg(feature = "ethereum")]
 pub fn random_seed() -> u64 {
-    RandomState::new().build_hasher().finish()
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 /// The present time, in seconds since 1970.

@@ -4,8 +4,8 @@
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
-use crate::serve::{About, Server};
-use crate::{bitcoin, ethereum, host, neo, outputs, shard, stop};
+use crate::serve::Server;
+use crate::{bitcoin, ethereum, host, neo, outputs, serve, shard, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
@@ -126,18 +126,8 @@ impl Run {
         bytes: u64,
     ) -> Result<Option<Server>> {
         let Some(address) = self.serve else { return Ok(None) };
-        let about = About {
-            label: self.label.clone(),
-            chain: chain.to_owned(),
-            level: level.to_owned(),
-            paths: paths.iter().map(|path| path.display().to_string()).collect(),
-            total_bytes: bytes,
-            program: crate::program::this(),
-        };
-        let server =
-            Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
-        eprintln!("the run is shown at http://{}", server.address());
-        Ok(Some(server))
+        let live = self.cancel.live().clone();
+        serve::start(address, live, &self.label, (chain, level), (paths, bytes)).map(Some)
     }
 
     /// Is nothing to be printed but the answer's document?

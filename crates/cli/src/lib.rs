@@ -6,6 +6,9 @@
 #[macro_use]
 pub mod print;
 
+#[cfg(not(any(feature = "bitcoin", feature = "ethereum", feature = "neo")))]
+compile_error!("a program without a chain does nothing: enable bitcoin, ethereum or neo");
+
 mod absent;
 pub mod answer;
 mod args;

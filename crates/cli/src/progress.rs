@@ -32,14 +32,17 @@ const NARROW: &str = "{percent:>3}%  {wide_msg}";
 /// Columns that [`BLOCKS`] needs, with a message of usual length.
 const WIDE: u16 = 100;
 /// And while block files are indexed.
+#[cfg(feature = "bitcoin")]
 const INDEX: &str = "{spinner} indexing {elapsed} {wide_msg}";
 /// Bytes of block files whose index takes long enough to tell people who have no terminal.
+#[cfg(feature = "bitcoin")]
 const BIG: u64 = 1 << 30;
 /// No rate is shown before.
 const LEAST_TIME: Duration = Duration::from_millis(100);
 
 impl Display {
     /// For an archive of `total_bytes`, verified at `level`.
+    #[cfg(any(feature = "ethereum", feature = "neo"))]
     pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
         Self::with(total_bytes, blocks_template(), format!("verifying {level}"), quiet)
     }
@@ -54,6 +57,7 @@ impl Display {
     }
 
     /// For block files, whose headers are indexed before anything else.
+    #[cfg(feature = "bitcoin")]
     pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
         let mut display = Self::with(total_bytes, INDEX, String::new(), quiet);
         let files = blockmill_report::counted(files as u64, "block file");

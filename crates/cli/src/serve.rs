@@ -4,15 +4,40 @@ use crate::answer::Answer;
 use crate::args::Serve;
 use crate::documents;
 use anyhow::{Context, Result};
-pub use blockmill_monitor::{About, Server};
+use blockmill_monitor::About;
+pub use blockmill_monitor::Server;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::live::Live;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_verdict::Status;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 /// How soon a request to stop is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Starts the live page of a run, until the server is dropped.
+pub fn start(
+    address: SocketAddr,
+    live: Live,
+    label: &str,
+    (chain, level): (&str, &str),
+    (paths, total_bytes): (&[PathBuf], u64),
+) -> Result<Server> {
+    let about = About {
+        label: label.to_owned(),
+        chain: chain.to_owned(),
+        level: level.to_owned(),
+        paths: paths.iter().map(|path| path.display().to_string()).collect(),
+        total_bytes,
+        program: crate::program::this(),
+    };
+    let server = Server::start(address, about, live).context("--serve")?;
+    eprintln!("the run is shown at http://{}", server.address());
+    Ok(server)
+}
 
 /// `blockmill serve`.
 pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {

@@ -14,14 +14,14 @@ use crate::{
     column::{Column, Items},
     crash::CrashPoint,
     disk::{Disk, RealDisk},
-    error::{Error, Result, hex, mismatch},
+    error::{Error, Result, mismatch},
     hash_index::{self, HashIndex},
-    manifest::{self, LIGHT, MAX_STATE, PartFacts},
+    manifest::{self, LIGHT, PartFacts},
     opening::LOCK,
     segment::Segment,
     segmented_file::SegmentedFile,
-    store::{CommitPart, Store},
-    tip::{ChainState, Tip},
+    store::Store,
+    tip::ChainState,
 };
 
 /// One chunk of consecutive blocks to append.
@@ -199,7 +199,7 @@ impl ChainStore {
     }
 
     /// Dies here if that is the plan.
-    fn reach(&self, point: CrashPoint) -> Result<()> {
+    pub(crate) fn reach(&self, point: CrashPoint) -> Result<()> {
         self.hashes.folder.reach(point)
     }
 }

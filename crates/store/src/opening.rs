@@ -18,7 +18,7 @@ use crate::{
     manifest::{self, LIGHT, Manifest, PartFacts, PartKind},
     part::{ForeignFormat, ForeignPlace},
     segment::Segment,
-    store::{Store, StoreOptions},
+    store::StoreOptions,
     table::{Salt, Table, TableOptions, number_of},
 };
 

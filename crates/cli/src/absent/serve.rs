@@ -4,31 +4,21 @@ use crate::absent::absent;
 use crate::answer::Answer;
 use crate::args::Serve;
 use anyhow::Result;
-use blockmill_pipeline::record::Program;
 use blockmill_pipeline::{Cancel, live::Live};
 use std::net::SocketAddr;
-
-/// What a page would say of a run.
-pub struct About {
-    pub program: Program,
-    pub label: String,
-    pub chain: String,
-    pub level: String,
-    pub paths: Vec<String>,
-    pub total_bytes: u64,
-}
+use std::path::PathBuf;
 
 /// There is none.
 pub enum Server {}
 
-impl Server {
-    pub fn start(_: SocketAddr, _: About, _: Live) -> Result<Self> {
-        absent("monitor")
-    }
-
-    pub fn address(&self) -> SocketAddr {
-        match *self {}
-    }
+pub fn start(
+    _: SocketAddr,
+    _: Live,
+    _: &str,
+    _: (&str, &str),
+    _: (&[PathBuf], u64),
+) -> Result<Server> {
+    absent("monitor")
 }
 
 pub fn run(_: &Serve, _: &Cancel) -> Result<Answer> {

@@ -48,10 +48,4 @@ impl Checked {
             });
         }
     }
-
-    /// Sets what repairs the store: that of the first part that does not repair itself.
-    pub fn set_repair(&mut self) {
-        self.corruption.sort_by_key(|part| part.mends_itself);
-        self.repair = self.corruption.first().map(|part| part.repair.clone());
-    }
 }
