@@ -81,7 +81,7 @@ impl Bodies {
             return Err(Violation::new(Rule::MerkleRoot, Reversed(&stated), Reversed(&root.hash)));
         }
         if root.repeated {
-            let (expected, found) = ("different transactions", "some that stand there twice");
+            let (expected, found) = ("different transactions", "repeated ones");
             return Err(Violation::new(Rule::RepeatedTransactions, expected, found));
         }
         Ok(())

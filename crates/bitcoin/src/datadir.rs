@@ -1,8 +1,7 @@
-//! Hand-over to Bitcoin Core: a datadir that it opens without reindexing, and the way back.
+//! Bitcoin Core datadirs: writes one that Core opens without reindexing, and reads them.
 //!
-//! [`BlocksWriter`] takes the blocks of the best chain with their undo data, [`CoinsWriter`] its
-//! unspent coins. [`Datadir`] reads one that Core or we wrote. Bytes:
-//! `docs/formats/core-datadir.md`.
+//! [`BlocksWriter`] writes the blocks of the best chain with their undo data, [`CoinsWriter`] the
+//! unspent coins. [`Datadir`] reads a datadir. `docs/formats/core-datadir.md` specifies the bytes.
 
 pub mod block_index;
 mod chainstate;
@@ -28,8 +27,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// The folder of a network below the one that Core is given as `-datadir`; none for the main
-/// network.
+/// The subfolder of a network in Core's `-datadir`. `None` for the main network.
 fn network_folder(network: &Params) -> Option<&'static str> {
     (network.name != "mainnet").then_some(network.name)
 }
@@ -39,14 +37,14 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(Error::io(path, "cannot read"))
 }
 
-/// Writes a file and waits until it is on the disk.
+/// Writes and syncs a file.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let mut file = File::create_new(path).map_err(Error::io(path, "cannot create"))?;
     file.write_all(bytes).map_err(Error::io(path, "cannot write"))?;
     file.sync_all().map_err(Error::io(path, "cannot sync"))
 }
 
-/// Waits until the names in a folder are on the disk.
+/// Syncs a folder.
 fn sync_folder(path: &Path) -> Result<(), Error> {
     blockmill_platform::folders::sync(path).map_err(Error::io(path, "cannot sync"))
 }

@@ -1,4 +1,4 @@
-//! The 80 bytes of a block header, and the numbers that its `bits` stand for.
+//! The 80 bytes of a block header, and its target and work.
 
 pub mod rules;
 
@@ -12,7 +12,7 @@ pub const HEADER_BYTES: usize = 80;
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a>(pub &'a [u8; HEADER_BYTES]);
 
-/// What the rules look at in a header, besides its hash.
+/// The fields of a header that rules check, besides its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claims {
     /// See [`Header::version`].
@@ -29,7 +29,7 @@ impl Header<'_> {
         i32::from_le_bytes(self.field(0))
     }
 
-    /// The hash of the block before.
+    /// The hash of the parent.
     pub fn previous(&self) -> BlockHash {
         BlockHash(self.field(4))
     }
@@ -39,7 +39,7 @@ impl Header<'_> {
         self.field(36)
     }
 
-    /// Seconds since 1970, as the miner claims.
+    /// The time that the miner states, in seconds since 1970.
     pub fn time(&self) -> u32 {
         u32::from_le_bytes(self.field(68))
     }
@@ -49,12 +49,12 @@ impl Header<'_> {
         u32::from_le_bytes(self.field(72))
     }
 
-    /// The number that the miner tried.
+    /// The nonce.
     pub fn nonce(&self) -> u32 {
         u32::from_le_bytes(self.field(76))
     }
 
-    /// What the rules look at.
+    /// The fields that rules check.
     pub fn claims(&self) -> Claims {
         Claims { version: self.version(), time: self.time(), bits: self.bits() }
     }
@@ -72,8 +72,8 @@ impl Header<'_> {
     }
 }
 
-/// The target that `bits` stand for: a mantissa of 23 bits and a sign, and an exponent in bytes.
-/// `None` when it is negative, zero or beyond 256 bits: no header may have such bits.
+/// The target of `bits`: a mantissa of 23 bits and a sign, and an exponent in bytes. `None` if it
+/// is negative, zero or larger than 256 bits: no header may have such bits.
 #[inline]
 pub fn target(bits: u32) -> Option<U256> {
     let exponent = bits >> 24;
@@ -109,8 +109,7 @@ pub fn compact(value: U256) -> u32 {
     (exponent as u32) << 24 | mantissa
 }
 
-/// The hashes that it takes on average to find one that is not above `target`:
-/// 2^256 / (target + 1).
+/// The expected number of hashes to find one that is not above `target`: 2^256 / (target + 1).
 pub fn work(target: U256) -> U256 {
     // 2^256 does not fit; (2^256 - 1 - target) / (target + 1) + 1 is the same
     match target.checked_add(U256::ONE) {

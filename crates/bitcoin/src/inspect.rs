@@ -1,5 +1,5 @@
-//! What is in block files, without an import: files, best chain, branches, gaps, headers that are
-//! refused, and on request every body.
+//! Inspects block files without an import: files, best chain, branches, gaps, refused headers, and
+//! on request every body.
 
 mod bodies;
 mod coins;
@@ -20,31 +20,31 @@ use blockmill_archive::blkdat::{BlockFiles, FileReport};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Shortfall, Status};
 
-/// What some block files hold.
+/// The inspection of some block files.
 pub struct Inspection {
-    /// The network; none when neither a magic nor a genesis block tells it.
+    /// The network. `None` if neither a magic nor a genesis block identifies it.
     pub params: Option<Params>,
     /// Blocks, damage and zeros of each file, in the order of the files.
     pub reports: Vec<FileReport>,
     /// What the damage means, place by place.
     pub places: Vec<CorruptRange>,
-    /// Files that are missing between others.
+    /// Missing files between others.
     pub lacks: Vec<Shortfall>,
-    /// All headers that were found, and how they are linked.
+    /// The tree of all headers.
     pub tree: Tree,
-    /// The tree in figures.
+    /// Summary of the tree.
     pub summary: Summary,
-    /// What reading every body found; none when that was not asked for.
+    /// The result of checking every body. `None` if that was not requested.
     pub bodies: Option<CheckedBodies>,
 }
 
 impl Inspection {
-    /// Do the headers of these files reach the network's genesis block?
+    /// Returns whether the headers of these files reach the genesis block of the network.
     pub fn is_linked(&self) -> bool {
         self.params.is_some() && self.summary.height > 0
     }
 
-    /// Are the files whole, and all headers and checked bodies valid, with no block missing?
+    /// Returns whether files are complete, headers and checked bodies valid, and no block missing.
     pub fn is_sound(&self) -> bool {
         self.status() == Status::Ok
     }
@@ -84,7 +84,7 @@ impl Inspection {
 }
 
 /// Reads the headers of `files` on `threads` threads and links them, and with `deep` checks every
-/// body as far as it can be without coins. Goes on behind damage. `now` is the clock in seconds
+/// body as far as possible without coins. Continues after corruption. `now` is the clock in seconds
 /// since 1970.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ pub fn inspect(
     Ok(Inspection { params, reports, places, lacks, tree, summary, bodies: checked })
 }
 
-/// The reports with what was found by reading bodies.
+/// The reports, with the findings of reading bodies.
 fn reports(
     mut reports: Vec<FileReport>,
     index: &Index,
@@ -150,8 +150,8 @@ fn reports(
     reports
 }
 
-/// The network of the magic, else that whose genesis block is there or is followed. Of a signet of
-/// somebody's only the challenge stays open: blocks' signatures are not checked then.
+/// The network of the magic, or else of a genesis block that the files have or follow. The
+/// challenge of a custom signet remains unknown, so signatures of blocks are not checked.
 fn network(files: &BlockFiles, found: &[Found]) -> Option<Params> {
     if let Some(network) = files.network() {
         let magic = network.magic();

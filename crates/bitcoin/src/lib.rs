@@ -1,9 +1,9 @@
-//! Bitcoin: from block files in any order to a block index, a set of unspent coins and undo data.
+//! Bitcoin: builds a block index, a set of unspent coins and undo data from block files in any
+//! order.
 //!
-//! Pass 1 ([`index`]) reads the 80 bytes of each header and chooses the chain with the most work;
-//! pass 2 ([`import`]) reads each body of that chain once, checks it, connects it to the coins.
-//! Hashes are kept in the byte order in which they are computed; they show themselves the way users
-//! know them, reversed.
+//! Pass 1 ([`index`]) reads the 80 bytes of each header, and chooses the chain with the most work.
+//! Pass 2 ([`import`]) reads each body of that chain once, checks it, and connects it to the coins.
+//! Hashes have the byte order of their computation; their text is reversed, as users know it.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a run is asked to do.
+//! The options of a run.
 
 use crate::params::Params;
 use crate::run::Tip;
@@ -11,59 +11,60 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time after which what is verified is committed, unless memory asked for it before.
+/// Time between commits, unless memory requires an earlier one.
 pub const COMMIT_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// What to verify, and how.
+/// The options of a run.
 #[derive(Clone)]
 pub struct Options {
     /// The network.
     pub params: Params,
-    /// How deep.
+    /// The level.
     pub level: Level,
     /// Values of the options.
     pub settings: Settings,
-    /// Threads that scan, verify and run scripts.
+    /// Number of threads.
     pub threads: usize,
-    /// Where coins and undo data are.
+    /// The disk of coins and undo data.
     pub disk: Arc<dyn Disk>,
-    /// Bytes of memory for coins that are not on disk yet, and for finding those that are.
+    /// Memory for coins that are not on disk yet, and for filters and indexes of coins on disk, in
+    /// bytes.
     pub memory: u64,
-    /// The scripts of this block and of those before it are taken as valid.
+    /// The scripts of this block and its ancestors are assumed valid.
     pub assume_valid: Option<BlockHash>,
-    /// May the files begin in the middle of a chain, at levels below execution?
+    /// Whether the files may begin in the middle of a chain, at levels below execution.
     pub by_itself: bool,
-    /// Height of the first block, of files that begin in the middle of a chain.
+    /// Height of the first block, if the files begin in the middle of a chain.
     pub from: Option<u32>,
-    /// Last height to connect; none for the best chain's last.
+    /// Last height to connect. `None` for the tip of the best chain.
     pub until: Option<u32>,
-    /// Blocks that the best chain must have: the last ones of stores created from the files.
+    /// Blocks that the best chain must have: the tips of stores that were created from the files.
     pub contains: Vec<Tip>,
-    /// May blocks be missing? They are told in any case.
+    /// Whether blocks may be missing. They are reported in any case.
     pub partial: bool,
-    /// Are bodies read again where the store has all blocks of the files already?
+    /// Whether to read bodies again if the store has all blocks already.
     pub recheck: bool,
-    /// What is verified is committed after this time at the latest.
+    /// Maximum time between commits.
     pub commit_every: Duration,
-    /// The present, in seconds since 1970: blocks from the future are refused.
+    /// The clock, in seconds since 1970: blocks from the future are refused.
     pub now: Option<u64>,
-    /// A datadir of Bitcoin Core or a store of ours that has undo data and unspent coins of the
-    /// chain: with `coins=multiset` they take the place of a set of coins.
+    /// A Bitcoin Core datadir, or a store, with undo data and unspent coins of the chain. With
+    /// `coins=multiset` they replace a set of coins.
     pub unspent: Option<PathBuf>,
     /// Receives rows derived from verified blocks.
     pub consumer: Option<Consumer>,
-    /// Set by whoever wants the run to stop.
+    /// Stops the run when it is set.
     pub cancel: Cancel,
 }
 
 impl Options {
-    /// How many blocks of a chain are asked for whose first has the height `base`.
+    /// Number of requested blocks of a chain that begins at height `base`.
     pub(crate) fn asked(&self, base: u32) -> usize {
         let end = |until: u32| (u64::from(until) + 1).saturating_sub(base.into());
         self.until.map_or(usize::MAX, |until| end(until) as usize)
     }
 
-    /// Everything, on one thread, with 450 MiB for coins.
+    /// All blocks at level execution, on one thread, with 450 MiB for coins.
     #[must_use]
     pub fn new(params: Params) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The networks, and the rules in force for each block.
 //!
-//! Heights, hashes and limits are those of Bitcoin Core 31 (`kernel/chainparams.cpp`). A program
-//! that has only old blocks needs no minimum of work, so none is kept.
+//! Heights, hashes and limits are those of Bitcoin Core 31 (`kernel/chainparams.cpp`), except the
+//! minimum of work: archives may have old blocks only.
 
 mod genesis;
 mod networks;
@@ -13,21 +13,21 @@ use ruint::aliases::U256;
 
 /// Satoshis of one bitcoin.
 pub const COIN: u64 = 100_000_000;
-/// Blocks after which a coinbase may be spent.
+/// Number of blocks after which a coinbase may be spent.
 pub const COINBASE_MATURITY: u32 = 100;
-/// The most that a block may weigh (BIP141).
+/// Maximum weight of a block (BIP141).
 pub const MAX_BLOCK_WEIGHT: u64 = 4_000_000;
-/// Seconds that a header may be ahead of the clock.
+/// Maximum time of a header after the clock, in seconds.
 pub const MAX_FUTURE_SECONDS: u64 = 2 * 60 * 60;
-/// Seconds that the first block of a period may be earlier than the one before it (BIP94).
+/// Maximum time of the first block of a period before its parent, in seconds (BIP94).
 pub const MAX_TIMEWARP_SECONDS: u32 = 600;
-/// From this height on BIP30 is checked again: earlier coinbases announce such heights
+/// BIP30 is checked again from this height on: some coinbases before BIP34 state such heights
 /// (`validation.cpp` of Core lists them).
 pub const BIP30_AGAIN_HEIGHT: u32 = 1_983_702;
 
-/// A network: its constants and from when its rules hold.
+/// A network: its constants, and the heights at which its rules begin.
 ///
-/// All fields are open, so that a test can make a network with other numbers.
+/// All fields are public, so that tests can define other networks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
     /// `mainnet`, `testnet3`, `testnet4`, `signet` or `regtest`.
@@ -38,57 +38,57 @@ pub struct Params {
     pub genesis: Vec<u8>,
     /// Its hash.
     pub genesis_hash: BlockHash,
-    /// No target is higher.
+    /// The highest target.
     pub pow_limit: U256,
-    /// Seconds that a period of constant difficulty should take.
+    /// Intended duration of a difficulty period, in seconds.
     pub period_seconds: u32,
-    /// Seconds that a block should take.
+    /// Intended time between blocks, in seconds.
     pub block_seconds: u32,
-    /// May a block have the lowest difficulty when the one before it is 20 minutes older?
+    /// Whether a block may have the lowest difficulty if its parent is 20 minutes older.
     pub min_difficulty: bool,
-    /// Does the difficulty never change?
+    /// Whether the difficulty is constant.
     pub no_retarget: bool,
-    /// BIP94: a period's target follows from that of its first block, and a period may not begin
-    /// long before the last one ended.
+    /// BIP94: the target of a period follows from that of the first block of the previous period,
+    /// and a period must not begin long before the previous one ended.
     pub bip94: bool,
-    /// BIP34 holds from this height on.
+    /// Start height of BIP34.
     pub bip34_height: u32,
-    /// The block that stands there; with it BIP30 needs no more checks.
+    /// The block at that height; its descendants need no check of BIP30.
     pub bip34_hash: Option<BlockHash>,
-    /// BIP65 holds from this height on.
+    /// Start height of BIP65.
     pub bip65_height: u32,
-    /// BIP66 holds from this height on.
+    /// Start height of BIP66.
     pub bip66_height: u32,
-    /// BIP68, 112 and 113 hold from this height on.
+    /// Start height of BIP68, 112 and 113.
     pub csv_height: u32,
-    /// BIP141, 143 and 147 hold from this height on.
+    /// Start height of BIP141, 143 and 147.
     pub segwit_height: u32,
-    /// Blocks that break script rules which hold for all others.
+    /// Blocks that break script rules of all other blocks.
     pub exceptions: &'static [Exception],
     /// The blocks that repeat an older coinbase against BIP30.
     pub bip30_repeats: &'static [Repeat],
-    /// The subsidy is halved after so many blocks.
+    /// Number of blocks between halvings of the subsidy.
     pub halving: u32,
-    /// Core's default: scripts of this block and its ancestors need not be run.
+    /// Core's default of the assumed-valid block.
     pub assume_valid: Option<BlockHash>,
     /// BIP325: the script that a signature in each block must satisfy.
     pub signet_challenge: Option<Vec<u8>>,
 }
 
-/// A block for which script rules are off.
+/// A block with exceptions from script rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exception {
     /// The block.
     pub hash: BlockHash,
-    /// Is BIP16 on?
+    /// Whether BIP16 applies.
     pub p2sh: bool,
-    /// Are witness programs run?
+    /// Whether witness programs are verified.
     pub witness: bool,
-    /// Is taproot on?
+    /// Whether taproot applies.
     pub taproot: bool,
 }
 
-/// A block whose coinbase has the id of an older one with unspent outputs, against BIP30. It
+/// A block that breaks BIP30: its coinbase has the id of an older one with unspent outputs. It
 /// replaces these outputs, which nobody can spend any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeat {
@@ -105,12 +105,12 @@ pub struct Repeat {
 pub struct Rules {
     /// The block's height.
     pub height: u32,
-    /// What the coinbase may create on top of the fees.
+    /// The block subsidy.
     pub subsidy: Amount,
-    /// BIP16: pay to script hash. On for every block except the one that breaks it.
+    /// BIP16: pay to script hash. Set for every block except the one that breaks it.
     pub p2sh: bool,
-    /// BIP30: no transaction may have the id of one with unspent outputs. Off for the two blocks
-    /// that break it, and where BIP34 makes it impossible.
+    /// BIP30: no transaction may have the id of one with unspent outputs. Unset for the two blocks
+    /// that break it, and if BIP34 implies it.
     pub bip30: bool,
     /// BIP34: the coinbase begins with the height.
     pub bip34: bool,
@@ -122,25 +122,25 @@ pub struct Rules {
     pub csv: bool,
     /// BIP141, BIP147: blocks may have witnesses and then commit to them; NULLDUMMY.
     pub segwit: bool,
-    /// BIP141, BIP143: witness programs are run. On for every block except the one that breaks
-    /// BIP16, also long before [`segwit`](Self::segwit).
+    /// BIP141, BIP143: witness programs are verified. Set for every block except the one that
+    /// breaks BIP16, also long before [`segwit`](Self::segwit).
     pub witness: bool,
-    /// BIP341, BIP342: taproot. On for every block except the one that breaks it.
+    /// BIP341, BIP342: taproot. Set for every block except the one that breaks it.
     pub taproot: bool,
 }
 
 impl Rules {
-    /// Rules for a block whose height and ancestors are not known: what they decide is not asked.
-    /// Commitments to witnesses are.
+    /// Rules for a block of unknown height and ancestors: those that depend on them are unset,
+    /// except the commitment to witnesses.
     pub(crate) fn of_no_place() -> Self {
-        // lock times below 500,000,000 are heights, and all have passed
+        // all lock times that are heights (below 500,000,000) have passed
         let rules = Params::mainnet().rules(499_999_999, &BlockHash::default(), None);
         Self { bip34: false, csv: true, segwit: true, ..rules }
     }
 }
 
 impl Params {
-    /// Blocks of a period of constant difficulty.
+    /// Number of blocks in a difficulty period.
     pub fn period(&self) -> u32 {
         (self.period_seconds / self.block_seconds.max(1)).max(1)
     }
@@ -150,7 +150,7 @@ impl Params {
         compact(self.pow_limit)
     }
 
-    /// The first block; none when [`Params::genesis`] is no block.
+    /// The first block. `None` if [`Params::genesis`] is not a block.
     pub fn genesis_block(&self) -> Option<Block> {
         let mut block = Block { raw: self.genesis.clone(), ..Block::default() };
         block.decode().ok().map(|()| block)

@@ -154,13 +154,16 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         ));
     }
     if run.stale > 0 {
-        notes.push(format!("in branches beside the best chain: {}", counted(run.stale, "block")));
+        notes.push(format!(
+            "in branches other than the best chain: {}",
+            counted(run.stale, "block")
+        ));
     }
     if let Some(hash) = &options.assume_valid {
         notes.push(format!("scripts up to block {hash} were taken as valid"));
     }
     if run.stopped {
-        notes.push("stopped on request; the next run goes on from here".into());
+        notes.push("stopped on request; the next run continues from here".into());
     }
     notes.extend(places(run));
     notes

@@ -1,11 +1,11 @@
-//! The options of the reindex and their values.
+//! The options of the Bitcoin import and their values.
 
 pub use crate::coins::SpentCoins;
 pub use crate::script::{Scripts, SignatureLanes};
 pub use blockmill_pipeline::StageOrder;
 
 blockmill_pipeline::option_settings! {
-    /// Settings of the options of the Bitcoin import.
+    /// Values of the options of the Bitcoin import.
     pub struct Settings {
         coins: SpentCoins,
         scripts: Scripts,
@@ -21,7 +21,7 @@ mod tests {
     use blockmill_signatures::Signatures;
 
     #[test]
-    fn the_default_uses_all_that_the_machine_has() {
+    fn the_default_uses_all_features_of_the_machine() {
         let default = Settings::default();
         assert_eq!((default.coins, default.scripts), (SpentCoins::Fetched, Scripts::Templates));
         assert_eq!(default.stages, StageOrder::Overlapped);

@@ -1,7 +1,7 @@
-//! A block taken apart: where each transaction, input, output and witness stands in its bytes.
+//! A parsed block: the positions of its transactions, inputs, outputs and witnesses.
 //!
-//! Nothing is copied out of the block. The lists are reused from block to block. What is refused
-//! here is what Bitcoin Core cannot read either: see [`Error`].
+//! Parsing copies nothing. The lists are reused for the next block. Blocks that are refused here
+//! are those that Bitcoin Core cannot read either: see [`Error`].
 
 mod amount;
 mod coin;
@@ -21,13 +21,13 @@ use blockmill_verdict::Span;
 use std::ops::Range;
 use std::slice;
 
-/// The longest block that is read, in bytes: its weight allows no more (BIP141).
+/// Maximum size of a block in bytes, which its weight implies (BIP141).
 pub const MAX_BLOCK_BYTES: usize = 4_000_000;
 
-/// A transaction: where its parts stand.
+/// A transaction: the positions of its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transaction {
-    /// The whole transaction, witnesses included.
+    /// The whole transaction, with witnesses.
     pub span: Span,
     /// Its inputs among the block's inputs.
     pub inputs: Range<u32>,
@@ -37,23 +37,22 @@ pub struct Transaction {
     pub inputs_span: Span,
     /// All outputs, with the count before them; follows the inputs directly.
     pub outputs_span: Span,
-    /// The version as a signed number of the encoding's four bytes. Rules compare it without a
-    /// sign: -1 is more than 2 (BIP68).
+    /// The version, as a signed number. Rules compare it as unsigned: -1 is more than 2 (BIP68).
     pub version: i32,
     /// The lock time.
     pub lock_time: u32,
-    /// Does it have the marker and flag of BIP144? Then at least one input has a witness.
+    /// Whether it has marker and flag of BIP144. Then at least one input has a witness.
     pub has_witness: bool,
 }
 
 impl Transaction {
-    /// Its bytes without marker, flag and witnesses.
+    /// Its size without marker, flag and witnesses.
     #[must_use]
     pub fn stripped_size(&self) -> usize {
         8 + self.inputs_span.len() + self.outputs_span.len()
     }
 
-    /// Three times the size without witnesses and once the whole size (BIP141).
+    /// Its weight: three times the size without witnesses plus the whole size (BIP141).
     #[must_use]
     pub fn weight(&self) -> usize {
         3 * self.stripped_size() + self.span.len()
@@ -63,28 +62,27 @@ impl Transaction {
 /// An input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Input {
-    /// Where the 36 bytes of the outpoint (txid, index in little endian) begin.
+    /// Start of the 36 bytes of the outpoint (txid, index in little endian).
     pub outpoint: u32,
     /// The input script.
     pub script: Span,
     /// The sequence number.
     pub sequence: u32,
-    /// The witness: the count of its items and the items with their lengths; empty where the
-    /// transaction has no marker. An input without items beside others with some has the one byte
-    /// of the count.
+    /// The witness: the count of its items, and the items with their lengths. Empty if the
+    /// transaction has no marker. Without items, one byte for the count.
     pub witness: Span,
 }
 
 /// An output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Satoshis, as they stand there: the rules have yet to be applied.
+    /// Satoshis, before the rules are checked.
     pub value: i64,
     /// The output script.
     pub script: Span,
 }
 
-/// A block taken apart.
+/// A parsed block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The block's bytes, header first.
@@ -97,35 +95,35 @@ pub struct Block {
     pub inputs: Vec<Input>,
     /// The outputs of all transactions, in order.
     pub outputs: Vec<Output>,
-    /// The id of each transaction, as its merkle tree takes them; see [`Block::txid`].
+    /// The id of each transaction, as in the merkle tree; see [`Block::txid`].
     pub txids: Vec<Hash>,
-    /// The id with witnesses of each transaction; the coinbase's is zero.
+    /// The witness id of each transaction; zero for the coinbase.
     pub wtxids: Vec<Hash>,
 }
 
 impl Block {
-    /// Takes apart and hashes what stands in `raw`.
+    /// Parses and hashes `raw`.
     ///
     /// # Errors
-    /// When `raw` is no complete block and nothing else. The lists are empty then.
+    /// Returns [`Error`] if `raw` is not exactly one block. The lists are empty then.
     pub fn decode(&mut self) -> Result<(), Error> {
         self.decode_with(&ManySha256::detect())
     }
 
-    /// [`Block::decode`] with a given way to hash.
+    /// [`Block::decode`] with a given hasher.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`Block::decode`].
     pub fn decode_with(&mut self, hasher: &ManySha256) -> Result<(), Error> {
         self.parse()?;
         self.hash_all(hasher);
         Ok(())
     }
 
-    /// Takes apart what stands in `raw`; hashes nothing: `hash` and the ids stay as they were.
+    /// Parses `raw` without hashing: `hash` and the ids remain unchanged.
     ///
     /// # Errors
-    /// As [`Block::decode`].
+    /// Returns the errors of [`Block::decode`].
     pub fn parse(&mut self) -> Result<(), Error> {
         let result = parse::block(self).and_then(|length| match self.raw.len() - length {
             0 => Ok(()),
@@ -134,21 +132,21 @@ impl Block {
         self.or_empty(result)
     }
 
-    /// [`Block::parse_record`], with all hashes.
+    /// [`Block::parse_record`], and computes all hashes.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`Block::parse_record`].
     pub fn decode_record(&mut self, hasher: &ManySha256) -> Result<u32, Error> {
         let spare = self.parse_record()?;
         self.hash_all(hasher);
         Ok(spare)
     }
 
-    /// Takes apart the block at the beginning of `raw`, as Bitcoin Core reads the record of a block
-    /// file. Returns how many bytes stand behind the block; `raw` is the block alone then.
+    /// Parses the block at the beginning of `raw`, as Bitcoin Core reads the record of a block
+    /// file. Truncates `raw` to the block, and returns the number of bytes after it.
     ///
     /// # Errors
-    /// As [`Block::decode`], but for bytes behind the last transaction.
+    /// Returns the errors of [`Block::decode`], except that for bytes after the block.
     pub fn parse_record(&mut self) -> Result<u32, Error> {
         let result = parse::block(self).map(|length| {
             let spare = self.raw.len() - length;
@@ -158,7 +156,7 @@ impl Block {
         self.or_empty(result)
     }
 
-    /// After an error the lists are empty.
+    /// Clears the lists after an error.
     fn or_empty<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         if result.is_err() {
             self.transactions.clear();
@@ -170,10 +168,10 @@ impl Block {
         result
     }
 
-    /// [`hash_blocks`] for this one.
+    /// [`hash_blocks`] of this block.
     ///
     /// # Panics
-    /// As there.
+    /// Panics if the bytes have changed since the block was parsed.
     pub fn hash_all(&mut self, hasher: &ManySha256) {
         hash_blocks(slice::from_mut(self), hasher);
     }
@@ -196,14 +194,14 @@ impl Block {
         &self.outputs[transaction.outputs.start as usize..transaction.outputs.end as usize]
     }
 
-    /// The outpoint's 36 bytes: the id and the index in little endian, as coins are keyed.
+    /// The 36 bytes of the outpoint: the id and the index in little endian.
     #[must_use]
     pub fn outpoint_bytes(&self, input: &Input) -> &[u8; 36] {
         const NONE: &[u8; 36] = &[0; 36];
         self.raw[input.outpoint as usize..].first_chunk().unwrap_or(NONE)
     }
 
-    /// What `input` spends.
+    /// The outpoint that `input` spends.
     #[must_use]
     pub fn outpoint(&self, input: &Input) -> OutPoint {
         let bytes = self.outpoint_bytes(input);
@@ -238,13 +236,13 @@ impl Block {
         self.raw.len() - self.transactions.iter().map(saved).sum::<usize>()
     }
 
-    /// Three times the size without witnesses and once the whole size (BIP141).
+    /// Its weight: three times the size without witnesses plus the whole size (BIP141).
     #[must_use]
     pub fn weight(&self) -> usize {
         3 * self.stripped_size() + self.raw.len()
     }
 
-    /// What a transaction pays out. Meaningful once its values are checked.
+    /// The sum of the outputs of a transaction. Valid after its values were checked.
     #[must_use]
     pub fn value_out(&self, transaction: &Transaction) -> Amount {
         let values = self.outputs_of(transaction).iter().map(|output| output.value as u64);
@@ -252,13 +250,13 @@ impl Block {
     }
 }
 
-/// Why bytes are no block. `at` is the offset of the first byte that does not fit.
+/// Why bytes do not encode a block. `at` is the offset of the first wrong byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// More bytes than a block may have.
+    /// There are more bytes than a block may have.
     #[error("block too long: expected at most {expected} bytes, found {found}")]
     TooLong {
-        /// The most that a block has.
+        /// The maximum size of a block.
         expected: usize,
         /// The bytes given.
         found: usize,
@@ -266,51 +264,51 @@ pub enum Error {
     /// The block ends too early.
     #[error("byte {at}: expected {expected} bytes, found {found} before the end")]
     Truncated {
-        /// Where the part begins that is cut.
+        /// Start of the truncated part.
         at: u32,
-        /// Bytes of that part.
+        /// Size of that part in bytes.
         expected: u64,
         /// Bytes left.
         found: u32,
     },
-    /// A count or length that has a shorter encoding.
+    /// A count or length has a shorter encoding.
     #[error(
         "byte {at}: number encoded too long: expected at least {expected} in this form, \
          found {found}"
     )]
     NotCanonical {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
-        /// The least that is encoded this way.
+        /// The lowest number with this encoding.
         expected: u64,
         /// The number.
         found: u64,
     },
-    /// A count of things for which there are not enough bytes left.
+    /// A count is too high for the remaining bytes.
     #[error("byte {at}: expected a count of at most {expected}, found {found}")]
     Count {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
-        /// How many there could be.
+        /// The maximum count.
         expected: u32,
-        /// How many there should be.
+        /// The count found.
         found: u64,
     },
-    /// A flag behind the marker that is not that of witnesses (BIP144).
+    /// The flag after the marker is not that of witnesses (BIP144).
     #[error("byte {at}: expected witness flag 1, found {found}")]
     Flag {
-        /// Where it stands.
+        /// Its offset.
         at: u32,
         /// Its value; 1 is expected.
         found: u8,
     },
     /// A transaction with the flag of witnesses that has none.
-    #[error("byte {at}: expected witnesses behind the flag, found none")]
+    #[error("byte {at}: expected witnesses after the flag, found none")]
     SuperfluousWitness {
         /// Where its witnesses begin.
         at: u32,
     },
-    /// Bytes behind the last transaction.
+    /// There are bytes after the last transaction.
     #[error("expected a block of {expected} bytes, found {found}")]
     Trailing {
         /// The block's length.

@@ -259,7 +259,7 @@ const GOOD: &[Case] = &[
     Case("a coinbase that takes less", |draft, _| draft.transactions[0].outputs[0].value -= 1),
 ];
 
-/// The chain with the bad block, and four behind it.
+/// The chain with the bad block, and four blocks after it.
 fn made(case: &Case) -> Maker {
     let mut maker = start(&Params::regtest());
     let mut draft = good_draft(&mut maker);
@@ -380,7 +380,7 @@ fn bad_signatures_of_real_blocks_are_found() {
     let params = Params::regtest();
     let mut blocks = sources.swap_remove(2).blocks;
     blocks.insert(0, params.genesis.clone());
-    // a key of taproot signs alone, one of P2WPKH stands behind its signature
+    // a taproot key signs alone, a P2WPKH key follows its signature
     for items in 1..5 {
         let signed = |block: &Vec<u8>| {
             let plain = Plain::decode(block).unwrap();

@@ -214,7 +214,7 @@ fn lock_times_go_by_the_time_past_once_bip113_holds() {
 }
 
 #[test]
-fn refuses_repeated_inputs_wherever_they_stand() {
+fn refuses_repeated_inputs_in_any_position() {
     let repeated = Some((Rule::RepeatedInputs, Some(1)));
     for count in [2, 3, 10, 1_000] {
         assert_eq!(broken(|list| list[1] = spend(1, count)), None, "{count}");

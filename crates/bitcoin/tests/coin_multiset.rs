@@ -213,7 +213,7 @@ fn what_is_spent_twice_or_before_it_is_there_is_a_fault_of_the_block() {
         (maker.draft_of(both), [spent.clone(), spent].concat())
     });
     assert_eq!(fault_of(kept), "bad-txns-inputs-missingorspent");
-    // an output of a transaction that stands behind
+    // an output of a later transaction
     let kept = with_bad_end(|maker| {
         let coin = maker.take_coin();
         let first = pay(std::slice::from_ref(&coin), 1);

@@ -22,7 +22,7 @@ fn way((threads, memory, settings): (usize, u64, &[&str]), params: &Params) -> O
     Options { threads, memory, ..with(&options(params.clone()), settings) }
 }
 
-/// Writes blocks into a file of their own beside those that are there.
+/// Writes blocks to a new file next to the existing ones.
 fn add(folder: &Path, name: &str, params: &Params, blocks: &[Vec<u8>]) {
     let mut bytes = vec![];
     for block in blocks {
@@ -123,7 +123,7 @@ fn a_better_branch_with_a_bad_block_is_tried_and_left() {
     let hash = blockmill_hashes::sha256d(&bad.blocks[351][..80]);
     for each in WAYS {
         let options = way(each, &params);
-        // both at once, and the bad one behind the good one
+        // both at once, and the bad one after the good one
         for at_once in [true, false] {
             let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             add(folder.path(), "blk00001.dat", &params, &good.blocks);
@@ -164,9 +164,9 @@ fn of_several_bad_branches_each_is_named() {
     End::of(data.path(), &options).assert_same(&End::naive(&good.blocks), "good");
 }
 
-/// Batches behind the bad block are connected already when its script fails.
+/// Batches after the bad block are already connected when its script fails.
 #[test]
-fn blocks_connected_behind_a_bad_script_are_taken_back() {
+fn blocks_connected_after_a_bad_script_are_disconnected() {
     let params = Params::regtest();
     let maker = with_bad_script(Maker::of(&params, 11, 700), 1_300);
     let expected = End::naive(&maker.blocks[..701]);

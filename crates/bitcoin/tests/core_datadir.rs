@@ -117,7 +117,7 @@ fn what_is_written_is_what_core_wrote() {
         let ours = std::fs::read(target.join("blocks").join(name)).unwrap();
         let theirs = std::fs::read(folder.join("blocks").join(name)).unwrap();
         assert_eq!(ours.len() as u64, bytes);
-        // Core reserves space behind it
+        // Core reserves space after it
         assert!(ours == theirs[..ours.len()], "{name}");
     }
 }
@@ -162,12 +162,12 @@ fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
         assert!(line.contains(&shown("tip", height, &before[height])), "{line}");
         assert!(line.contains(&shown_spent(&chain.spent)), "{line}");
         assert!(line.contains(&shown("next", height + 1, last)), "{line}");
-        the_coins_behind_are_good(folder.path(), &blocks);
+        the_coins_are_good(folder.path(), &blocks);
     }
 }
 
 /// After Core went on from our datadir, it has the coins of a chain of these blocks.
-fn the_coins_behind_are_good(folder: &Path, blocks: &[Vec<u8>]) {
+fn the_coins_are_good(folder: &Path, blocks: &[Vec<u8>]) {
     let mut chain = Chain::default();
     blocks.iter().for_each(|block| drop(chain.connect(block)));
     let datadir = Datadir::open(folder).unwrap();

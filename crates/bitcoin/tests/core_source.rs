@@ -1,4 +1,4 @@
-//! Constants and known values as they stand in Bitcoin Core's source, read when the test runs.
+//! Constants and known values of Bitcoin Core's source, read when the test runs.
 //! `BLOCKMILL_CORE_SOURCE` is its folder `src`.
 
 use blockmill_bitcoin::BlockHash;

@@ -149,7 +149,7 @@ fn a_file_that_is_cut_within_a_record_is_incomplete() {
 }
 
 #[test]
-fn a_last_record_that_is_damaged_beyond_recognition_is_told() {
+fn an_unrecognisable_last_record_is_reported() {
     let chain = Chain::new();
     let start = chain.start(BLOCKS as usize);
     for (from, to) in [(0, 4), (0, 100), (0, 8), (4, 100)] {
@@ -163,7 +163,7 @@ fn a_last_record_that_is_damaged_beyond_recognition_is_told() {
 }
 
 #[test]
-fn any_wrong_size_is_told_and_loses_no_block() {
+fn any_wrong_size_is_reported_and_loses_no_block() {
     let (chain, mut random) = (Chain::new(), Random::new(2));
     for case in 0..120 {
         let record = 1 + random.below(BLOCKS as usize);
@@ -187,15 +187,15 @@ fn any_wrong_size_is_told_and_loses_no_block() {
             assert_eq!(height(&run), BLOCKS, "{what}");
             assert!(matches!(status, Status::Verified | Status::Corrupt), "{what}");
             // a note where a reindex of Bitcoin Core loses nothing
-            let told = match status {
+            let message = match status {
                 Status::Corrupt => {
                     format!("expected {own} bytes, the length of its block, found {stated}")
                 }
                 _ => format!("expected a block of {stated} bytes, found one of {own} bytes"),
             };
-            let is_told = record::places(&run).iter().any(|text| text.contains(&told));
-            let error = run.damage_of_files().is_some_and(|it| it.message.contains(&told));
-            assert!(is_told || error, "{what}");
+            let is_reported = record::places(&run).iter().any(|text| text.contains(&message));
+            let error = run.damage_of_files().is_some_and(|it| it.message.contains(&message));
+            assert!(is_reported || error, "{what}");
         }
         // without bodies a block that was stepped over may be missed, but not silently
         let (run, status) = outcome_of(&bytes, Level::Headers);
@@ -204,7 +204,7 @@ fn any_wrong_size_is_told_and_loses_no_block() {
 }
 
 #[test]
-fn a_later_run_goes_on_behind_a_block_that_a_wrong_size_stepped_over() {
+fn a_later_run_continues_after_a_block_that_a_wrong_size_hid() {
     let chain = Chain::new();
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("chain.dat");
@@ -230,7 +230,7 @@ fn a_later_run_goes_on_behind_a_block_that_a_wrong_size_stepped_over() {
 }
 
 #[test]
-fn a_record_with_bytes_to_spare_is_used_and_told() {
+fn a_record_with_trailing_bytes_is_used_and_reported() {
     let chain = Chain::new();
     for level in [Level::Bodies, Level::Execution] {
         let mut records = chain.records.clone();
@@ -240,9 +240,9 @@ fn a_record_with_bytes_to_spare_is_used_and_told() {
         assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
         let (stated, own) = (block.len(), block.len() - 8);
         let place = format!("byte {}: ", chain.start(7));
-        let told = format!("expected a block of {stated} bytes, found one of {own} bytes");
-        let is_told = |text: &String| text.contains(&place) && text.contains(&told);
-        assert!(run.damage.iter().any(is_told), "{:?}", run.damage);
+        let message = format!("expected a block of {stated} bytes, found one of {own} bytes");
+        let is_reported = |text: &String| text.contains(&place) && text.contains(&message);
+        assert!(run.damage.iter().any(is_reported), "{:?}", run.damage);
     }
 }
 
@@ -260,9 +260,10 @@ fn junk_that_could_be_left_of_a_record_counts_as_one() {
             records.insert(at, vec![0xee; length]);
             let (run, status) = outcome_of(&records.concat(), Level::Bodies);
             assert_eq!((status, height(&run)), (expected, BLOCKS), "{length} at {at}");
-            let told: Vec<_> = run.shortfalls.iter().map(ToString::to_string).collect();
-            let told = [told, run.damage].concat().join("\n");
-            assert!(told.contains(&format!("found {length} bytes of something else")), "{told}");
+            let messages: Vec<_> = run.shortfalls.iter().map(ToString::to_string).collect();
+            let messages = [messages, run.damage].concat().join("\n");
+            let expected = format!("found {length} bytes of something else");
+            assert!(messages.contains(&expected), "{messages}");
         }
     }
 }
@@ -289,12 +290,12 @@ fn a_piece_of_the_last_block_shows_that_it_is_missing() {
 #[test]
 fn half_a_record_loses_nothing_when_the_block_stands_elsewhere_too() {
     let chain = Chain::new();
-    // what an unclean shutdown leaves behind, and the block as it came again
+    // what an unclean shutdown leaves, and the block downloaded again
     let half = &chain.records[20][..chain.records[20].len() - 30];
     let bytes = [&chain.bytes()[..], half].concat();
     let (run, status) = outcome_of(&bytes, Level::Execution);
     assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
-    assert!(run.damage.join("\n").contains("stands elsewhere, too"), "{run:?}");
+    assert!(run.damage.join("\n").contains("another record has block"), "{run:?}");
     // with the only copy it is another matter
     let records = [&chain.records[..20], &chain.records[21..], &[half.to_vec()]].concat();
     assert_eq!(outcome_of(&records.concat(), Level::Execution).1, Status::Incomplete);
@@ -307,7 +308,7 @@ fn a_normal_folder_of_core_is_verified() {
     let mut stale = maker.branch(4);
     stale.extend(3);
     maker.extend(30);
-    // a stale block whose body is bad is never looked at
+    // the bad body of a stale block is never read
     let mut bad = stale.draft();
     bad.wrong_root = true;
     stale.push(bad);

@@ -219,7 +219,7 @@ fn compare_after_marks(naive: &Naive, tree: &mut Tree, random: &mut Random) {
 
 #[test]
 fn many_bad_tips_are_given_up_one_by_one() {
-    // 20,000 blocks beside each other, of equal work: every one of them turns out bad
+    // 20,000 sibling blocks of equal work, all of which are bad
     let params = easy(1_000_000);
     let mut headers = Vec::new();
     for seed in 0..20_000 {

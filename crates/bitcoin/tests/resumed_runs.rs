@@ -45,7 +45,7 @@ fn commits_come_with_time_and_a_crash_loses_nothing_before_the_last() {
     let mut seen = vec![];
     let opened = open(std::slice::from_ref(&files), None).unwrap();
     let (done, outcome) = import(&opened, &hasty, &data, |progress| {
-        // what the disk holds at the first commit that is told
+        // the content of the disk at the first reported commit
         if let (None, Some(height)) = (seen.last(), progress.committed) {
             copy(&data, &crash);
             seen.push(u32::try_from(height).unwrap());
@@ -85,7 +85,7 @@ fn progress_of_a_resumed_run_begins_where_the_earlier_ended() {
 }
 
 #[test]
-fn what_the_store_has_already_is_looked_at_before_nothing_is_new() {
+fn blocks_of_the_store_are_checked_before_nothing_is_new() {
     let mut blocks = Maker::of(&Params::regtest(), 22, 120).blocks;
     let folder = tempfile::tempdir().unwrap();
     let (files, data) = (folder.path().join("files"), folder.path().join("data"));
@@ -107,7 +107,7 @@ fn what_the_store_has_already_is_looked_at_before_nothing_is_new() {
     assert!(error.to_string().contains("block 70 "), "{error}");
     assert_eq!((done.rechecked, done.disconnected), (None, 0));
     End::of(&data, &options).assert_same(&end, "after damaged files");
-    // with another copy of the block all is there, and the damage is told
+    // with another copy of the block nothing is missing, and the corruption is reported
     blocks.push(blocks[70].clone());
     fs::remove_dir_all(&files).unwrap();
     write(&files, &options.params, &blocks, 1 << 20, false);

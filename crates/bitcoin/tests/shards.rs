@@ -253,7 +253,7 @@ fn damaged_files_get_the_verdict_of_a_single_run() {
 }
 
 /// Writes the blocks to two files, each a shard: the second has those from `middle` on, where
-/// `change` changes the bytes, told the length of their first record.
+/// `change` changes the bytes, given the length of their first record.
 fn two_shards(
     folder: &Path,
     (params, blocks, middle): (&Params, &[Vec<u8>], usize),

@@ -54,7 +54,7 @@ fn plain_count(script: &[u8], accurate: bool) -> u32 {
     sum
 }
 
-/// A witness as it stands in a block.
+/// A witness in the encoding of a block.
 fn witness(items: &[&[u8]]) -> Vec<u8> {
     let mut bytes = vec![items.len() as u8];
     for item in items {
@@ -107,7 +107,7 @@ fn counts_random_scripts_as_the_plain_count_does() {
             let plain = plain_count(&script, accurate);
             assert_eq!(sigops::count(&script, accurate), plain, "{script:02x?}");
         }
-        // behind a script's hash: the last push counts if all are pushes
+        // a redeem script: the last push counts if all are pushes
         let to_script_hash = [&[0xa9, 0x14][..], &[0; 20], &[0x87]].concat();
         let expected = match instructions(&script) {
             Ok(list) if list.iter().all(|(code, _)| *code <= 0x60) => {
@@ -121,7 +121,7 @@ fn counts_random_scripts_as_the_plain_count_does() {
 }
 
 #[test]
-fn costs_of_what_is_behind_hashes() {
+fn costs_of_redeem_and_witness_scripts() {
     let to_script_hash = [&[0xa9, 0x14][..], &[0; 20], &[0x87]].concat();
     let to_witness_key = [&[0, 0x14][..], &[0; 20]].concat();
     let to_witness_script = [&[0, 0x20][..], &[0; 32]].concat();
@@ -136,7 +136,7 @@ fn costs_of_what_is_behind_hashes() {
     assert_eq!(cost(&[], &to_witness_script, true, true), 3);
     assert_eq!(cost(&[], &to_taproot, true, true), 0);
     assert_eq!(sigops::spent_cost(&[], Witness::new(&[]), &to_witness_script, true, true), 0);
-    // behind a script's hash
+    // a redeem script
     let pushed = |script: &[u8]| [&[script.len() as u8], script].concat();
     assert_eq!(cost(&pushed(&two_of_three), &to_script_hash, true, true), 12);
     assert_eq!(cost(&pushed(&two_of_three), &to_script_hash, false, false), 0);

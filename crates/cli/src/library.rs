@@ -1,7 +1,6 @@
-//! The commands as functions: what another program calls that has this one linked. They take the
-//! arguments of the command line and return the document of `--json` as text, so options, verdicts
-//! and messages are those of the program. Nothing is printed, but warnings; no signal is
-//! waited for; no config file is read.
+//! The commands as functions, for programs that link this one. They take the arguments of the
+//! command line, and return the document of `--json` as text, so options, verdicts and messages are
+//! those of the program. They print warnings only, handle no signals, and read no config file.
 
 #[cfg(feature = "export")]
 mod tables;
@@ -20,14 +19,14 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::ops::Deref;
 
-/// What the summary before a shard is called.
+/// The source of the summary before a shard, for messages.
 const AFTER: &str = "after";
 
-/// In the place of the paths of a command that is given documents instead.
+/// Replaces the paths of a command that is given documents instead.
 const IN_MEMORY: &str = "-";
 
-/// What `blockmill ARGS --json` prints, where `args` begin with a command that reads archives or
-/// works on a store: all but those that serve, measure, generate or report.
+/// Returns what `blockmill ARGS --json` prints, for commands that read archives or work on a store:
+/// all except those that serve, measure, generate or report.
 pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
     document(args, |cli| match &cli.command {
         Command::Import(_) | Command::Verify(_) | Command::Export(_) | Command::Inspect(_) => {
@@ -41,8 +40,7 @@ pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
     })
 }
 
-/// What `blockmill verify --shard ARGS --json` prints: an archive as a shard, behind the blocks of
-/// the summary `after`.
+/// Returns what `blockmill verify --shard ARGS --json` prints, with the documents of `after`.
 pub fn verify_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let args = verify(&["--shard"], args, &[]);
     document(&args, |cli| {
@@ -51,7 +49,7 @@ pub fn verify_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> 
     })
 }
 
-/// What `blockmill verify --merge ARGS --json` prints for these summaries.
+/// Returns what `blockmill verify --merge ARGS --json` prints for these summaries.
 pub fn merge<T: Deref<Target = str>>(
     summaries: &[T],
     args: &[OsString],
@@ -64,7 +62,7 @@ pub fn merge<T: Deref<Target = str>>(
     })
 }
 
-/// The arguments of a `verify` between flags and paths.
+/// The arguments of `verify`, with flags before and paths after them.
 fn verify(flags: &[&str], args: &[OsString], paths: &[&str]) -> Vec<OsString> {
     let flags = ["verify"].iter().chain(flags).map(OsString::from);
     flags.chain(args.iter().cloned()).chain(paths.iter().map(OsString::from)).collect()
@@ -77,7 +75,7 @@ fn verification(cli: &Cli) -> Result<&Verify> {
     }
 }
 
-/// How the command of `args` ends that `run` runs.
+/// Parses `args`, calls `run`, and returns the document of the answer.
 fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> String {
     ethereum::register();
     let program = [OsString::from("blockmill"), OsString::from("--json")];

@@ -1,5 +1,5 @@
-//! `verify --shard` and `verify --merge`: parts of a chain verified apart, and merged. What a chain
-//! makes of them stands in the `shard.rs` of its folder.
+//! `verify --shard` and `verify --merge`: verifies parts of a chain, and merges them. The module
+//! `shard` of each chain has its part.
 
 use crate::answer::Answer;
 use crate::args::{Verification, Verify};
@@ -19,15 +19,15 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// What shards leave, as text: one document, or several of one file.
+/// The text of documents of shards: one, or several of one file.
 pub struct Documents<'a> {
-    /// Where they come from, as errors say it.
+    /// Their source, for messages.
     pub from: String,
-    /// The JSON of each.
+    /// The JSON text of each.
     texts: Vec<Cow<'a, RawValue>>,
 }
 
-/// `blockmill verify --shard`, `blockmill verify --merge`.
+/// Runs `blockmill verify --shard` or `blockmill verify --merge`.
 pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     if args.merge {
@@ -38,7 +38,7 @@ pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     verify(args, after.as_ref(), json, cancel)
 }
 
-/// Verifies an archive as a shard, behind what `after` says.
+/// Verifies an archive as a shard, after the documents of `after`.
 pub fn verify(
     args: &Verify,
     after: Option<&Documents<'_>>,
@@ -62,7 +62,7 @@ pub fn verify(
     }
 }
 
-/// Merges what shards left.
+/// Merges the documents of shards.
 pub fn merge(
     args: &Verify,
     shards: &[Documents<'_>],
@@ -82,7 +82,7 @@ pub fn merge(
     ethereum::shard::merge(asked, &summaries, json, cancel)
 }
 
-/// A shard and a merge leave no record.
+/// Refuses options of run records, which shards and merges do not write.
 pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
     ensure!(asked.record.is_none(), "{flag} writes no run record: --record is for whole runs");
     ensure!(asked.serve.is_none(), "{flag} shows no run: --serve is for whole runs");
@@ -90,8 +90,8 @@ pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
     Ok(())
 }
 
-/// The answer that has `summary` as its own part; without `json` that is printed in one line, so
-/// that the lines of many shards make one file.
+/// The answer with `summary` as its result. Without `json`, prints the summary on one line, so that
+/// the lines of many shards can be concatenated.
 pub fn with_summary(answer: Answer, summary: &impl Serialize, json: bool) -> Result<Answer> {
     let sealed = sealed(summary)?;
     if json {
@@ -101,10 +101,10 @@ pub fn with_summary(answer: Answer, summary: &impl Serialize, json: bool) -> Res
     Ok(answer)
 }
 
-/// The member of a document that has its checksum.
+/// Name of the member with the checksum of a document.
 const CHECKSUM: &str = "checksum";
 
-/// A document with its checksum as the last member: that of an accident, not of an author.
+/// A document with its checksum as the last member. The checksum detects accidents, not intent.
 pub fn sealed(document: &impl Serialize) -> Result<Box<RawValue>> {
     let text = serde_json::to_string(document)?;
     let sum = checksum(&text)?;
@@ -112,7 +112,7 @@ pub fn sealed(document: &impl Serialize) -> Result<Box<RawValue>> {
     Ok(RawValue::from_string(format!("{open},\"{CHECKSUM}\":\"{sum}\"}}"))?)
 }
 
-/// SHA-256 of a document without its checksum, as JSON without spaces whose members are sorted.
+/// SHA-256 of a document without its checksum, as JSON without spaces, with sorted members.
 fn checksum(text: &str) -> Result<String> {
     let mut document: Value = serde_json::from_str(text)?;
     if let Some(members) = document.as_object_mut() {
@@ -143,7 +143,7 @@ impl fmt::Display for Changed {
 impl std::error::Error for Changed {}
 
 impl Changed {
-    /// Its parts.
+    /// The fields of the report.
     pub fn report(&self) -> FaultReport {
         FaultReport {
             rule: Some(CHECKSUM.into()),
@@ -155,37 +155,37 @@ impl Changed {
     }
 }
 
-/// The field that has a document's checksum.
+/// The field with the checksum of a document.
 #[derive(Deserialize)]
 struct Checksum {
     checksum: Option<String>,
 }
 
-/// The field that names a document of Bitcoin's.
+/// The field with the type of a Bitcoin document.
 #[derive(Deserialize)]
-struct Kind {
+struct DocumentType {
     document: Option<String>,
 }
 
 impl<'a> Documents<'a> {
     const EXPECTED: &'static str = "expected summaries, as verify --shard prints them";
 
-    /// Those that are in memory.
+    /// Parses documents in memory.
     pub fn new(from: &str, text: &'a str) -> Result<Self> {
         let documents = serde_json::Deserializer::from_str(text).into_iter();
-        Self::take(from.into(), documents.map(|text| text.map(Cow::Borrowed)))
+        Self::collect(from.into(), documents.map(|text| text.map(Cow::Borrowed)))
     }
 
-    /// Those in a file.
+    /// Reads documents from a file.
     fn read(path: &Path) -> Result<Self> {
         let from = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {from}"))?;
         let documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
-        Self::take(from, documents.map(|text| text.map(Cow::Owned)))
+        Self::collect(from, documents.map(|text| text.map(Cow::Owned)))
     }
 
-    /// One document, or one after the other.
-    fn take(
+    /// Collects one or more documents.
+    fn collect(
         from: String,
         texts: impl Iterator<Item = serde_json::Result<Cow<'a, RawValue>>>,
     ) -> Result<Self> {
@@ -195,14 +195,14 @@ impl<'a> Documents<'a> {
         Ok(Self { from, texts })
     }
 
-    /// What they say.
+    /// Deserialises all documents.
     pub fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         let what = || format!("{}: {}", self.from, Self::EXPECTED);
         self.expect_checksums()?;
         self.texts.iter().map(|text| serde_json::from_str(text.get()).with_context(what)).collect()
     }
 
-    /// Each has the checksum that it says.
+    /// Checks the checksum of each document.
     fn expect_checksums(&self) -> Result<()> {
         for (number, text) in (1..).zip(&self.texts) {
             let Checksum { checksum: found } = serde_json::from_str(text.get())
@@ -224,7 +224,7 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// What the only one says.
+    /// Deserialises the only document.
     pub fn one<T: DeserializeOwned>(&self) -> Result<T> {
         let mut parsed = self.parsed()?;
         match (parsed.pop(), parsed.pop()) {
@@ -233,9 +233,9 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Are they of Bitcoin's shards? Each of those says what it is.
+    /// Returns whether these are documents of Bitcoin shards, which have a type.
     fn are_of_block_files(&self) -> bool {
         let first = self.texts.first().map(|text| serde_json::from_str(text.get()));
-        matches!(first, Some(Ok(Kind { document: Some(_) })))
+        matches!(first, Some(Ok(DocumentType { document: Some(_) })))
     }
 }

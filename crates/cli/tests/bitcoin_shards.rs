@@ -146,7 +146,7 @@ fn shards_of_block_files_are_merged_to_the_verdict_of_a_single_run() {
     assert_ne!(expect_same(&scratch, &files, ""), "verified");
 }
 
-/// What a folder lacks is told by the numbers of its files, and by files in which nothing is left.
+/// Missing files of a folder are found by the numbers of its files, and by empty files.
 #[test]
 fn shards_of_a_folder_get_the_verdict_on_the_folder() {
     let scratch = Scratch::new("bitcoin-shards-of-a-folder");

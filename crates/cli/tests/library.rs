@@ -69,11 +69,11 @@ fn a_run_that_was_asked_to_stop_is_interrupted() {
     assert_eq!(parsed(library::answer(&asked, &cancel))["status"], "interrupted");
 }
 
-/// A shard may be told several documents: what is asked of all shards, and its table.
+/// A shard may need several documents: the input of level execution, and its table.
 #[test]
-fn shards_of_a_sum_are_told_what_a_merge_asks_as_text() {
+fn shards_at_level_execution_take_the_documents_of_a_merge_as_text() {
     const SUM: &str = "--level execution --with coins=multiset";
-    let scratch = Scratch::new("library_sum");
+    let scratch = Scratch::new("library_multiset");
     let [blocks, store, core] = ["blocks", "store", "core"].map(|name| scratch.path(name));
     succeed(blockmill("generate bitcoin --inputs 50 --blocks 120 --out").arg(&blocks));
     succeed(blockmill("import --data").arg(&store).arg(&blocks));
@@ -99,7 +99,7 @@ fn shards_of_a_sum_are_told_what_a_merge_asks_as_text() {
     assert_eq!(verdict["result"]["last"], 120);
 }
 
-/// Of block files a shard is told its table, and has rows of its blocks in the chain.
+/// A shard of block files takes its table, and has rows of its blocks in the chain.
 #[test]
 fn tables_of_block_files_are_written_shard_by_shard() {
     let scratch = Scratch::new("library_block_files");

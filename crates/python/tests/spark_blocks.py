@@ -157,8 +157,8 @@ class Verdicts(OnBlocks):
             answer = self.run_both([blocks])
             if missing == 1:
                 self.assertEqual(answer["status"], "incomplete")
-                told = [shortfall["text"] for shortfall in answer["shortfalls"]]
-                self.assertTrue(any("blk00001.dat is not in" in text for text in told), told)
+                texts = [shortfall["text"] for shortfall in answer["shortfalls"]]
+                self.assertTrue(any("blk00001.dat is not in" in text for text in texts), texts)
         blocks = self.copy()
         shutil.copy(files_of(blocks)[1], blocks / f"blk{count:05}.dat")
         self.assertEqual(self.run_both([blocks])["status"], "verified")
@@ -203,7 +203,7 @@ class Rows(OnBlocks):
         answer = blockmill.spark.verify(self.spark, self.chain, to, level="headers")
         self.assertEqual(answer["verified_now"], shards)
 
-    def test_a_driver_that_ends_in_the_second_step_goes_on(self):
+    def test_a_driver_that_ends_in_the_second_step_resumes(self):
         to, undisturbed = self.new(), self.new()
         fixed = {"seal_seed": 1, "now": 1_900_000_000}
         blockmill.spark.verify(self.spark, self.chain, undisturbed, **fixed)
@@ -216,7 +216,7 @@ class Rows(OnBlocks):
         self.assertEqual(counts, (shards - 2, shards + 2))
         self.assertEqual(table(to), table(undisturbed))
 
-    def test_a_row_tells_what_is_bad(self):
+    def test_a_row_names_the_bad_block(self):
         blocks, to = self.copy(), self.new()
         path = files_of(blocks)[1]
         changed(path, len(records(path)[0]) - 1)

@@ -148,12 +148,12 @@ class Cluster(unittest.TestCase):
         self.assertEqual({path: path.stat().st_mtime_ns for path in written}, written)
         self.assertFalse((to / "_aside").exists())
 
-    def test_a_driver_that_is_killed_goes_on_when_it_starts_again(self):
+    def test_a_driver_that_is_killed_resumes_when_it_starts_again(self):
         to = self.folder / "driver-killed"
         self.kill_driver(to, self.chain, SHARDS, 2)
         self.assertEqual(table(to), table(self.undisturbed))
 
-    def test_a_driver_that_is_killed_in_the_second_step_of_block_files_goes_on(self):
+    def test_a_driver_that_is_killed_in_the_second_step_of_block_files_resumes(self):
         to, undisturbed = self.folder / "second-step", table(self.undisturbed_blocks)
         shards = len(list(self.blocks.glob("blk*.dat")))
         self.assertGreaterEqual(len(undisturbed), 2 * shards)

@@ -124,7 +124,7 @@ class Rows(OnDatadir):
         [kept] = (other / "salts").iterdir()
         self.assertNotIn(json.loads(kept.read_text())["salt"]["secret"], salts)
 
-    def test_a_driver_that_ends_in_the_second_step_goes_on(self):
+    def test_a_driver_that_ends_in_the_second_step_resumes(self):
         to = self.new()
         with self.ends_in_the_second_step():
             self.verify(self.datadir, to)
@@ -132,7 +132,7 @@ class Rows(OnDatadir):
         counts = answer["status"], answer["verified_now"], answer["finished_before"]
         self.assertEqual(counts, ("verified", self.shards - 2, self.shards + 2))
 
-    def test_files_that_change_between_the_steps_are_damage_and_are_read_anew(self):
+    def test_files_that_change_between_the_steps_are_corrupt_and_are_read_again(self):
         forged, to = self.copy(), self.new()
         undo, of = forged / "blocks" / "rev00001.dat", blockmill.spark.rows.Rows.of
         good = undo.read_bytes()

@@ -90,7 +90,7 @@ class OnEngine(unittest.TestCase):
         if row["after"]:
             after = (to / "after" / f"{row['after']}.json").read_text()
         options = json.loads(row["options"])
-        # a genesis.json lies beside its shards
+        # a genesis.json is next to its shards
         fixed = {name: options[name] for name in ("chain", "seal", "seal_seed", "now")}
         one = blockmill.verify_shard(row["shard"], after=after, level=level, **fixed)
         self.assertEqual(document, one)
@@ -239,7 +239,7 @@ def relinked(blocks, start):
 
 
 def write_shards(folder, name, *parts):
-    """A folder with each part in a file of its own, beside the chain's genesis.json."""
+    """A folder with a file for each part, and the chain's genesis.json."""
     folder.mkdir()
     genesis = FIXTURES / "chains" / name / "genesis.json"
     (folder / "genesis.json").write_bytes(genesis.read_bytes())

@@ -28,7 +28,7 @@ FIELDS = [
 
 
 def totals(era):
-    """Where the total difficulties are in an era1 file: behind the heads of records of type 6."""
+    """Offsets of the total difficulties in an era1 file: after the heads of records of type 6."""
     at, found = 0, []
     while at < len(era):
         if era[at] == 6:
@@ -62,7 +62,7 @@ class Verdicts(OnEngine):
         blocks = chain(CHAIN)
         for i in range(8):
             parts = cut_anywhere(dice, blocks)
-            # the last block before a cut, the first behind it, or one near
+            # the last block before a cut, the first after it, or one near it
             at = len(parts[0]) + dice.choice([-1, 0, 0, 3])
             place, value = dice.choice(FIELDS)
             bad = [*blocks[:at], with_header(blocks[at], place, value), *blocks[at + 1 :]]
@@ -105,7 +105,7 @@ class Verdicts(OnEngine):
         # the rule does not depend on the cuts
         self.assertEqual(len(blamed), len(cases), blamed)
 
-    def test_an_ommer_that_comes_again_behind_a_cut_is_found(self):
+    def test_an_ommer_that_is_repeated_after_a_cut_is_found(self):
         blocks = chain(CHAIN)
         ommers = items(payload(blocks[5]))[2]
         bad = relinked([*blocks[:6], with_ommers(blocks[6], ommers), *blocks[7:]], 7)
@@ -146,7 +146,7 @@ class Verdicts(OnEngine):
             # a single run has the blocks, and skips equal ones
             self.assertEqual(single_run(paths, **asked)["status"], "verified")
 
-    def test_a_merge_too_late_is_looked_for_again_in_its_shard(self):
+    def test_a_late_transition_to_proof_of_stake_is_searched_in_its_shard(self):
         blocks = chain(CHAIN)
         folder = write_shards(self.new(), CHAIN, *cut(blocks, 2))
         genesis = json.loads((folder / "genesis.json").read_text())
@@ -279,12 +279,12 @@ class Tables(OnEngine):
                     self.assertEqual(found, expected, column)
                 if name == "blocks":
                     self.assertNotIn(None, one["total_difficulty"].to_pylist())
-            # headers of all shards, then their blocks behind these, and nothing when asked again
+            # headers of all shards, then their blocks; nothing when asked again
             answer = blockmill.spark.export(self.spark, folder, to, **asked)
             counts = (answer["verified_now"], answer["finished_before"])
             self.assertEqual(counts, (0, 2 * len(parts)))
 
-    def test_totals_are_told_in_the_order_of_blocks_not_of_files(self):
+    def test_totals_are_computed_in_the_order_of_blocks_not_of_files(self):
         blocks, alone, to = chain(CHAIN), self.new(), self.new()
         asked = {"tables": ["blocks"], "level": "bodies", "seal": "off"}
         blockmill.export(str(write_shards(self.new(), CHAIN, blocks)), alone, **asked)

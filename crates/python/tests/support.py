@@ -14,7 +14,7 @@ PROGRAM = os.environ["BLOCKMILL_PROGRAM"]
 ETHEREUM = FIXTURES / "ethereum"
 CHAIN = ETHEREUM / "chains" / "hive-sync" / "chain.rlp"
 
-# the name of each archive; a chain of its own lies beside its genesis.json
+# the name of each archive; a custom chain is next to its genesis.json
 LINKS = {
     "mainnet-0.era1": ETHEREUM / "era1" / "mainnet-00000-5ec1ffb8.era1",
     "mainnet-1.era1": ETHEREUM / "era1" / "mainnet-00001-a5364e9a.era1",

@@ -1,4 +1,4 @@
-"""Parts of a chain verified apart, and merged: the verdict of a run over all of them."""
+"""Shards of a chain, verified alone and merged, get the verdict of a run over all of them."""
 
 import json
 import unittest
@@ -41,14 +41,14 @@ class Shards(unittest.TestCase):
         self.assertEqual(expected["result"]["blocks"], 16384)
         self.assertEqual(expected["status"], "verified")
 
-    def test_a_shard_behind_another_needs_no_anchor(self):
+    def test_a_shard_after_another_needs_no_anchor(self):
         first, second = self.summaries
-        behind = blockmill.verify_shard(self.paths[1], after=first, **self.options)
+        after = blockmill.verify_shard(self.paths[1], after=first, **self.options)
         self.assertIsNotNone(second["anchor"])
-        self.assertNotIn("anchor", behind)
-        self.assertEqual(behind["last"]["hash"], second["last"]["hash"])
+        self.assertNotIn("anchor", after)
+        self.assertEqual(after["last"]["hash"], second["last"]["hash"])
 
-    def test_a_missing_part_is_told_and_raises_nothing(self):
+    def test_a_missing_part_is_reported_and_raises_nothing(self):
         options = {"level": "bodies", "seal": "off"}
         ranges = [(0, 999), (2000, 3000)]
         parts = [
@@ -61,7 +61,7 @@ class Shards(unittest.TestCase):
         self.assertNotEqual(answer["status"], "verified")
         self.assertEqual(answer["status"], answer["result"]["status"])
 
-    def test_a_fault_stands_in_the_summary(self):
+    def test_a_fault_is_in_the_summary(self):
         options = {"level": "bodies", "seal": "off"}
         summary = blockmill.verify_shard(self.folder / "hive/damaged.rlp", **options)
         with self.assertRaises(blockmill.VerifyError) as caught:

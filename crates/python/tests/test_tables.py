@@ -125,7 +125,7 @@ class Read(unittest.TestCase):
         self.assertEqual(rows.answer["status"], "verified")
         self.assertEqual(list(rows), [])
 
-    def test_a_fault_is_raised_behind_the_rows_before_it(self):
+    def test_a_fault_is_raised_after_the_rows_before_it(self):
         damaged = self.folder / "hive/damaged.rlp"
         with self.assertRaises(blockmill.Invalid) as expected:
             blockmill.verify(damaged, **self.options)

@@ -1,5 +1,5 @@
-//! Core's block index, the database `blocks/index`: where each block and its undo data stand.
-//! Bytes: `docs/formats/core-datadir.md`.
+//! Core's block index, the database `blocks/index`: the position of each block and its undo data.
+//! `docs/formats/core-datadir.md` specifies the bytes.
 
 use crate::BlockHash;
 use crate::coins::compress::{Malformed, read_varint, take, write_varint};
@@ -15,48 +15,47 @@ pub(super) const FILE: u8 = b'f';
 /// Key of the number of the last block file.
 pub(super) const LAST_FILE: u8 = b'l';
 
-/// How far Core checked a block, and what it has of it.
+/// Core's status of a block: how far it was checked, and which data there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status(pub u32);
 
 impl Status {
-    /// The block was checked by itself. The genesis block stays at that.
+    /// The block was checked without its ancestors. The genesis block keeps this status.
     pub const VALID_TRANSACTIONS: u32 = 3;
-    /// Everything was checked, scripts too.
+    /// Everything was checked, including scripts.
     pub const VALID_SCRIPTS: u32 = 5;
-    /// The part of the number that says how far it was checked.
+    /// Mask of the validation level.
     pub const VALID_MASK: u32 = 7;
-    /// The block stands in a block file.
+    /// A block file has the block.
     pub const HAVE_DATA: u32 = 8;
-    /// Its undo data stands in an undo file.
+    /// An undo file has its undo data.
     pub const HAVE_UNDO: u32 = 16;
-    /// It, or one before it, broke a rule.
+    /// It, or one of its ancestors, broke a rule.
     pub const FAILED: u32 = 32 | 64;
-    /// Its witnesses were there when it was checked. Core asks for it behind the activation of
-    /// segwit.
+    /// It was checked with its witnesses. Core requires this after the activation of segwit.
     pub const WITNESS: u32 = 128;
 
-    /// Is this flag set?
+    /// Returns whether this flag is set.
     #[must_use]
     pub fn has(self, flag: u32) -> bool {
         self.0 & flag != 0
     }
 }
 
-/// What Core knows of a block.
+/// The entry of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockEntry {
     /// Its height.
     pub height: u32,
-    /// How far it was checked, and what is there.
+    /// Its status.
     pub status: Status,
-    /// Its transactions; 0 if only the header is known.
+    /// Number of its transactions; 0 if only the header is known.
     pub transactions: u32,
-    /// The number of the block file and of the undo file; 0 if it is in none.
+    /// The number of its block file and undo file; 0 if there is none.
     pub file: u32,
-    /// Where it begins in the block file, behind magic and size; 0 if it does not.
+    /// Its offset in the block file, after magic and size; 0 if there is none.
     pub data_at: u32,
-    /// Where its undo data begins in the undo file, behind magic and size; 0 if it does not.
+    /// Offset of its undo data in the undo file, after magic and size; 0 if there is none.
     pub undo_at: u32,
     /// Its header.
     pub header: [u8; 80],
@@ -106,21 +105,21 @@ impl BlockEntry {
         Header(&self.header).hash()
     }
 
-    /// The hash of the block before.
+    /// The hash of the parent.
     #[must_use]
     pub fn parent(&self) -> BlockHash {
         Header(&self.header).previous()
     }
 }
 
-/// What is in a block file and its undo file.
+/// The entry of a block file and its undo file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// Bytes of the block file that are used.
+    /// Used bytes of the block file.
     pub data_bytes: u32,
-    /// Bytes of the undo file that are used.
+    /// Used bytes of the undo file.
     pub undo_bytes: u32,
     /// Lowest and highest height of a block.
     pub heights: (u32, u32),
@@ -129,7 +128,7 @@ pub struct FileEntry {
 }
 
 impl FileEntry {
-    /// Counts a block in.
+    /// Adds a block.
     pub(super) fn add(&mut self, height: u32, time: u32) {
         let ((low, high), (early, late)) = match self.blocks {
             0 => ((height, height), (time, time)),

@@ -1,5 +1,5 @@
-//! Core's chainstate: the unspent coins of the best block, each under its outpoint. Values are
-//! XORed with a key of the database. Bytes: `docs/formats/core-datadir.md`.
+//! Core's chainstate: the unspent coins after the best block, by outpoint. Values are XORed with a
+//! key of the database. `docs/formats/core-datadir.md` specifies the bytes.
 
 use super::{Error, XorKey};
 use crate::BlockHash;
@@ -14,27 +14,28 @@ use std::path::{Path, PathBuf};
 const COIN: u8 = b'C';
 /// Key of the hash of the best block.
 const BEST_BLOCK: u8 = b'B';
-/// Key of the two best blocks between which an interrupted write left the coins.
+/// Key of the two best blocks of an interrupted write.
 const HEAD_BLOCKS: u8 = b'H';
-/// Key of the XOR key, which is not XORed itself: a name behind its length.
+/// Key of the XOR key, which is not XORed itself: a name after its length.
 const XOR_KEY: &[u8; 15] = b"\x0e\x00obfuscate_key";
-/// A VARINT of 32 bits takes at most this.
+/// Maximum size of a VARINT of 32 bits.
 const VOUT_BYTES: usize = 5;
 
-/// Writes a chainstate. Transactions come in the order of their ids, each one's coins in any order.
+/// Writes a chainstate. Transactions must be in the order of their ids; the coins of each may be in
+/// any order.
 #[derive(Debug)]
 pub(super) struct CoinWriter {
     database: BulkWriter,
     xor_key: XorKey,
     transaction: Txid,
-    /// The transaction's coins so far: output as a VARINT, and where the value stands.
+    /// The coins of the transaction so far: the output as a VARINT, and the range of the value.
     coins: Vec<([u8; VOUT_BYTES], usize, Range<usize>)>,
     values: Vec<u8>,
     key: Vec<u8>,
 }
 
 impl CoinWriter {
-    /// Begins the chainstate of a best block.
+    /// Starts the chainstate after a best block.
     pub(super) fn create(folder: &Path, xor_key: XorKey, best: &BlockHash) -> Result<Self, Error> {
         let mut database = BulkWriter::create(folder, Library::LevelDb)?;
         if xor_key != XorKey::default() {
@@ -68,7 +69,7 @@ impl CoinWriter {
 
     fn end_transaction(&mut self) -> Result<(), Error> {
         let CoinWriter { database, transaction, coins, values, key, .. } = self;
-        // no VARINT is the beginning of another, so the zeros behind them do not matter
+        // no VARINT is a prefix of another, so trailing zeros do not matter
         coins.sort_unstable_by_key(|(vout, _, _)| *vout);
         for (vout, length, value) in coins.drain(..) {
             key.clear();
@@ -81,25 +82,25 @@ impl CoinWriter {
         Ok(())
     }
 
-    /// Ends the chainstate.
+    /// Finishes the chainstate.
     pub(super) fn finish(mut self) -> Result<Loaded, Error> {
         self.end_transaction()?;
         Ok(self.database.finish()?)
     }
 }
 
-/// Goes through the coins of a chainstate, in the order of its keys.
+/// Reads the coins of a chainstate, in the order of its keys.
 #[derive(Debug)]
 pub struct Coins {
     folder: PathBuf,
     database: Scan,
     xor_key: XorKey,
     best: BlockHash,
-    /// Entries so far.
+    /// Number of entries so far.
     entries: u64,
     value: Vec<u8>,
     reader: CoinReader,
-    /// Does the database stand at an entry that was not given out?
+    /// Whether the current entry was not returned yet.
     waiting: bool,
 }
 
@@ -139,13 +140,13 @@ impl Coins {
         Ok(coins)
     }
 
-    /// The block at which these coins are unspent.
+    /// The block after which these coins are unspent.
     #[must_use]
     pub fn best_block(&self) -> BlockHash {
         self.best
     }
 
-    /// The next coin. `None` behind the last one.
+    /// The next coin. `None` after the last one.
     pub fn next_coin(&mut self) -> Result<Option<(OutPoint, Coin<'_>)>, Error> {
         loop {
             if !mem::take(&mut self.waiting) && !self.advance()? {
@@ -168,7 +169,7 @@ impl Coins {
         }
     }
 
-    /// Goes to the next entry and shows its value.
+    /// Advances to the next entry, and decodes its value.
     fn advance(&mut self) -> Result<bool, Error> {
         let found = self.database.advance()?;
         self.entries += u64::from(found);

@@ -1,5 +1,5 @@
-//! Everything of a datadir but its blocks, read and held to its checksums: block index, undo files,
-//! chainstate. Whether coins and undo data are those of the chain, no checksum says.
+//! Checks a datadir, except its blocks, by its checksums: block index, undo files, chainstate.
+//! Checksums do not prove that coins and undo data are those of the chain.
 
 use super::block_index::{BlockEntry, FileEntry, Status as Have};
 use super::flat::file_name;
@@ -13,23 +13,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Corrupt places that are listed.
+/// Maximum number of listed errors.
 const MAX_LISTED: usize = 100;
-/// Blocks that a thread takes at once.
+/// Number of blocks that a thread claims at a time.
 const BATCH: usize = 256;
 
-/// What reading a datadir found.
+/// The result of checking a datadir.
 #[derive(Debug, Default)]
 pub struct CheckedDatadir {
-    /// Blocks in the index.
+    /// Number of blocks in the index.
     pub indexed: u64,
-    /// Blocks with undo data, which was read.
+    /// Number of blocks with undo data.
     pub undo_blocks: u64,
-    /// Coins in the chainstate.
+    /// Number of coins in the chainstate.
     pub coins: u64,
-    /// What is damaged, by part; at most 100 of it.
+    /// Errors by part; at most 100.
     pub damage: Vec<(DatadirPart, Error)>,
-    /// Corrupt places.
+    /// Number of errors.
     pub damage_count: u64,
 }
 
@@ -45,7 +45,7 @@ pub enum DatadirPart {
 }
 
 impl DatadirPart {
-    /// How users know it.
+    /// Its name for users.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl DatadirPart {
 }
 
 impl CheckedDatadir {
-    /// Takes damage of a part; returns what else stopped a check.
+    /// Records corruption of a part. Returns all other errors.
     fn add(&mut self, part: DatadirPart, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Err(error) if error.status() == Status::Corrupt => {
@@ -71,7 +71,7 @@ impl CheckedDatadir {
         }
     }
 
-    /// Reads a database; true when nothing in it is damaged.
+    /// Reads a database. Returns whether it is free of corruption.
     fn database(&mut self, part: DatadirPart, folder: &Path) -> Result<bool, Error> {
         let checked = leveldb::check(folder)?;
         let unlisted = checked.damage_count - checked.damage.len() as u64;
@@ -83,11 +83,11 @@ impl CheckedDatadir {
     }
 }
 
-/// Reads index, undo files and chainstate of the datadir `folder` on `threads` threads, and changes
-/// nothing. Bitcoin Core must not be running on it.
+/// Reads index, undo files and chainstate of the datadir `folder` on `threads` threads, without
+/// changing it. Bitcoin Core must not be running on it.
 ///
 /// # Errors
-/// A file cannot be read. Corruption is no error.
+/// Returns [`Error`] if a file cannot be read. Corruption is no error.
 pub fn check(folder: &Path, threads: usize) -> Result<CheckedDatadir, Error> {
     let mut checked = CheckedDatadir::default();
     let mut datadir = None;
@@ -106,7 +106,7 @@ pub fn check(folder: &Path, threads: usize) -> Result<CheckedDatadir, Error> {
     Ok(checked)
 }
 
-/// Entries of blocks: the hash of each header, and the block before; of files: their lengths.
+/// Checks the index: header hash and parent of each block, length of each file.
 fn index(datadir: &Datadir, folder: &Path, checked: &mut CheckedDatadir) -> Result<(), Error> {
     let path = folder.join("blocks/index");
     for (hash, entry) in datadir.blocks() {
@@ -157,7 +157,7 @@ fn is_long_enough(path: &Path, needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Undo data of all blocks, in the order of the files.
+/// Checks the undo data of all blocks, in the order of the files.
 fn undo_data(datadir: &Datadir, threads: usize, checked: &mut CheckedDatadir) -> Result<(), Error> {
     let mut entries: Vec<&BlockEntry> = datadir
         .blocks()
@@ -181,7 +181,7 @@ fn undo_data(datadir: &Datadir, threads: usize, checked: &mut CheckedDatadir) ->
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(batches.len()) {
-            // where no more threads can be had, there is this one
+            // if the system has no thread left, this thread does the work
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -194,19 +194,19 @@ fn undo_data(datadir: &Datadir, threads: usize, checked: &mut CheckedDatadir) ->
     Ok(())
 }
 
-/// The magic of the block files, where the genesis block's record is there to tell it.
+/// The magic of the block files, from the record of the genesis block, if there is one.
 fn magic(datadir: &Datadir) -> Result<Option<[u8; 4]>, Error> {
     let genesis = datadir.blocks().find(|(_, entry)| entry.height == 0);
     let Some((_, genesis)) = genesis else { return Ok(None) };
     match datadir.read_block(genesis) {
         Ok(found) => Ok(found.map(|found| found.magic)),
-        // the blocks have checks of their own
+        // blocks are checked elsewhere
         Err(error) if error.status() == Status::Corrupt => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Checksum, frame and encoding of the undo data of a block.
+/// Checks frame, checksum and encoding of the undo data of a block.
 fn one_undo(datadir: &Datadir, entry: &BlockEntry, magic: Option<[u8; 4]>) -> Result<(), Error> {
     let (path, at) = datadir.undo_place(&entry.hash());
     let Some(found) = datadir.read_undo(entry)? else { return Ok(()) };
@@ -226,7 +226,7 @@ fn one_undo(datadir: &Datadir, entry: &BlockEntry, magic: Option<[u8; 4]>) -> Re
     }
 }
 
-/// Decodes every coin, and looks for their block in the index.
+/// Decodes every coin, and finds their block in the index.
 fn coins(folder: &Path, datadir: Option<&Datadir>, count: &mut u64) -> Result<(), Error> {
     let path: PathBuf = folder.join("chainstate");
     let mut coins = super::Coins::open(&path)?;

@@ -1,4 +1,4 @@
-//! Why a datadir cannot be written or read, and where.
+//! Errors of reading and writing datadirs.
 
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, Hash};
@@ -7,34 +7,34 @@ use blockmill_verdict::{Reversed, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong.
+/// An error of reading or writing a datadir.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused something.
+    /// The operating system returned an error.
     #[error("{action} {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried, as in "cannot open".
+        /// The failed action, such as "cannot open".
         action: &'static str,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The datadir cannot be made there, or cannot get its name.
+    /// The datadir cannot be created there, or cannot be renamed.
     #[error("{0}")]
     Output(blockmill_archive::Error),
-    /// A file is not what its format demands.
+    /// A file violates its format.
     #[error("{} at {offset}: {source}", path.display())]
     Malformed {
         /// The file, or the folder of the database.
         path: PathBuf,
-        /// Where it begins: bytes into the file, or the index of the entry in the database.
+        /// The offset in the file, or the index of the entry in the database.
         offset: u64,
-        /// What is wrong.
+        /// The violation.
         source: Malformed,
     },
-    /// Undo data does not fit its checksum.
+    /// Undo data does not match its checksum.
     #[error(
         "{} at {offset}: expected undo data of checksum {}, found {}",
         path.display(), Reversed(expected), Reversed(found)
@@ -42,37 +42,37 @@ pub enum Error {
     Checksum {
         /// The file.
         path: PathBuf,
-        /// Where the data begins.
+        /// Offset of the data.
         offset: u64,
         /// The checksum that is stored.
         expected: Hash,
         /// The checksum of the data.
         found: Hash,
     },
-    /// The file that the database asks for is missing, or an entry that it must have.
+    /// A required file or entry is missing.
     #[error("{}: {what} is missing", path.display())]
     Missing {
         /// The folder.
         path: PathBuf,
-        /// What is missing.
+        /// The missing item.
         what: String,
     },
-    /// A block does not follow the one before.
+    /// A block does not follow its predecessor.
     #[error("block {height}: expected parent {expected}, found {found}")]
     NotConnected {
         /// Its height.
         height: u32,
-        /// The hash of the block before.
+        /// The hash of its predecessor.
         expected: BlockHash,
         /// The parent that it names.
         found: BlockHash,
     },
-    /// What was given to write makes no sense.
+    /// The input of a writer is invalid.
     #[error("{}{source}", height.map_or(String::new(), |height| format!("block {height}: ")))]
     Given {
         /// The height of the block, if it is about one.
         height: Option<u32>,
-        /// What is wrong.
+        /// The violation.
         source: Malformed,
     },
     /// A database cannot be written or read.
@@ -81,7 +81,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the error says of the datadir, or of this machine.
+    /// The status of the error.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// The file, and the byte in it, where they are known.
+    /// The file and the offset, if known.
     #[must_use]
     pub fn place(&self) -> (Option<PathBuf>, Option<u64>) {
         match self {
@@ -108,7 +108,7 @@ impl Error {
         }
     }
 
-    /// Of undo data: what was expected and found, for whoever names file and offset already.
+    /// The expected and the found value of an error about undo data, without file and offset.
     pub(crate) fn of_undo(&self) -> (String, String) {
         let other = |found: String| ("undo data".to_owned(), found);
         match self {
@@ -124,12 +124,12 @@ impl Error {
         }
     }
 
-    /// Adds the path and what was tried.
+    /// Adds path and action; for `map_err`.
     pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Error::Io { path: path.to_path_buf(), action, source }
     }
 
-    /// Adds file and offset.
+    /// Adds file and offset; for `map_err`.
     pub(super) fn at(path: &Path, offset: u64) -> impl FnOnce(Malformed) -> Self {
         move |source| Error::Malformed { path: path.to_path_buf(), offset, source }
     }

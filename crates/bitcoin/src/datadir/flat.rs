@@ -1,11 +1,11 @@
-//! Block files and undo files: records one after the other, XORed as a whole.
+//! Writes block files and undo files: records, XORed with a key.
 
 use super::{Error, XorKey};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Data is written in pieces of this size.
+/// Size of a write, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The name of a block file (`blk`) or undo file (`rev`).
@@ -19,7 +19,7 @@ pub(super) struct FlatWriter {
     path: PathBuf,
     file: File,
     key: XorKey,
-    /// Bytes that were appended, those in the buffer too.
+    /// Appended bytes, including the buffer.
     bytes: u64,
     buffer: Vec<u8>,
 }
@@ -31,7 +31,7 @@ impl FlatWriter {
         Ok(FlatWriter { path: path.to_path_buf(), file, key, bytes: 0, buffer })
     }
 
-    /// Bytes so far.
+    /// Size of the file so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -57,7 +57,7 @@ impl FlatWriter {
         Ok(())
     }
 
-    /// Waits until all is on the disk.
+    /// Writes the buffer, and syncs the file.
     pub(super) fn finish(mut self) -> Result<(), Error> {
         self.write()?;
         self.file.sync_all().map_err(Error::io(&self.path, "cannot sync"))

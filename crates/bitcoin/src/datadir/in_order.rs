@@ -1,5 +1,5 @@
-//! The coins of a datadir in the order of our keys. Core's database has the outputs of a
-//! transaction in the order of their encoded numbers, its statistics in that of the numbers.
+//! Reads the coins of a datadir in the order of our keys. Core's database has the outputs of a
+//! transaction in the order of their encoded numbers, not of the numbers.
 
 use super::{Coins, Error};
 use crate::coins::{Key, PackedCoin};
@@ -21,7 +21,7 @@ impl TransactionCoins {
         self.coins.push((vout, start..self.packed.len()));
     }
 
-    /// Gives the coins and forgets them.
+    /// Passes on the coins, and clears them.
     fn give<E>(&mut self, take: &mut impl FnMut(&Key, &[u8]) -> Result<(), E>) -> Result<(), E> {
         self.coins.sort_unstable_by_key(|(vout, _)| *vout);
         let mut key = [0; 36];
@@ -36,10 +36,10 @@ impl TransactionCoins {
 }
 
 impl Coins {
-    /// Gives the coins that are left, each by its key and packed, in the order of keys.
+    /// Passes the remaining coins to `take`, in the order of keys: key and packed form.
     ///
     /// # Errors
-    /// When the database cannot be read, and those of `take`.
+    /// Returns [`Error`] if the database cannot be read, and the errors of `take`.
     pub fn each_in_order<E: From<Error>>(
         &mut self,
         mut take: impl FnMut(&Key, &[u8]) -> Result<(), E>,

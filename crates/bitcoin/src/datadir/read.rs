@@ -1,4 +1,4 @@
-//! Reads a datadir that Core or we wrote, without changing it.
+//! Reads a datadir, without changing it.
 
 use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
 use super::chainstate::Coins;
@@ -13,9 +13,9 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Before each record: magic and size.
+/// Size of magic and length before each record.
 const FRAME_BYTES: u64 = 8;
-/// Behind undo data: its checksum.
+/// Size of the checksum after undo data.
 const CHECKSUM_BYTES: u64 = 32;
 
 /// A datadir: its block index, its files, its coins. Core must not be running.
@@ -30,7 +30,7 @@ pub struct Datadir {
 /// A record of a block file or an undo file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The network's bytes before it.
+    /// The magic of the network.
     pub magic: [u8; 4],
     /// The block, or the undo data.
     pub data: Vec<u8>,
@@ -42,7 +42,7 @@ impl Datadir {
         let blocks = folder.join("blocks");
         let path = blocks.join("xor.dat");
         let mut key = XorKey::default();
-        // datadirs from before Core 28 have none
+        // datadirs of Core before 28 have none
         if files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
             let bytes = read_file(&path)?;
             key = XorKey(*take(&mut &bytes[..], "the XOR key").map_err(Error::at(&path, 0))?);
@@ -87,12 +87,12 @@ impl Datadir {
         Ok(())
     }
 
-    /// Blocks that the index knows, also those whose header alone is there.
+    /// The blocks in the index, including those with a header only.
     pub fn blocks(&self) -> impl Iterator<Item = (&BlockHash, &BlockEntry)> {
         self.blocks.iter()
     }
 
-    /// What the index knows of a block.
+    /// The entry of a block.
     #[must_use]
     pub fn block(&self, hash: &BlockHash) -> Option<&BlockEntry> {
         self.blocks.get(hash)
@@ -104,7 +104,7 @@ impl Datadir {
         &self.files
     }
 
-    /// The chain that ends with a block, genesis block first.
+    /// The chain up to a block, from the genesis block on.
     pub fn chain(&self, tip: &BlockHash) -> Result<Vec<&BlockEntry>, Error> {
         let mut chain: Vec<&BlockEntry> = Vec::new();
         let mut hash = *tip;
@@ -113,7 +113,7 @@ impl Datadir {
                 let what = format!("block {hash}");
                 return Err(Error::Missing { path: self.folder.join("blocks/index"), what });
             };
-            // heights count down, so that a circle ends
+            // heights must decrease, so that a cycle ends
             if chain.last().is_some_and(|next| next.height != entry.height + 1) {
                 let (expected, found) = (chain.len() as u64, entry.height.into());
                 let source = Malformed::Unexpected { what: "a height", expected, found };
@@ -133,7 +133,7 @@ impl Datadir {
         Coins::open(&self.folder.join("chainstate"))
     }
 
-    /// Reads a block; `None` if the files do not have it.
+    /// Reads a block. `None` if the files do not have it.
     pub fn read_block(&self, entry: &BlockEntry) -> Result<Option<Found>, Error> {
         if !entry.status.has(Status::HAVE_DATA) {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Datadir {
         record(&self.path("blk", entry.file), self.key, entry.data_at, 0).map(Some)
     }
 
-    /// Reads the undo data of a block and checks its checksum; `None` if the files do not have it.
+    /// Reads the undo data of a block, and checks its checksum. `None` if the files do not have it.
     pub fn read_undo(&self, entry: &BlockEntry) -> Result<Option<Found>, Error> {
         if !entry.status.has(Status::HAVE_UNDO) {
             return Ok(None);
@@ -150,8 +150,8 @@ impl Datadir {
         undo_at(&path, self.key, entry.undo_at, &entry.parent()).map(Some)
     }
 
-    /// The undo file of a block, and where the undo data begins in it; the folder of the undo files
-    /// where the index does not tell.
+    /// The undo file of a block, and the offset of its undo data; the folder of the undo files if
+    /// the index does not have the block.
     #[must_use]
     pub fn undo_place(&self, hash: &BlockHash) -> (PathBuf, u64) {
         match self.undo_of(hash) {
@@ -160,7 +160,8 @@ impl Datadir {
         }
     }
 
-    /// The same; none where the index does not tell.
+    /// The undo file of a block, and the offset of its undo data. `None` if the index does not have
+    /// it.
     pub(crate) fn undo_of(&self, hash: &BlockHash) -> Option<(PathBuf, u32)> {
         let entry = self.block(hash).filter(|entry| entry.status.has(Status::HAVE_UNDO))?;
         Some((self.path("rev", entry.file), entry.undo_at))
@@ -171,8 +172,8 @@ impl Datadir {
     }
 }
 
-/// Reads the undo data at `at` of an undo file, that of a block behind `parent`, and checks its
-/// checksum.
+/// Reads the undo data at offset `at` of an undo file, of a block with the parent `parent`, and
+/// checks its checksum.
 pub(crate) fn undo_at(
     path: &Path,
     key: XorKey,
@@ -194,7 +195,7 @@ pub(crate) fn undo_at(
     }
 }
 
-/// Reads a record and what is behind it.
+/// Reads a record and the `behind` bytes after it.
 fn record(path: &Path, key: XorKey, at: u32, behind: u64) -> Result<Found, Error> {
     let mut file = File::open(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => {

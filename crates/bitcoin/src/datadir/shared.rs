@@ -1,5 +1,5 @@
-//! Block files that become part of a datadir without being copied. Core only appends to the last
-//! block file and never changes another, so all but the last can be the source's own.
+//! Shares block files with the source instead of copying them. Core only appends to the last block
+//! file, and never changes another, so all except the last can be shared.
 
 use super::block_index::FileEntry;
 use super::write::{BlocksWriter, FRAME_BYTES, Growing};
@@ -10,10 +10,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What is read of a block: frame, header, and the number of its transactions.
+/// Bytes read from a block: frame, header, and the number of transactions.
 const HEAD_BYTES: usize = 8 + 80 + 9;
 
-/// A block file that is the source's.
+/// A block file that is shared with the source.
 #[derive(Debug)]
 pub struct SharedFile {
     file: File,
@@ -21,37 +21,37 @@ pub struct SharedFile {
     number: u32,
 }
 
-/// Where a block stands in a shared file.
+/// The position of a block in a shared file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPosition {
     /// Its height.
     pub height: u32,
-    /// Its first byte, behind magic and size.
+    /// Its offset, after magic and size.
     pub offset: u32,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u32,
 }
 
 impl BlocksWriter {
-    /// Makes a block file of another datadir one of this datadir, if the system can. Its key must
-    /// be that of this datadir. Block files that are written come after those that are shared.
+    /// Shares a block file of another datadir with the same key, if the system can. `None`
+    /// otherwise. Written block files follow the shared ones.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns [`Error::Io`] if the file cannot be read.
     pub fn share(&mut self, source: &Path, key: XorKey) -> Result<Option<SharedFile>, Error> {
         let file = File::open(source).map_err(Error::io(source, "cannot open"))?;
         let number = self.files.len() as u32;
         match links::share(source, &self.path("blk", number)) {
             Ok(Shared::Blocks) => self.shared.reflinks += 1,
             Ok(Shared::File) => self.shared.hard_links += 1,
-            // another file system, or one without links: a copy does as well
+            // another file system, or one without links: the caller copies instead
             Err(_) => return Ok(None),
         }
         self.files.push(FileEntry::default());
         Ok(Some(SharedFile { file, key, number }))
     }
 
-    /// Goes on to the undo data of the blocks in a shared file.
+    /// Starts the undo file of a shared file.
     pub fn begin_shared(&mut self, shared: &SharedFile) -> Result<(), Error> {
         self.end_file()?;
         let (number, blocks) = (shared.number, None);
@@ -59,8 +59,8 @@ impl BlocksWriter {
         Ok(())
     }
 
-    /// Takes note of a block in the shared file that was begun; see [`BlocksWriter::block`]. False
-    /// when the record is not as Core writes it: then it must be copied.
+    /// Adds a block of the current shared file; see [`BlocksWriter::block`]. Returns false if Core
+    /// would not write the record like this: then it must be copied.
     pub fn shared_block(
         &mut self,
         shared: &SharedFile,

@@ -14,91 +14,91 @@ use blockmill_leveldb::{BulkWriter, Library};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Block files stay below this size (`MAX_BLOCKFILE_SIZE`).
+/// Maximum size of a block file (`MAX_BLOCKFILE_SIZE`).
 const FILE_BYTES: u64 = 128 << 20;
-/// Magic and size before each record.
+/// Size of magic and length before each record.
 pub(super) const FRAME_BYTES: u64 = 8;
-/// Core reads no block above this size (`MAX_SIZE`).
+/// Maximum size of a block that Core reads (`MAX_SIZE`).
 const MAX_BLOCK: u64 = 32 << 20;
 
-/// How a datadir is written.
+/// Options for writing a datadir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Hides block and undo files.
+    /// Obfuscation key of block and undo files.
     pub blocks_key: XorKey,
-    /// Hides the chainstate.
+    /// Obfuscation key of the chainstate.
     pub coins_key: XorKey,
 }
 
 impl Options {
-    /// Keys of this datadir alone, as Core makes them.
+    /// New random keys, as Core generates them.
     #[must_use]
     pub fn random() -> Self {
         Options { blocks_key: XorKey::random(), coins_key: XorKey::random() }
     }
 }
 
-/// What was written.
+/// The result of writing a datadir.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// The last block's hash.
+    /// Hash of the last block.
     pub tip: BlockHash,
-    /// Bytes of all block files.
+    /// Size of all block files in bytes.
     pub block_bytes: u64,
-    /// Those block files whose bytes are those of the source.
+    /// Block files shared with the source.
     pub shared: SharedFiles,
-    /// Bytes of all undo files.
+    /// Size of all undo files in bytes.
     pub undo_bytes: u64,
-    /// Unspent coins.
+    /// Number of unspent coins.
     pub coins: u64,
-    /// Bytes of the chainstate.
+    /// Size of the chainstate in bytes.
     pub coin_bytes: u64,
 }
 
-/// Block files that were taken over without copying them.
+/// Block files that were shared instead of copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedFiles {
-    /// Files that share the source's blocks on the disk.
+    /// Number of files cloned by the file system.
     pub reflinks: u32,
-    /// Files that are the source's under another name.
+    /// Number of files that are hard links.
     pub hard_links: u32,
-    /// Bytes of them that are blocks of the chain, or stand between those.
+    /// Size of their blocks of the chain, and of the bytes between these.
     pub bytes: u64,
 }
 
-/// The files that grow.
+/// The block file and the undo file that are being written.
 #[derive(Debug)]
 pub(super) struct Growing {
-    /// The number in their names.
+    /// Their number.
     pub number: u32,
-    /// The block file; none when it is shared with the source.
+    /// The block file. `None` if it is shared with the source.
     pub blocks: Option<FlatWriter>,
     pub undo: FlatWriter,
 }
 
-/// Takes the blocks of a chain, and writes block files and undo files.
+/// Writes the block files and undo files of a chain.
 ///
-/// The datadir gets its name when [`CoinsWriter::finish`] has written everything. Until then it has
-/// that of an [`OutputFolder`]. In memory there are 150 bytes a block.
+/// The datadir is written under the temporary name of an [`OutputFolder`], and renamed by
+/// [`CoinsWriter::finish`]. Takes 150 bytes of memory for each block.
 #[derive(Debug)]
 pub struct BlocksWriter {
     pub(super) output: OutputFolder,
     pub(super) magic: [u8; 4],
-    /// The first height at which Core asks for blocks with witnesses.
+    /// The first height at which Core requires witnesses.
     segwit: u32,
     options: Options,
     pub(super) files: Vec<FileEntry>,
     pub(super) shared: SharedFiles,
-    /// The block file and the undo file at hand.
+    /// The current block file and undo file.
     pub(super) open: Option<Growing>,
     entries: Vec<(BlockHash, BlockEntry)>,
 }
 
 impl BlocksWriter {
-    /// Begins a datadir. `datadir` is the folder that Core will be given; those of test networks
-    /// are made below it. There must be nothing, or an empty folder.
+    /// Starts a datadir. `datadir` is the folder for Core's option; test networks use a subfolder.
+    /// It must not exist, or be empty.
     pub fn create(datadir: &Path, network: &Params, options: Options) -> Result<Self, Error> {
         let target =
             network_folder(network).map_or(datadir.into(), |network| datadir.join(network));
@@ -112,8 +112,8 @@ impl BlocksWriter {
         Ok(BlocksWriter { output, magic, segwit, options, files, shared, open, entries })
     }
 
-    /// Appends a block of the chain, the bytes and the undo data, as [`undo::encode`] made it. The
-    /// genesis block has none. Each height comes once, in any order.
+    /// Appends a block of the chain, and its undo data, as from [`undo::encode`]. The genesis block
+    /// has none. Each height must be given once, in any order.
     pub fn block(&mut self, height: u32, raw: &[u8], undo: Option<&[u8]>) -> Result<(), Error> {
         let (header, transactions) = self.check(height, raw.len() as u64, raw, undo)?;
         let bytes = raw.len() as u64 + FRAME_BYTES;
@@ -136,8 +136,8 @@ impl BlocksWriter {
         self.enter(height, &header, transactions, data_at, undo)
     }
 
-    /// Writes the undo data of a block whose bytes stand at `data_at` of the block file at hand,
-    /// and takes note of both.
+    /// Writes the undo data of the block at offset `data_at` of the current block file, and adds an
+    /// index entry.
     pub(super) fn enter(
         &mut self,
         height: u32,
@@ -167,8 +167,8 @@ impl BlocksWriter {
         Ok(())
     }
 
-    /// Header and number of transactions of a block that may have this height: of its `length`
-    /// bytes `head` are the first.
+    /// Checks a block of `length` bytes, which begins with `head`, for this height. Returns its
+    /// header and the number of its transactions.
     pub(super) fn check(
         &self,
         height: u32,
@@ -193,7 +193,7 @@ impl BlocksWriter {
         let expected = transactions.saturating_sub(1);
         let found = match undo {
             Some(undo) => undo::read_count(&mut { undo }, "transactions").map_err(given)?,
-            // the genesis block connects without spending anything
+            // the genesis block spends no coins
             None if height == 0 => expected,
             None => u64::MAX,
         };
@@ -204,7 +204,7 @@ impl BlocksWriter {
         Ok((*header, transactions as u32))
     }
 
-    /// Ends the files at hand and begins the next.
+    /// Finishes the current files, and starts the next ones.
     fn next_file(&mut self) -> Result<(), Error> {
         self.end_file()?;
         let number = self.files.len() as u32;
@@ -214,12 +214,12 @@ impl BlocksWriter {
         Ok(())
     }
 
-    /// Begins a file.
+    /// Starts a file.
     pub(super) fn begin(&self, kind: &str, number: u32) -> Result<FlatWriter, Error> {
         FlatWriter::create(&self.path(kind, number), self.options.blocks_key)
     }
 
-    /// Where a file is being written.
+    /// The path of a file.
     pub(super) fn path(&self, kind: &str, number: u32) -> PathBuf {
         self.output.path().join("blocks").join(file_name(kind, number))
     }
@@ -232,10 +232,10 @@ impl BlocksWriter {
         Ok(())
     }
 
-    /// Ends the blocks, writes their index, and goes on to the coins.
+    /// Finishes the blocks, writes their index, and starts the coins.
     ///
     /// # Errors
-    /// When the blocks that were given are no chain.
+    /// Returns [`Error`] if the blocks are not a chain, or cannot be written.
     pub fn coins(mut self) -> Result<CoinsWriter, Error> {
         self.end_file()?;
         let tip = self.tip()?;
@@ -259,7 +259,7 @@ impl BlocksWriter {
         Ok(CoinsWriter { output: self.output, coins, written })
     }
 
-    /// The last block of the chain; there must be one block of each height up to it.
+    /// The last block of the chain. There must be one block of each height up to it.
     fn tip(&mut self) -> Result<BlockHash, Error> {
         self.entries.sort_unstable_by_key(|(_, entry)| entry.height);
         let mut tip = BlockHash::default();
@@ -286,7 +286,7 @@ impl BlocksWriter {
             entry.write(&mut value);
             index.put(&key, &value)?;
         }
-        // numbers in little endian do not sort as numbers
+        // little-endian numbers do not sort as numbers
         let mut files: Vec<_> = self.files.iter().zip(0u32..).collect();
         files.sort_unstable_by_key(|(_, number)| number.to_le_bytes());
         for (file, number) in &files {
@@ -303,7 +303,7 @@ impl BlocksWriter {
     }
 }
 
-/// Does the header name this parent?
+/// Checks that the header names this parent.
 fn connected(height: u32, expected: BlockHash, header: &[u8; HEADER_BYTES]) -> Result<(), Error> {
     let found = Header(header).previous();
     if found != expected {
@@ -319,7 +319,7 @@ fn append(to: &mut FlatWriter, magic: [u8; 4], data: &[u8]) -> Result<(), Error>
     to.append(data)
 }
 
-/// Takes the unspent coins of the chain's last block, and ends the datadir.
+/// Writes the unspent coins after the last block, and finishes the datadir.
 #[derive(Debug)]
 pub struct CoinsWriter {
     output: OutputFolder,
@@ -328,14 +328,14 @@ pub struct CoinsWriter {
 }
 
 impl CoinsWriter {
-    /// Appends a coin. Transactions come in the order of the bytes of their ids; the outputs of one
-    /// may come in any order.
+    /// Appends a coin. Transactions must be in the order of the bytes of their ids; the outputs of
+    /// each may be in any order.
     pub fn coin(&mut self, outpoint: &OutPoint, coin: &Coin) -> Result<(), Error> {
         self.written.coins += 1;
         self.coins.push(outpoint, coin)
     }
 
-    /// Ends the chainstate and gives the datadir its name.
+    /// Finishes the chainstate, and renames the datadir.
     pub fn finish(mut self) -> Result<Written, Error> {
         self.written.coin_bytes = self.coins.finish()?.bytes;
         self.output.finish().map_err(Error::Output)?;

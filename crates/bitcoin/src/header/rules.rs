@@ -1,18 +1,18 @@
-//! Header rules: what a header and its ancestors decide.
+//! Header rules.
 //!
-//! Everything about the ancestors that a rule needs is kept in [`Parent`] and passed on from block
-//! to block, so that a header costs the same at any height and after any number of blocks of
-//! minimum difficulty.
+//! [`Parent`] has the properties of all ancestors that the rules need, and is updated from block to
+//! block. So a header costs the same at any height, and after any number of blocks of minimum
+//! difficulty.
 
 use crate::BlockHash;
 use crate::header::{Claims, Header, compact, target};
 use crate::params::{MAX_FUTURE_SECONDS, MAX_TIMEWARP_SECONDS, Params};
 use ruint::aliases::U256;
 
-/// Times of which the median must be passed.
+/// Number of times in the median time past.
 pub const MEDIAN_BLOCKS: usize = 11;
 
-/// What the rules need to know of a header's parent and the blocks before it.
+/// The properties of a parent and its ancestors that the rules need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parent {
     /// The parent's height.
@@ -23,19 +23,19 @@ pub struct Parent {
     pub bits: u32,
     /// The median of the times of the parent and the ten blocks before it.
     pub median_time: u32,
-    /// The bits of the last block, from the parent backwards, that did not use the exception for
-    /// minimum difficulty or that begins a period; see [`real_bits`].
+    /// The bits of the last block up to the parent that did not use the exception for minimum
+    /// difficulty, or that begins a period; see [`real_bits`].
     pub real_bits: u32,
-    /// The time of the block that began the parent's period.
+    /// The time of the first block of the parent's period.
     pub first_time: u32,
     /// The bits of that block.
     pub first_bits: u32,
 }
 
-/// A rule that a header breaks, with what it asks for and what was found.
+/// A rule that a header breaks, with the expected and the found value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The bits are no target of this network.
+    /// The bits are not a valid target of this network.
     #[error("target: expected bits of a number from 1 to {limit:08x}, found {found:08x}")]
     Target {
         /// The bits of the highest target.
@@ -51,7 +51,7 @@ pub enum Violation {
         /// The header's hash.
         found: BlockHash,
     },
-    /// The difficulty does not follow from the blocks before.
+    /// The difficulty does not follow from the ancestors.
     #[error("difficulty: expected bits {expected:08x}, found {found:08x}")]
     Difficulty {
         /// The bits that the schedule gives.
@@ -94,7 +94,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The rule's name, for reports.
+    /// The name of the rule, for reports.
     pub fn rule(&self) -> &'static str {
         match self {
             Violation::Target { .. } => "target",
@@ -108,8 +108,8 @@ impl Violation {
     }
 }
 
-/// Every rule of a header, in the order in which Core asks them. `hash` is the header's; `now` is
-/// the clock in seconds since 1970, `None` where the archive is trusted not to be of the future.
+/// Checks all rules of a header, in the order of Core. `hash` is that of the header. `now` is the
+/// clock in seconds since 1970, or `None` to allow blocks from the future.
 pub fn verify_header(
     params: &Params,
     parent: &Parent,
@@ -121,7 +121,7 @@ pub fn verify_header(
     verify_after(params, parent, &header.claims(), now)
 }
 
-/// The rules of a header after its parent: all but the proof of work.
+/// Checks the rules of a header after its parent: all except the proof of work.
 #[inline]
 pub fn verify_after(
     params: &Params,
@@ -140,20 +140,20 @@ pub fn verify_after(
     verify_version(params, parent.height.saturating_add(1), claims.version)
 }
 
-/// What is known of the blocks before a header, where they do not reach back to the genesis block.
+/// The known properties of ancestors that do not reach back to the genesis block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// The height.
     pub height: bool,
-    /// The first block of the parent's period, and what came since.
+    /// The parent's period, from its first block on.
     pub period: bool,
-    /// That the header is in the parent's period.
+    /// Whether the header is in the parent's period.
     pub within: bool,
     /// The times of eleven blocks.
     pub times: bool,
 }
 
-/// The rules of a header after its parent that can be asked with what is known.
+/// Checks the rules of a header after its parent that the known properties allow.
 pub(crate) fn verify_known(
     params: &Params,
     parent: &Parent,
@@ -179,7 +179,7 @@ pub(crate) fn verify_known(
     }
 }
 
-/// The bits are a target of the network and the hash is not above it.
+/// Checks that the bits are a target of the network, and the hash is not above it.
 #[inline]
 pub fn verify_work(params: &Params, bits: u32, hash: &BlockHash) -> Result<(), Violation> {
     let Some(target) = target(bits).filter(|target| *target <= params.pow_limit) else {
@@ -191,7 +191,7 @@ pub fn verify_work(params: &Params, bits: u32, hash: &BlockHash) -> Result<(), V
     Ok(())
 }
 
-/// The bits are those of the schedule.
+/// Checks that the bits are those of the schedule.
 #[inline]
 pub fn verify_difficulty(
     params: &Params,
@@ -203,14 +203,14 @@ pub fn verify_difficulty(
     if expected == found { Ok(()) } else { Err(Violation::Difficulty { expected, found }) }
 }
 
-/// The time is later than the median of the last eleven.
+/// Checks that the time is later than the median of the last eleven.
 #[inline]
 pub fn verify_median_time(parent: &Parent, found: u32) -> Result<(), Violation> {
     let median = parent.median_time;
     if found > median { Ok(()) } else { Err(Violation::MedianTime { median, found }) }
 }
 
-/// BIP94: a period does not begin more than ten minutes before the last block of the one before.
+/// BIP94: a period must not begin more than ten minutes before the last block of the previous one.
 #[inline]
 pub fn verify_timewarp(params: &Params, parent: &Parent, found: u32) -> Result<(), Violation> {
     let earliest = parent.time.saturating_sub(MAX_TIMEWARP_SECONDS);
@@ -220,7 +220,7 @@ pub fn verify_timewarp(params: &Params, parent: &Parent, found: u32) -> Result<(
     Ok(())
 }
 
-/// The time is not more than two hours ahead of the clock `now`.
+/// Checks that the time is not more than two hours ahead of the clock `now`.
 #[inline]
 pub fn verify_not_in_future(found: u32, now: u64) -> Result<(), Violation> {
     let latest = now.saturating_add(MAX_FUTURE_SECONDS);
@@ -237,10 +237,10 @@ pub fn verify_version(params: &Params, height: u32, found: i32) -> Result<(), Vi
     }
 }
 
-/// The bits that a block after `parent` at `time` must have.
+/// The required bits of a block after `parent` at `time`.
 ///
 /// # Errors
-/// When the bits that they follow from are no target: no verified block has such.
+/// Returns [`Violation`] if the bits of the parent are not a target, which no verified block has.
 #[inline]
 pub fn next_bits(params: &Params, parent: &Parent, time: u32) -> Result<u32, Violation> {
     if begins_period(params, parent.height.saturating_add(1)) {
@@ -249,12 +249,12 @@ pub fn next_bits(params: &Params, parent: &Parent, time: u32) -> Result<u32, Vio
     if !params.min_difficulty {
         return Ok(parent.bits);
     }
-    // a test network lets a late block have the lowest difficulty
+    // test networks allow the lowest difficulty for a late block
     let late = i64::from(parent.time) + 2 * i64::from(params.block_seconds);
     Ok(if i64::from(time) > late { params.limit_bits() } else { parent.real_bits })
 }
 
-/// The bits of a new period after the one that ends with `parent`.
+/// The bits of the period after the one that ends with `parent`.
 fn retarget(params: &Params, parent: &Parent) -> Result<u32, Violation> {
     if params.no_retarget {
         return Ok(parent.bits);
@@ -284,17 +284,17 @@ pub fn real_bits(params: &Params, height: u32, bits: u32, of_parent: u32) -> u32
     if excepted { of_parent } else { bits }
 }
 
-/// Does the block at `height` begin a period?
+/// Returns whether the block at `height` begins a period.
 #[inline]
 pub fn begins_period(params: &Params, height: u32) -> bool {
     height.is_multiple_of(params.period())
 }
 
-/// The median of up to eleven times, as Core takes it: of an even number the later middle one.
-/// `None` of no times. Reorders them.
+/// The median of up to eleven times, as in Core: the later middle one of an even number. `None`
+/// without times. Reorders the times.
 #[inline]
 pub fn median(times: &mut [u32]) -> Option<u32> {
-    // times are almost in order: this is quick where a general sort is not
+    // times are almost sorted, which makes insertion sort fast
     for end in 1..times.len() {
         let mut at = end;
         while at > 0 && times[at - 1] > times[at] {

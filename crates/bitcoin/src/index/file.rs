@@ -97,7 +97,7 @@ pub enum Loaded {
 /// Corruption of an index file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is damaged, the blocks are scanned again: \
+    "{} is corrupt, the blocks are scanned again: \
      {what}: expected {expected}, found {found}", path.display()
 )]
 pub struct Corruption {

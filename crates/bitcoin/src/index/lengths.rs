@@ -1,8 +1,8 @@
-//! Length fields of records that do not agree with their blocks, where Bitcoin Core loses blocks by
-//! them.
+//! Finds length fields of records that do not match their blocks, and because of which Bitcoin Core
+//! loses blocks.
 //!
-//! The rule is what `ChainstateManager::LoadExternalBlockFile` of Bitcoin Core (`validation.cpp`)
-//! does with `-reindex`:
+//! The rules are those of `ChainstateManager::LoadExternalBlockFile` of Bitcoin Core
+//! (`validation.cpp`) with `-reindex`:
 //!
 //! - A length below 80 or above 4,000,000 is no record: it searches for the next magic, and the
 //!   block is lost.
@@ -25,33 +25,33 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 
-/// What repairs such a file.
+/// Advice for such a file.
 const HINT: &str = "every block is used here; `blockmill convert FILES --to blk --out FOLDER` \
                     writes block files with correct lengths";
 
-/// A record with a length field by which Bitcoin Core loses blocks.
+/// A record with a length field because of which Bitcoin Core loses blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongLength {
     /// The file.
     pub file: PathBuf,
-    /// The first byte of the record, its magic.
+    /// Offset of the record, at its magic.
     pub offset: u64,
-    /// Bytes of the block.
+    /// Size of the block in bytes.
     pub block: u32,
-    /// What the length field says.
+    /// Value of the length field.
     pub stated: u32,
     /// Hash of the block.
     pub hash: BlockHash,
-    /// Height of the block, where it is linked.
+    /// Height of the block, if it is linked.
     pub height: Option<u32>,
-    /// Blocks that `-reindex` of Bitcoin Core loses.
+    /// Number of blocks that `-reindex` of Bitcoin Core loses.
     pub lost: u64,
-    /// The first byte of the first of their records.
+    /// Offset of the first of their records.
     pub first_lost: u64,
 }
 
 impl WrongLength {
-    /// What is wrong, without the place.
+    /// The message, without the location.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { block, stated, first_lost, .. } = self;
@@ -62,7 +62,7 @@ impl WrongLength {
         )
     }
 
-    /// Its parts.
+    /// The fields of the report.
     #[must_use]
     pub fn report(&self) -> FaultReport {
         FaultReport {
@@ -85,8 +85,8 @@ impl fmt::Display for WrongLength {
     }
 }
 
-/// Wrong length fields in `files` by which Bitcoin Core loses blocks, each with its file and the
-/// first byte of its record.
+/// Wrong length fields in `files` because of which Bitcoin Core loses blocks, each with file and
+/// offset of its record.
 pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), WrongLength)> {
     let tree = &index.tree;
     let wrong = wrong_lengths(files, index);
@@ -131,12 +131,12 @@ pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), Wro
     described.collect()
 }
 
-/// Records with another length than that of their block, and what their length fields say.
+/// Records with a wrong length field, and its value.
 fn wrong_lengths(files: &BlockFiles, index: &Index) -> HashMap<u32, u32> {
     let found = index.tree.found();
     let wrong = index.all_corruption().filter_map(|(file, damage)| {
         let CorruptionKind::WrongSize { stated, .. } = damage.kind else { return None };
-        // blocks in hex digits have no length field
+        // files of hexadecimal digits have no length fields
         let shape = files.files().get(*file as usize)?.shape();
         let at = (*file, damage.offset + FRAME);
         let record = found.binary_search_by_key(&at, |found| (found.file, found.offset)).ok()?;
@@ -145,24 +145,24 @@ fn wrong_lengths(files: &BlockFiles, index: &Index) -> HashMap<u32, u32> {
     wrong.collect()
 }
 
-/// What `-reindex` of Bitcoin Core reads of the records of some files.
+/// Simulates which records `-reindex` of Bitcoin Core reads.
 #[derive(Default)]
 struct Reindex {
-    /// Blocks that were read and follow the first one.
+    /// Blocks that were read and linked to the first one.
     known: HashSet<BlockHash>,
-    /// Records that were not read, and the record because of which.
+    /// Records that were not read, and the record that is the cause.
     unread: Vec<(u32, u32)>,
-    /// Records that wait for a block, and whether they can be read.
+    /// Records that wait for a parent, and whether they can be read.
     waiting: HashMap<BlockHash, Vec<(u32, bool)>>,
 }
 
 impl Reindex {
-    /// Reads all records; `wrong` are length fields that are not those of the blocks, by record.
+    /// Reads all records. `wrong` has the wrong length fields, by record.
     fn simulate(files: &BlockFiles, tree: &Tree, wrong: &HashMap<u32, u32>) -> Self {
         let mut reindex = Self::default();
         let first = *tree.hash(GENESIS);
         if tree.record(GENESIS).is_none() {
-            // files need not have the genesis block, which the program knows
+            // Core knows the genesis block, which files need not have
             reindex.known.insert(first);
         }
         let (mut file, mut length, mut next, mut cause) = (u32::MAX, 0, 0, 0);
@@ -205,7 +205,7 @@ impl Reindex {
         reindex
     }
 
-    /// Reads a block, and those that wait for it.
+    /// Reads a block, and the records that wait for it.
     fn read(&mut self, tree: &Tree, block: BlockHash) {
         let mut queue = vec![block];
         while let Some(block) = queue.pop() {

@@ -1,9 +1,9 @@
-//! What block files lack, so that nobody takes a part of a chain for the whole.
+//! Finds shortfalls of block files, so that a part of a chain is not taken for the whole.
 //!
-//! Blocks that follow none of the others are the sure sign of a missing one. Where no block is left
-//! that would name the missing one, as at the end of the chain, damaged bytes are the only sign. So
-//! a stretch that could be what is left of a record counts as lost, unless its header shows that
-//! the block stands elsewhere, too. See `docs/formats/blkdat.md`.
+//! A block without a parent proves that a block is missing. If no later block names the missing
+//! one, as at the end of the chain, corrupt bytes are the only sign. So a corrupt range that could
+//! be the rest of a record counts as a lost block, unless its header shows that another record has
+//! the block, too. See `docs/formats/blkdat.md`.
 
 use crate::BlockHash;
 use crate::header::HEADER_BYTES;
@@ -18,14 +18,14 @@ use blockmill_archive::blkdat::{
 use blockmill_verdict::{Shortfall, ShortfallKind};
 use std::collections::HashMap;
 
-/// Shortfalls of a kind that are listed one by one.
+/// Maximum number of listed shortfalls of a kind.
 const MAX_LISTED: usize = 20;
-/// Refused headers that are listed.
+/// Maximum number of listed refused headers.
 const MAX_REFUSED: usize = 100;
-/// The smallest record: fewer bytes between records, or to spare in one, hold no block.
+/// Minimum size of a record: fewer bytes between records, or after a block, cannot contain a block.
 const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
 
-/// Says in `run` what `files` lack, and what is wrong in them but loses nothing.
+/// Adds the shortfalls of `files` to `run`, and notes on corruption without loss of a block.
 pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &mut Run) {
     refused(files, &index.tree, run);
     let mut lacks = vec![];
@@ -39,14 +39,14 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     lacks.extend(unread);
     run.damage.extend(notes);
     if reaches_until(options, index) {
-        // all that was asked for is there
+        // all requested blocks are there
         run.damage.extend(lacks.iter().map(ToString::to_string));
     } else {
         run.shortfalls.append(&mut lacks);
     }
 }
 
-/// Headers that break a rule, and what follows them, in branches beside the best chain.
+/// Notes refused headers in branches other than the best chain.
 fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
     for refused in tree.refused().iter().take(MAX_REFUSED) {
         let Some(found) = tree.found().get(refused.record as usize) else { continue };
@@ -72,8 +72,8 @@ fn reaches_until(options: &Options, index: &Index) -> bool {
     options.until.is_some_and(|until| until <= best_height(index))
 }
 
-/// The files begin in the middle of the chain, and nobody said that they should: a folder of
-/// Bitcoin Core and its first file never do.
+/// The files begin in the middle of the chain, without a request for that. A folder of Bitcoin
+/// Core, or its first file, must begin with the genesis block.
 fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Shortfall> {
     let anchor = index.tree.anchor()?;
     let from_genesis = !files.folders().is_empty() || files.has_first();
@@ -91,17 +91,17 @@ fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Sho
     })
 }
 
-/// The user named a last block that is not there.
+/// The last requested block is missing.
 fn above_the_tip(options: &Options, index: &Index) -> Option<Shortfall> {
     let best = best_height(index);
     let until = options.until.filter(|until| *until > best)?;
     let text =
-        format!("blocks up to height {until} were asked for, the last one has height {best}");
+        format!("blocks up to height {until} were requested, the last one has height {best}");
     let missing = Shortfall::new(ShortfallKind::MissingBlocks, text);
     Some(missing.of_blocks(u64::from(until - best)))
 }
 
-/// Blocks that the best chain should have, and has not.
+/// Blocks that the best chain must have, and has not.
 fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
     let (tree, base) = (&index.tree, index.tree.base());
     let wanted = options.contains.iter();
@@ -123,7 +123,7 @@ fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
         .collect()
 }
 
-/// Blocks behind others that no file has.
+/// Blocks after missing ones.
 fn unconnected(files: &BlockFiles, index: &Index) -> Vec<Shortfall> {
     let gaps = index.tree.gaps();
     let mut all: Vec<_> =
@@ -151,7 +151,7 @@ fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
     }
 }
 
-/// Holes in the numbers of a folder's files.
+/// Gaps in the numbers of the files of a folder.
 pub(crate) fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     let hole = |(folder, first, last): (&std::path::Path, u64, u64)| {
         let (name, folder) = (format!("blk{first:05}.dat"), folder.display());
@@ -167,29 +167,29 @@ pub(crate) fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     files.holes().into_iter().take(MAX_LISTED).map(hole).collect()
 }
 
-/// A damaged place of a file, and what it means.
+/// A corrupt range of a file, and its consequence.
 #[derive(Clone, Debug)]
 pub struct CorruptRange {
-    /// The file, as an index of the list of files.
+    /// Index of the file in the list of files.
     pub file: u32,
-    /// What is there.
+    /// The range.
     pub damage: Corruption,
-    /// What it means.
+    /// Its consequence.
     pub meaning: Meaning,
 }
 
-/// What a damaged place means.
+/// The consequence of a corrupt range.
 #[derive(Clone, Debug)]
 pub enum Meaning {
-    /// A length field by which Bitcoin Core loses blocks.
+    /// A length field because of which Bitcoin Core loses blocks.
     Length(Box<WrongLength>),
     /// A block may be lost.
     Lack(ShortfallKind),
-    /// No block can be lost, or this one is in another place, too.
+    /// No block is lost, or another record has this one, too.
     Nothing(Option<BlockHash>),
 }
 
-/// What the damaged places of `files` mean, in their order.
+/// The corrupt ranges of `files` with their consequences, in order.
 pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
     let mut damage: Vec<_> = index.all_corruption().copied().collect();
     damage.sort_by_key(|(file, damage)| (*file, damage.offset));
@@ -212,8 +212,9 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
     all
 }
 
-/// Corrupt bytes that may have been blocks. Length fields by which Bitcoin Core loses blocks up to
-/// height `until` are in `run`, and what loses nothing is in its notes.
+/// Shortfalls by corrupt bytes that may have been blocks. Adds to `run` the length fields because
+/// of which Bitcoin Core loses blocks up to height `until`, and notes on ranges without loss of a
+/// block.
 fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
     let (mut all, mut more) = (vec![], index.unlisted);
     for CorruptRange { file, damage, meaning } in places(files, index) {
@@ -229,7 +230,7 @@ fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run)
                 run.damage.push(format!("{place}: {damage}"));
             }
             Meaning::Nothing(Some(id)) => {
-                run.damage.push(format!("{place}: {damage}; block {id} stands elsewhere, too"));
+                run.damage.push(format!("{place}: {damage}; another record has block {id}, too"));
             }
             Meaning::Lack(_) if all.len() == MAX_LISTED => more += 1,
             Meaning::Lack(kind) => {
@@ -245,28 +246,28 @@ fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run)
     all
 }
 
-/// Says so when bytes are blocks that are not obfuscated as the others.
+/// A hint, if the bytes are blocks with another obfuscation.
 fn otherwise(files: &BlockFiles, file: u32, damage: &Corruption) -> String {
     let file = files.files().get(file as usize).filter(|_| damage.length >= LEAST_RECORD);
-    // who reads the blocks reports a file that cannot be read
+    // a file that cannot be read is reported when blocks are read
     let found = file.and_then(|file| otherwise_obfuscated(file, damage.offset).ok().flatten());
     found.map_or(String::new(), |blocks| format!(": {blocks}, unlike the rest of the file"))
 }
 
-/// What may be lost with the bytes; none where no block can be.
+/// The kind of loss. `None` if no block can be lost.
 fn kind_of(damage: &Corruption) -> Option<ShortfallKind> {
     match damage.kind {
         CorruptionKind::WrongSize { .. } => None,
         CorruptionKind::Truncated { .. } => Some(ShortfallKind::Cut),
         CorruptionKind::BadLine => Some(ShortfallKind::CorruptRecord),
-        // as many bytes as the smallest record may be what is left of a block
+        // bytes of at least the smallest record may be the rest of a block
         CorruptionKind::Broken { .. } | CorruptionKind::Junk(_) | CorruptionKind::Zeros => {
             (damage.length >= LEAST_RECORD).then_some(ShortfallKind::CorruptRecord)
         }
     }
 }
 
-/// Corrupt records whose header is that of a block which is linked, by their indexes in the list.
+/// Corrupt records with the header of a linked block, by their indices in the list.
 fn copies(
     files: &BlockFiles,
     index: &Index,
@@ -290,7 +291,7 @@ fn copies(
         .collect()
 }
 
-/// Is the stretch no longer than the record at its beginning? More could hide another block.
+/// Returns whether the range is not longer than the record at its start. More could hide a block.
 fn is_one_record(damage: &Corruption) -> bool {
     match damage.kind {
         CorruptionKind::Truncated { .. } => true,

@@ -1,4 +1,4 @@
-//! How much work a block stands for.
+//! The work of a block.
 
 use crate::header::{target, work};
 

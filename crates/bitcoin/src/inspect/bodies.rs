@@ -1,4 +1,4 @@
-//! Every body of block files, decoded and held against the rules that need no coins.
+//! Decodes every body of block files, and checks the rules that need no coins.
 
 use crate::BlockHash;
 use crate::body::Bodies;
@@ -18,44 +18,44 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Faults that are listed: a file of noise has one at every block.
+/// Maximum number of listed faults: a file of noise has one in every block.
 const MAX_LISTED: usize = 100;
-/// Bytes and blocks after which a thread takes the next batch.
+/// Limits of a batch, in bytes and blocks.
 const BATCH: (u64, usize) = (1 << 20, 512);
-/// Files that a thread keeps open: batches follow the order of the files.
+/// Number of files that a thread keeps open: batches are in the order of the files.
 const OPEN_FILES: usize = 4;
 
-/// A body that is not accepted.
+/// A bad body.
 #[derive(Debug)]
 pub struct BodyFault {
-    /// The file that holds the block.
+    /// The file of the block.
     pub file: PathBuf,
-    /// Where its first byte stands.
+    /// Its offset.
     pub offset: u64,
     /// Its hash.
     pub hash: BlockHash,
-    /// Its height, where it is linked.
+    /// Its height, if it is linked.
     pub height: Option<u32>,
-    /// What is wrong.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// What reading all bodies found.
+/// The result of checking all bodies.
 #[derive(Debug, Default)]
 pub struct CheckedBodies {
-    /// Blocks that were good.
+    /// Number of good blocks.
     pub blocks: u64,
-    /// Their transactions.
+    /// Number of their transactions.
     pub transactions: u64,
-    /// Their inputs, coinbases not counted.
+    /// Number of their inputs, without coinbases.
     pub inputs: u64,
-    /// Their outputs.
+    /// Number of their outputs.
     pub outputs: u64,
     /// Records that are longer than their blocks.
     pub(crate) spare: Vec<Spare>,
-    /// What is wrong, in the order of the files; at most 100 of it.
+    /// Faults in the order of the files; at most 100.
     pub faults: Vec<BodyFault>,
-    /// How many bodies are not accepted.
+    /// Number of bad bodies.
     pub fault_count: u64,
 }
 
@@ -71,8 +71,8 @@ impl CheckedBodies {
     }
 }
 
-/// Checks the bodies of all records that `tree` was made of. Rules that ask for a block's height
-/// hold for linked blocks only.
+/// Checks the bodies of all records of `tree`. Rules that depend on the height are checked for
+/// linked blocks only.
 pub(super) fn check(
     files: &BlockFiles,
     tree: &Tree,
@@ -92,7 +92,7 @@ pub(super) fn check(
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(batches.len()) {
-            // where no more threads can be had, there is this one
+            // if the system has no thread left, this thread does the work
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -103,7 +103,7 @@ pub(super) fn check(
     all
 }
 
-/// Stretches of the records that are read at once.
+/// Batches of records.
 fn batches(found: &[Found]) -> Vec<Range<usize>> {
     let (mut batches, mut start, mut bytes) = (vec![], 0, 0);
     for (at, one) in found.iter().enumerate() {
@@ -119,7 +119,7 @@ fn batches(found: &[Found]) -> Vec<Range<usize>> {
     batches
 }
 
-/// Checks batches, one after the other, and keeps its memory.
+/// Checks one batch after another. Keeps its memory for the next one.
 struct Checker<'a> {
     files: &'a BlockFiles,
     tree: &'a Tree,
@@ -201,7 +201,7 @@ impl<'a> Checker<'a> {
         };
         let height = self.tree.height(*node);
         let past = self.tree.median_time(self.tree.parent(*node));
-        // no rule of bodies asks for the block at the height of BIP34
+        // no rule of bodies depends on the block at the height of BIP34
         let rules = params.rules(height, &found.hash, None);
         self.bodies.check(block, &rules, past).map_err(Cause::Rule)?;
         match &params.signet_challenge {
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
 
     fn refuse(&mut self, found: &Found, cause: Cause) {
         self.checked.fault_count += 1;
-        // each thread's first faults, of which the first of all are among them
+        // the first faults of all are among the first ones of each thread
         if self.checked.faults.len() < MAX_LISTED {
             let file = self.files.files().get(found.file as usize);
             self.checked.faults.push(BodyFault {

@@ -1,4 +1,4 @@
-//! What a folder with coins holds: a store of ours, or a datadir of Bitcoin Core.
+//! Inspects a folder with coins: a store, or a Bitcoin Core datadir.
 
 use crate::chainstate::{CHAINSTATE, Opened};
 use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
@@ -11,36 +11,37 @@ use blockmill_platform::files;
 use blockmill_store::StoreOptions;
 use std::path::{Path, PathBuf};
 
-/// Memory for reading all coins of a store once, in bytes.
+/// Memory for reading all coins of a store, in bytes.
 const MEMORY: usize = 16 << 20;
 
-/// A store of ours.
+/// The state of a store.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The network; none when it is not one of the built-in ones.
+    /// The network. `None` if it is not built in.
     pub params: Option<Params>,
-    /// The last block that is connected.
+    /// The last connected block.
     pub tip: Tip,
-    /// Bytes of undo data that belong to it.
+    /// Size of its undo data in bytes.
     pub undo_bytes: u64,
-    /// All coins, counted, summed up and hashed.
+    /// Statistics of all coins.
     pub statistics: Statistics,
 }
 
-/// Is this the folder of a store that holds coins?
+/// Returns whether this is the folder of a store with coins.
 ///
 /// # Errors
-/// When the system does not say it.
+/// Returns [`Error::System`] if the folder cannot be read.
 pub fn is_store(folder: &Path) -> Result<bool, Error> {
     let manifest = folder.join(CHAINSTATE).join("manifest");
     files::is_file(&manifest).map_err(Error::system("open", &manifest))
 }
 
-/// Reads the coins of a store; `None` when nothing was ever committed to it. Nobody else may have
-/// the store open.
+/// Reads the coins of a store. `None` if nothing was committed to it. No other process may have the
+/// store open.
 ///
 /// # Errors
-/// When the store is open elsewhere, cannot be read, or is damaged.
+/// Returns [`Error::Store`] or [`Error::Corrupt`] if the store is open in another process, cannot
+/// be read, or is corrupt.
 pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
     let Opened { coins, undo, state, .. } =
         Opened::open(folder, &StoreOptions::default().disk, MEMORY)?;
@@ -53,43 +54,43 @@ pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
     Ok(Some(Stored { params, tip: state.tip, undo_bytes: undo.len(), statistics }))
 }
 
-/// What a datadir says of its chain.
+/// The state of a datadir.
 #[derive(Clone, Debug)]
 pub struct CoreState {
-    /// The block at which the coins are unspent.
+    /// The block after which the coins are unspent.
     pub best: Tip,
-    /// Blocks in its index, those included whose header alone is known.
+    /// Number of blocks in its index, including those with a header only.
     pub blocks: u64,
-    /// All coins, counted, summed up and hashed.
+    /// Statistics of all coins.
     pub statistics: Statistics,
 }
 
-/// Has this folder a block index and coins of Bitcoin Core?
+/// Returns whether this folder has a block index and coins of Bitcoin Core.
 ///
 /// # Errors
-/// When the system does not say it.
+/// Returns [`Error::System`] if the folder cannot be read.
 pub fn is_datadir(folder: &Path) -> Result<bool, Error> {
     let is_folder = |path: PathBuf| files::is_folder(&path).map_err(Error::system("open", &path));
     Ok(is_folder(folder.join("blocks/index"))? && is_folder(folder.join("chainstate"))?)
 }
 
-/// The datadir or store whose unspent coins are in `folder`.
+/// The datadir or store that has its unspent coins in `folder`.
 ///
 /// # Errors
-/// As [`is_datadir`].
+/// Returns [`Error::System`] if the folder cannot be read.
 pub fn coins_owner(folder: &Path) -> Result<Option<&Path>, Error> {
     let Some(whose) = folder.parent() else { return Ok(None) };
-    // that of a name alone
+    // the parent of a bare name
     let whose = if whose.as_os_str().is_empty() { Path::new(".") } else { whose };
     let is_of = |name: &str| folder.file_name().is_some_and(|found| found == name);
     let is_core = is_of("chainstate") && is_datadir(whose)?;
     Ok((is_core || is_of(CHAINSTATE) && is_store(whose)?).then_some(whose))
 }
 
-/// The datadir of Bitcoin Core that these block files stand in.
+/// The Bitcoin Core datadir that these block files are in.
 ///
 /// # Errors
-/// As [`is_datadir`].
+/// Returns [`Error::System`] if a folder cannot be read.
 pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
     let above = |path: &Path| Some(path.parent()?.parent()?.to_path_buf());
     let Some(folder) = files.files().first().and_then(|file| above(file.path())) else {
@@ -98,12 +99,11 @@ pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
     Ok(is_datadir(&folder)?.then_some(folder))
 }
 
-/// What of the datadir that has these block files is not checked when their blocks are verified, by
-/// `proven`: whether the coin multiset hash proved coins and undo data. `None` for block files
-/// alone.
+/// Describes what verifying these block files does not check in their datadir. `proven`: whether
+/// the coin multiset hash proved coins and undo data. `None` for block files alone.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// Returns [`Error::System`] if the folder cannot be read.
 pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Error> {
     let first = files.files().first().and_then(|file| file.path().parent());
     let Some(blocks) = first else { return Ok(None) };
@@ -146,10 +146,11 @@ fn has_undo_files(blocks: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Reads a datadir's index and coins. Bitcoin Core must not be running on it.
+/// Reads the index and the coins of a datadir. Bitcoin Core must not be running on it.
 ///
 /// # Errors
-/// When a database cannot be read, or the index does not know the coins' block.
+/// Returns [`datadir::Error`] if a database cannot be read, or the index lacks the block of the
+/// coins.
 pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
     let datadir = Datadir::open(folder)?;
     let mut coins = datadir.coins()?;
@@ -161,7 +162,7 @@ pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
     let best = Tip { height: entry.height, hash };
     let mut counter = Counter::default();
     coins.each_in_order(|key, packed| {
-        // what is packed can be unpacked
+        // a packed coin can be unpacked
         PackedCoin::unpack(packed).iter().for_each(|coin| counter.add(key, coin));
         Ok::<_, datadir::Error>(())
     })?;

@@ -65,7 +65,7 @@ impl Params {
         Params::all().into_iter().find(|params| params.genesis_hash == *hash)
     }
 
-    /// The network whose blocks stand behind these four bytes. A signet with its own challenge
+    /// The network with these four bytes before its blocks. A signet with its own challenge
     /// cannot be found like this: see [`signet_with`](Self::signet_with).
     pub fn by_magic(magic: [u8; 4]) -> Option<Params> {
         Params::all().into_iter().find(|params| params.magic == magic)

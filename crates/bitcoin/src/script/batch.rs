@@ -1,4 +1,4 @@
-//! The scripts of many transactions at once.
+//! Verifies the scripts of many transactions in batches.
 
 use super::library::Library;
 use super::templates::{Checks, Indexes, Templates};
@@ -8,9 +8,9 @@ use blockmill_signatures::Signatures;
 use std::fmt;
 use std::ops::Range;
 
-/// Signatures that are verified together: enough to keep all lanes busy, few enough to stay in
-/// the second-level cache (160 bytes each).
-const TOGETHER: usize = 1024;
+/// Signatures in a batch: enough to fill all lanes, few enough to stay in the second-level cache
+/// (160 bytes each).
+const BATCH: usize = 1024;
 
 blockmill_pipeline::named_option! {
     /// How scripts are verified.
@@ -23,16 +23,16 @@ blockmill_pipeline::named_option! {
     }
 }
 
-/// Consecutive transactions of one block.
+/// Consecutive transactions of one block, with the coins that they spend.
 #[derive(Clone, Debug)]
 pub struct BlockScripts<'a> {
     /// The block.
     pub block: &'a Block,
-    /// Which of its transactions. The coinbase, number 0, is passed over.
+    /// Its transactions to verify. The coinbase, number 0, is skipped.
     pub transactions: Range<usize>,
-    /// What the block spends: a coin for each input of all transactions but the coinbase.
+    /// The coins that the block spends: one for each input, except that of the coinbase.
     pub coins: &'a [SpentCoin],
-    /// The buffer in which the coins' scripts stand.
+    /// The buffer with the scripts of the coins.
     pub scripts: &'a [u8],
     /// The rules in force for the block.
     pub flags: Flags,
@@ -57,13 +57,13 @@ impl<'a> BlockScripts<'a> {
 /// The first input whose script fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptFault {
-    /// Which of the parts that were verified together.
+    /// The index among the verified parts.
     pub part: usize,
     /// The transaction's number in its block.
     pub transaction: usize,
     /// The input's number in its transaction.
     pub input: usize,
-    /// What is wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -79,35 +79,35 @@ impl fmt::Display for ScriptFault {
 
 impl std::error::Error for ScriptFault {}
 
-/// Which way the inputs went.
+/// Counts of inputs by their verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All inputs.
     pub inputs: u64,
     /// Inputs recognised as each form of [`Form::ALL`].
     pub forms: [u64; Form::ALL.len()],
-    /// Inputs that the library decided: all that are not recognised, and those whose signatures
-    /// did not hold.
+    /// Inputs that the library verified: all that are not recognised, and those with an invalid
+    /// signature.
     pub library: u64,
-    /// Bytes of transactions that the library read for them: each is read once.
+    /// Bytes of the transactions that the library read for them, each once.
     pub library_bytes: u64,
 }
 
-/// An input that waits for its batch.
+/// An input of the current batch.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     part: usize,
     transaction: usize,
     input: usize,
-    /// None: the library decides.
+    /// Its checks. `None`: the library verifies it.
     indexes: Option<Indexes>,
 }
 
-/// The transaction that the library was asked about last, and what it is: part and number. It is
-/// kept from batch to batch, so that none is read twice.
+/// The last transaction that the library read, with part and number. It is kept for the next batch,
+/// so that no transaction is read twice.
 type LastRead = Option<((usize, usize), Library)>;
 
-/// Verifies scripts. The buffers are kept from call to call.
+/// Verifies scripts. Keeps its buffers for the next call.
 #[derive(Debug, Default)]
 pub struct ScriptBatch {
     templates: Templates,
@@ -120,7 +120,7 @@ pub struct ScriptBatch {
 }
 
 impl ScriptBatch {
-    /// Which way the inputs of all calls went.
+    /// Counts over all calls.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -129,7 +129,7 @@ impl ScriptBatch {
     /// Verifies the scripts of all inputs of `parts`.
     ///
     /// # Errors
-    /// The first input, in order, that fails.
+    /// Returns the first input, in order, that fails.
     pub fn verify(
         &mut self,
         parts: &[BlockScripts],
@@ -173,15 +173,15 @@ impl ScriptBatch {
     }
 
     fn is_full(&self) -> bool {
-        // there is no tweak without a Schnorr signature
+        // each tweak has a Schnorr signature
         let Checks { ecdsa, schnorr, tweaks: _, multisigs } = &self.checks;
-        self.waiting.len() >= 4 * TOGETHER
-            || ecdsa.len() >= TOGETHER
-            || schnorr.len() >= TOGETHER
-            || multisigs.len() >= TOGETHER
+        self.waiting.len() >= 4 * BATCH
+            || ecdsa.len() >= BATCH
+            || schnorr.len() >= BATCH
+            || multisigs.len() >= BATCH
     }
 
-    /// Verifies what waits: the signatures in one go, then the rest by the library.
+    /// Verifies the batch: all signatures, then the other inputs by the library.
     fn decide(
         &mut self,
         parts: &[BlockScripts],

@@ -1,3 +1,3 @@
-//! How signatures are verified.
+//! The option `signatures`.
 
 blockmill_signatures::signature_lanes!(blockmill_pipeline, level Execution);

@@ -1,20 +1,20 @@
-//! The full rules: libbitcoinconsensus, that is Bitcoin Core's interpreter, called as Core itself
-//! does (`crates/script-interpreter`).
+//! The full rules: libbitcoinconsensus, Bitcoin Core's script interpreter, called as in Core
+//! (`crates/script-interpreter`).
 
 use super::{Flags, Spend};
 use blockmill_script_interpreter::{Error, Transaction};
 use std::fmt;
 
-/// Why a script is refused.
+/// The reason why a script is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The script fails under the rules in force.
     Refused,
-    /// The library does not take the transaction: its encoding or the flags.
+    /// The library does not accept the encoding of the transaction, or the flags.
     NotTaken(Error),
-    /// The coins that the block spends were not all given.
+    /// Coins that the block spends are missing.
     Coins {
-        /// Inputs of the block, those of the coinbase not counted.
+        /// Inputs of the block, without those of the coinbase.
         expected: usize,
         /// Coins given.
         found: usize,
@@ -36,8 +36,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A transaction about whose inputs the library can be asked. To read it takes time in proportion
-/// to its size, whatever is asked then.
+/// A transaction that the library has read, for verifying its inputs. Reading takes time in
+/// proportion to its size.
 pub(super) struct Library(Transaction);
 
 impl Library {
@@ -46,7 +46,7 @@ impl Library {
         Self::read_encoding(spend.encoding(), coins)
     }
 
-    /// `coins` are what the inputs spend: value and script.
+    /// Reads a transaction. `coins` are value and script of the coins that its inputs spend.
     pub fn read_encoding<'a>(
         encoding: &[u8],
         coins: impl Iterator<Item = (u64, &'a [u8])>,
@@ -54,7 +54,7 @@ impl Library {
         Transaction::read(encoding, coins).map(Library).map_err(Reason::NotTaken)
     }
 
-    /// Does input number `index` fulfil its coin's script?
+    /// Verifies that input number `index` satisfies the script of its coin.
     pub fn verify(&self, index: usize, flags: Flags) -> Result<(), Reason> {
         self.0.verify(index, flags.bits()).map_err(|error| match error {
             Error::ERR_SCRIPT => Reason::Refused,

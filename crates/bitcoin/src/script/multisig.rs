@@ -1,16 +1,15 @@
-//! Which keys made which signatures: multisig scripts, many at once.
+//! Assigns signatures to keys in multisig scripts, in batches.
 //!
-//! The interpreter takes the signatures in order and gives each the next key that made it; any
-//! assignment in order is therefore as good as the one it finds. Here each signature has a window
-//! of keys that it may still belong to. In each round every signature that has no key yet is
-//! checked against one end of its window, together with those of all other scripts: the first
-//! half of them against the lowest key, the others against the highest. Two of three takes 2.7
-//! checks on average, of the 4 that are possible.
+//! The interpreter assigns the signatures in order, each to the next matching key; any assignment
+//! in order is therefore equivalent. Here each signature has a window of keys that may still match.
+//! Each round checks every unassigned signature of all scripts against one end of its window: the
+//! first half of them against the lowest key, the others against the highest. Two of three takes
+//! 2.7 checks on average, of 4 possible ones.
 
 use super::pushes::MOST_KEYS;
 use blockmill_signatures::{EcdsaCheck, Key, Signatures};
 
-/// A signature and what it signs.
+/// A signature and the digest that it signs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signed {
     pub digest: [u8; 32],
@@ -18,13 +17,13 @@ pub(super) struct Signed {
     pub s: [u8; 32],
 }
 
-/// Multisig scripts that are being solved.
+/// The multisig scripts of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Multisigs {
     all: Vec<Multisig>,
     signatures: Vec<Signed>,
     keys: Vec<Key>,
-    /// The checks of a round, and for each the script, the signature and the key.
+    /// The checks of a round, each with its script, signature and key.
     checks: Vec<EcdsaCheck>,
     asked: Vec<(usize, usize, i8)>,
     valid: Vec<bool>,
@@ -36,16 +35,17 @@ struct Multisig {
     /// Its first signature and first key in the lists of all.
     signature: usize,
     key: usize,
-    /// For each signature the lowest and the highest key that may have made it.
+    /// For each signature, the lowest and the highest key that may match.
     windows: [(i8, i8); MOST_KEYS],
     needed: usize,
-    /// A bit for each signature whose key is found.
+    /// A bit for each assigned signature.
     found: u16,
     failed: bool,
 }
 
 impl Multisig {
-    /// Keys are in order: each lies above the one before. An empty window ends the search.
+    /// Narrows the windows: keys of consecutive signatures increase. An empty window ends the
+    /// search.
     fn narrow(&mut self) {
         let windows = &mut self.windows[..self.needed];
         for i in 1..windows.len() {
@@ -57,8 +57,8 @@ impl Multisig {
         self.failed |= windows.iter().any(|(low, high)| low > high);
     }
 
-    /// Notes whether the key made the signature.
-    fn learn(&mut self, signature: usize, key: i8, valid: bool) {
+    /// Records whether the key matches the signature.
+    fn record(&mut self, signature: usize, key: i8, valid: bool) {
         let Some((low, high)) = self.windows.get_mut(signature) else { return };
         if valid {
             self.found |= 1 << signature;
@@ -70,8 +70,8 @@ impl Multisig {
         }
     }
 
-    /// The signatures without a key, and the key to try next.
-    fn open(&self) -> impl Iterator<Item = (usize, i8)> {
+    /// The unassigned signatures, and the key to try next.
+    fn unassigned(&self) -> impl Iterator<Item = (usize, i8)> {
         let windows = self.windows[..self.needed].iter().enumerate();
         let open = windows.filter(|(i, _)| !self.failed && self.found >> i & 1 == 0);
         open.map(|(i, (low, high))| (i, if i < self.needed / 2 { *low } else { *high }))
@@ -85,13 +85,13 @@ impl Multisigs {
         self.keys.clear();
     }
 
-    /// Signatures still to be assigned.
+    /// Number of signatures.
     pub fn len(&self) -> usize {
         self.signatures.len()
     }
 
-    /// Begins a script with `keys`. Its signatures follow by [`Multisigs::push`]; it has at most
-    /// as many as keys.
+    /// Starts a script with `keys`. [`Multisigs::push`] adds its signatures, at most one for each
+    /// key.
     pub fn begin(&mut self, keys: &[Key], needed: usize) -> usize {
         let spare = keys.len().saturating_sub(needed) as i8;
         let windows = std::array::from_fn(|i| (i as i8, i as i8 + spare));
@@ -106,13 +106,13 @@ impl Multisigs {
         self.signatures.push(signature);
     }
 
-    /// Tries keys until every script is decided.
+    /// Checks signatures until every script is decided.
     pub fn solve(&mut self, verifier: &Signatures) {
         loop {
             self.checks.clear();
             self.asked.clear();
             for (number, script) in self.all.iter().enumerate() {
-                for (i, key) in script.open() {
+                for (i, key) in script.unassigned() {
                     let signed = self.signatures.get(script.signature + i);
                     let maker = self.keys.get(script.key + key as usize);
                     let (Some(signed), Some(maker)) = (signed, maker) else { continue };
@@ -129,14 +129,14 @@ impl Multisigs {
             verifier.ecdsa(&self.checks, &mut self.valid);
             for ((number, i, key), valid) in self.asked.iter().zip(&self.valid) {
                 if let Some(script) = self.all.get_mut(*number) {
-                    script.learn(*i, *key, *valid);
+                    script.record(*i, *key, *valid);
                 }
             }
             self.all.iter_mut().for_each(Multisig::narrow);
         }
     }
 
-    /// Has every signature of the script its key?
+    /// Returns whether every signature of the script is assigned.
     pub fn accepts(&self, number: usize) -> bool {
         self.all.get(number).is_some_and(|script| {
             !script.failed && script.found.count_ones() as usize == script.needed
@@ -148,25 +148,25 @@ impl Multisigs {
 mod tests {
     use super::*;
 
-    /// Solves with the answers of `made`: did this key make this signature?
+    /// Solves with `made`: whether this key matches this signature.
     fn solve(keys: usize, needed: usize, made: impl Fn(usize, usize) -> bool) -> (bool, usize) {
         let mut all = Multisigs::default();
         all.begin(&vec![Key::Compressed([2; 33]); keys], needed);
         let (script, mut checks) = (&mut all.all[0], 0);
         loop {
-            let open: Vec<_> = script.open().collect();
+            let open: Vec<_> = script.unassigned().collect();
             if open.is_empty() {
                 return (all.accepts(0), checks);
             }
             for (i, key) in open {
                 checks += 1;
-                script.learn(i, key, made(i, key as usize));
+                script.record(i, key, made(i, key as usize));
             }
             script.narrow();
         }
     }
 
-    /// The interpreter's way: the last signature first, each tried with the next lower key.
+    /// The algorithm of the interpreter: from the last signature, each with the next lower key.
     fn as_the_interpreter(keys: usize, needed: usize, made: impl Fn(usize, usize) -> bool) -> bool {
         let (mut signature, mut key) = (needed, keys);
         while signature > 0 && signature <= key {
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_accepted_the_interpreter_accepts() {
-        // all relations between 3 signatures and 4 keys, where one may fit many
+        // all relations between 3 signatures and 4 keys, in which one may match many
         for needed in 1..=3usize {
             for relation in 0u32..1 << (needed * 4) {
                 let made = |i: usize, key: usize| relation >> (4 * i + key) & 1 == 1;

@@ -1,17 +1,17 @@
-//! The parts of the standard forms: pushes in their shortest form, multisig scripts, witnesses.
+//! Parses the parts of standard forms: pushes in their shortest form, multisig scripts, witnesses.
 
 use super::signature;
 use blockmill_signatures::Key;
 
 pub(super) const OP_CHECKSIG: u8 = 0xac;
 const OP_CHECKMULTISIG: u8 = 0xae;
-/// Keys of the multisig scripts that are recognised: what the opcodes OP_1 to OP_16 can say.
+/// Maximum number of keys in a recognised multisig script: OP_1 to OP_16.
 pub(super) const MOST_KEYS: usize = 16;
-/// Longest item (of the rules since 2010).
+/// Maximum size of an item (since 2010).
 pub(super) const MOST_PUSHED: usize = 520;
 
-/// Takes one push off the front of `script`, in the shortest form for its length and not of the
-/// empty item or a single byte, which have opcodes of their own.
+/// Reads a push from the front of `script`. It must have the shortest form for its length, and two
+/// bytes or more, as shorter items have opcodes of their own.
 pub(super) fn push<'a>(script: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = match **script {
         [opcode @ 2..=75, ref rest @ ..] => (usize::from(opcode), rest),
@@ -27,7 +27,7 @@ pub(super) fn push<'a>(script: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(pushed)
 }
 
-/// The opcodes of a script and what they push, up to the end or the first push that runs over it.
+/// The opcodes of a script with the bytes that they push, up to the end or a truncated push.
 pub(super) struct Operations<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Operations<'a> {
@@ -55,7 +55,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// Up to [`MOST_KEYS`] and two more items, where they stand.
+/// Up to [`MOST_KEYS`] plus two items, in place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Items<'a> {
     items: [&'a [u8]; MOST_KEYS + 2],
@@ -63,7 +63,7 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// None where there are more.
+    /// Collects items. `None` if there are too many.
     pub fn collect(all: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut found = Items { items: [&[]; MOST_KEYS + 2], count: 0 };
         for item in all {
@@ -73,7 +73,7 @@ impl<'a> Items<'a> {
         Some(found)
     }
 
-    /// The pushes of an input script that begins with the empty item, that item included.
+    /// The pushes of an input script that begins with the empty item, including that item.
     pub fn of_multisig_input(mut script: &'a [u8]) -> Option<Self> {
         let mut found = Items { items: [&[]; MOST_KEYS + 2], count: 1 };
         (*script.split_off_first()? == 0).then_some(())?;
@@ -91,7 +91,7 @@ impl<'a> Items<'a> {
 
 /// `OP_m key ... OP_n OP_CHECKMULTISIG`.
 pub(super) struct MultisigScript {
-    /// How many signatures.
+    /// Number of required signatures.
     pub needed: usize,
     keys: [Key; MOST_KEYS],
     count: usize,
@@ -99,7 +99,7 @@ pub(super) struct MultisigScript {
 
 impl MultisigScript {
     pub fn parse(mut script: &[u8]) -> Option<Self> {
-        // the least is a key of 33 bytes
+        // a key has at least 33 bytes
         let needed = small_number(*script.split_off_first()?)?;
         (*script.split_off_last()? == OP_CHECKMULTISIG).then_some(())?;
         let count = small_number(*script.split_off_last()?)?;
@@ -121,7 +121,8 @@ fn small_number(opcode: u8) -> Option<usize> {
     matches!(opcode, 0x51..=0x60).then(|| usize::from(opcode - 0x50))
 }
 
-/// What the interpreter takes as true: a byte that is not 0, other than a sign in the last.
+/// Returns whether the interpreter takes an item as true: a byte other than 0, except a sign in the
+/// last byte.
 pub(super) fn is_true(item: &[u8]) -> bool {
     item.split_last().is_some_and(|(last, rest)| last & 0x7f != 0 || rest.iter().any(|b| *b != 0))
 }

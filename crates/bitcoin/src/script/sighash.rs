@@ -1,7 +1,7 @@
-//! Signature hashes: what a signature of an input signs.
+//! Signature hashes: the digests that signatures of inputs sign.
 //!
-//! What the inputs of a transaction share is worked out once, on first use, and kept here; the
-//! buffers are reused from transaction to transaction, so that an input takes no heap memory.
+//! Parts that the inputs of a transaction share are computed once, on first use. Buffers are reused
+//! for the next transaction, so an input allocates no memory.
 
 use blockmill_hashes::{Sha256, sha256, sha256d};
 
@@ -17,14 +17,14 @@ const BLANK_INPUT: usize = 41;
 
 /// The original signature hashes.
 ///
-/// The whole transaction is signed, with the scripts of all inputs empty but that of the signed
-/// one. It is written once with all scripts empty; an input's hash takes what lies before its
-/// script from the hash of the previous inputs, and only what comes behind it is hashed again.
+/// A signature signs the whole transaction, with the scripts of all other inputs empty. The
+/// transaction is written once with all scripts empty. The hash of an input continues the hash of
+/// the bytes before its script, so only the bytes after it are hashed again.
 #[derive(Clone, Debug, Default)]
 pub struct LegacyHashes {
     /// The transaction with empty scripts; empty until it is used.
     blank: Vec<u8>,
-    /// Where the inputs begin.
+    /// The start of the inputs.
     first: usize,
     /// The hash of the first `hashed` bytes of `blank`.
     prefix: Sha256,
@@ -32,15 +32,15 @@ pub struct LegacyHashes {
 }
 
 impl LegacyHashes {
-    /// Forgets the transaction.
+    /// Starts another transaction.
     pub fn reset(&mut self) {
         self.blank.clear();
     }
 
-    /// What a signature of input number `index` with `script_code` and `hash_type` signs. Every
-    /// hash type means something; the upper bits are signed with it.
+    /// The digest that a signature of input number `index` with `script_code` and `hash_type`
+    /// signs. Every hash type is valid; its upper bits are signed, too.
     ///
-    /// A signature of a single output that is not there signs the number 1, byte 0 first.
+    /// With a single output that does not exist, the digest is the number 1, little-endian.
     #[must_use]
     pub fn hash(
         &mut self,
@@ -98,7 +98,8 @@ impl LegacyHashes {
     }
 }
 
-/// The hash types that sign not all inputs or not all outputs: they are rare, each is written anew.
+/// The digest of hash types that do not sign all inputs or outputs. They are rare, so nothing is
+/// shared.
 fn of_some(spend: &Spend, index: usize, script_code: &[u8], hash_type: u32) -> Sha256 {
     let (transaction, base) = (spend.transaction(), hash_type & 0x1f);
     let alone = hash_type & ANYONE_CAN_PAY != 0;
@@ -131,10 +132,10 @@ fn of_some(spend: &Spend, index: usize, script_code: &[u8], hash_type: u32) -> S
     hash
 }
 
-/// The script code with its length and without OP_CODESEPARATOR. A script with a push that runs
-/// over its end cannot succeed, so that what it signs does not matter.
+/// Hashes the script code with its length, without OP_CODESEPARATOR. A script with a truncated push
+/// cannot succeed, so its digest does not matter.
 fn add_script_code(hash: &mut Sha256, script_code: &[u8]) {
-    // mostly there is not even the byte
+    // usually the byte does not occur
     if !script_code.contains(&OP_CODESEPARATOR) {
         add_compact_size(hash, script_code.len() as u64);
         return hash.update(script_code);
@@ -170,12 +171,12 @@ struct Shared {
 #[derive(Clone, Debug, Default)]
 pub struct SegwitHashes {
     shared: Option<Shared>,
-    /// The same, hashed twice.
+    /// The same hashes, hashed again.
     twice: Option<Shared>,
 }
 
 impl SegwitHashes {
-    /// Forgets the transaction.
+    /// Starts another transaction.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
@@ -201,7 +202,7 @@ impl SegwitHashes {
         })
     }
 
-    /// What a signature of input number `index` signs; zeros where there is no such input.
+    /// The digest that a signature of input number `index` signs; zeros if there is no such input.
     #[must_use]
     pub fn hash(
         &mut self,
@@ -241,7 +242,7 @@ impl SegwitHashes {
 /// Signature hashes of taproot (BIP341), without annex.
 #[derive(Clone, Debug)]
 pub struct TaprootHashes {
-    /// The hash that begins every message.
+    /// The hash of the tag, which begins every message.
     tag: Sha256,
     spent: Option<Spent>,
 }
@@ -260,7 +261,7 @@ impl Default for TaprootHashes {
 }
 
 impl TaprootHashes {
-    /// Forgets the transaction.
+    /// Starts another transaction.
     pub fn reset(&mut self) {
         self.spent = None;
     }
@@ -278,10 +279,10 @@ impl TaprootHashes {
         })
     }
 
-    /// What a signature of input number `index` signs: by the output key, or by a key in the script
-    /// whose leaf hash is `leaf` and which ran no OP_CODESEPARATOR. None where the hash type is
-    /// none of BIP341 or the single output is not there, which makes every signature invalid.
-    /// `segwit` holds what both kinds share.
+    /// The message that a signature of input number `index` signs: by the output key, or by a key
+    /// in the script with the leaf hash `leaf`, without OP_CODESEPARATOR. `None` if the hash type
+    /// is unknown or the single output does not exist, which makes every signature invalid.
+    /// `segwit` has the hashes that both versions share.
     #[must_use]
     pub fn hash(
         &mut self,
@@ -334,7 +335,7 @@ impl TaprootHashes {
     }
 }
 
-/// A hash that has taken in the hash of `tag` twice (BIP340).
+/// A hasher that was updated twice with the hash of `tag` (BIP340).
 pub(super) fn tagged(tag: &[u8]) -> Sha256 {
     let tag = sha256(tag);
     let mut hash = Sha256::new();

@@ -1,13 +1,13 @@
-//! ECDSA signatures and keys as they stand in scripts and witnesses.
+//! Parses ECDSA signatures and keys in scripts and witnesses.
 
 use blockmill_signatures::Key;
 
-/// Shorter signatures are left to the library. It finds a signature inside the script that it
-/// signs (such a script is hashed without it): the pushes that the standard forms contain are
-/// hashes of 20 bytes and keys, which begin with 2, 3 or 4, so no longer signature is among them.
+/// The library verifies shorter signatures. It removes a signature from the script that it signs
+/// before hashing. The pushes in standard forms are hashes of 20 bytes and keys, which begin with
+/// 2, 3 or 4, so none of them equals a longer signature.
 const SHORTEST: usize = 40;
 
-/// A signature with the byte that says what it signs.
+/// A signature with its hash type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EcdsaSignature {
     pub r: [u8; 32],
@@ -16,7 +16,7 @@ pub(super) struct EcdsaSignature {
 }
 
 impl EcdsaSignature {
-    /// From strict DER (BIP66) and one of the six known hash types; none for anything else.
+    /// Parses strict DER (BIP66) with one of the six known hash types. `None` for anything else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (&hash_type, der) = bytes.split_last()?;
         if bytes.len() < SHORTEST || !matches!(hash_type, 1..=3 | 0x81..=0x83) {
@@ -32,13 +32,13 @@ impl EcdsaSignature {
     }
 }
 
-/// A positive DER number of at most 256 bits in its shortest form, and what follows it.
+/// Reads a positive DER number of at most 256 bits in its shortest form. Returns it with the rest.
 fn number(bytes: &[u8]) -> Option<([u8; 32], &[u8])> {
     let (&[0x02, length], rest) = bytes.split_first_chunk()? else { return None };
     let (number, rest) = rest.split_at_checked(usize::from(length))?;
     let digits = match *number {
         [] | [0x80..=0xff, ..] => return None,
-        // a zero is there only to keep the number positive, or as the number 0
+        // a leading zero must be necessary for the sign, or the number 0
         [0, next, ..] if next < 0x80 => return None,
         [0, ref digits @ ..] => digits,
         _ => number,
@@ -48,8 +48,8 @@ fn number(bytes: &[u8]) -> Option<([u8; 32], &[u8])> {
     Some((out, rest))
 }
 
-/// A key that begins with 2, 3 or 4 and has the length that this means. Hybrid keys (6, 7) are
-/// left to the library.
+/// Parses a key that begins with 2, 3 or 4 and has the right length. The library verifies hybrid
+/// keys (6, 7).
 pub(super) fn key(bytes: &[u8]) -> Option<Key> {
     match bytes {
         [2 | 3, ..] => bytes.try_into().ok().map(Key::Compressed),
@@ -58,12 +58,12 @@ pub(super) fn key(bytes: &[u8]) -> Option<Key> {
     }
 }
 
-/// A taproot signature without or with its hash type (BIP341).
+/// Parses a taproot signature with or without hash type (BIP341).
 pub(super) fn schnorr(bytes: &[u8]) -> Option<([u8; 64], u8)> {
     let (signature, rest) = bytes.split_first_chunk()?;
     match rest {
         [] => Some((*signature, 0)),
-        // 0 has no second spelling
+        // hash type 0 must be omitted
         [hash_type @ (1..=3 | 0x81..=0x83)] => Some((*signature, *hash_type)),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! The solution of a signet block (BIP325): the block is spent like a coin of the challenge script.
+//! Verifies the solution of a signet block (BIP325): it spends a coin of the challenge script.
 
 use super::library::Library;
 use super::pushes::Operations;
@@ -11,22 +11,22 @@ use blockmill_hashes::{ManySha256, sha256d};
 use blockmill_verdict::Span;
 use std::{fmt, iter};
 
-/// What begins the solution in its push.
+/// Prefix of the solution in its push.
 const HEADER: [u8; 4] = [0xec, 0xc7, 0xda, 0xa2];
-/// What begins the output of the coinbase with the witness commitment (BIP141).
+/// Prefix of the output script with the witness commitment (BIP141).
 const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 const COMMITMENT_LENGTH: usize = 38;
-/// The rules that BIP325 applies, whatever the block's own.
+/// The rules of BIP325, which do not depend on the height.
 const FLAGS: Flags = Flags::P2SH.with(Flags::WITNESS).with(Flags::DERSIG).with(Flags::NULLDUMMY);
 
-/// Why a block's solution is refused.
+/// The reason why the solution of a block is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolutionFault {
-    /// The coinbase has no witness commitment, which holds the solution.
+    /// The coinbase has no witness commitment, which contains the solution.
     NoCommitment,
-    /// The solution is no input script and witness, and nothing else.
+    /// The solution is not exactly an input script and a witness.
     Form,
-    /// It does not fulfil the challenge.
+    /// It does not satisfy the challenge.
     Script(Reason),
 }
 
@@ -46,11 +46,11 @@ impl fmt::Display for SolutionFault {
 
 impl std::error::Error for SolutionFault {}
 
-/// Checks the solution that `block` carries against the network's `challenge`. The genesis block
-/// has none and is not to be asked about.
+/// Checks the solution in `block` against the `challenge` of the network. Not for the genesis
+/// block, which has no solution.
 ///
 /// # Errors
-/// When the solution is refused.
+/// Returns [`SolutionFault`] if the solution is missing or invalid.
 pub fn check_solution(block: &Block, challenge: &[u8]) -> Result<(), SolutionFault> {
     let (to_spend, solution) = to_spend(block, challenge).ok_or(SolutionFault::NoCommitment)?;
     let to_sign = to_sign(&sha256d(&to_spend), &solution).ok_or(SolutionFault::Form)?;
@@ -59,8 +59,8 @@ pub fn check_solution(block: &Block, challenge: &[u8]) -> Result<(), SolutionFau
         .map_err(SolutionFault::Script)
 }
 
-/// The transaction that makes the challenge's coin, which is of the block without its solution;
-/// and the solution. None where the coinbase has no witness commitment.
+/// The transaction that creates the coin of the challenge, from the block without its solution; and
+/// the solution. `None` if the coinbase has no witness commitment.
 fn to_spend(block: &Block, challenge: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let coinbase = block.transactions.first()?;
     let all = coinbase.outputs.start as usize..coinbase.outputs.end as usize;
@@ -101,8 +101,8 @@ fn to_spend(block: &Block, challenge: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((out, solution))
 }
 
-/// The transaction that spends it: `solution` is its input script and its witness. None where it
-/// has another form.
+/// The transaction that spends the coin: `solution` is its input script and its witness. `None` if
+/// it is malformed.
 fn to_sign(to_spend: &Hash, solution: &[u8]) -> Option<Vec<u8>> {
     let mut rest = solution;
     let script = sized(&mut rest)?;
@@ -126,8 +126,8 @@ fn to_sign(to_spend: &Hash, solution: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The commitment's script with the solution's push cut back to its header, and the solution: an
-/// empty input script and witness where there is none.
+/// The script of the commitment with the push of the solution truncated to its prefix, and the
+/// solution: an empty input script and witness if there is none.
 fn without_solution(script: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut replaced, mut solution) = (Vec::new(), None);
     for (opcode, pushed) in Operations(script) {
@@ -163,7 +163,7 @@ fn add_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A number in its shortest encoding.
+/// Reads a number in its shortest encoding.
 fn number(bytes: &mut &[u8]) -> Option<usize> {
     let first = *bytes.split_off_first()?;
     let width = match first {

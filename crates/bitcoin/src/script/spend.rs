@@ -1,18 +1,18 @@
-//! A transaction together with the coins that it spends: what scripts and signature hashes see.
+//! A transaction with the coins that it spends: the input of scripts and signature hashes.
 
 use crate::types::{Amount, Block, Input, Output, Transaction};
 use blockmill_verdict::Span;
 
-/// A spent coin as the connecting stage hands it over. Its script stands in a buffer of many.
+/// A spent coin. Its script is in a buffer of all scripts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpentCoin {
-    /// What it is worth.
+    /// Its value.
     pub value: Amount,
     /// Height of the block that created it.
     pub height: u32,
-    /// Was it created by a coinbase?
+    /// Whether a coinbase created it.
     pub coinbase: bool,
-    /// Where the output script stands in the buffer.
+    /// The range of the output script in the buffer.
     pub script: Span,
 }
 
@@ -27,14 +27,14 @@ pub struct Spend<'a> {
     scripts: &'a [u8],
 }
 
-/// The bytes of a span; none where the span does not fit, which the decoder rules out.
+/// The bytes of a span. Empty if the span is out of bounds, which the parser excludes.
 fn bytes(raw: &[u8], span: Span) -> &[u8] {
     raw.get(span.start as usize..span.end as usize).unwrap_or_default()
 }
 
 impl<'a> Spend<'a> {
-    /// Transaction number `transaction` of `block`. `coins` are those that its inputs spend, in
-    /// order, their scripts in `scripts`. None where the block has no such transaction or there is
+    /// Transaction number `transaction` of `block`, with the coins that its inputs spend, in order,
+    /// and the buffer of their scripts. `None` if the block has no such transaction, or there is
     /// not exactly one coin for each input.
     #[must_use]
     pub fn new(
@@ -52,7 +52,7 @@ impl<'a> Spend<'a> {
         (coins.len() == inputs.len()).then_some(spend)
     }
 
-    /// The transaction's bytes, witnesses included.
+    /// The bytes of the transaction, with witnesses.
     #[must_use]
     pub fn encoding(&self) -> &'a [u8] {
         bytes(self.raw, self.transaction.span)
@@ -79,7 +79,7 @@ impl<'a> Spend<'a> {
         bytes(self.raw, input.script)
     }
 
-    /// The witness with the count of its items; empty or a zero without one.
+    /// The witness with the count of its items; empty or a zero if there is none.
     pub(super) fn witness(&self, input: &Input) -> &'a [u8] {
         bytes(self.raw, input.witness)
     }
@@ -114,7 +114,7 @@ impl<'a> Spend<'a> {
     }
 }
 
-/// How many bytes Bitcoin's variable-length encoding of `n` takes.
+/// The size of Bitcoin's variable-length encoding of `n`.
 pub(super) fn compact_size_length(n: u64) -> usize {
     match n {
         0..0xfd => 1,
@@ -124,7 +124,7 @@ pub(super) fn compact_size_length(n: u64) -> usize {
     }
 }
 
-/// Bitcoin's variable-length encoding of `n`, and how many of the bytes it takes.
+/// Bitcoin's variable-length encoding of `n`, and its size.
 pub(super) fn compact_size(n: u64) -> ([u8; 9], usize) {
     let mut out = [0; 9];
     let length = compact_size_length(n);

@@ -1,4 +1,4 @@
-//! Script trees of taproot (BIP341): is a script one of those that an output key commits to?
+//! Script trees of taproot (BIP341): checks that an output key commits to a script.
 
 use super::sighash::tagged;
 use super::spend::compact_size;
@@ -7,10 +7,10 @@ use blockmill_signatures::TweakCheck;
 
 /// The leaf version of BIP342, parity bit cleared.
 const TAPSCRIPT: u8 = 0xc0;
-/// Most levels of a script tree.
+/// Maximum depth of a script tree.
 const MOST_LEVELS: usize = 128;
 
-/// The hashes of tags that begin leaves, branches and tweaks.
+/// The tagged hashers of leaves, branches and tweaks.
 #[derive(Clone, Debug)]
 pub(super) struct Tags {
     leaf: Sha256,
@@ -25,7 +25,7 @@ impl Default for Tags {
 }
 
 impl Tags {
-    /// The hash of the leaf that holds `script` with the version of BIP342.
+    /// The hash of the leaf of `script`, with the leaf version of BIP342.
     pub fn leaf(&self, script: &[u8]) -> [u8; 32] {
         let mut hash = self.leaf.clone();
         let (length, count) = compact_size(script.len() as u64);
@@ -35,8 +35,8 @@ impl Tags {
         hash.finalize()
     }
 
-    /// What is to be checked for `control` to prove that `output_key` commits to the leaf with hash
-    /// `leaf`, of the version of BIP342; `None` if it has another form.
+    /// The check that `control` proves that `output_key` commits to the leaf with hash `leaf`, of
+    /// the leaf version of BIP342. `None` if it is malformed.
     pub fn commitment(
         &self,
         output_key: &[u8; 32],

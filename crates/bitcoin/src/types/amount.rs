@@ -48,7 +48,7 @@ impl Amount {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left without `other`; none where there is less.
+    /// The difference. `None` if `other` is larger.
     #[must_use]
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)

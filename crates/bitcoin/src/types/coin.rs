@@ -2,7 +2,7 @@
 
 use super::{Amount, Txid};
 
-/// Which output of which transaction.
+/// A reference to an output of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutPoint {
     /// The transaction's id.
@@ -11,14 +11,14 @@ pub struct OutPoint {
     pub vout: u32,
 }
 
-/// An unspent output, and what its spender must know of where it was created.
+/// An unspent output, with the properties of its creation that spending needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coin<'a> {
     /// Height of the block that created it.
     pub height: u32,
-    /// Was it created by a coinbase? Then it can be spent 100 blocks later.
+    /// Whether a coinbase created it. Then it can be spent after 100 blocks.
     pub coinbase: bool,
-    /// What it is worth.
+    /// Its value.
     pub value: Amount,
     /// The output script.
     pub script: &'a [u8],

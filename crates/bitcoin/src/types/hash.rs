@@ -1,13 +1,12 @@
-//! What hashes stand for, and how they are shown.
+//! Hashes by their meaning, and their text.
 
 use blockmill_verdict::Reversed;
 use std::fmt;
 
-/// SHA-256d of anything: a node of a merkle tree, a commitment, a checksum.
+/// A SHA-256d: of a node of a merkle tree, a commitment, a checksum.
 pub type Hash = [u8; 32];
 
-/// A hash that names one kind of thing, in the order of its bytes; shown as block explorers do,
-/// reversed.
+/// A hash of one kind, in the order of its bytes. Its text is reversed, as in block explorers.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -1,22 +1,22 @@
-//! The hashes of headers and the ids of all transactions, in lanes.
+//! Hashes headers and transactions in SHA-256 lanes.
 
 use super::{Block, BlockHash, Transaction};
 use crate::Hash;
 use crate::header::HEADER_BYTES;
 use blockmill_hashes::ManySha256;
 
-/// Messages are ordered by their length in steps of 64 bytes, up to so many.
+/// Number of length classes of messages, in steps of 64 bytes.
 const LENGTHS: usize = 256;
 
-/// Blocks are hashed together up to so many bytes: large ones fill the lanes by themselves, and
-/// their bytes are read twice, so they should stay in the cache.
+/// Maximum size of a group of blocks that is hashed in one call: large blocks fill the lanes alone,
+/// and bytes are read twice, so a group should fit in the cache.
 const GROUP_BYTES: usize = 1 << 18;
 
-/// Hashes the headers and the transactions of all `blocks`, without and with witnesses, as
-/// [`Block::parse`] found them. Short blocks share the lanes.
+/// Hashes the headers and the transactions of all parsed `blocks`, without and with witnesses.
+/// Short blocks share the lanes.
 ///
 /// # Panics
-/// When the bytes of a block have been changed since it was parsed.
+/// Panics if the bytes of a block have changed since it was parsed.
 pub fn hash_blocks(mut blocks: &mut [Block], hasher: &ManySha256) {
     while !blocks.is_empty() {
         let mut bytes = 0;
@@ -38,7 +38,7 @@ fn hash_group(blocks: &mut [Block], hasher: &ManySha256) {
     hash_with_witnesses(blocks, hasher);
     hash_without_witnesses(blocks, hasher);
     for Block { transactions, txids, wtxids, .. } in blocks {
-        // neither a transaction without witnesses nor the coinbase has an id of its own
+        // the coinbase, and transactions without witnesses, have no separate witness id
         for (i, each) in transactions.iter().enumerate().skip(1) {
             if !each.has_witness {
                 wtxids[i] = txids[i];
@@ -47,7 +47,7 @@ fn hash_group(blocks: &mut [Block], hasher: &ManySha256) {
     }
 }
 
-/// Hashes those transactions, behind the coinbases, that have witnesses.
+/// Hashes the transactions with witnesses, except coinbases.
 fn hash_with_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
     let messages: Vec<_> = blocks
         .iter()
@@ -66,11 +66,11 @@ fn hash_with_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
     slots.zip(digests).for_each(|(slot, digest)| *slot = digest);
 }
 
-/// Hashes all transactions without marker, flag and witnesses, where they stand.
+/// Hashes all transactions without marker, flag and witnesses, in place.
 ///
-/// What is hashed lies in three pieces. For the time of the hash, the version is moved next to the
-/// inputs and the lock time next to the outputs, over marker and flag and over the first bytes of
-/// the witnesses; so one piece is hashed instead of a copy.
+/// The hashed bytes are in three pieces. While a transaction is hashed, its version is moved next
+/// to the inputs, over marker and flag, and its lock time next to the outputs, over the first bytes
+/// of the witnesses. So one piece is hashed without a copy.
 fn hash_without_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
     let mut covered = Vec::new();
     for Block { raw, transactions, .. } in &mut *blocks {
@@ -96,7 +96,7 @@ fn hash_without_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
     }
 }
 
-/// Joins the three pieces; returns the four bytes behind the outputs that it wrote over.
+/// Moves the three pieces together. Returns the four overwritten bytes after the outputs.
 fn close_up(raw: &mut [u8], transaction: &Transaction) -> [u8; 4] {
     let start = transaction.inputs_span.start as usize;
     let end = transaction.outputs_span.end as usize;
@@ -107,7 +107,7 @@ fn close_up(raw: &mut [u8], transaction: &Transaction) -> [u8; 4] {
     covered
 }
 
-/// Puts back what [`close_up`] wrote over.
+/// Restores the bytes that [`close_up`] overwrote.
 fn open(raw: &mut [u8], transaction: &Transaction, covered: [u8; 4]) {
     let start = transaction.inputs_span.start as usize;
     let end = transaction.outputs_span.end as usize;
@@ -133,10 +133,10 @@ fn hash_each(messages: &[&[u8]], hasher: &ManySha256) -> impl Iterator<Item = Ha
     indexes.into_iter().map(move |index| digests[index])
 }
 
-/// The index of each message when the longest are hashed first: then lanes end together, and no
-/// long message is left over for a single lane.
+/// The order of messages by decreasing length: then lanes end at the same time, and no long message
+/// is left for a single lane.
 fn long_first(messages: &[&[u8]]) -> Vec<usize> {
-    // the end of a message, as it is hashed, takes 9 bytes
+    // the padding of a message takes at least 9 bytes
     let step = |message: &[u8]| (LENGTHS - 1).saturating_sub((message.len() + 8) / 64);
     let mut next = [0; LENGTHS + 1];
     messages.iter().for_each(|message| next[step(message) + 1] += 1);

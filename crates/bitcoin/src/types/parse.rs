@@ -1,26 +1,26 @@
-//! One pass over the bytes of a block, in the encoding of BIP144.
+//! Parses a block in one pass, in the encoding of BIP144.
 
 use super::{Block, Error, Input, MAX_BLOCK_BYTES, Output, Transaction};
 use crate::header::HEADER_BYTES;
 use blockmill_verdict::Span;
 
-/// The fewest bytes of a transaction: version, two counts, lock time.
+/// Minimum size of a transaction: version, two counts, lock time.
 const LEAST_TRANSACTION: usize = 10;
-/// The fewest bytes of an input: outpoint, length of the script, sequence number.
+/// Minimum size of an input: outpoint, length of the script, sequence number.
 const LEAST_INPUT: usize = 41;
-/// The fewest bytes of an output: value, length of the script.
+/// Minimum size of an output: value, length of the script.
 const LEAST_OUTPUT: usize = 9;
-/// The fewest bytes of a witness or of an item of one.
+/// Minimum size of a witness, and of an item of one.
 const LEAST_ITEM: usize = 1;
 
-/// The bytes that are not read yet.
+/// The bytes left to read.
 struct Reader<'a> {
     rest: &'a [u8],
-    /// Bytes of the whole block.
+    /// Size of the whole block.
     total: usize,
 }
 
-/// Takes the block apart; returns its length.
+/// Parses the block. Returns its length.
 pub(super) fn block(block: &mut Block) -> Result<usize, Error> {
     let Block { raw, transactions, inputs, outputs, .. } = block;
     transactions.clear();
@@ -88,8 +88,8 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// How many things follow, each of which has `least` bytes or more. What it returns is bounded
-    /// by the bytes that are there, so that memory can be had for all.
+    /// Reads a count of items of at least `least` bytes. It is bounded by the remaining bytes,
+    /// which limits the memory for the items.
     #[inline(always)]
     fn count(&mut self, least: usize) -> Result<usize, Error> {
         let at = self.position();
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         Ok(found as usize)
     }
 
-    /// A number and as many bytes.
+    /// Reads a number and as many bytes.
     #[inline(always)]
     fn string(&mut self) -> Result<Span, Error> {
         let length = self.number()?;

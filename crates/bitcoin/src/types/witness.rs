@@ -1,4 +1,4 @@
-//! The items of a witness, read where they stand.
+//! The items of a witness, read in place.
 
 /// The items of one input's witness, in order.
 #[derive(Clone, Debug)]
@@ -8,8 +8,8 @@ pub struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    /// From the count of items and the items with their lengths, as in a block. Bytes of another
-    /// form end the list early.
+    /// The items in the encoding of a block: the count, and the items with their lengths. Malformed
+    /// bytes end the list early.
     #[must_use]
     pub fn new(mut bytes: &'a [u8]) -> Self {
         let left = number(&mut bytes).unwrap_or(0);
@@ -33,7 +33,7 @@ impl<'a> Iterator for Witness<'a> {
     }
 }
 
-/// A number in the encoding of counts and lengths, which the parser found to be canonical.
+/// Reads a count or length, which the parser has checked.
 fn number(bytes: &mut &[u8]) -> Option<usize> {
     fn wide<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
         let (array, rest) = bytes.split_first_chunk()?;

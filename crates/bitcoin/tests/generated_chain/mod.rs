@@ -103,9 +103,9 @@ pub struct Draft {
     pub wrong_commitment: bool,
     /// The header's merkle root is wrong.
     pub wrong_root: bool,
-    /// So many of the last transactions stand there twice, which the root does not tell.
+    /// Number of the last transactions that are repeated without a change of the merkle root.
     pub repeated: usize,
-    /// Bytes behind the last transaction.
+    /// Bytes after the last transaction.
     pub trailing: Vec<u8>,
 }
 
@@ -224,7 +224,7 @@ impl Maker {
         self.pool.swap_remove(at)
     }
 
-    /// The next block with these transactions behind the coinbase.
+    /// The next block with these transactions after the coinbase.
     pub fn draft_of(&mut self, transactions: Vec<Tx>) -> Draft {
         let height = self.next();
         let fees = FEE * transactions.len() as u64;

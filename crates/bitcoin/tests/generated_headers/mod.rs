@@ -51,7 +51,7 @@ pub fn unmined(version: i32, previous: &BlockHash, seed: u64, time: u32, bits: u
     header
 }
 
-/// Records of these headers, one behind the other in one file.
+/// Consecutive records of these headers in one file.
 pub fn found(headers: &[[u8; 80]]) -> Vec<Found> {
     let record = |(at, header): (usize, &[u8; 80])| Found {
         file: 0,

@@ -16,7 +16,7 @@ fn change_items(items: &mut Vec<Vec<u8>>, random: &mut Random) {
     match random.below(12) {
         0 => items.insert(at, Vec::new()),
         1 => items.insert(at, vec![1]),
-        // an annex, when it stands last
+        // an annex, if it is the last item
         2 => items.push(vec![0x50, 1, 2]),
         3 => items.insert(0, vec![0x80]),
         4 => items.clear(),
@@ -72,7 +72,7 @@ fn change_signature(item: &mut Vec<u8>, random: &mut Random) {
             item[r_end + 1] += 1;
             item[1] += 1;
         }
-        // something behind s
+        // bytes after s
         2 => {
             item.insert(item.len() - 1, 0);
             item[1] = item[1].wrapping_add(random.below(2) as u8);

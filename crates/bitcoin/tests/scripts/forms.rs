@@ -47,7 +47,7 @@ impl Plan {
         Plan::with_data(form, seed, compressed, keys, signers, &[])
     }
 
-    /// A script of taproot goes on after OP_CHECKSIG with `behind`.
+    /// A taproot script continues after OP_CHECKSIG with `behind`.
     fn with_data(
         form: Form,
         seed: u64,
@@ -324,7 +324,7 @@ fn many_inputs_share_what_is_hashed_once() {
 }
 
 #[test]
-fn data_that_never_runs_behind_a_tapscript() {
+fn data_that_never_runs_after_a_tapscript() {
     let spend = |behind: &[u8]| {
         let plan = Plan::with_data(Form::TaprootScript, 3, true, 1, &[], behind);
         let signed = Signed::new(&[plan], 1, |_| 0);

@@ -224,7 +224,7 @@ fn a_transaction_read_once_gets_the_verdicts_of_one_read_for_each_input() {
 }
 
 #[test]
-fn what_is_no_transaction_or_input_is_told() {
+fn reports_what_is_not_a_transaction_or_an_input() {
     let case = random_case(&mut Random::new(1));
     let part = case.part(ALL);
     let encoding = part.block.transactions[1].span.of(&part.block.raw);

@@ -145,7 +145,7 @@ impl View<'_> {
         }
         if summary.repeated > 0 {
             let repeated = grouped(summary.repeated.into());
-            println!("       {repeated} repeat a block that stands elsewhere, too");
+            println!("       {repeated} repeat a block of another record");
         }
         if summary.unlinked > 0 {
             println!("       not linked to the chain: {}", grouped(summary.unlinked.into()));
@@ -248,7 +248,9 @@ fn meaning(place: &CorruptRange) -> &'static str {
 fn place_text(place: &CorruptRange) -> String {
     match &place.meaning {
         Meaning::Length(wrong) => wrong.text(),
-        Meaning::Nothing(Some(id)) => format!("{}; block {id} is elsewhere, too", place.damage),
+        Meaning::Nothing(Some(id)) => {
+            format!("{}; another record has block {id}, too", place.damage)
+        }
         Meaning::Lack(_) | Meaning::Nothing(None) => place.damage.to_string(),
     }
 }

@@ -35,7 +35,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     export::answer(asked, answer, &files, json)
 }
 
-/// Tables of one shard, which is verified as by `verify --shard`.
+/// Writes the tables of one shard, verified as by `verify --shard`.
 pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel) -> Result<Answer> {
     let Job { archive, mut options, .. } = shard::job(asked.verification, after, cancel)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;

@@ -20,7 +20,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Status, grouped};
 use std::sync::Arc;
 
-/// Verifies an archive as a shard, behind the blocks of `after`.
+/// Verifies an archive as a shard, after the blocks of `after`.
 pub fn verify(
     asked: &Verification,
     after: Option<&ShardSummary>,
@@ -39,7 +39,7 @@ pub fn verify(
     with_summary(answer_of(&summary), &summary, json)
 }
 
-/// A shard to be verified, behind the blocks of `after`.
+/// The job of a shard, after the blocks of `after`.
 pub(super) fn job(
     asked: &Verification,
     after: Option<&ShardSummary>,
@@ -61,7 +61,7 @@ pub(super) fn job(
     Ok(job)
 }
 
-/// The answer of a shard that has this summary.
+/// The answer of a shard with this summary.
 pub(super) fn answer_of(summary: &ShardSummary) -> Answer {
     let fault = summary.fault.as_ref().map(|fault| fault.fault().report());
     Answer { error: fault, ..answer(summary) }
@@ -86,31 +86,31 @@ pub fn merge(
     }
     if let Some(again) = merged.again {
         answer.notes.push(format!(
-            "the first block at fault may stand before the one that is named: verify shard {} \
-             again --after the summary of all shards before it",
+            "an earlier block of the shard may be at fault, too: verify shard {} again --after the \
+             summary of all earlier shards",
             again + 1
         ));
     }
     if !json {
-        tell(shards, summary, status);
+        print_range(shards, summary, status);
         answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
     with_summary(answer, summary, json)
 }
 
-/// Says what was merged, and what the verdict rests on.
-fn tell(shards: &[ShardSummary], summary: &ShardSummary, status: Status) {
+/// Prints the range of the merge, and the block that its verdict depends on.
+fn print_range(shards: &[ShardSummary], summary: &ShardSummary, status: Status) {
     let (Some(first), Some(last)) = (&summary.first, &summary.last) else { return };
     let (from, to) = (grouped(first.number), grouped(last.number));
     let shards = blockmill_report::counted(shards.len() as u64, "shard");
     let chain = &summary.asked.chain;
     let anchor = summary.anchor.as_ref().map_or(String::new(), |anchor| {
-        format!(", as far as block {} is right", grouped(anchor.number))
+        format!(", provided that block {} is right", grouped(anchor.number))
     });
     eprintln!("{status}: {shards}, blocks {from} to {to} of {chain}{anchor}");
 }
 
-/// What both have in common.
+/// The common part of both answers.
 fn answer(summary: &ShardSummary) -> Answer {
     Answer {
         shortfalls: summary.shortfalls.clone(),
@@ -119,7 +119,7 @@ fn answer(summary: &ShardSummary) -> Answer {
     }
 }
 
-/// The options of a merge: what the shards were asked for, as the first of them says it.
+/// The options of a merge: those of the first shard.
 fn options(asked: &Verification, shards: &[ShardSummary], cancel: Cancel) -> Result<Options> {
     let first = &shards.first().context("expected summaries to merge, found none")?.asked;
     let spec = match &asked.chain {

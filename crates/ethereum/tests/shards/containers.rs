@@ -8,7 +8,7 @@ fn eras() -> Vec<PathBuf> {
     ERAS.map(|name| blockmill_testkit::fixture(format!("ethereum/era1/{name}"))).to_vec()
 }
 
-/// Offsets of the total difficulties in an era1 file: the words behind records of type 6.
+/// Offsets of the total difficulties in an era1 file: the words in records of type 6.
 fn totals(file: &[u8]) -> Vec<usize> {
     let (mut at, mut found) = (0, vec![]);
     while at + 8 <= file.len() {

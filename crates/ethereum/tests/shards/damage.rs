@@ -67,7 +67,7 @@ fn change(random: &mut Random, header: &mut Header) {
     }
 }
 
-/// A block near a cut, of those behind the first.
+/// A block near a cut, after the first one.
 fn near_cut(random: &mut Random, cuts: &[usize], blocks: usize) -> usize {
     let at = random.pick(cuts) as i64 + random.below(10_u64) as i64 - 1;
     (at.max(1) as usize).min(blocks - 1)

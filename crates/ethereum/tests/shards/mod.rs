@@ -111,7 +111,7 @@ fn shard(paths: &[PathBuf], options: &Options, after: Option<&ShardSummary>) -> 
     summary
 }
 
-/// Merges shards, each of an archive; where a block is to be looked for again, it is.
+/// Merges shards, each of an archive. Verifies a shard again if the merge asks for it.
 fn merged(archives: &[Vec<PathBuf>], options: &Options) -> Merged {
     let mut shards: Vec<_> = archives.iter().map(|paths| shard(paths, options, None)).collect();
     let found = merge(&shards, options).unwrap();
@@ -147,10 +147,10 @@ fn expect_same(shards: &[PathBuf], options: &Options, what: &str) -> String {
     // where first blocks are equal, files are read in another order
     let shards = Archive::open(shards).unwrap().files().to_vec();
     let archives: Vec<_> = shards.iter().map(|path| vec![path.clone()]).collect();
-    // headers tell what stands before a shard, and nothing of ommers
+    // a summary of headers has no ommers
     let known = Options { level: Level::Headers, ..options.clone() };
-    if let Some(merged) = merged_behind(&archives, options, &known) {
-        compare(&run, &outcome, &merged, &format!("{what}, behind headers"));
+    if let Some(merged) = merged_after(&archives, options, &known) {
+        compare(&run, &outcome, &merged, &format!("{what}, after headers"));
     }
     compare(&run, &outcome, &merged(&archives, options), what)
 }
@@ -164,7 +164,7 @@ fn repeats(run: &Run, outcome: &Result<(), Error>) -> bool {
 
 /// The merge of shards of which each was told the summary of those before it, which were verified
 /// as `known` asks; none where that is no chain.
-fn merged_behind(archives: &[Vec<PathBuf>], options: &Options, known: &Options) -> Option<Merged> {
+fn merged_after(archives: &[Vec<PathBuf>], options: &Options, known: &Options) -> Option<Merged> {
     let (mut before, mut shards): (Option<ShardSummary>, Vec<_>) = (None, vec![]);
     for paths in archives {
         shards.push(shard(paths, options, before.as_ref()));
