@@ -24,9 +24,9 @@ use blockmill_verdict::{Shortfall, Status};
 pub struct Inspection {
     /// The network. `None` if neither a magic nor a genesis block identifies it.
     pub params: Option<Params>,
-    /// Blocks, damage and zeros of each file, in the order of the files.
+    /// Blocks, corruption and zeros of each file, in the order of the files.
     pub reports: Vec<FileReport>,
-    /// What the damage means, place by place.
+    /// What the corruption means, place by place.
     pub places: Vec<CorruptRange>,
     /// Missing files between others.
     pub lacks: Vec<Shortfall>,
@@ -66,7 +66,7 @@ impl Inspection {
         }
     }
 
-    /// Records with damaged length fields, by which Bitcoin Core loses blocks.
+    /// Records with corrupt length fields, by which Bitcoin Core loses blocks.
     pub fn wrong_lengths(&self) -> impl Iterator<Item = &WrongLength> {
         self.places.iter().filter_map(|place| match &place.meaning {
             Meaning::Length(wrong) => Some(&**wrong),
@@ -74,7 +74,7 @@ impl Inspection {
         })
     }
 
-    /// May blocks be lost in damaged places?
+    /// May blocks be lost in corrupt places?
     fn lacks_bytes(&self) -> bool {
         let listed = self.places.len() as u64;
         let all: u64 = self.reports.iter().map(|report| report.damage_count).sum();
@@ -100,7 +100,7 @@ pub fn inspect(
     let known = params.clone().unwrap_or_else(Params::mainnet);
     let mut index = Index::empty(&known);
     for (file, report) in (0..).zip(&scan.reports) {
-        index.corruption.extend(report.damage.iter().map(|damage| (file, *damage)));
+        index.corruption.extend(report.damage.iter().map(|corruption| (file, *corruption)));
         index.unlisted += report.damage_count - report.damage.len() as u64;
     }
     index.tree = Tree::build(&known, scan.found, now);
@@ -137,9 +137,9 @@ fn reports(
         report.damage.clear();
         (report.records, report.block_bytes) = (0, 0);
     }
-    for CorruptRange { file, damage, .. } in places {
+    for CorruptRange { file, corruption, .. } in places {
         let Some(report) = reports.get_mut(*file as usize) else { continue };
-        report.damage.push(*damage);
+        report.damage.push(*corruption);
         report.damage_count += 1;
     }
     for found in index.tree.found() {

@@ -53,7 +53,7 @@ impl Sources {
         loop {
             match index::load(&path, magic).map_err(Error::Index)? {
                 Loaded::Nothing => return Ok(None),
-                Loaded::Corrupt(damage) => return Err(Error::Corrupt(damage.to_string())),
+                Loaded::Corrupt(corruption) => return Err(Error::Corrupt(corruption.to_string())),
                 Loaded::Foreign(network) => magic = network,
                 Loaded::Index(saved) => {
                     let params = Params::by_magic(magic);

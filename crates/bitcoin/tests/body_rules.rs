@@ -333,7 +333,7 @@ fn heights_are_pushed_in_the_shortest_form() {
 }
 
 #[test]
-fn damaged_blocks_break_a_rule_or_keep_all() {
+fn corrupt_blocks_break_a_rule_or_keep_all() {
     let mut numbers = Random::new(0x0dd_b0d1e5);
     let mut second = spend(1, 3);
     second.inputs[1].witness = vec![vec![5; 70], vec![0xac; 30]];

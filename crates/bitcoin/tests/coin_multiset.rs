@@ -152,7 +152,7 @@ fn a_coin_too_many_or_too_few_is_refused_and_named() {
     }
 }
 
-/// A chain whose last block a `change` makes bad, with undo data that tells what the block says.
+/// A chain whose last block a `change` makes bad, with undo data that agrees with the block.
 fn with_bad_end(change: fn(&mut Maker) -> (Draft, Vec<Owned>)) -> Kept {
     let mut maker = Maker::of(&Params::regtest(), 66, 130);
     let (draft, spent) = change(&mut maker);
@@ -230,7 +230,7 @@ fn what_is_spent_twice_or_before_it_is_there_is_a_fault_of_the_block() {
 }
 
 #[test]
-fn a_coinbase_that_stands_twice_is_an_exception_or_a_fault() {
+fn a_coinbase_in_two_blocks_is_an_exception_or_a_fault() {
     let params = Params { bip34_height: 1_000, ..Params::regtest() };
     let mut maker = Maker::of(&params, 67, 104);
     let mut first = maker.draft_of(vec![]);

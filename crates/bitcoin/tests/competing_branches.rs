@@ -34,13 +34,13 @@ fn add(folder: &Path, name: &str, params: &Params, blocks: &[Vec<u8>]) {
 }
 
 /// The chain with a block at its end whose only script fails, and what follows it.
-fn with_bad_script(mut maker: Maker, behind: u32) -> Maker {
+fn with_bad_script(mut maker: Maker, later: u32) -> Maker {
     let at = maker.pool.iter().position(|coin| coin.lock == Lock::Witness).unwrap();
     let mut bad = pay(&[maker.pool[at].clone()], 1);
     bad.inputs[0].witness = vec![vec![0]];
     let draft = maker.draft_of(vec![bad]);
     maker.push(draft);
-    maker.extend(behind);
+    maker.extend(later);
     maker
 }
 
@@ -149,7 +149,7 @@ fn of_several_bad_branches_each_is_named() {
     let trunk = Maker::of(&params, 9, 150);
     let mut good = trunk.branch(10);
     good.extend(5);
-    let branches = [20, 30].map(|behind| with_bad_script(trunk.branch(behind.into()), behind));
+    let branches = [20, 30].map(|later| with_bad_script(trunk.branch(later.into()), later));
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     add(folder.path(), "blk00000.dat", &params, &good.blocks);
     add(folder.path(), "blk00001.dat", &params, &branches[0].blocks[151..]);
@@ -182,7 +182,7 @@ fn blocks_connected_after_a_bad_script_are_disconnected() {
 }
 
 #[test]
-fn a_good_copy_is_used_instead_of_a_damaged_record() {
+fn a_good_copy_is_used_instead_of_a_corrupt_record() {
     let params = Params::regtest();
     let maker = Maker::of(&params, 12, 300);
     let expected = End::naive(&maker.blocks);
@@ -190,25 +190,25 @@ fn a_good_copy_is_used_instead_of_a_damaged_record() {
     for each in WAYS {
         let options = way(each, &params);
         let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (mut damaged, mut copies, mut bad) = (maker.blocks.clone(), vec![], vec![]);
+        let (mut corrupt, mut copies, mut bad) = (maker.blocks.clone(), vec![], vec![]);
         for _ in 0..10 {
             let height = 1 + random.below(300);
-            let block = &mut damaged[height];
+            let block = &mut corrupt[height];
             let at = 80 + random.below(block.len() - 80);
             block[at] ^= 1 << random.below(8);
-            // a second damaged copy, and a good one
+            // a second corrupt copy, and a good one
             copies.push(block.clone());
             copies.push(maker.blocks[height].clone());
             bad.push(height);
         }
-        let places = write(folder.path(), &params, &damaged, 1 << 20, false);
+        let places = write(folder.path(), &params, &corrupt, 1 << 20, false);
         add(folder.path(), "blk00009.dat", &params, &copies);
         let run = run_well(folder.path(), &options, data.path());
         End::of(data.path(), &options).assert_same(&expected, "copies");
         let notes = run.damage.join("\n");
         for height in bad {
             // flipped twice at the same place, it is good again
-            if damaged[height] != maker.blocks[height] {
+            if corrupt[height] != maker.blocks[height] {
                 let (file, offset) = &places[height];
                 assert!(notes.contains(&format!("block {height} (")), "{height}: {notes}");
                 assert!(notes.contains(&format!("{file} at byte {offset}")), "{notes}");
@@ -217,7 +217,7 @@ fn a_good_copy_is_used_instead_of_a_damaged_record() {
     }
 }
 
-/// The store has blocks whose first record in the files is damaged by now.
+/// The store has blocks whose first record in the files is corrupt by now.
 #[test]
 fn a_good_copy_serves_to_disconnect_too() {
     let params = Params::regtest();
@@ -229,10 +229,10 @@ fn a_good_copy_serves_to_disconnect_too() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     add(folder.path(), "blk00001.dat", &params, &first.blocks);
     run_well(folder.path(), &options, data.path());
-    let mut damaged = first.blocks[205..210].to_vec();
-    damaged.iter_mut().for_each(|block| *block.last_mut().unwrap() ^= 1);
+    let mut corrupt = first.blocks[205..210].to_vec();
+    corrupt.iter_mut().for_each(|block| *block.last_mut().unwrap() ^= 1);
     // now the first record of these blocks
-    add(folder.path(), "blk00000.dat", &params, &damaged);
+    add(folder.path(), "blk00000.dat", &params, &corrupt);
     add(folder.path(), "blk00002.dat", &params, &second.blocks[201..]);
     let run = run_well(folder.path(), &options, data.path());
     assert_eq!(run.disconnected, 20);

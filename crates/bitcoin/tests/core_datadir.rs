@@ -20,11 +20,11 @@ fn cores_datadir() -> tempfile::TempDir {
 fn mainnet_blocks() -> Vec<Vec<u8>> {
     let bytes = blockmill_testkit::read("bitcoin/mainnet-0-4521.dat");
     let (mut rest, mut blocks) = (&bytes[..], Vec::new());
-    while let Some((&[0xf9, 0xbe, 0xb4, 0xd9, a, b, c, d], behind)) = rest.split_first_chunk() {
+    while let Some((&[0xf9, 0xbe, 0xb4, 0xd9, a, b, c, d], after)) = rest.split_first_chunk() {
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
-        let Some(block) = behind.get(..length) else { break };
+        let Some(block) = after.get(..length) else { break };
         blocks.push(block.to_vec());
-        rest = &behind[length..];
+        rest = &after[length..];
     }
     assert_eq!(blocks.len(), 4_522);
     blocks
@@ -278,7 +278,7 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
+fn a_corrupt_datadir_is_noticed_or_read_as_it_is() {
     let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let (chain, written) = write(folder.path(), &Params::regtest(), KEYS, &blocks);

@@ -10,7 +10,7 @@ use blockmill_bitcoin::params::Params;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Files that are damaged, each in so many ways.
+/// Files that are corrupt, each in many ways.
 const CASES: usize = 80;
 /// Blocks of the main network that are used: what is checked grows with their square.
 const BLOCKS: usize = 700;
@@ -53,7 +53,7 @@ impl Good {
         self.ends.entry(height).or_insert_with(|| End::naive(blocks))
     }
 
-    /// Imports `bytes`, and checks what must hold however they are damaged. Gives the height of the
+    /// Imports `bytes`, and checks what must hold however they are corrupted. Gives the height of the
     /// tip, and all that was reported.
     fn check(&mut self, bytes: &[u8], options: &Options, what: &str) -> (u32, String) {
         let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

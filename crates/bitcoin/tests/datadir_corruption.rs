@@ -32,7 +32,7 @@ fn missed(
         bytes[at] ^= 1 << random.below(8);
         fs::write(&path, &bytes).unwrap();
         let found = check(datadir, 1).unwrap();
-        if found.damage.first().is_none_or(|(found, _)| *found != part) {
+        if found.corruption.first().is_none_or(|(found, _)| *found != part) {
             missed.push(at);
         }
     }
@@ -54,7 +54,7 @@ fn files(datadir: &Path, folder: &str) -> BTreeMap<String, usize> {
 fn flip_everywhere(datadir: &Path, flips: usize, seed: u64) {
     let mut random = Random::new(seed);
     let clean = check(datadir, 2).unwrap();
-    assert!(clean.damage.is_empty(), "{:?}", clean.damage);
+    assert!(clean.corruption.is_empty(), "{:?}", clean.corruption);
     assert!(clean.indexed > 200 && clean.undo_blocks > 200 && clean.coins > 100, "{clean:?}");
     for (folder, part) in
         [("blocks/index", DatadirPart::Index), ("chainstate", DatadirPart::Chainstate)]

@@ -1,4 +1,4 @@
-//! Real and damaged blocks through the decoder, against the plain one.
+//! Real and corrupt blocks through the decoder, against the plain one.
 
 use crate::naive;
 use crate::naive::Plain;
@@ -227,7 +227,7 @@ fn a_refused_block_leaves_no_lists() {
 }
 
 /// Changes `raw` at one to three random places.
-fn damage(raw: &mut Vec<u8>, numbers: &mut Random) {
+fn corrupt(raw: &mut Vec<u8>, numbers: &mut Random) {
     const TELLING: [u8; 8] = [0, 1, 2, 0xfc, 0xfd, 0xfe, 0xff, 0x80];
     for _ in 0..=numbers.below(3) {
         let at = 80 + numbers.below(raw.len() - 80);
@@ -250,28 +250,28 @@ fn damage(raw: &mut Vec<u8>, numbers: &mut Random) {
 }
 
 #[test]
-fn agrees_with_the_plain_decoder_on_damaged_blocks() {
-    agrees_on_damage(&[small().encode(true), small().encode(false)]);
+fn agrees_with_the_plain_decoder_on_corrupt_blocks() {
+    agrees_on_corrupt_blocks(&[small().encode(true), small().encode(false)]);
 }
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn agrees_with_the_plain_decoder_on_damaged_real_blocks() {
-    // short blocks, so that damage often hits a count
+fn agrees_with_the_plain_decoder_on_corrupt_real_blocks() {
+    // short blocks, so that corruption often hits a count
     let real = real_blocks::all().into_iter().flat_map(|source| source.blocks);
     let short = real.filter(|raw| (216..6_000).contains(&raw.len()));
     let seeds: Vec<_> = short.step_by(3).take(150).collect();
     assert_eq!(seeds.len(), 150);
-    agrees_on_damage(&seeds);
+    agrees_on_corrupt_blocks(&seeds);
 }
 
-fn agrees_on_damage(seeds: &[Vec<u8>]) {
+fn agrees_on_corrupt_blocks(seeds: &[Vec<u8>]) {
     let mut numbers = Random::new(0x5eed_b10c);
     let mut block = Block::default();
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..20_000 {
         block.raw.clone_from(&seeds[round % seeds.len()]);
-        damage(&mut block.raw, &mut numbers);
+        corrupt(&mut block.raw, &mut numbers);
         let before = block.raw.clone();
         let plain = Plain::decode(&before);
         match (block.decode(), &plain) {

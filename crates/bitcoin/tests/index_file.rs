@@ -1,4 +1,4 @@
-//! The index file: round trips, damage, and what is taken over when files change.
+//! The index file: round trips, corruption, and what is taken over when files change.
 
 use crate::generated_headers::Random;
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, reuse, save};
@@ -61,34 +61,34 @@ fn gives_back_what_was_saved() {
 }
 
 #[test]
-fn finds_damage_at_every_byte_and_leaves_the_file() {
+fn finds_corruption_at_every_byte_and_leaves_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     saved_at(&path, 9);
     let whole = std::fs::read(&path).unwrap();
-    let is_damage = |bytes: &[u8]| {
+    let is_corrupt = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        let Loaded::Corrupt(damage) = load(&path, MAGIC).unwrap() else {
+        let Loaded::Corrupt(corruption) = load(&path, MAGIC).unwrap() else {
             return false;
         };
-        assert_eq!(damage.path, path);
-        assert_ne!(damage.expected, damage.found);
+        assert_eq!(corruption.path, path);
+        assert_ne!(corruption.expected, corruption.found);
         std::fs::read(&path).unwrap() == bytes
     };
     for at in 0..whole.len() {
         for bit in 0..8 {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << bit;
-            assert!(is_damage(&bytes), "bit {bit} of byte {at}");
+            assert!(is_corrupt(&bytes), "bit {bit} of byte {at}");
         }
-        assert!(is_damage(&whole[..at]), "cut at {at}");
+        assert!(is_corrupt(&whole[..at]), "cut at {at}");
     }
-    assert!(is_damage(&[&whole[..], &[0]].concat()));
+    assert!(is_corrupt(&[&whole[..], &[0]].concat()));
     // numbers that would take all memory
     for at in [12..16, 16..24, 24..32] {
         let mut bytes = whole.clone();
         bytes[at.clone()].fill(0xff);
-        assert!(is_damage(&bytes), "{at:?}");
+        assert!(is_corrupt(&bytes), "{at:?}");
     }
     std::fs::write(&path, &whole).unwrap();
     assert!(matches!(load(&path, MAGIC).unwrap(), Loaded::Index(_)));

@@ -288,7 +288,7 @@ fn a_piece_of_the_last_block_shows_that_it_is_missing() {
 }
 
 #[test]
-fn half_a_record_loses_nothing_when_the_block_stands_elsewhere_too() {
+fn half_a_record_loses_nothing_when_another_record_has_the_block() {
     let chain = Chain::new();
     // what an unclean shutdown leaves, and the block downloaded again
     let half = &chain.records[20][..chain.records[20].len() - 30];
@@ -330,7 +330,7 @@ fn a_normal_folder_of_core_is_verified() {
 }
 
 #[test]
-fn every_run_over_damaged_files_tells_the_damage() {
+fn every_run_over_corrupt_files_reports_the_corruption() {
     let chain = Chain::new();
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("chain.dat");

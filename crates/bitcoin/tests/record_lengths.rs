@@ -1,5 +1,5 @@
 //! Length fields and bytes between records, changed at random: `verify`, `inspect` and `convert`
-//! have one verdict, and it is damage exactly where the reindex of Bitcoin Core loses a block.
+//! have one verdict, and it is corruption exactly where the reindex of Bitcoin Core loses a block.
 
 use crate::generated_chain::Maker;
 use crate::generated_headers::Random;
@@ -106,7 +106,7 @@ fn verdicts(path: &Path) -> Vec<(&'static str, Status)> {
     let copied = copied.unwrap().unwrap();
     assert_eq!(copied.last, BLOCKS);
     all.push(("convert", copied.run.status_of_files(false)));
-    // what is written has no damage
+    // what is written has no corruption
     assert_eq!(inspected(&folder, true).status(), Status::Ok);
     all
 }
@@ -124,7 +124,7 @@ fn only_verdict(path: &Path, what: &str) -> Status {
 }
 
 #[test]
-fn damaged_lengths_are_damage_exactly_where_a_reindex_loses_blocks() {
+fn wrong_lengths_are_corruption_exactly_where_a_reindex_loses_blocks() {
     let chain = Maker::of(&Params::regtest(), 11, BLOCKS).blocks;
     let blocks: HashMap<Hash, &Vec<u8>> =
         chain.iter().map(|block| (sha256d(&block[..80]), block)).collect();
@@ -208,7 +208,7 @@ fn bytes_between_records_lack_a_block_only_where_one_fits() {
 }
 
 #[test]
-fn a_damaged_length_is_named_with_place_expected_and_found() {
+fn a_corrupt_length_is_named_with_place_expected_and_found() {
     let chain = Maker::of(&Params::regtest(), 13, BLOCKS).blocks;
     let magic = Params::regtest().magic;
     let folder = tempfile::tempdir().unwrap();

@@ -106,7 +106,7 @@ fn blocks_of_the_store_are_checked_before_nothing_is_new() {
     assert!(matches!(error.status(), Status::Corrupt | Status::Invalid), "{error}");
     assert!(error.to_string().contains("block 70 "), "{error}");
     assert_eq!((done.rechecked, done.disconnected), (None, 0));
-    End::of(&data, &options).assert_same(&end, "after damaged files");
+    End::of(&data, &options).assert_same(&end, "after corrupt files");
     // with another copy of the block nothing is missing, and the corruption is reported
     blocks.push(blocks[70].clone());
     fs::remove_dir_all(&files).unwrap();

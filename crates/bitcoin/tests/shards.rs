@@ -163,7 +163,7 @@ fn worsen(random: &mut Random, blocks: &mut Vec<Vec<u8>>) {
             blocks.insert(random.below(blocks.len()), copy);
         }
         2 => {
-            // a damaged copy, and the good one elsewhere
+            // a corrupt copy, and the good one elsewhere
             let mut copy = blocks[i].clone();
             let at = 81 + random.below(copy.len() - 81);
             copy[at] ^= 1;
@@ -212,8 +212,8 @@ fn bad_blocks_in_branches_get_the_verdict_of_a_single_run() {
 }
 
 #[test]
-fn damaged_files_get_the_verdict_of_a_single_run() {
-    let mut random = Random::new_each_run("damaged_files");
+fn corrupt_files_get_the_verdict_of_a_single_run() {
+    let mut random = Random::new_each_run("corrupt_files");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let params = Params::regtest();
     let blocks = Maker::of(&params, 42, 80).blocks;
@@ -301,7 +301,7 @@ fn a_block_hidden_after_another_is_found_in_shards_too() {
 }
 
 #[test]
-fn damage_that_ends_in_a_zero_byte_is_the_same_to_the_merge() {
+fn corruption_that_ends_in_a_zero_byte_is_the_same_to_the_merge() {
     let params = Params::regtest();
     let blocks = Maker::of(&params, 45, 20).blocks;
     let folder = tempfile::tempdir().unwrap();

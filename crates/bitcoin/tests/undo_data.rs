@@ -1,4 +1,4 @@
-//! Undo data and Core's compact encoding: known bytes, there and back, and damage.
+//! Undo data and Core's compact encoding: known bytes, there and back, and corruption.
 
 use blockmill_bitcoin::coins::compress::{
     CoinReader, Malformed, compress_amount, expand_amount, read_varint, write_coin, write_varint,
@@ -195,7 +195,7 @@ fn counts_that_do_not_agree_are_refused() {
 }
 
 #[test]
-fn damaged_undo_data_is_refused_or_read_as_something_else() {
+fn corrupt_undo_data_is_refused_or_read_as_something_else() {
     let (_, data) = sample(&[5, 0, 20]);
     for at in 0..data.len() {
         assert!(read(&data[..at], |_| ()).is_err(), "cut at {at}");
@@ -213,13 +213,13 @@ fn real_spent_outputs_come_back() {
     for name in ["bcoin-block300025-undo.raw", "bcoin-block928816-undo.raw"] {
         let bytes = blockmill_testkit::read(format!("bitcoin/undo/{name}"));
         let (mut rest, mut coins) = (&bytes[..], Vec::new());
-        while let Some((value, behind)) = rest.split_first_chunk() {
-            let (length, behind) = (usize::from(behind[0]), &behind[1..]);
+        while let Some((value, after)) = rest.split_first_chunk() {
+            let (length, after) = (usize::from(after[0]), &after[1..]);
             assert!(length < 0xfd);
-            let (script, behind) = behind.split_at(length);
+            let (script, after) = after.split_at(length);
             let height = 300_000 - coins.len() as u32;
             coins.push((height, false, u64::from_le_bytes(*value), script.to_vec()));
-            rest = behind;
+            rest = after;
         }
         let mut data = Vec::new();
         undo::encode([coins.len()].into_iter(), coins.iter().map(coin), &mut data).unwrap();

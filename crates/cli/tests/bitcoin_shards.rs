@@ -113,7 +113,7 @@ fn compare(apart: &Value, single: &Value) -> String {
 }
 
 /// Changes the byte at `at` from the end of the file.
-fn damage(file: &Path, at: usize) {
+fn corrupt(file: &Path, at: usize) {
     let mut bytes = fs::read(file).unwrap();
     let at = bytes.len() - at;
     bytes[at] ^= 1;
@@ -137,7 +137,7 @@ fn shards_of_block_files_are_merged_to_the_verdict_of_a_single_run() {
     // a body that is not its header's, and one that cannot be taken apart
     let good = fs::read(&files[1]).unwrap();
     for at in [40, 300, 2_000] {
-        damage(&files[1], at);
+        corrupt(&files[1], at);
         let status = expect_same(&scratch, &files, "");
         assert_ne!(status, "verified");
         fs::write(&files[1], &good).unwrap();
@@ -263,7 +263,7 @@ fn a_datadir_is_verified_by_a_sum_of_shards() {
     let ended = run(blockmill(bodies).arg(&a).arg(&files[0]));
     assert!(ended.code == Some(0) && !ended.stdout.contains("salt"), "{ended:?}");
     // a file that was changed in between
-    damage(&datadir.join("blocks/rev00000.dat"), 1);
+    corrupt(&datadir.join("blocks/rev00000.dat"), 1);
     let changed = run(blockmill("verify --shard --after").arg(&a).arg(&files[0]));
     assert_eq!(changed.code, Some(Status::Corrupt.exit_code().into()), "{changed:?}");
     assert!(changed.stderr.contains("was changed while"), "{changed:?}");
@@ -310,12 +310,12 @@ fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
         assert!(ended.stderr.contains("--with coins=multiset"), "{ended:?}");
     }
     // the last byte of a checksum of undo data
-    damage(&core.join("regtest/blocks/rev00000.dat"), 1);
-    let damaged = verify("--with coins=multiset", &core);
-    assert_eq!(damaged["status"], "corrupt", "{damaged:#}");
-    let message = damaged["error"]["message"].to_string();
-    assert_eq!(message.matches("rev00000.dat").count(), 1, "{damaged:#}");
-    assert!(message.contains("expected undo data of checksum "), "{damaged:#}");
+    corrupt(&core.join("regtest/blocks/rev00000.dat"), 1);
+    let corrupted = verify("--with coins=multiset", &core);
+    assert_eq!(corrupted["status"], "corrupt", "{corrupted:#}");
+    let message = corrupted["error"]["message"].to_string();
+    assert_eq!(message.matches("rev00000.dat").count(), 1, "{corrupted:#}");
+    assert!(message.contains("expected undo data of checksum "), "{corrupted:#}");
     assert_eq!(verify("", &core)["status"], "verified", "nobody asks undo data");
     // a copy has another name
     let copy = scratch.path("copy");

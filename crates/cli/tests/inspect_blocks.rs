@@ -138,7 +138,7 @@ fn corruption_of_each_kind_is_found_at_its_location() {
     let mut wrong = bytes.clone();
     wrong[4] ^= 1;
     with(&wrong);
-    says(&bad, "", 4, &["CORRUPT: byte 0: damaged length field of a record: expected "]);
+    says(&bad, "", 4, &["CORRUPT: byte 0: corrupt length field of a record: expected "]);
 
     // a byte of a body: only --deep looks there
     let mut changed = bytes.clone();

@@ -15,7 +15,7 @@ pub fn of_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, P
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// Rows, behind their columns.
+/// The columns and the rows of a batch.
 pub fn of_batch<'py>(
     py: Python<'py>,
     batch: &RecordBatch,

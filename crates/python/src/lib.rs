@@ -1,8 +1,8 @@
 //! The native part of the Python package `blockmill`: commands of the program as functions.
 //!
 //! Arguments are those of the command line and answers are the documents of `--json`, as texts;
-//! what Python makes of them stands in `python/blockmill`. Nothing here holds the lock of the
-//! interpreter while blocks are verified.
+//! `python/blockmill` makes Python objects of them. Nothing here holds the lock of the interpreter
+//! while blocks are verified.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,8 @@ fn answer(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
     work::run(py, move |cancel| library::answer(&args, cancel))
 }
 
-/// What `blockmill verify --shard ARGS --json` prints, behind the summary `after`.
+/// What `blockmill verify --shard ARGS --json` prints. `after` is the summary of all earlier
+/// shards.
 #[pyfunction]
 fn verify_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
     work::run(py, move |cancel| library::verify_shard(&args, after.as_deref(), cancel))
@@ -33,7 +34,8 @@ fn merge(py: Python<'_>, summaries: Vec<PyBackedStr>, args: Vec<OsString>) -> Py
     work::run(py, move |cancel| library::merge(&summaries, &args, cancel))
 }
 
-/// Tables of a shard, `args` being those of `blockmill export`; behind the summary `after`.
+/// Exports the tables of a shard. `args` are those of `blockmill export`; `after` is the summary of
+/// all earlier shards.
 #[pyfunction]
 fn export_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
     work::run(py, move |cancel| library::export_shard(&args, after.as_deref(), cancel))

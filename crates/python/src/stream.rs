@@ -85,7 +85,7 @@ fn begin(
     end: End,
 ) -> std::io::Result<JoinHandle<()>> {
     work::begin(move || {
-        // kept until the end is told
+        // kept open until the document is stored
         let open = batches.clone();
         let document = library::read(&args, batches, &cancel);
         *held(&end) = Some(document);
@@ -192,7 +192,7 @@ impl RecordBatchReader for Feed {
     }
 }
 
-/// What a consumer is told of the end, which has errors of its own kind; none where all is good.
+/// The error text for a consumer of the stream; `None` if the command succeeded.
 fn failure(document: Option<&str>) -> Option<String> {
     let Some(document) = document else { return Some("a fault of blockmill itself".into()) };
     let answer: Value = serde_json::from_str(document).ok()?;

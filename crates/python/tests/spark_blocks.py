@@ -87,7 +87,7 @@ class OnBlocks(OnEngine):
         cls.records = [record for path in files_of(cls.chain) for record in records(path)]
 
     def copy(self):
-        """A copy of the chain, which may be damaged."""
+        """A copy of the chain, which may be corrupted."""
         return shutil.copytree(self.chain, self.new())
 
 
@@ -125,7 +125,7 @@ class Verdicts(OnBlocks):
         answer = self.run_both([core_datadir(self.new()) / "blocks"])
         self.assertEqual((answer["status"], answer["summary"]["last"]), ("verified", 4_521))
 
-    def test_damage_in_one_file(self):
+    def test_corruption_in_one_file(self):
         statuses = set()
         size = files_of(self.chain)[1].stat().st_size
         # a body, a header, a frame; anywhere

@@ -1,4 +1,4 @@
-"""What the tests of blockmill.spark share: engines, chains that are cut and damaged."""
+"""What the tests of blockmill.spark share: engines, chains that are cut and corrupted."""
 
 import contextlib
 import itertools

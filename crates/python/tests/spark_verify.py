@@ -57,7 +57,7 @@ class Verdicts(OnEngine):
             cuts += len(parts) - 1
         self.assertGreater(cuts, 16)
 
-    def test_damage_near_random_cuts_is_named_as_by_a_single_run(self):
+    def test_corruption_near_random_cuts_is_named_as_by_a_single_run(self):
         dice, statuses = random.Random(18), set()
         blocks = chain(CHAIN)
         for i in range(8):
@@ -84,7 +84,7 @@ class Verdicts(OnEngine):
         answer = self.run_both([FIXTURES / "era1" / "sepolia-00000-643a00f7.era1"], level="headers")
         self.assertEqual(answer["status"], "verified")
 
-    def test_damage_where_shards_meet_is_named_as_by_a_single_run(self):
+    def test_corruption_where_shards_meet_is_named_as_by_a_single_run(self):
         blocks, at = chain(CHAIN), 27
         late = with_header(blocks[at], TIMESTAMP, b"\x01")
         other = with_header(blocks[at - 1], STATE_ROOT, b"\xa0" + bytes(32))

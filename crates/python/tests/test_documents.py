@@ -48,7 +48,7 @@ class Documents(unittest.TestCase):
         done = subprocess.run(
             command, shell=True, capture_output=True, text=True, env=environment, check=True
         )
-        # a file tells the revision that wrote it
+        # a file has the revision that wrote it
         plain = [re.sub(r"[0-9,]+ bytes", "bytes", it) for it in (done.stdout, said)]
         self.assertEqual(*plain)
         [(expected, query)] = re.findall(r"```sql\n-- in DuckDB: (.*)\n(.*)\n```", text)

@@ -132,8 +132,8 @@ impl<'a> PackedCoin<'a> {
     /// Decodes a packed coin of a store, which is corrupt if that fails.
     pub(crate) fn stored(bytes: &'a [u8]) -> Result<PackedCoin<'a>, Error> {
         let found = bytes.len();
-        let damage = || Error::Corrupt(format!("expected a coin, found {found} other bytes"));
-        Self::unpack(bytes).ok_or_else(damage)
+        let corruption = || Error::Corrupt(format!("expected a coin, found {found} other bytes"));
+        Self::unpack(bytes).ok_or_else(corruption)
     }
 
     /// The coin, with its script in the buffer `script`.

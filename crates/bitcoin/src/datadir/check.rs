@@ -28,9 +28,9 @@ pub struct CheckedDatadir {
     /// Number of coins in the chainstate.
     pub coins: u64,
     /// Errors by part; at most 100.
-    pub damage: Vec<(DatadirPart, Error)>,
+    pub corruption: Vec<(DatadirPart, Error)>,
     /// Number of errors.
-    pub damage_count: u64,
+    pub corruption_count: u64,
 }
 
 /// A part of a datadir.
@@ -61,9 +61,9 @@ impl CheckedDatadir {
     fn add(&mut self, part: DatadirPart, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Err(error) if error.status() == Status::Corrupt => {
-                self.damage_count += 1;
-                if self.damage.len() < MAX_LISTED {
-                    self.damage.push((part, error));
+                self.corruption_count += 1;
+                if self.corruption.len() < MAX_LISTED {
+                    self.corruption.push((part, error));
                 }
                 Ok(())
             }
@@ -78,7 +78,7 @@ impl CheckedDatadir {
         for error in checked.damage {
             self.add(part, Err(error.into()))?;
         }
-        self.damage_count += unlisted;
+        self.corruption_count += unlisted;
         Ok(checked.damage_count == 0)
     }
 }

@@ -57,7 +57,7 @@ impl WrongLength {
         let Self { block, stated, first_lost, .. } = self;
         let lost = counted(self.lost, "block");
         format!(
-            "damaged length field of a record: expected {block} bytes, the length of its block, \
+            "corrupt length field of a record: expected {block} bytes, the length of its block, \
              found {stated}; Bitcoin Core's -reindex loses {lost}, the first at byte {first_lost}"
         )
     }
@@ -87,7 +87,7 @@ impl fmt::Display for WrongLength {
 
 /// Wrong length fields in `files` because of which Bitcoin Core loses blocks, each with file and
 /// offset of its record.
-pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), WrongLength)> {
+pub(crate) fn corrupt(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), WrongLength)> {
     let tree = &index.tree;
     let wrong = wrong_lengths(files, index);
     if wrong.is_empty() {
@@ -134,11 +134,11 @@ pub(crate) fn damaged(files: &BlockFiles, index: &Index) -> Vec<((u32, u64), Wro
 /// Records with a wrong length field, and its value.
 fn wrong_lengths(files: &BlockFiles, index: &Index) -> HashMap<u32, u32> {
     let found = index.tree.found();
-    let wrong = index.all_corruption().filter_map(|(file, damage)| {
-        let CorruptionKind::WrongSize { stated, .. } = damage.kind else { return None };
+    let wrong = index.all_corruption().filter_map(|(file, corruption)| {
+        let CorruptionKind::WrongSize { stated, .. } = corruption.kind else { return None };
         // files of hexadecimal digits have no length fields
         let shape = files.files().get(*file as usize)?.shape();
-        let at = (*file, damage.offset + FRAME);
+        let at = (*file, corruption.offset + FRAME);
         let record = found.binary_search_by_key(&at, |found| (found.file, found.offset)).ok()?;
         matches!(shape, Shape::Records { .. }).then_some((record as u32, stated))
     });

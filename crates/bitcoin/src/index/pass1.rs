@@ -268,7 +268,7 @@ fn scan(
     run.scan_s = start.elapsed().as_secs_f64();
     run.counts.bytes_read = scan.bytes_read;
     for (file, report) in numbers.iter().zip(&scan.reports) {
-        index.corruption.extend(report.damage.iter().map(|damage| (*file, *damage)));
+        index.corruption.extend(report.damage.iter().map(|corruption| (*file, *corruption)));
         index.unlisted += report.damage_count - report.damage.len() as u64;
     }
     let renumber = |found: Found| Found { file: numbers[found.file as usize], ..found };

@@ -34,7 +34,7 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     lacks.extend(not_contained(options, index));
     lacks.extend(unconnected(files, index));
     lacks.extend(missing_files(files));
-    lacks.extend(damaged(files, index, options.until, run));
+    lacks.extend(corrupt(files, index, options.until, run));
     let (unread, notes) = files.left_out().judge(reaches_until(options, index));
     lacks.extend(unread);
     run.damage.extend(notes);
@@ -173,7 +173,7 @@ pub struct CorruptRange {
     /// Index of the file in the list of files.
     pub file: u32,
     /// The range.
-    pub damage: Corruption,
+    pub corruption: Corruption,
     /// Its consequence.
     pub meaning: Meaning,
 }
@@ -191,14 +191,14 @@ pub enum Meaning {
 
 /// The corrupt ranges of `files` with their consequences, in order.
 pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
-    let mut damage: Vec<_> = index.all_corruption().copied().collect();
-    damage.sort_by_key(|(file, damage)| (*file, damage.offset));
-    let copies = copies(files, index, &damage);
-    let mut lengths: HashMap<_, _> = lengths::damaged(files, index).into_iter().collect();
+    let mut corruption: Vec<_> = index.all_corruption().copied().collect();
+    corruption.sort_by_key(|(file, corruption)| (*file, corruption.offset));
+    let copies = copies(files, index, &corruption);
+    let mut lengths: HashMap<_, _> = lengths::corrupt(files, index).into_iter().collect();
     let mut all = vec![];
-    for (number, (file, damage)) in damage.into_iter().enumerate() {
-        let meaning = match kind_of(&damage) {
-            None => match lengths.remove(&(file, damage.offset)) {
+    for (number, (file, corruption)) in corruption.into_iter().enumerate() {
+        let meaning = match kind_of(&corruption) {
+            None => match lengths.remove(&(file, corruption.offset)) {
                 Some(wrong) => Meaning::Length(Box::new(wrong)),
                 None => Meaning::Nothing(None),
             },
@@ -207,7 +207,7 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
                 None => Meaning::Lack(kind),
             },
         };
-        all.push(CorruptRange { file, damage, meaning });
+        all.push(CorruptRange { file, corruption, meaning });
     }
     all
 }
@@ -215,54 +215,55 @@ pub(crate) fn places(files: &BlockFiles, index: &Index) -> Vec<CorruptRange> {
 /// Shortfalls by corrupt bytes that may have been blocks. Adds to `run` the length fields because
 /// of which Bitcoin Core loses blocks up to height `until`, and notes on ranges without loss of a
 /// block.
-fn damaged(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
+fn corrupt(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run) -> Vec<Shortfall> {
     let (mut all, mut more) = (vec![], index.unlisted);
-    for CorruptRange { file, damage, meaning } in places(files, index) {
+    for CorruptRange { file, corruption, meaning } in places(files, index) {
         let Some(path) = files.files().get(file as usize).map(|file| file.path()) else {
             continue;
         };
-        let place = format!("{}: byte {}", path.display(), damage.offset);
+        let place = format!("{}: byte {}", path.display(), corruption.offset);
         match meaning {
             Meaning::Length(wrong) if until.is_none() || wrong.height <= until => {
                 run.wrong_lengths.push(*wrong);
             }
             Meaning::Length(_) | Meaning::Nothing(None) => {
-                run.damage.push(format!("{place}: {damage}"));
+                run.damage.push(format!("{place}: {corruption}"));
             }
             Meaning::Nothing(Some(id)) => {
-                run.damage.push(format!("{place}: {damage}; another record has block {id}, too"));
+                run.damage
+                    .push(format!("{place}: {corruption}; another record has block {id}, too"));
             }
             Meaning::Lack(_) if all.len() == MAX_LISTED => more += 1,
             Meaning::Lack(kind) => {
-                let text = format!("{damage}{}", otherwise(files, file, &damage));
-                all.push(Shortfall::new(kind, text).at(path, damage.offset));
+                let text = format!("{corruption}{}", otherwise(files, file, &corruption));
+                all.push(Shortfall::new(kind, text).at(path, corruption.offset));
             }
         }
     }
     if more > 0 {
-        let text = format!("and {more} more damaged places");
+        let text = format!("and {more} more corrupt places");
         all.push(Shortfall::new(ShortfallKind::CorruptRecord, text));
     }
     all
 }
 
 /// A hint, if the bytes are blocks with another obfuscation.
-fn otherwise(files: &BlockFiles, file: u32, damage: &Corruption) -> String {
-    let file = files.files().get(file as usize).filter(|_| damage.length >= LEAST_RECORD);
+fn otherwise(files: &BlockFiles, file: u32, corruption: &Corruption) -> String {
+    let file = files.files().get(file as usize).filter(|_| corruption.length >= LEAST_RECORD);
     // a file that cannot be read is reported when blocks are read
-    let found = file.and_then(|file| otherwise_obfuscated(file, damage.offset).ok().flatten());
+    let found = file.and_then(|file| otherwise_obfuscated(file, corruption.offset).ok().flatten());
     found.map_or(String::new(), |blocks| format!(": {blocks}, unlike the rest of the file"))
 }
 
 /// The kind of loss. `None` if no block can be lost.
-fn kind_of(damage: &Corruption) -> Option<ShortfallKind> {
-    match damage.kind {
+fn kind_of(corruption: &Corruption) -> Option<ShortfallKind> {
+    match corruption.kind {
         CorruptionKind::WrongSize { .. } => None,
         CorruptionKind::Truncated { .. } => Some(ShortfallKind::Cut),
         CorruptionKind::BadLine => Some(ShortfallKind::CorruptRecord),
         // bytes of at least the smallest record may be the rest of a block
         CorruptionKind::Broken { .. } | CorruptionKind::Junk(_) | CorruptionKind::Zeros => {
-            (damage.length >= LEAST_RECORD).then_some(ShortfallKind::CorruptRecord)
+            (corruption.length >= LEAST_RECORD).then_some(ShortfallKind::CorruptRecord)
         }
     }
 }
@@ -275,9 +276,9 @@ fn copies(
 ) -> HashMap<usize, BlockHash> {
     let mut reader = BodyReader::new(files, 4);
     let mut headers = HashMap::new();
-    for (number, (file, damage)) in places.iter().enumerate() {
-        let doubted = kind_of(damage).is_some() && is_one_record(damage);
-        if let Some(hash) = doubted.then(|| header_of(&mut reader, *file, damage)).flatten() {
+    for (number, (file, corruption)) in places.iter().enumerate() {
+        let doubted = kind_of(corruption).is_some() && is_one_record(corruption);
+        if let Some(hash) = doubted.then(|| header_of(&mut reader, *file, corruption)).flatten() {
             headers.entry(hash).or_insert_with(Vec::new).push(number);
         }
     }
@@ -292,18 +293,19 @@ fn copies(
 }
 
 /// Returns whether the range is not longer than the record at its start. More could hide a block.
-fn is_one_record(damage: &Corruption) -> bool {
-    match damage.kind {
+fn is_one_record(corruption: &Corruption) -> bool {
+    match corruption.kind {
         CorruptionKind::Truncated { .. } => true,
-        CorruptionKind::Broken { stated } => damage.length <= FRAME + u64::from(stated),
+        CorruptionKind::Broken { stated } => corruption.length <= FRAME + u64::from(stated),
         _ => false,
     }
 }
 
-fn header_of(reader: &mut BodyReader, file: u32, damage: &Corruption) -> Option<BlockHash> {
-    let location = BlockLocation { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
+fn header_of(reader: &mut BodyReader, file: u32, corruption: &Corruption) -> Option<BlockHash> {
+    let location =
+        BlockLocation { file, offset: corruption.offset + FRAME, size: HEADER_BYTES as u32 };
     let mut header = vec![];
-    let whole = damage.length >= FRAME + HEADER_BYTES as u64;
+    let whole = corruption.length >= FRAME + HEADER_BYTES as u64;
     whole.then(|| reader.read(location, &mut header).ok()).flatten()?;
     Some(BlockHash(blockmill_hashes::sha256d(&header)))
 }

@@ -33,7 +33,7 @@ pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error>
         match reader.read(found.location(), &mut block.raw) {
             Ok(()) => {}
             Err(error @ blockmill_archive::Error::Io { .. }) => return Err(error.into()),
-            // a damaged body is none of the headers' business
+            // a corrupt body is none of the headers' business
             Err(_) => continue,
         }
         if let Ok(bytes @ 1..) = block.parse_record() {

@@ -99,23 +99,27 @@ pub(super) fn headers(
 fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
     let own = (0..).zip(&shard.records).filter(|(_, record)| record.file == number);
     let own: Vec<(usize, &Record)> = own.collect();
-    let damage: Vec<&Corruption> = shard
+    let corruption: Vec<&Corruption> = shard
         .corruption
         .iter()
         .filter(|(file, _)| *file == number)
-        .map(|(_, damage)| damage)
+        .map(|(_, corruption)| corruption)
         .collect();
-    if shard.unlisted > 0 && damage.len() < MAX_LISTED && shard.sources.len() == 1 {
+    if shard.unlisted > 0 && corruption.len() < MAX_LISTED && shard.sources.len() == 1 {
         return Err(inconsistent(file, "unlisted", 0, shard.unlisted));
     }
     sizes(file, &own)?;
     let Shape::Records { .. } = file.shape() else { return whole(file, &own) };
-    let is_gap = |damage: &&&Corruption| !matches!(damage.kind, CorruptionKind::WrongSize { .. });
-    let gaps: HashMap<u64, u64> =
-        damage.iter().filter(is_gap).map(|damage| (damage.offset, damage.length)).collect();
+    let is_gap =
+        |corruption: &&&Corruption| !matches!(corruption.kind, CorruptionKind::WrongSize { .. });
+    let gaps: HashMap<u64, u64> = corruption
+        .iter()
+        .filter(is_gap)
+        .map(|corruption| (corruption.offset, corruption.length))
+        .collect();
     let listed_to = match shard.unlisted {
         0 => u64::MAX,
-        _ => damage.last().map_or(0, |damage| damage.offset),
+        _ => corruption.last().map_or(0, |corruption| corruption.offset),
     };
     let (mut at, mut used) = (0, 0);
     for (i, record) in &own {
@@ -134,7 +138,7 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
     if at + tail > length {
         return Err(inconsistent(file, "records", format!("{length} bytes"), at + tail));
     }
-    let listed = damage.iter().filter(is_gap).count();
+    let listed = corruption.iter().filter(is_gap).count();
     expect(file, "corruption (ranges between records)", used, listed)?;
     if shard.unlisted > 0 {
         return Ok(());
@@ -151,19 +155,19 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
             return Err(inconsistent(file, "corruption", expected, "nothing"));
         }
     }
-    for damage in damage.iter().filter(is_gap) {
-        let range = damage.offset..damage.offset + damage.length;
+    for corruption in corruption.iter().filter(is_gap) {
+        let range = corruption.offset..corruption.offset + corruption.length;
         if let (Some(offset), _) = blocks_in(file, range)? {
             return Err(inconsistent(
                 file,
                 "corruption",
                 format!("a record at byte {offset}"),
-                damage,
+                corruption,
             ));
         }
     }
-    lengths(file, &own, &damage)?;
-    last_length(file, &own, &damage)
+    lengths(file, &own, &corruption)?;
+    last_length(file, &own, &corruption)
 }
 
 /// Checks that each record has the size of a possible block.
@@ -182,27 +186,27 @@ fn sizes(file: &BlockFile, own: &[(usize, &Record)]) -> Result<(), Error> {
 fn lengths(
     file: &BlockFile,
     own: &[(usize, &Record)],
-    damage: &[&Corruption],
+    corruption: &[&Corruption],
 ) -> Result<(), Error> {
-    for damage in damage {
-        if let CorruptionKind::Junk(stated) = damage.kind {
-            let mut first = bytes_at(file, damage.offset, 4)?;
+    for corruption in corruption {
+        if let CorruptionKind::Junk(stated) = corruption.kind {
+            let mut first = bytes_at(file, corruption.offset, 4)?;
             first.resize(4, 0);
             let (expected, stated) =
                 (blockmill_verdict::Digits(&first), blockmill_verdict::Digits(&stated));
-            let field = format!("corruption at byte {}", damage.offset);
+            let field = format!("corruption at byte {}", corruption.offset);
             expect(file, field, expected.to_string(), stated.to_string())?;
         }
-        let CorruptionKind::WrongSize { stated, found } = damage.kind else { continue };
-        let record = own.iter().find(|(_, record)| record.offset == damage.offset + FRAME);
+        let CorruptionKind::WrongSize { stated, found } = corruption.kind else { continue };
+        let record = own.iter().find(|(_, record)| record.offset == corruption.offset + FRAME);
         let size = record.map(|(_, record)| record.size);
         if size != Some(found) {
             let expected = size.map_or("a record".into(), |size| format!("{size} bytes"));
-            return Err(inconsistent(file, "corruption", expected, damage));
+            return Err(inconsistent(file, "corruption", expected, corruption));
         }
-        let frame = bytes_at(file, damage.offset, FRAME as usize)?;
+        let frame = bytes_at(file, corruption.offset, FRAME as usize)?;
         let field = frame.last_chunk::<4>().map_or(0, |field| u32::from_le_bytes(*field));
-        expect(file, format!("corruption at byte {} (stated)", damage.offset), field, stated)?;
+        expect(file, format!("corruption at byte {} (stated)", corruption.offset), field, stated)?;
     }
     Ok(())
 }
@@ -211,12 +215,12 @@ fn lengths(
 fn last_length(
     file: &BlockFile,
     own: &[(usize, &Record)],
-    damage: &[&Corruption],
+    corruption: &[&Corruption],
 ) -> Result<(), Error> {
     let Some((i, record)) = own.last() else { return Ok(()) };
     let start = record.offset.saturating_sub(FRAME);
     let is_wrong = |it: &&&Corruption| matches!(it.kind, CorruptionKind::WrongSize { .. });
-    if damage.iter().filter(is_wrong).any(|damage| damage.offset == start) {
+    if corruption.iter().filter(is_wrong).any(|corruption| corruption.offset == start) {
         return Ok(());
     }
     let frame = bytes_at(file, start, FRAME as usize)?;

@@ -118,22 +118,22 @@ fn disconnect_block(
     chainstate: &mut Chainstate,
     tip: Tip,
 ) -> Result<(), Error> {
-    let damaged = |found: &dyn std::fmt::Display| {
+    let corrupt = |found: &dyn std::fmt::Display| {
         let (height, id) = (tip.height, tip.hash);
         Error::Corrupt(format!("undo data of block {height} ({id}): {found}"))
     };
     let (mut encoded, mut ends) = (vec![], vec![]);
-    let mut reader = undo::Reader::new(data).map_err(|error| damaged(&error))?;
-    while let Some(inputs) = reader.transaction().map_err(|error| damaged(&error))? {
+    let mut reader = undo::Reader::new(data).map_err(|error| corrupt(&error))?;
+    while let Some(inputs) = reader.transaction().map_err(|error| corrupt(&error))? {
         for _ in 0..inputs {
-            let coin: Coin = reader.coin().map_err(|error| damaged(&error))?;
+            let coin: Coin = reader.coin().map_err(|error| corrupt(&error))?;
             PackedCoin::pack(&coin, &mut encoded);
             ends.push(encoded.len());
         }
     }
     let inputs = block.inputs.len() - 1;
     if ends.len() != inputs {
-        return Err(damaged(&format!("expected {inputs} coins, found {}", ends.len())));
+        return Err(corrupt(&format!("expected {inputs} coins, found {}", ends.len())));
     }
     let coin = |input: usize| {
         let start = input.checked_sub(1).map_or(0, |before| ends[before]);

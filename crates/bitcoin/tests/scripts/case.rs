@@ -73,7 +73,7 @@ impl Case {
         raw
     }
 
-    /// None where the bytes are no transaction.
+    /// None if the bytes are no transaction.
     pub fn new(transaction: &[u8], coins: Coins) -> Option<Case> {
         let mut raw = Case::head(2);
         raw.extend_from_slice(transaction);

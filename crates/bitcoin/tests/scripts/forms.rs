@@ -47,14 +47,14 @@ impl Plan {
         Plan::with_data(form, seed, compressed, keys, signers, &[])
     }
 
-    /// A taproot script continues after OP_CHECKSIG with `behind`.
+    /// A taproot script continues after OP_CHECKSIG with `after`.
     fn with_data(
         form: Form,
         seed: u64,
         compressed: bool,
         keys: usize,
         signers: &[usize],
-        behind: &[u8],
+        after: &[u8],
     ) -> Plan {
         let secrets: Vec<_> = (0..keys as u64).map(|i| secret(100 * seed + i)).collect();
         let own = key(&secrets[0], compressed);
@@ -67,7 +67,7 @@ impl Plan {
         let keypair = Keypair::from_secret_key(&secrets[0]);
         let x = keypair.x_only_public_key().0.to_byte_array();
         let leaf = around(&[0x20], &x, &[0xac]);
-        let leaf = [&leaf[..], behind].concat();
+        let leaf = [&leaf[..], after].concat();
         let (committed, control) = commit(&leaf);
         let mut signing: Vec<_> = signers.iter().map(|i| secrets[*i]).collect();
         let (output, code, reveal) = match form {
@@ -325,8 +325,8 @@ fn many_inputs_share_what_is_hashed_once() {
 
 #[test]
 fn data_that_never_runs_after_a_tapscript() {
-    let spend = |behind: &[u8]| {
-        let plan = Plan::with_data(Form::TaprootScript, 3, true, 1, &[], behind);
+    let spend = |after: &[u8]| {
+        let plan = Plan::with_data(Form::TaprootScript, 3, true, 1, &[], after);
         let signed = Signed::new(&[plan], 1, |_| 0);
         let (verdict, counts) = signed.case().unwrap().verdict(ALL);
         (verdict.is_ok(), counts.library == 0)
@@ -341,19 +341,19 @@ fn data_that_never_runs_after_a_tapscript() {
     open.push(0x60);
     let by_templates =
         [&[][..], &[0, 0x63, 0x68], &[0, 0x63, 3, 1, 2, 3, 0x4f, 0x60, 0, 0x68], &long];
-    for behind in by_templates {
-        assert_eq!(spend(behind), (true, true), "{behind:02x?}");
-        let twice = behind.repeat(2);
+    for after in by_templates {
+        assert_eq!(spend(after), (true, true), "{after:02x?}");
+        let twice = after.repeat(2);
         assert_eq!(spend(&twice), (true, true), "{twice:02x?}");
     }
     // nothing, a number, an opcode that makes any script succeed
     let by_library = [&[0x61][..], &[0x51, 0x69], &[0, 0x63, 0x50, 0x68], &[0, 0x63, 0x61, 0x68]];
-    for behind in by_library {
-        assert_eq!(spend(behind), (true, false), "{behind:02x?}");
+    for after in by_library {
+        assert_eq!(spend(after), (true, false), "{after:02x?}");
     }
     let refused = [&[0][..], &[0, 0x63], &[0, 0x63, 2, 0x68], &[0x68], &[0, 0x63, 0x68, 0x68]];
-    for behind in refused.into_iter().chain([&too_long[..], &open, &[0x51]]) {
-        assert_eq!(spend(behind), (false, false), "{behind:02x?}");
+    for after in refused.into_iter().chain([&too_long[..], &open, &[0x51]]) {
+        assert_eq!(spend(after), (false, false), "{after:02x?}");
     }
     // a branch that runs
     assert_eq!(spend(&[0x51, 0x63, 0x68]), (true, false));

@@ -32,7 +32,7 @@ pub fn verify(part: &BlockScripts, input: usize) -> Result<(), Error> {
             value: part.coins[coin].value.to_sat() as i64,
         })
         .collect();
-    // with the rules of taproot it wants the other coins
+    // the rules of taproot need the other coins
     let coins = part.flags.has(Flags::TAPROOT).then_some(&coins[..]);
     let value = part.coins[input].value;
     verify_with_flags(script(input), value.to_sat(), encoding, coins, input, bits(part.flags))

@@ -36,10 +36,10 @@ fn block(outputs: &[Vec<u8>], others: usize) -> Block {
     block
 }
 
-fn commitment(behind: &[u8]) -> Vec<u8> {
+fn commitment(after: &[u8]) -> Vec<u8> {
     let mut script = vec![0x6a];
     push(&mut script, &[&[0xaa, 0x21, 0xa9, 0xed][..], &[5; 32]].concat());
-    script.extend_from_slice(behind);
+    script.extend_from_slice(after);
     script
 }
 
@@ -98,7 +98,7 @@ fn a_signed_block_and_no_other() {
     for others in 0..4 {
         let mut header = Vec::new();
         push(&mut header, &HEADER);
-        let outputs = |behind: &[u8]| [vec![0x51], commitment(behind), vec![0x52]];
+        let outputs = |after: &[u8]| [vec![0x51], commitment(after), vec![0x52]];
         let bare = block(&outputs(&header), others);
         let digest = signed_by_key_hash(&bare, &challenge, &key_hash);
         let signature = secp256k1::ecdsa::sign(Message::from_digest(digest), &secret);
@@ -130,7 +130,7 @@ fn a_signed_block_and_no_other() {
 
 #[test]
 fn challenges_that_anyone_fulfils() {
-    let outputs = |behind: &[u8]| [commitment(behind)];
+    let outputs = |after: &[u8]| [commitment(after)];
     // no solution at all, an empty one, one with an input script
     assert_eq!(check_solution(&block(&outputs(&[]), 2), &[0x51]), Ok(()));
     assert_eq!(check_solution(&block(&outputs(&solution(&[], &[])), 2), &[0x51]), Ok(()));
@@ -143,9 +143,9 @@ fn challenges_that_anyone_fulfils() {
 #[test]
 fn solutions_of_another_form() {
     let with = |data: &[u8]| {
-        let mut behind = Vec::new();
-        push(&mut behind, &[&HEADER[..], data].concat());
-        check_solution(&block(&[commitment(&behind)], 1), &[0x51])
+        let mut after = Vec::new();
+        push(&mut after, &[&HEADER[..], data].concat());
+        check_solution(&block(&[commitment(&after)], 1), &[0x51])
     };
     assert_eq!(with(&[0, 0]), Ok(()));
     for data in [&[0][..], &[0, 0, 0], &[1], &[0, 1], &[0, 1, 2, 9], &[0xfd, 0, 0, 0], &[0xff]] {

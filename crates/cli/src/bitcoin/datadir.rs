@@ -19,7 +19,10 @@ pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
     let lacks = inspection.places.iter().filter_map(|place| match &place.meaning {
         Meaning::Lack(kind) => {
             let path = files.files().get(place.file as usize)?.path();
-            Some(Shortfall::new(*kind, place.damage.to_string()).at(path, place.damage.offset))
+            Some(
+                Shortfall::new(*kind, place.corruption.to_string())
+                    .at(path, place.corruption.offset),
+            )
         }
         Meaning::Length(_) | Meaning::Nothing(_) => None,
     });
@@ -33,13 +36,15 @@ pub(super) fn answer(files: &BlockFiles, inspection: &Inspection) -> Answer {
 
 /// Can the coins be read?
 pub(super) fn is_readable(checked: &CheckedDatadir) -> bool {
-    checked.damage.iter().all(|(part, _)| *part == DatadirPart::Undo)
+    checked.corruption.iter().all(|(part, _)| *part == DatadirPart::Undo)
 }
 
 /// The answer, with the corruption of the datadir around the block files.
 pub(super) fn with_datadir(answer: Answer, checked: Option<&CheckedDatadir>) -> Answer {
-    let Some(checked) = checked.filter(|checked| checked.damage_count > 0) else { return answer };
-    let mut corruption = checked.damage.iter().take(SHOWN).map(|(part, error)| {
+    let Some(checked) = checked.filter(|checked| checked.corruption_count > 0) else {
+        return answer;
+    };
+    let mut corruption = checked.corruption.iter().take(SHOWN).map(|(part, error)| {
         let message = format!("corrupt {}: {error}", part.name());
         let (file, offset) = error.place();
         FaultReport { file, offset, ..FaultReport::new(message) }
@@ -54,12 +59,12 @@ pub(super) fn print_datadir(checked: &CheckedDatadir) {
     let indexed = counted(checked.indexed, "block");
     let (undo, coins) = (grouped(checked.undo_blocks), counted(checked.coins, "coin"));
     println!("datadir: index of {indexed}, undo data of {undo}, {coins}: checksums read");
-    print_some(&checked.damage, |(part, error)| println!("CORRUPT: {}: {error}", part.name()));
+    print_some(&checked.corruption, |(part, error)| println!("CORRUPT: {}: {error}", part.name()));
 }
 
 /// The same as JSON.
 pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
-    let corruption = checked.damage.iter().map(|(part, error)| {
+    let corruption = checked.corruption.iter().map(|(part, error)| {
         let (file, offset) = error.place();
         let file = file.map(|file| file.display().to_string());
         let (part, text) = (part.name(), error.to_string());
@@ -70,6 +75,6 @@ pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
         "undo_blocks": checked.undo_blocks,
         "coins": checked.coins,
         "corruption": corruption.collect::<Vec<_>>(),
-        "corruption_count": checked.damage_count,
+        "corruption_count": checked.corruption_count,
     })
 }

@@ -249,9 +249,9 @@ fn place_text(place: &CorruptRange) -> String {
     match &place.meaning {
         Meaning::Length(wrong) => wrong.text(),
         Meaning::Nothing(Some(id)) => {
-            format!("{}; another record has block {id}, too", place.damage)
+            format!("{}; another record has block {id}, too", place.corruption)
         }
-        Meaning::Lack(_) | Meaning::Nothing(None) => place.damage.to_string(),
+        Meaning::Lack(_) | Meaning::Nothing(None) => place.corruption.to_string(),
     }
 }
 
@@ -269,7 +269,7 @@ fn print_file(file: &BlockFile, report: &FileReport, places: &[&CorruptRange]) {
             Meaning::Nothing(_) => meaning(place).to_owned(),
             Meaning::Length(_) | Meaning::Lack(_) => meaning(place).to_uppercase(),
         };
-        println!("  {label}: byte {}: {}", place.damage.offset, place_text(place));
+        println!("  {label}: byte {}: {}", place.corruption.offset, place_text(place));
     }
     let more = report.damage_count.saturating_sub(SHOWN as u64);
     if more > 0 {

@@ -1,8 +1,8 @@
 //! Shards that are verified apart and merged get the verdict of a single run over all of them: the
-//! same block, rule, expectation and location, wherever the cuts are and whatever is damaged.
+//! same block, rule, expectation and location, wherever the cuts are and whatever is corrupt.
 
 mod containers;
-mod damage;
+mod corruption;
 mod merge;
 mod mutations;
 
@@ -162,8 +162,8 @@ fn repeats(run: &Run, outcome: &Result<(), Error>) -> bool {
     is_noted || rule.is_some_and(|rule| rule == Rule::RepeatedBlock.name())
 }
 
-/// The merge of shards of which each was told the summary of those before it, which were verified
-/// as `known` asks; none where that is no chain.
+/// The merge of shards, each verified after the summary of the shards before it, which were
+/// verified with the options `known`; `None` if these are no chain.
 fn merged_after(archives: &[Vec<PathBuf>], options: &Options, known: &Options) -> Option<Merged> {
     let (mut before, mut shards): (Option<ShardSummary>, Vec<_>) = (None, vec![]);
     for paths in archives {

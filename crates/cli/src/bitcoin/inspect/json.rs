@@ -77,8 +77,8 @@ impl View<'_> {
 fn json_file(file: &BlockFile, report: &FileReport, places: &[&CorruptRange]) -> Value {
     let corruption = places.iter().map(|place| {
         json!({
-            "offset": place.damage.offset,
-            "length": place.damage.length,
+            "offset": place.corruption.offset,
+            "length": place.corruption.length,
             "meaning": meaning(place),
             "text": place_text(place),
         })

@@ -96,8 +96,8 @@ fn same_cuts<'b>(parts: &[&[RealBlock]], mut blocks: &'b [RealBlock]) -> Vec<&'b
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damaged_headers_near_cuts_get_the_verdict_of_a_single_run() {
-    let mut random = Random::new_each_run("damaged_headers_near_cuts");
+fn corrupt_headers_near_cuts_get_the_verdict_of_a_single_run() {
+    let mut random = Random::new_each_run("corrupt_headers_near_cuts");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let chains = [mainnet(300), published("execution-apis"), published("geth-ethtest")];
     for (spec, blocks) in chains {
@@ -181,8 +181,8 @@ fn ommers_across_cuts_get_the_verdict_of_a_single_run() {
 /// Bytes that are changed, cut off or put in, anywhere in a file.
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damaged_bytes_get_the_verdict_of_a_single_run() {
-    let mut random = Random::new_each_run("damaged_bytes");
+fn corrupt_bytes_get_the_verdict_of_a_single_run() {
+    let mut random = Random::new_each_run("corrupt_bytes");
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     for (spec, blocks) in [mainnet(120), published("execution-apis")] {
         for _ in 0..blockmill_testkit::rounds(150) {
