@@ -117,9 +117,9 @@ fn ours(settings: &Settings, blocks: &Path, with: &[&str]) -> Result<RunRecord, 
     workloads::by_name("import").unwrap().measure(&job).map_err(|error| format!("{error:#}"))
 }
 
-/// Balances of a token stand where neither a block nor its transactions say; calls before it do.
+/// Blocks do not name the slots of token balances; earlier calls predict them.
 #[test]
-fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
+fn slots_of_token_transfers_are_predicted_and_prefetched() {
     let folder = tempfile::tempdir().unwrap();
     let settings = chain_with(
         &[("work", "erc20"), ("blocks", "1200"), ("block-transactions", "6"), ("accounts", "4000")],
@@ -130,12 +130,12 @@ fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
     for state in ["state=pages", "state=flat+trie"] {
         for prefetch in ["prefetch=access", "prefetch=history"] {
             let record = ours(&settings, Path::new(&blocks), &[state, prefetch]).unwrap();
-            let [used, vain] =
-                ["foreseen_used", "foreseen_vain"].map(|name| record.facts.count_of(name));
+            let [used, unused] =
+                ["prefetched_used", "prefetched_unused"].map(|name| record.facts.count_of(name));
             match prefetch {
                 // two balances of each transfer; nothing is known of the first ones
-                "prefetch=history" => assert!(used > 1200 * 6 && vain < 100, "{used}, {vain}"),
-                _ => assert_eq!((used, vain), (0, 0)),
+                "prefetch=history" => assert!(used > 1200 * 6 && unused < 100, "{used}, {unused}"),
+                _ => assert_eq!((used, unused), (0, 0)),
             }
             roots.push(record.answer["state_root"].clone());
         }
@@ -143,7 +143,7 @@ fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
     assert!(roots.iter().all(|root| *root == roots[0]));
 }
 
-/// What computes its slots comes to them in a dry run, too, which knows none of their values.
+/// A transaction that computes its slots accesses them in a dry run, too, without their values.
 #[test]
 fn slots_of_heavy_transactions_are_found_by_dry_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,12 +162,12 @@ fn slots_of_heavy_transactions_are_found_by_dry_runs() {
     for state in ["state=pages", "state=flat+trie"] {
         for prefetch in ["prefetch=history", "prefetch=dry-runs"] {
             let record = ours(&settings, Path::new(&blocks), &[state, prefetch]).unwrap();
-            let [used, vain] =
-                ["foreseen_used", "foreseen_vain"].map(|name| record.facts.count_of(name));
+            let [used, unused] =
+                ["prefetched_used", "prefetched_unused"].map(|name| record.facts.count_of(name));
             match prefetch {
                 "prefetch=dry-runs" => {
                     let read = record.facts.count_of("slot_reads");
-                    assert!(used > read / 2 && vain < used / 4, "{used}, {vain} of {read}");
+                    assert!(used > read / 2 && unused < used / 4, "{used}, {unused} of {read}");
                 }
                 _ => assert!(used < 100, "{used}"),
             }

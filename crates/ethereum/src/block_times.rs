@@ -27,8 +27,8 @@ pub(crate) struct BlockTime {
     pub reads: Reads,
     /// Accounts and slots that it changed.
     pub changed: u64,
-    /// What became of those of its transactions that were executed before their turn.
-    pub ahead: Tally,
+    /// Its committed and aborted speculations.
+    pub speculation: Tally,
     /// What it took in each of [`BLOCK_PHASES`].
     pub busy: [Duration; BLOCK_PHASES.len()],
 }
@@ -61,8 +61,8 @@ impl BlockTimes {
         self.sum.slot_reads += block.reads.slots;
         self.sum.slot_hits += block.reads.slot_hits();
         self.sum.changed += block.changed;
-        self.sum.ahead_taken += block.ahead.taken;
-        self.sum.ahead_refused += block.ahead.refused;
+        self.sum.speculations_committed += block.speculation.committed;
+        self.sum.speculations_aborted += block.speculation.aborted;
         self.sum.took(block.number, block.busy);
         if self.blocks.is_multiple_of(1 << self.doublings) {
             self.rows.push(block);
@@ -140,8 +140,8 @@ mod tests {
         let execute = Duration::from_nanos(number.wrapping_mul(7_919) % 100_003);
         let busy = [execute, Duration::from_nanos(5), Duration::ZERO, Duration::from_nanos(1)];
         let reads = Reads { accounts: 3, slots: 4, asked: 9 };
-        let ahead = Tally { taken: 1, refused: 2, ..Tally::default() };
-        BlockTime { number, transactions: 2, gas: 10, reads, changed: 6, ahead, busy }
+        let speculation = Tally { committed: 1, aborted: 2, ..Tally::default() };
+        BlockTime { number, transactions: 2, gas: 10, reads, changed: 6, speculation, busy }
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             (sum.account_reads, sum.slot_reads, sum.slot_hits),
             (3 * count, 4 * count, 5 * count)
         );
-        assert_eq!((sum.ahead_taken, sum.ahead_refused), (count, 2 * count));
+        assert_eq!((sum.speculations_committed, sum.speculations_aborted), (count, 2 * count));
         let series = times.series();
         assert_eq!((&*series[0].row, &*series[1].row), (BLOCK, SLOWEST_BLOCK));
         let numbers = series[0].values(FIRST);

@@ -1,9 +1,9 @@
-//! Execution: what a block does to the state, and whether its header says so.
+//! Execution of blocks.
 //!
-//! [`prepare`](PreparedBlock::new) makes everything of a block that needs no state, [`execute`]
-//! changes the state and gives what was changed, [`receipts`] and the tries compare the rest with
-//! the header, on other threads. The virtual machine is `revm`, and [`evm`] the only module that
-//! names it.
+//! [`PreparedBlock`] has everything of a block that needs no state. [`execute`] changes the state
+//! and returns the changes. [`receipts`] and the tries compare the rest with the header, on other
+//! threads. The pipeline of level `execution` is in `stages`. The virtual machine is `revm`, and
+//! [`evm`] is the only module that names it.
 
 mod addresses;
 mod ancestors;

@@ -56,11 +56,11 @@ pub fn of(
     {
         let header = tip.header.view();
         record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
-        record.facts.count("ahead_taken", run.ahead.taken);
-        record.facts.count("ahead_refused", run.ahead.refused);
-        record.facts.count("ahead_refused_gas", run.ahead.refused_gas);
-        record.facts.count("foreseen_used", run.foresight.used);
-        record.facts.count("foreseen_vain", run.foresight.vain);
+        record.facts.count("speculations_committed", run.speculation.committed);
+        record.facts.count("speculations_aborted", run.speculation.aborted);
+        record.facts.count("speculations_aborted_gas", run.speculation.aborted_gas);
+        record.facts.count("prefetched_used", run.prefetch.used);
+        record.facts.count("prefetched_unused", run.prefetch.unused);
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);

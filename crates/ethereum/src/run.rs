@@ -2,7 +2,7 @@
 
 use crate::Hash;
 use crate::block_times::BlockTimes;
-use crate::execute::evm::{Foresight, Tally};
+use crate::execute::evm::{PrefetchStats, Tally};
 use crate::fault::{Error, archive_fault};
 use crate::import::batch::Batch;
 use crate::link::passed::Passed;
@@ -48,10 +48,10 @@ pub struct Run {
     pub trusted: Vec<BlockId>,
     /// At level execution, what came before the first block.
     pub setup: Option<Setup>,
-    /// What became of transactions that were executed before their turn.
-    pub ahead: Tally,
-    /// What became of slots that were read ahead because calls were expected to come to them.
-    pub foresight: Foresight,
+    /// Committed and aborted speculations.
+    pub speculation: Tally,
+    /// How many prefetched slots were read.
+    pub prefetch: PrefetchStats,
     /// Seals that were checked.
     pub seals_checked: u64,
     /// Headers under proof of work whose seals were not checked.
@@ -140,9 +140,9 @@ impl Run {
         let Batch { content, executed, times, .. } = batch;
         let new = batch.new_blocks();
         for done in executed.blocks.iter().take(new.len()) {
-            self.ahead.add(done.tally());
+            self.speculation.add(done.tally());
         }
-        self.foresight.add(&batch.speculated.foresight);
+        self.prefetch.add(&batch.speculated.prefetch_stats);
         self.seals_checked += content.seals_checked;
         self.transactions += content.transactions;
         self.senders += content.senders;

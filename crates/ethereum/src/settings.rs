@@ -9,7 +9,7 @@ pub use crate::execute::stages::{
 };
 pub use crate::state::{
     BlockCache, Bloom, CommitThreads, FlatStore, NodeHashes, PageCache, PageReads, ReadChecksum,
-    References, StateKind, TrieDesign, TriePreload,
+    References, StateKind, TrieLayout, TriePreload,
 };
 pub use crate::verify::Hashes;
 pub use blockmill_pipeline::StageOrder;
@@ -35,7 +35,7 @@ blockmill_pipeline::option_settings! {
         page_cache: PageCache,
         references: References,
         commit: CommitThreads,
-        state_trie: TrieDesign,
+        state_trie: TrieLayout,
         trie_hash: NodeHashes,
         root: RootOrder,
         root_every: RootInterval,

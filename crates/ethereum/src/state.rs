@@ -11,18 +11,18 @@ mod disk;
 mod entry;
 mod flat;
 mod flat_trie;
+mod generations;
 pub mod nodes;
 mod proof;
 mod slots;
 mod sparse;
 mod tries;
-mod turns;
 mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{
-    CommitThreads, DiskError, DiskOptions, DiskState, Filling, HashedChanges, PageCache, PageReads,
-    References, SharedState, StateKind, TriePreload,
+    CommitThreads, DiskError, DiskOptions, DiskState, HashedChanges, PageCache, PageReads,
+    References, SharedState, StateKind, StateLoader, TriePreload,
 };
 pub use flat::{Found, State};
 pub use flat_trie::{
@@ -32,7 +32,7 @@ pub use flat_trie::{
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
-pub use tries::{Lost, NodeHashes, TrieDesign, TrieHashers, Tries};
+pub use tries::{ClearedStorage, NodeHashes, TrieHashers, TrieLayout, Tries};
 
 use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;

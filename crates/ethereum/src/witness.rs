@@ -115,17 +115,17 @@ impl Witness {
 
     /// A witness from two files.
     #[must_use]
-    pub fn of(block: Vec<u8>, parts: Parts) -> Self {
+    pub fn from_parts(block: Vec<u8>, parts: Parts) -> Self {
         Self { chain_id: None, stated: Stated::default(), block, parts }
     }
 
-    /// Makes the witness of a block from the state before it ([`NodeSet::of_state`]), by executing
+    /// Makes the witness of a block from the state before it ([`NodeSet::from_state`]), by executing
     /// it: what it asks for is the witness. `header_of` gives the headers of its ancestors, in RLP,
     /// by their numbers; they are asked for from the parent backwards, as far as contracts see.
     ///
     /// # Errors
     /// The rule that the block breaks; a header that is not known.
-    pub fn of_block<E: From<WitnessError>>(
+    pub fn record<E: From<WitnessError>>(
         spec: &ChainSpec,
         header: &[u8],
         body: &[u8],
@@ -159,7 +159,7 @@ impl Witness {
             headers,
         };
         let chain_id = u64::try_from(spec.chain_id).map_err(|_| WIDE_CHAIN)?;
-        Ok(Self { chain_id: Some(chain_id), ..Self::of(block, parts) })
+        Ok(Self { chain_id: Some(chain_id), ..Self::from_parts(block, parts) })
     }
 
     /// The text of a file; `done` is what executing it gives.
@@ -286,9 +286,9 @@ fn execute(
     verify_header(spec, parent, header.parent_hash, &header)?;
     let block = PreparedBlock::verified(spec, &header, &body)?;
     let root = *parent.state_root;
-    let mut state = State::of_nodes(root, nodes.clone(), codes);
+    let mut state = State::from_nodes(root, nodes.clone(), codes);
     verify_line(&ancestors, header.parent_hash, &mut state);
-    let mut replay = Replay::new(spec, state, Tries::of_nodes(root, nodes.clone()));
+    let mut replay = Replay::new(spec, state, Tries::from_nodes(root, nodes.clone()));
     replay.execute(&block)?;
     Ok(Stateless {
         number: block.header.number,

@@ -1,7 +1,7 @@
 //! A block that the next one does not follow: one of the two is damaged, and the first is not kept,
 //! wherever a chunk ends. So a sound archive can be gone on with.
 
-use crate::execution::durable::{SMALL, small};
+use crate::execution::executed_store::{SMALL, small};
 use crate::execution::imports::{Place, options, published, run};
 use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions,

@@ -1,12 +1,12 @@
 //! Execution on real and on published chains: every root of every block.
 
 mod chains;
-pub mod durable;
+pub mod executed_store;
 mod geth_chains;
 mod healing;
 pub mod imports;
+mod level_upgrades;
 mod proofs;
-mod raising;
 mod refused;
 mod snapshots;
 mod witnesses;

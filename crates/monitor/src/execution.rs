@@ -24,10 +24,10 @@ pub struct Execution {
     pub slot_hits: u64,
     /// Accounts and slots that they changed.
     pub changed: u64,
-    /// Transactions that were executed before their turn and taken over at it.
-    pub ahead_taken: u64,
-    /// Those that had read what was no longer so, and were executed again.
-    pub ahead_refused: u64,
+    /// Speculative transactions that were validated and committed.
+    pub speculations_committed: u64,
+    /// Speculative transactions that were aborted and executed again.
+    pub speculations_aborted: u64,
     /// What a block took in all phases.
     pub all: Times,
     /// What it took in each of them, by their names.
@@ -97,8 +97,8 @@ impl Execution {
             slot_reads: all.slot_reads,
             slot_hits: all.slot_hits,
             changed: all.changed,
-            ahead_taken: all.ahead_taken,
-            ahead_refused: all.ahead_refused,
+            speculations_committed: all.speculations_committed,
+            speculations_aborted: all.speculations_aborted,
             all: Times::new(&all.all),
             phases: BLOCK_PHASES.into_iter().zip(all.phases.iter().map(Times::new)).collect(),
             recent: Recent::new(&all.recent),
@@ -122,8 +122,8 @@ impl Execution {
         all.slot_reads = count("slot_reads");
         all.slot_hits = count("slot_hits");
         all.changed = count("changed");
-        all.ahead_taken = count("ahead_taken");
-        all.ahead_refused = count("ahead_refused");
+        all.speculations_committed = count("speculations_committed");
+        all.speculations_aborted = count("speculations_aborted");
         Some(Self { mgas_per_s: record.facts.value(MGAS_PER_S), ..Self::new(&all, 0.0) })
     }
 }

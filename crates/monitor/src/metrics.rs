@@ -130,14 +130,14 @@ impl RunCollector {
                 ),
                 ("blockmill_state_changes", "Accounts and slots that blocks changed", done.changed),
                 (
-                    "blockmill_transactions_ahead_taken",
-                    "Transactions executed before their turn and taken over at it",
-                    done.ahead_taken,
+                    "blockmill_speculations_committed",
+                    "Speculative transactions that were validated and committed",
+                    done.speculations_committed,
                 ),
                 (
-                    "blockmill_transactions_ahead_refused",
-                    "Those that had read what was no longer so",
-                    done.ahead_refused,
+                    "blockmill_speculations_aborted",
+                    "Speculative transactions that were aborted and executed again",
+                    done.speculations_aborted,
                 ),
             ];
             all.extend(counts.map(|(name, help, count)| (name, help, None, count as f64)));
@@ -257,7 +257,7 @@ mod tests {
                 all: Times { busy_s: 0.25, counts: vec![3, 0, 2] },
                 phases: vec![("root", Times { busy_s: 0.5, counts: vec![0, 4] })],
                 recent: Recent { p95_s: 0.5, ..Recent::default() },
-                ahead_refused: 6,
+                speculations_aborted: 6,
                 slowest_s: 0.125,
                 ..Execution::default()
             }),
@@ -281,7 +281,7 @@ mod tests {
             "blockmill_block_phase_seconds_sum{phase=\"root\"} 0.5",
             "blockmill_block_phase_seconds_bucket{le=\"0.0003\",phase=\"root\"} 4",
             "blockmill_recent_block_seconds{share=\"0.95\"} 0.5",
-            "blockmill_transactions_ahead_refused_total 6",
+            "blockmill_speculations_aborted_total 6",
             "blockmill_major_page_faults_total 9",
         ] {
             assert!(

@@ -60,7 +60,7 @@ function execution(all) {
   if (all === null) return;
   const blocks = all.all.counts.reduce((sum, count) => sum + count, 0);
   const asked = all.slot_reads + all.slot_hits;
-  const ahead = all.ahead_taken + all.ahead_refused;
+  const speculations = all.speculations_committed + all.speculations_aborted;
   const recent = all.recent;
   const texts = {
     mgas_per_s: all.mgas_per_s.toFixed(all.mgas_per_s < 99.95 ? 1 : 0),
@@ -73,7 +73,7 @@ function execution(all) {
     account_reads: many(all.account_reads),
     slot_reads: many(all.slot_reads),
     slot_hits: asked === 0 ? "-" : ((100 * all.slot_hits) / asked).toFixed(0) + " %",
-    ahead: ahead === 0 ? "-" : ((100 * all.ahead_taken) / ahead).toFixed(0) + " %",
+    speculation: speculations === 0 ? "-" : ((100 * all.speculations_committed) / speculations).toFixed(0) + " %",
   };
   for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
 }

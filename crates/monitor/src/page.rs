@@ -75,7 +75,7 @@ const EXECUTION: [(&str, &str); 11] = [
     ("accounts read", "account_reads"),
     ("slots read", "slot_reads"),
     ("slots at hand", "slot_hits"),
-    ("taken of ahead", "ahead"),
+    ("speculations committed", "speculation"),
 ];
 
 fn cards(all: &[(&str, &str)]) -> Markup {

@@ -35,10 +35,10 @@ pub struct Execution {
     pub slot_hits: u64,
     /// Accounts and slots that they changed.
     pub changed: u64,
-    /// Transactions that were executed before their turn and taken over at it.
-    pub ahead_taken: u64,
-    /// Those that had read what was no longer so, and were executed again.
-    pub ahead_refused: u64,
+    /// Speculative transactions that were validated and committed.
+    pub speculations_committed: u64,
+    /// Speculative transactions that were aborted and executed again.
+    pub speculations_aborted: u64,
     /// What a block took in all phases.
     pub all: BlockTimes,
     /// What a block took in each of [`BLOCK_PHASES`].

@@ -138,7 +138,8 @@ impl Plan {
             .iter()
             .filter(|corruption| corruption.is_besides && !corruption.mends_itself);
         let is_whole = parts.clone().next().is_none() && !is_other_state;
-        let keeps_state = is_whole && Facts::of(store).is_none_or(|facts| facts.reaches(last));
+        let keeps_state =
+            is_whole && Facts::from_store(store).is_none_or(|facts| facts.reaches(last));
         let is_of_state =
             |corruption: &Corruption| corruption.part.as_deref().is_some_and(is_state_part);
         let is_made_again =

@@ -6,7 +6,7 @@ use crate::check::Watch;
 use crate::{data_folder, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
-use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEALED_APART, Healing};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEAL_PIECES, Healing};
 use blockmill_ethereum::state::Healed;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status, grouped};
@@ -24,7 +24,7 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let bytes = store.blocks().bytes_to_check(Some(&blockmill_state_store::PAGE_FORMAT));
     let watch = Watch::new(bytes, json, cancel);
-    let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));
+    let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEAL_PIECES));
     watch.finish();
     let Healing { healed, damaged: corrupt, lost: places, is_whole } = healing?;
     let Healed { values, nodes, removed, lost } = healed;

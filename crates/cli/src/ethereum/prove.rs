@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub fn run(args: &Prove, json: bool, cancel: &Cancel) -> Result<Answer> {
     let source = StateReader::open(&args.data)?;
     let number = args.block.map_or_else(|| source.last(), Ok)?;
-    let Some((nodes, root)) = source.nodes_behind(number, cancel)? else {
+    let Some((nodes, root)) = source.nodes_after(number, cancel)? else {
         return Ok(Answer::with_status(Status::Interrupted));
     };
     let slots: Vec<U256> = args.slots.iter().map(|slot| U256::from_be_bytes(*slot)).collect();

@@ -52,7 +52,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         hash: blockmill_hashes::keccak256(&encoded),
         state_root: *header.state_root,
     };
-    let Some(state) = source.state_behind(number, &spec, cancel)? else {
+    let Some(state) = source.state_after(number, &spec, cancel)? else {
         return Ok(Answer::with_status(Status::Interrupted));
     };
     expect_room(args, 0).with_context(|| format!("cannot write {out}"))?;

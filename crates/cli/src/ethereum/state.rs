@@ -29,17 +29,13 @@ impl StateReader {
     }
 
     /// The nodes of the state behind a block, and its root; none when asked to stop.
-    pub fn nodes_behind(
-        &self,
-        number: u64,
-        cancel: &Cancel,
-    ) -> Result<Option<(NodeSet, [u8; 32])>> {
-        Ok(self.store.nodes_behind(number, cancel)?)
+    pub fn nodes_after(&self, number: u64, cancel: &Cancel) -> Result<Option<(NodeSet, [u8; 32])>> {
+        Ok(self.store.nodes_after(number, cancel)?)
     }
 
     /// The state after a block with its addresses and slots; none when asked to stop. A state on
     /// disk has only their hashes: there the stored blocks are executed again.
-    pub fn state_behind(
+    pub fn state_after(
         &self,
         number: u64,
         spec: &ChainSpec,
@@ -47,7 +43,7 @@ impl StateReader {
     ) -> Result<Option<State>> {
         let kind = self.store.kind();
         if kind == StateKind::Memory {
-            return Ok(self.store.state_behind(number, cancel)?);
+            return Ok(self.store.state_after(number, cancel)?);
         }
         let (name, first) = (kind.name(), self.store.blocks().first().unwrap_or(0));
         ensure!(

@@ -60,7 +60,7 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
             );
         };
         block.is_used = true;
-        let witness = Witness::of(block.raw.clone(), parts);
+        let witness = Witness::from_parts(block.raw.clone(), parts);
         match execute(args, file, &witness)? {
             Ok(done) => add(file, &done, json, &mut results),
             Err(error) => return failed(file, &error, results),
@@ -115,12 +115,12 @@ fn make(
         bail!("--block 0: expected a block with a parent, found the genesis block");
     };
     let claim = outputs::claim(out, &args.files, Shape::File, args.replace)?;
-    let Some((before, _)) = source.nodes_behind(parent, cancel)? else {
+    let Some((before, _)) = source.nodes_after(parent, cancel)? else {
         return Ok(Answer::with_status(Status::Interrupted));
     };
     let (header, body) = (source.header(block)?, source.body(block)?);
     let header_of = |number| source.header(number);
-    let witness = Witness::of_block(&spec, &header, &body, &before, header_of)?;
+    let witness = Witness::record(&spec, &header, &body, &before, header_of)?;
     let done = witness.execute(&spec)?;
     let text = serde_json::to_vec(&witness.to_json(&done))?;
     let mut file = OutputFile::create(out)?;

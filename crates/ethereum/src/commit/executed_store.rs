@@ -17,7 +17,6 @@
 //! `docs/formats/state-log.md`.
 
 mod adopt;
-mod behind;
 mod block_changes;
 mod facts;
 mod flat;
@@ -26,6 +25,7 @@ mod kept_state;
 mod log;
 mod on_disk;
 mod parts;
+mod past_state;
 mod recover;
 mod repair;
 mod unwind;
@@ -33,7 +33,7 @@ mod unwind;
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
-pub use heal::{HEALED_APART, Healing};
+pub use heal::{HEAL_PIECES, Healing};
 pub use kept_state::KeptState;
 pub use log::LogValues;
 pub use parts::is_state_part;
@@ -102,11 +102,11 @@ impl ExecutedStore {
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
-        let mut store = Self::of_parts(blocks, parts, limits)?;
+        let mut store = Self::from_parts(blocks, parts, limits)?;
         let flat = Some(limits.disk.flat_store);
-        let wanted = KeptState { kind: store.parts.kind, flat }.encode();
-        if store.facts.is_none() && !wanted.is_empty() {
-            store.blocks.set_state_of_parts(&wanted)?;
+        let planned_kind = KeptState { kind: store.parts.kind, flat }.encode();
+        if store.facts.is_none() && !planned_kind.is_empty() {
+            store.blocks.set_state_of_parts(&planned_kind)?;
         }
         Ok((store, recovery))
     }
@@ -119,10 +119,10 @@ impl ExecutedStore {
         let limits = Limits::default();
         let ((blocks, _), parts) =
             ChainStore::open_read_only_with(dir, |opening| Parts::open(opening, dir, &limits))?;
-        Self::of_parts(blocks, parts, limits)
+        Self::from_parts(blocks, parts, limits)
     }
 
-    fn of_parts(blocks: ChainStore, parts: Parts, limits: Limits) -> Result<Self, Error> {
+    fn from_parts(blocks: ChainStore, parts: Parts, limits: Limits) -> Result<Self, Error> {
         let dir = blocks.dir();
         let facts = match blocks.state_of_parts() {
             [] => None,
@@ -211,14 +211,14 @@ impl ExecutedStore {
         self.parts.disk()
     }
 
-    /// Commits what was appended to blocks and log. Durable where a checkpoint is due. `is_settled`
+    /// Commits what was appended to blocks and log. Durable where a checkpoint is due. `writes_state`
     /// says that a state on disk is the one behind the last block, and that it is time to write it.
     /// Until that was so once, commits have blocks only.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) fn commit(&mut self, tip: &Tip, is_settled: bool) -> Result<(), Error> {
-        if !is_settled && self.named_facts().is_none() {
+    pub(crate) fn commit(&mut self, tip: &Tip, writes_state: bool) -> Result<(), Error> {
+        if !writes_state && self.named_facts().is_none() {
             return Ok(self.blocks.commit(tip)?);
         }
         let Some(facts) = &self.facts else { return Ok(self.blocks.commit(tip)?) };
@@ -226,7 +226,7 @@ impl ExecutedStore {
         // a log that is long enough to go back goes no further than twice that
         let blocks = facts.block - facts.checkpoint.unwrap_or(0);
         let is_due = match &self.parts.state {
-            StatePart::Disk(_) => is_settled,
+            StatePart::Disk(_) => writes_state,
             StatePart::Table(table) => {
                 let share = table.bytes() / self.limits.share.max(1);
                 grown >= self.limits.least_log.max(share) || blocks >= self.limits.depth

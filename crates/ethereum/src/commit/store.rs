@@ -31,8 +31,8 @@ impl BlockSink for Sink {
             Self::Executed(store) => {
                 append(&mut store.blocks, blocks, blocks.range())?;
                 log(store, blocks)?;
-                let is_settled = blocks.executed.settles && blocks.is_faultless;
-                Ok(store.commit(&tip_of(commit, blocks), is_settled)?)
+                let writes_state = blocks.executed.writes_state && blocks.is_faultless;
+                Ok(store.commit(&tip_of(commit, blocks), writes_state)?)
             }
         }
     }

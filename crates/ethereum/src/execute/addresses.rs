@@ -1,4 +1,4 @@
-//! Accounts that the protocol itself names.
+//! Accounts that the protocol names.
 
 use crate::Address;
 

@@ -1,4 +1,4 @@
-//! The hashes of the last blocks, which contracts can ask for.
+//! Hashes of the last blocks, for BLOCKHASH.
 
 use crate::Hash;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub struct Ancestors {
 }
 
 impl Ancestors {
-    /// Adds a block. One that does not follow the last one begins anew.
+    /// Adds a block. A block that does not follow the last one replaces all.
     pub fn push(&mut self, number: u64, hash: Hash) {
         if self.number.checked_add(1) != Some(number) {
             self.hashes.clear();
@@ -28,7 +28,7 @@ impl Ancestors {
         self.hashes.push_back(hash);
     }
 
-    /// The hash of a block, where it is one of these.
+    /// The hash of a block; `None` if it is not one of these.
     pub fn hash_of(&self, number: u64) -> Option<Hash> {
         let back = usize::try_from(self.number.checked_sub(number)?).ok()?;
         let at = self.hashes.len().checked_sub(back.checked_add(1)?)?;

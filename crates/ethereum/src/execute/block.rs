@@ -1,4 +1,4 @@
-//! A block as execution takes it: everything that can be made of it before its turn.
+//! A block prepared for execution: everything that needs no state.
 
 use super::transaction::PreparedTransaction;
 use crate::body::BodyView;
@@ -9,34 +9,34 @@ use crate::params::{BlobParams, ChainSpec, CodeLimits, Fork};
 use crate::transaction_rules::TransactionRules;
 use crate::{Address, Hash, U256};
 
-/// What contracts see of their block.
+/// The block environment that contracts see.
 #[derive(Clone, Debug)]
 pub struct BlockTerms {
-    /// The rules.
+    /// The fork.
     pub fork: Fork,
-    /// Its number.
+    /// Block number.
     pub number: u64,
-    /// Who gets the fees.
+    /// Receiver of the fees.
     pub beneficiary: Address,
-    /// Its time, in seconds since 1970.
+    /// Timestamp, in seconds since 1970.
     pub timestamp: u64,
-    /// The most gas of its transactions together.
+    /// Gas limit of the block.
     pub gas_limit: u64,
-    /// Wei for a unit of gas that nobody gets; 0 before London.
+    /// Burnt wei for each unit of gas; 0 before London.
     pub base_fee: U256,
-    /// Under proof of work.
+    /// Difficulty, under proof of work.
     pub difficulty: U256,
     /// Under proof of stake the random number of the beacon chain (EIP-4399).
     pub mix_hash: Hash,
-    /// Excess of blob gas, and the price that follows from it, in wei; none before Cancun. A price
-    /// beyond 256 bits is the largest number, which nobody can pay.
+    /// Excess blob gas and the blob base fee in wei; `None` before Cancun. A fee beyond 256 bits is
+    /// the largest number, which nobody can pay.
     pub blob_fee: Option<(u64, U256)>,
-    /// Most bytes of code.
+    /// Limits of code sizes.
     pub code: CodeLimits,
 }
 
 impl BlockTerms {
-    /// Those of a block with this header.
+    /// The environment of a block with this header.
     pub fn new(fork: Fork, blobs: Option<&BlobParams>, header: &HeaderView<'_>) -> Self {
         let blob_fee = header
             .excess_blob_gas
@@ -57,14 +57,14 @@ impl BlockTerms {
     }
 }
 
-/// A block whose header and body keep every rule that needs no state.
+/// A block whose header and body satisfy every rule that needs no state.
 #[derive(Clone, Debug)]
 pub struct PreparedBlock {
     /// Its hash.
     pub hash: Hash,
     /// Its header.
     pub header: Header,
-    /// What contracts see of it.
+    /// Its environment.
     pub terms: BlockTerms,
     /// Its transactions.
     pub transactions: Vec<PreparedTransaction>,
@@ -75,7 +75,7 @@ pub struct PreparedBlock {
 }
 
 impl PreparedBlock {
-    /// A block that was verified to level bodies, with the senders of its transactions.
+    /// Prepares a block that was verified to level `bodies`, with the senders of its transactions.
     pub fn new(
         spec: &ChainSpec,
         hash: Hash,
@@ -89,11 +89,11 @@ impl PreparedBlock {
             let protected = form.ok().and_then(|form| form.protected);
             PreparedTransaction::new(&tx, *sender, protected)
         });
-        Self::of(spec, hash, header, body, transactions.collect())
+        Self::from_parts(spec, hash, header, body, transactions.collect())
     }
 
-    /// The same with its transactions as execution takes them.
-    pub fn of(
+    /// Prepares a block with prepared transactions.
+    pub fn from_parts(
         spec: &ChainSpec,
         hash: Hash,
         header: &HeaderView<'_>,
@@ -115,11 +115,10 @@ impl PreparedBlock {
         }
     }
 
-    /// The same of one block alone: verifies the body and the transactions too, and recovers the
-    /// senders one by one.
+    /// Prepares a single block: verifies its body and transactions, and recovers the senders.
     ///
     /// # Errors
-    /// The rule that is broken.
+    /// The [`Violation`] of a rule.
     pub fn verified(
         spec: &ChainSpec,
         header: &HeaderView<'_>,

@@ -1,4 +1,4 @@
-//! The irregular change of 2016 (EIP-779).
+//! The irregular state change of the DAO fork (EIP-779).
 
 use super::addresses::{DAO_ACCOUNTS, DAO_REFUND};
 use super::evm::Evm;
@@ -6,11 +6,11 @@ use crate::params::DaoFork;
 use crate::state::{Account, State, StateError};
 use crate::{Address, U256};
 
-/// Moves everything that the DAO and its children own to one contract, in the first block of the
-/// fork, on the side that supports it.
+/// Moves the balances of the DAO and its children to the refund contract, in the first block of the
+/// fork, on chains that support it.
 ///
-/// All accounts on the list exist afterwards, as does the contract, also those that did not exist
-/// before: empty accounts, until EIP-158 removes them (go-ethereum, `misc.ApplyDAOHardFork`).
+/// All accounts of the list and the contract exist afterwards; those that did not exist are empty,
+/// until EIP-158 removes them (go-ethereum, `misc.ApplyDAOHardFork`).
 pub(super) fn refund_dao(
     evm: &mut Evm<'_>,
     dao: Option<DaoFork>,
@@ -27,8 +27,8 @@ pub(super) fn refund_dao(
     evm.state().credit(&DAO_REFUND, total, clear)
 }
 
-/// Takes all wei of an account; how many it had. Where `clear` says so, an account that is empty
-/// afterwards ceases to exist (EIP-161).
+/// Takes all wei of an account, and returns the amount. With `clear`, an account that is empty
+/// afterwards is removed (EIP-161).
 fn drain(state: &mut State, address: &Address, clear: bool) -> Result<U256, StateError> {
     let found = state.account(address)?.map(|found| found.1);
     let before = found.unwrap_or_default();

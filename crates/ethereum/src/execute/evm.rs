@@ -1,36 +1,38 @@
 //! The virtual machine: the only module that names `revm`.
 //!
-//! Traps of it, each of which cost somebody a day: the gas that an instruction costs whatever it
-//! does lies in a table that does not follow the configuration, so a new table is made where the
-//! fork changes; an `Evm` cannot be sent to another thread, so one is made for each stretch of
-//! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
-//! removes is removed by whoever takes the result over, which is `Evm::commit`.
+//! Traps of `revm`, each of which cost somebody a day:
+//!
+//! - The static gas of instructions is in a table that does not follow the configuration. The table
+//!   is rebuilt when the fork changes.
+//! - An `Evm` cannot be sent to another thread. Each chunk of blocks has its own.
+//! - A slot's original value is its value before the transaction, not before the block.
+//! - The caller removes empty accounts (EIP-161) when it commits a result (`Evm::commit`).
 
-mod ahead;
 mod authorities;
 mod census;
 #[cfg(test)]
 mod contracts;
 mod dry;
 mod keccak;
-mod notes;
 mod options;
 mod reads;
 mod rules;
 mod signatures;
+mod speculator;
 mod steps;
+mod trace;
 mod values;
 mod view;
 mod wide;
 
-pub use ahead::{Ahead, Progress, Speculator, Tally};
 pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
 pub use dry::DryRuns;
-pub use notes::Foresight;
 pub use options::{MachineKeccak, MachineOptions};
 pub use reads::Reads;
 pub use rules::executes;
+pub use speculator::{Progress, Speculation, Speculator, Tally};
+pub use trace::PrefetchStats;
 pub use values::{Code, Environment, Log, Outcome};
 pub use wide::WideTransaction;
 
@@ -40,7 +42,6 @@ use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
 use crate::state::{Account, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
-use notes::Notes;
 use revm::ExecuteEvm;
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
 use revm::context::{ContextSetters, ContextTr, TxEnv};
@@ -50,54 +51,55 @@ use revm::primitives::{self, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
 use rules::{Machine, Rules};
 use std::sync::Arc;
+use trace::AccessTrace;
 use view::{View, info_of, owns_nothing};
 
-/// Who makes system calls (EIP-4788).
+/// Sender of system calls (EIP-4788).
 const SYSTEM: primitives::Address =
     primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
 /// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
 const SYSTEM_GAS: u64 = 30_000_000;
 
-/// A virtual machine over a state, for blocks one after the other.
+/// A virtual machine over a state, for consecutive blocks.
 pub struct Evm<'s> {
     machine: Machine<View<'s>>,
     rules: Rules,
-    /// What was executed before its turn of this block, for each transaction from the next one on.
-    ahead: std::vec::IntoIter<Option<Box<Ahead>>>,
+    /// Speculations of the block, from the next transaction on.
+    speculations: std::vec::IntoIter<Option<Box<Speculation>>>,
     tally: Tally,
-    /// The block is executed with numbers that the machine cannot count.
+    /// Whether the block has fees or a chain id that exceed the machine's integers.
     wide: bool,
 }
 
 impl<'s> Evm<'s> {
-    /// A machine of the chain with this id.
+    /// A machine for the chain with this id.
     pub fn new(state: &'s mut State, chain_id: U256) -> Self {
         Self {
-            machine: rules::machine(View::of(state), chain_id),
+            machine: rules::machine(View::new(state), chain_id),
             rules: Rules::default(),
-            ahead: vec![].into_iter(),
+            speculations: vec![].into_iter(),
             tally: Tally::default(),
             wide: false,
         }
     }
 
-    /// The same in another way.
+    /// Sets the machine options.
     #[must_use]
-    pub fn with(mut self, options: MachineOptions) -> Self {
+    pub fn with_options(mut self, options: MachineOptions) -> Self {
         self.rules.options = options;
         self
     }
 
-    /// The same that tells this history of calls, while these slots have been read ahead for it.
+    /// Records calls in `history`, and counts which of the `prefetched` slots are read.
     #[must_use]
-    pub fn told(mut self, history: Option<Arc<History>>, foreseen: &[Slot]) -> Self {
-        self.machine.ctx.db_mut().notes = Notes::of(history, foreseen);
+    pub fn with_history(mut self, history: Option<Arc<History>>, prefetched: &[Slot]) -> Self {
+        self.machine.ctx.db_mut().trace = AccessTrace::new(history, prefetched);
         self
     }
 
-    /// What has become of the slots that were read ahead.
-    pub fn foresight(&mut self) -> Foresight {
-        self.machine.ctx.db_mut().notes.foresight()
+    /// How many prefetched slots were read so far, and how many were not.
+    pub fn prefetch_stats(&mut self) -> PrefetchStats {
+        self.machine.ctx.db_mut().trace.prefetch_stats()
     }
 
     /// The state.
@@ -105,7 +107,7 @@ impl<'s> Evm<'s> {
         self.machine.ctx.db_mut().state
     }
 
-    /// What was read of the state since the last call.
+    /// Takes the counts of state reads since the last call.
     pub fn take_reads(&mut self) -> Reads {
         std::mem::take(&mut self.machine.ctx.db_mut().reads)
     }
@@ -115,14 +117,14 @@ impl<'s> Evm<'s> {
         self.rules.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
     }
 
-    /// Begins a block. None where its fork is one that the machine does not know, or its blob fee
-    /// takes more than 256 bits.
+    /// Begins a block. `None` if the machine does not know its fork, or its blob fee exceeds 256
+    /// bits.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         let before = self.rules.fork.filter(|_| !self.wide);
         self.begin_wide(terms)?;
         if before != self.rules.fork {
-            let notes = self.machine.ctx.db_mut().notes.are_taken();
-            let hashes = notes && self.rules.options.keccak != MachineKeccak::Library;
+            let is_traced = self.machine.ctx.db_mut().trace.is_on();
+            let hashes = is_traced && self.rules.options.keccak != MachineKeccak::Library;
             reads::count(&mut self.machine.instruction, terms.fork, hashes);
         }
         if wide::is_wide(terms, &self.machine.ctx.chain.chain_id) {
@@ -131,68 +133,71 @@ impl<'s> Evm<'s> {
         Some(())
     }
 
-    /// Whether the changes of transactions are committed at the end of the block: from Byzantium
-    /// on, as earlier receipts have the state root after their transaction.
-    fn waits(&self) -> bool {
+    /// Whether changes stay in the machine's journal until the end of the block: from Byzantium on,
+    /// when receipts have no state roots any more.
+    fn journals_block(&self) -> bool {
         self.rules.fork.is_some_and(|fork| fork >= Fork::Byzantium)
     }
 
-    /// Gives what was executed of the next block before its turn, for each of its transactions.
-    pub fn expect(&mut self, ahead: Vec<Option<Box<Ahead>>>) {
-        self.ahead = ahead.into_iter();
+    /// Sets the speculations of the next block, one entry for each of its transactions.
+    pub fn set_speculations(&mut self, speculations: Vec<Option<Box<Speculation>>>) {
+        self.speculations = speculations.into_iter();
     }
 
-    /// What became of that since the last call.
+    /// Takes the counts of committed and aborted speculations since the last call.
     pub fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }
 
-    /// Takes over what a transaction led to before its turn, if it would lead to the same now.
-    fn take_over(
+    /// Commits a speculation if its read set is valid. `None` if it aborts.
+    fn commit_speculation(
         &mut self,
-        mut ahead: Box<Ahead>,
+        mut speculation: Box<Speculation>,
         environment: &TxEnv,
     ) -> Result<Option<Outcome>, StateError> {
-        // what the transactions before it changed belongs to what it may have read
-        self.settle()?;
-        let gas = ahead.outcome.gas_used;
+        // validate against the changes of earlier transactions of the block
+        self.commit_block()?;
+        let gas = speculation.outcome.gas_used;
         let keeps_reads = self.rules.options.keeps_reads;
         let view = self.machine.ctx.db_mut();
         if keeps_reads {
-            ahead.teach(view.state)?;
+            speculation.cache_slots(view.state)?;
         }
         let sender = view.basic(environment.caller)?.filter(|sender| pays(sender, environment));
-        let Some(sender) = sender.filter(|_| ahead.holds(view) == Ok(true)) else {
+        let Some(sender) = sender.filter(|_| speculation.validate(view) == Ok(true)) else {
             view.storage_only.clear();
-            self.tally.refused += 1;
-            self.tally.refused_gas += gas;
+            self.tally.aborted += 1;
+            self.tally.aborted_gas += gas;
             return Ok(None);
         };
-        ahead.pay(&environment.caller.0.0, sender.balance);
-        let Ahead { outcome, changed, fee, .. } = *ahead;
+        speculation.pay(&environment.caller.0.0, sender.balance);
+        let Speculation { outcome, changed, fee, .. } = *speculation;
         self.commit(changed)?;
         let (beneficiary, clear) = (self.machine.ctx.block().beneficiary, self.clears_empty());
         self.state().credit(&beneficiary.0.0, fee, clear)?;
-        self.tally.taken += 1;
-        self.tally.taken_gas += gas;
+        self.tally.committed += 1;
+        self.tally.committed_gas += gas;
         Ok(Some(outcome))
     }
 
-    /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
+    /// Executes a transaction. Its changes reach the state at [`Evm::commit_block`] at the latest.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of a transaction that is not valid here, or whose state is not known.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
-        let ahead = self.ahead.next().flatten();
+        let speculation = self.speculations.next().flatten();
         let Some(environment) = tx.environment.as_ref().filter(|_| !self.wide) else {
             return self.transact_wide(tx);
         };
-        if let Some(ahead) = ahead
-            && let Some(outcome) = self.take_over(ahead, &environment.0)?
+        if let Some(speculation) = speculation
+            && let Some(outcome) = self.commit_speculation(speculation, &environment.0)?
         {
             return Ok(outcome);
         }
-        self.machine.ctx.db_mut().notes.begin();
+        self.machine.ctx.db_mut().trace.begin();
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
-        self.machine.ctx.db_mut().notes.learn(environment.call());
-        let result = if self.waits() {
+        self.machine.ctx.db_mut().trace.end(environment.call());
+        let result = if self.journals_block() {
             result?
         } else {
             let changed = self.machine.finalize();
@@ -207,19 +212,22 @@ impl<'s> Evm<'s> {
         })
     }
 
-    /// Takes over what the transactions of a block changed, where that waits.
+    /// Commits the changes in the machine's journal to the state, if it is kept for a whole block.
     ///
     /// # Errors
-    /// What is not known of the state.
-    pub fn settle(&mut self) -> Result<(), StateError> {
-        if !self.waits() {
+    /// [`StateError`] if a part of the state is not known or cannot be read.
+    pub fn commit_block(&mut self) -> Result<(), StateError> {
+        if !self.journals_block() {
             return Ok(());
         }
         let changed = self.machine.finalize();
         self.commit(changed)
     }
 
-    /// Calls a system contract; its output where it succeeded.
+    /// Calls a system contract. `None` if it fails; its output otherwise.
+    ///
+    /// # Errors
+    /// [`StateError`] if a part of the state is not known or cannot be read.
     pub fn system_call(
         &mut self,
         contract: &Address,
@@ -247,11 +255,11 @@ impl<'s> Evm<'s> {
         })
     }
 
-    /// Takes over what a transaction changed.
+    /// Commits the changes of a transaction or block to the state.
     fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
         let clear_empty = self.clears_empty();
-        // a slot's original value is that of the last transaction that came to it
-        let all_slots = self.waits();
+        // a slot's original value is its value before the last transaction that used it
+        let all_slots = self.journals_block();
         let View { state, storage_only, .. } = self.machine.ctx.db_mut();
         for (address, account) in changed {
             if !account.is_touched() {
@@ -264,7 +272,7 @@ impl<'s> Evm<'s> {
                 nonce = nonce.saturating_sub(1);
             }
             let after = Account { nonce, balance, code_hash };
-            // one that another transaction of the block came to after it ended began anew
+            // a later transaction of the block may have created the account again
             let ended = account.status.contains(state::AccountStatus::SelfDestructedLocal);
             if ended || clear_empty && after.is_empty() {
                 let id = state.set_account(address, None, None)?;
@@ -274,7 +282,7 @@ impl<'s> Evm<'s> {
             let id = state.set_account(address, Some(after), info.code.map(Code))?;
             let anew = state::AccountStatus::Created | state::AccountStatus::SelfDestructed;
             if account.status.intersects(anew) {
-                // whatever stood at this address before is no part of the new contract
+                // earlier storage at this address does not belong to the new contract
                 state.clear_slots(id);
             }
             let slots = account.storage.into_iter();
@@ -287,7 +295,7 @@ impl<'s> Evm<'s> {
     }
 }
 
-/// Whether a sender may send a transaction without blobs and delegations, and can pay for it.
+/// Returns whether a sender may send a transaction without blobs and delegations, and can pay it.
 fn pays(sender: &AccountInfo, tx: &TxEnv) -> bool {
     let fee = U256::from(tx.gas_limit).checked_mul(U256::from(tx.gas_price));
     let cost = fee.and_then(|fee| fee.checked_add(tx.value));
@@ -295,8 +303,8 @@ fn pays(sender: &AccountInfo, tx: &TxEnv) -> bool {
     may && cost.is_some_and(|cost| cost <= sender.balance)
 }
 
-/// The machine's reason for not executing a transaction. Those that need no state were verified
-/// before, so that few are left.
+/// Converts the machine's reason for not executing a transaction. Rules that need no state were
+/// verified before, so few reasons are left.
 fn refusal(error: EVMError<StateError>) -> Refusal {
     match error {
         EVMError::Database(error) => Refusal::State(error),

@@ -1,12 +1,11 @@
-//! What calls of contracts come to in storage, learnt from the calls before them: so the slots of
-//! the next ones are known before they are executed.
+//! Predicts the slots of calls from the slots of earlier calls, so that they can be prefetched.
 //!
-//! Calls of a *kind* name the same contract and begin with the same four bytes, a function's.
-//! A *place* is a slot of theirs, as far as it does not depend on the call: either it is always the
-//! same, or it is that of a mapping as Solidity lays them out, Keccak-256 of key and base, where
-//! the key is the sender or a word of the input. Which places a call came to is found from the
-//! slots and from what was hashed; nothing is known of the contract. A place that does not come
-//! again soon is forgotten. Nothing rests on it but which reads are made early.
+//! Calls of the same *kind* have the same contract and the same first four bytes of input, the
+//! function. A *pattern* describes a slot of such calls: either a constant slot, or an entry of a
+//! mapping in Solidity's layout, Keccak-256 of key and base, with the sender or a word of the input
+//! as the key. Patterns are derived from the slots and the hashes of a call; the contract's code is
+//! not analysed. A pattern that does not recur soon is dropped. A wrong prediction costs a read and
+//! nothing else.
 
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
@@ -15,32 +14,32 @@ use std::hash::BuildHasher;
 use std::mem::size_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Places of a kind of calls at most.
-const PLACES: usize = 16;
-/// Bytes that everything which was learnt takes at most.
+/// Limit of the patterns of a kind of calls.
+const PATTERNS: usize = 16;
+/// Limit of the bytes of all patterns.
 const MOST: usize = 1 << 20;
-/// Bytes of a kind of calls besides its places, with its share of free ones.
-const KIND: usize = 2 * size_of::<(Kind, Vec<Seen>)>();
-/// Members of a structure in a mapping: the slots behind the one that is named by a hash.
+/// Bytes of a kind of calls without its patterns, hash table slack included.
+const KIND: usize = 2 * size_of::<(CallKind, Vec<Tracked>)>();
+/// Limit of the members of a structure in a mapping: the slots from the hash on.
 const MEMBERS: U256 = U256::from_limbs([8, 0, 0, 0]);
 
 /// A slot of a contract.
 pub type Slot = (Address, U256);
 
-/// A call as far as slots may depend on it.
+/// The parts of a call on which slots can depend.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The contract that is called.
     pub to: &'a Address,
-    /// Who calls it.
+    /// The caller.
     pub sender: &'a Address,
     /// Function and arguments.
     pub input: &'a [u8],
 }
 
-/// What [`Call`]s have in common.
+/// What the [`Call`]s of a kind have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Kind {
+struct CallKind {
     to: Address,
     function: [u8; 4],
 }
@@ -52,33 +51,33 @@ enum Word {
     Argument(u8),
 }
 
-/// A slot of each call of a kind; see the module's text.
+/// How the slot of a call is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Pattern {
     address: Address,
-    /// The slot, or where the mapping stands.
+    /// The slot, or the base of the mapping.
     base: U256,
     /// The keys of mappings, the outermost first.
     keys: [Option<Word>; 2],
-    /// Which member of a structure.
+    /// Index of the member of a structure.
     member: u8,
 }
 
-/// A place, and how much it is expected: one more for each call that comes to it, one less for each
-/// that does not; at most 3, from 2 on it is read early, with none it is forgotten.
+/// A pattern with its confidence: a call that uses it adds one, up to 3, any other call subtracts
+/// one. Slots are predicted from 2 on; at 0 the pattern is dropped.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    place: Place,
-    trust: u8,
+struct Tracked {
+    pattern: Pattern,
+    confidence: u8,
 }
 
 impl Call<'_> {
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<CallKind> {
         let function = *self.input.first_chunk()?;
-        Some(Kind { to: *self.to, function })
+        Some(CallKind { to: *self.to, function })
     }
 
-    /// The words that may be keys.
+    /// The words that can be keys.
     fn words(&self) -> impl Iterator<Item = (Word, Hash)> {
         let mut sender = [0; 32];
         sender[12..].copy_from_slice(self.sender);
@@ -91,8 +90,8 @@ impl Call<'_> {
         self.words().find(|(own, _)| *own == word).map(|(_, bytes)| bytes)
     }
 
-    /// The place of a slot, from what was hashed: two words each, and their hash.
-    fn place(&self, (address, slot): Slot, hashed: &[([u8; 64], U256)]) -> Place {
+    /// Derives the pattern of a slot from hashed messages of two words and their digests.
+    fn pattern(&self, (address, slot): Slot, hashed: &[([u8; 64], U256)]) -> Pattern {
         let of_word = |message: &[u8; 64]| {
             let (key, base) = message.split_first_chunk::<32>()?;
             let word = self.words().find(|(_, bytes)| bytes == key)?.0;
@@ -103,100 +102,103 @@ impl Call<'_> {
             Some((of_word(message)?, member.to::<u8>()))
         });
         let Some(((inner, base), member)) = found else {
-            return Place { address, base: slot, keys: [None; 2], member: 0 };
+            return Pattern { address, base: slot, keys: [None; 2], member: 0 };
         };
         let outer = hashed.iter().find(|(_, hash)| *hash == base);
         let (base, keys) = match outer.and_then(|(message, _)| of_word(message)) {
             Some((outer, base)) => (base, [Some(outer), Some(inner)]),
             None => (base, [Some(inner), None]),
         };
-        Place { address, base, keys, member }
+        Pattern { address, base, keys, member }
     }
 }
 
-/// Kinds of calls with their places; those that came again since the last turn, and those that did
-/// not. At a turn the latter are forgotten.
+/// Kinds of calls with their patterns, in two generations: a kind that was not called during a
+/// generation is dropped.
 #[derive(Debug, Default)]
 struct Table {
-    now: HashMap<Kind, Vec<Seen>>,
-    before: HashMap<Kind, Vec<Seen>>,
-    /// Bytes of the former.
+    current: HashMap<CallKind, Vec<Tracked>>,
+    previous: HashMap<CallKind, Vec<Tracked>>,
+    /// Bytes of the current generation.
     bytes: usize,
 }
 
 impl Table {
-    fn get(&self, kind: &Kind) -> &[Seen] {
-        self.now.get(kind).or_else(|| self.before.get(kind)).map_or(&[], |seen| seen)
+    fn get(&self, kind: &CallKind) -> &[Tracked] {
+        self.current.get(kind).or_else(|| self.previous.get(kind)).map_or(&[], |tracked| tracked)
     }
 
-    /// Takes in which places a call came to.
-    fn learn(&mut self, kind: Kind, found: &[Place]) {
-        let known = self.now.remove(&kind);
+    /// Records the patterns of a call.
+    fn record(&mut self, kind: CallKind, found: &[Pattern]) {
+        let known = self.current.remove(&kind);
         self.bytes -= known.as_ref().map_or(0, bytes);
-        let mut seen = known.or_else(|| self.before.remove(&kind)).unwrap_or_default();
-        for Seen { place, trust } in &mut seen {
-            *trust = if found.contains(place) { (*trust + 1).min(3) } else { *trust - 1 };
+        let mut tracked = known.or_else(|| self.previous.remove(&kind)).unwrap_or_default();
+        for Tracked { pattern, confidence } in &mut tracked {
+            *confidence = match found.contains(pattern) {
+                true => (*confidence + 1).min(3),
+                false => *confidence - 1,
+            };
         }
-        seen.retain(|seen| seen.trust > 0);
-        for place in found {
-            if seen.len() < PLACES && !seen.iter().any(|seen| seen.place == *place) {
-                seen.push(Seen { place: *place, trust: 1 });
+        tracked.retain(|tracked| tracked.confidence > 0);
+        for pattern in found {
+            if tracked.len() < PATTERNS && !tracked.iter().any(|known| known.pattern == *pattern) {
+                tracked.push(Tracked { pattern: *pattern, confidence: 1 });
             }
         }
-        if seen.is_empty() {
+        if tracked.is_empty() {
             return;
         }
-        if self.bytes + bytes(&seen) > MOST / 2 {
-            (self.before, self.bytes) = (std::mem::take(&mut self.now), 0);
+        if self.bytes + bytes(&tracked) > MOST / 2 {
+            (self.previous, self.bytes) = (std::mem::take(&mut self.current), 0);
         }
-        self.bytes += bytes(&seen);
-        self.now.insert(kind, seen);
+        self.bytes += bytes(&tracked);
+        self.current.insert(kind, tracked);
     }
 }
 
-fn bytes(seen: &Vec<Seen>) -> usize {
-    KIND + seen.capacity() * size_of::<Seen>()
+fn bytes(tracked: &Vec<Tracked>) -> usize {
+    KIND + tracked.capacity() * size_of::<Tracked>()
 }
 
-/// Slots that calls are expected to come to.
+/// Slots of a state on disk that were read before their execution.
 #[derive(Debug, Default)]
-pub struct Foreseen {
-    /// With their values, as a state on disk had them; one may be there twice.
+pub struct PrefetchedSlots {
+    /// Slots and their values on disk. A slot can occur twice.
     pub values: Vec<(Slot, U256)>,
-    /// The turn of the state when it was asked.
-    pub turn: u64,
+    /// Generation of the state when they were read.
+    pub generation: u64,
 }
 
-/// The same by slot, for who looks some of them up.
+/// An index of [`PrefetchedSlots`].
 #[derive(Debug, Default)]
-pub struct ForeseenValues<'a> {
+pub struct PrefetchedIndex<'a> {
     values: &'a [(Slot, U256)],
-    /// Their places in that list.
+    /// Indexes into `values`.
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    turn: u64,
+    generation: u64,
 }
 
-impl Foreseen {
-    /// Their values by slot.
-    pub fn by_slot(&self) -> ForeseenValues<'_> {
-        let (values, turn) = (&self.values[..], self.turn);
+impl PrefetchedSlots {
+    /// Builds an index by slot.
+    pub fn index(&self) -> PrefetchedIndex<'_> {
+        let (values, generation) = (&self.values[..], self.generation);
         let hasher = DefaultHashBuilder::default();
         let hash = |at: &u32| hasher.hash_one(values[*at as usize].0);
         let mut places = HashTable::with_capacity(values.len());
         for at in (0..=u32::MAX).take(values.len()) {
-            // of two of one slot either will do: what is newer is in memory
+            // either of two entries will do: a newer value is in memory
             places.insert_unique(hash(&at), at, hash);
         }
-        ForeseenValues { values, places, hasher, turn }
+        PrefetchedIndex { values, places, hasher, generation }
     }
 }
 
-impl ForeseenValues<'_> {
-    /// The value of a slot, where it was read in this turn of the state: then what is newer than it
-    /// is in memory.
-    pub fn get(&self, slot: &Slot, turn: u64) -> Option<U256> {
-        if turn != self.turn || self.values.is_empty() {
+impl PrefetchedIndex<'_> {
+    /// The value of a slot, if it was read in this generation of the state. A newer value is in
+    /// memory then.
+    pub fn get(&self, slot: &Slot, generation: u64) -> Option<U256> {
+        if generation != self.generation || self.values.is_empty() {
             return None;
         }
         let is_it = |at: &u32| self.values[*at as usize].0 == *slot;
@@ -205,11 +207,11 @@ impl ForeseenValues<'_> {
     }
 }
 
-/// What was learnt, for those who execute and those who read ahead.
+/// The history of calls, shared by the stages that execute and prefetch.
 #[derive(Debug, Default)]
 pub struct History(Mutex<Table>);
 
-/// A place of a call whose slot is being found.
+/// A pattern of a call, partly resolved to a slot.
 struct Open {
     address: Address,
     slot: U256,
@@ -223,15 +225,15 @@ impl History {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the slots that a call came to, and what it hashed: two words each, and their hash.
-    pub fn learn(&self, call: &Call<'_>, slots: &[Slot], hashed: &[([u8; 64], U256)]) {
+    /// Records the slots of a call, and the messages of two words that it hashed with their digests.
+    pub fn record(&self, call: &Call<'_>, slots: &[Slot], hashed: &[([u8; 64], U256)]) {
         let Some(kind) = call.kind() else { return };
-        let found: Vec<Place> = slots.iter().map(|slot| call.place(*slot, hashed)).collect();
-        self.table().learn(kind, &found);
+        let found: Vec<Pattern> = slots.iter().map(|slot| call.pattern(*slot, hashed)).collect();
+        self.table().record(kind, &found);
     }
 
-    /// The slots that calls are expected to come to, each once.
-    pub fn foresee<'a>(
+    /// Predicts the slots of calls, each once.
+    pub fn predict<'a>(
         &self,
         hasher: ManyKeccak,
         calls: impl Iterator<Item = Call<'a>>,
@@ -239,11 +241,11 @@ impl History {
         let mut open: Vec<Open> = vec![];
         let table = self.table();
         for call in calls {
-            let seen = call.kind().map_or(&[][..], |kind| table.get(&kind));
-            for Seen { place, .. } in seen.iter().filter(|seen| seen.trust > 1) {
-                let Place { address, base, keys, member } = *place;
+            let tracked = call.kind().map_or(&[][..], |kind| table.get(&kind));
+            for Tracked { pattern, .. } in tracked.iter().filter(|known| known.confidence > 1) {
+                let Pattern { address, base, keys, member } = *pattern;
                 let words = keys.map(|key| key.and_then(|word| call.word(word)));
-                // an input may be too short
+                // the input may be too short
                 if keys.map(|key| key.is_some()) == words.map(|word| word.is_some()) {
                     open.push(Open { address, slot: base, keys: words, member });
                 }
@@ -259,7 +261,7 @@ impl History {
     }
 }
 
-/// Goes from mappings to the slots of their keys.
+/// Resolves one level of mappings to the slots of their keys.
 fn descend(hasher: ManyKeccak, open: &mut [Open], level: usize) {
     let messages = open.iter().filter_map(|open| {
         let mut message = [0; 64];

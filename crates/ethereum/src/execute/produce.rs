@@ -1,4 +1,4 @@
-//! Blocks that are made: what execution determines is filled into their headers.
+//! Produces blocks: fills in the header fields that execution determines.
 
 use super::verify::run;
 use super::{Evm, Executed, ExecutionError, PreparedBlock, Replay};
@@ -9,14 +9,14 @@ use crate::header::Header;
 use blockmill_rlp::Encode;
 
 impl Replay<'_> {
-    /// Executes a block whose header says everything but what follows from that, fills it in (gas
-    /// used, requests hash, receipts root, logs bloom, state root), and goes on behind the block.
+    /// Executes a block and fills in gas used, requests hash, receipts root, logs bloom and state
+    /// root of its header. The state then is the one after the block.
     ///
-    /// The senders are those of the transactions, whose form nobody checks here.
+    /// `senders` are the senders of the transactions. The form of transactions is not checked.
     ///
     /// # Errors
-    /// A body that does not decode; a transaction that is not valid. The state must not be used any
-    /// more then.
+    /// [`ExecutionError`] for a body that does not decode or a transaction that is not valid. The
+    /// state must not be used any more then.
     pub fn produce(
         &mut self,
         header: &mut Header,
@@ -39,7 +39,7 @@ impl Replay<'_> {
         header.state_root = self.tries.apply(&executed.changes)?;
         header.gas_used = totals.gas_used;
         header.requests_hash = totals.requests_hash;
-        let (root, bloom) = self.receipts.make(&block, &executed.outcomes, &roots);
+        let (root, bloom) = self.receipts.root_and_bloom(&block, &executed.outcomes, &roots);
         (header.receipts_root, *header.logs_bloom) = (root, bloom);
         self.state.ancestors.push(header.number, header.hash());
         Ok(())

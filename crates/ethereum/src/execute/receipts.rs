@@ -12,7 +12,7 @@ use blockmill_rlp::{Encode, Write};
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::Hex;
 
-/// Makes receipts, block after block, and keeps its memory.
+/// Builds the receipts of blocks; reuses its buffers.
 pub struct Receipts {
     roots: RootBuilder,
     hasher: ManyKeccak,
@@ -21,16 +21,16 @@ pub struct Receipts {
 }
 
 impl Receipts {
-    /// With this hasher for blooms.
+    /// A builder that hashes for blooms with `hasher`.
     pub fn new(hasher: ManyKeccak) -> Self {
         Self { roots: RootBuilder::new(), hasher, bytes: vec![], ends: vec![] }
     }
 
-    /// Compares receipts root and logs bloom with the header; `roots` are the state roots behind
-    /// each transaction, before Byzantium.
+    /// Compares receipts root and logs bloom with the header. `roots` are the state roots after each
+    /// transaction, before Byzantium.
     ///
     /// # Errors
-    /// The rule that is broken.
+    /// [`Rule::LogsBloom`] or [`Rule::ReceiptsRoot`] if they differ.
     pub fn verify(
         &mut self,
         block: &PreparedBlock,
@@ -50,9 +50,9 @@ impl Receipts {
         Ok(())
     }
 
-    /// Receipts root and logs bloom of a block that was executed; `roots` as for
+    /// Returns receipts root and logs bloom of an executed block; `roots` as for
     /// [`Receipts::verify`].
-    pub fn make(
+    pub fn root_and_bloom(
         &mut self,
         block: &PreparedBlock,
         outcomes: &[Outcome],
@@ -62,7 +62,7 @@ impl Receipts {
         (self.root(), bloom.0)
     }
 
-    /// The receipts of a block that was executed, as a list that archives hold; `roots` as for
+    /// Returns the receipts of an executed block, encoded as archives store them; `roots` as for
     /// [`Receipts::verify`].
     pub fn list(&mut self, block: &PreparedBlock, outcomes: &[Outcome], roots: &[Hash]) -> Vec<u8> {
         self.encode(block, outcomes, roots);
@@ -80,7 +80,7 @@ impl Receipts {
         out.into_bytes()
     }
 
-    /// The root of the receipts that were encoded last.
+    /// The root of the last encoded receipts.
     fn root(&mut self) -> Hash {
         if self.ends.is_empty() {
             return EMPTY_ROOT;
@@ -90,7 +90,7 @@ impl Receipts {
         self.roots.ordered(ranges.into_iter().map(|range| &self.bytes[range]))
     }
 
-    /// Encodes the receipts of a block; the filter over all of its logs.
+    /// Encodes the receipts of a block, and returns the bloom filter of all logs.
     fn encode(&mut self, block: &PreparedBlock, outcomes: &[Outcome], roots: &[Hash]) -> Bloom {
         self.bytes.clear();
         self.ends.clear();
@@ -125,7 +125,7 @@ impl Receipts {
                 logs: blockmill_rlp::List::Values(&logs),
             };
             let canonical = receipt.canonical();
-            // with room for more, since `encode_into` makes just enough
+            // `encode_into` reserves exactly what it needs; this grows in larger steps
             self.bytes.reserve(canonical.encoded_len());
             canonical.encode_into(&mut self.bytes);
             self.ends.push(self.bytes.len());
@@ -133,7 +133,7 @@ impl Receipts {
         all
     }
 
-    /// The hashes of the addresses and topics of all logs, which are made together.
+    /// Hashes the addresses and topics of all logs together.
     fn log_hashes(&self, outcomes: &[Outcome]) -> Vec<Hash> {
         let mut entries: Vec<&[u8]> = vec![];
         for log in outcomes.iter().flat_map(|outcome| &outcome.logs) {

@@ -1,39 +1,40 @@
-//! Blocks one after the other on one thread, each with every check: the plain way, for single
-//! blocks, public tests, and as the oracle of the pipeline.
+//! Sequential execution on one thread with all checks: for single blocks and public tests, and as
+//! the oracle of the pipeline.
 
 use super::receipts::Receipts;
 use super::{Evm, Executed, ExecutionError, PreparedBlock, execute};
 use crate::Hash;
 use crate::error::{Rule, Violation};
 use crate::params::ChainSpec;
-use crate::state::{Changes, Lost, State, StateError, Tries};
+use crate::state::{Changes, ClearedStorage, State, StateError, Tries};
 use blockmill_hashes::ManyKeccak;
 use blockmill_verdict::Hex;
 
-/// What a block changed.
+/// The changes of a block.
 #[derive(Clone, Debug, Default)]
 pub struct Replayed {
-    /// In steps.
+    /// Changes in steps: of each transaction before Byzantium, else of the whole block.
     pub steps: Vec<Changes>,
-    /// What accounts lost of a state on disk as a whole.
-    pub lost: Vec<Lost>,
+    /// Storage on disk that accounts lost as a whole.
+    pub cleared: Vec<ClearedStorage>,
 }
 
-/// A state, its tries, and what is needed to go on.
+/// A state with its tries, on which blocks are executed.
 pub struct Replay<'c> {
     pub(super) spec: &'c ChainSpec,
-    /// The state behind the last block.
+    /// The state after the last block.
     pub state: State,
     pub(super) tries: Tries,
     pub(super) receipts: Receipts,
 }
 
 impl<'c> Replay<'c> {
-    /// The state that a chain begins with; `tries` are without accounts. Where they are those of a
-    /// state on disk, it is put there.
+    /// The genesis state; `tries` are empty. If they are of a state on disk, the accounts are
+    /// written there.
     ///
     /// # Errors
-    /// Accounts that do not decode, or that are not those of the genesis header; those of the disk.
+    /// [`Rule::Genesis`] for accounts that do not decode or contradict the genesis header;
+    /// [`StateError`] if the state cannot be written.
     pub fn from_genesis(spec: &'c ChainSpec, mut tries: Tries) -> Result<Self, ExecutionError> {
         let accounts = spec
             .genesis
@@ -45,7 +46,7 @@ impl<'c> Replay<'c> {
                 (State::on_disk(disk), root)
             }
             None => {
-                let mut state = State::of_accounts(&accounts)?;
+                let mut state = State::from_accounts(&accounts)?;
                 let root = tries.apply(&state.take_changes())?;
                 (state, root)
             }
@@ -58,16 +59,16 @@ impl<'c> Replay<'c> {
         Ok(Self::new(spec, state, tries))
     }
 
-    /// Any state, with its tries.
+    /// Any state with its tries.
     pub fn new(spec: &'c ChainSpec, state: State, tries: Tries) -> Self {
         Self { spec, state, tries, receipts: Receipts::new(ManyKeccak::detect()) }
     }
 
-    /// Executes a block and compares everything that its header says; what it changed.
+    /// Executes a block, compares the result with its header, and returns its changes.
     ///
     /// # Errors
-    /// The rule that is broken, or what is not known of the state; then the state is again the one
-    /// before the block, unless that is not wholly known.
+    /// [`ExecutionError::Rule`] for an invalid block, [`ExecutionError::State`] if a part of the
+    /// state is not known. The changes are undone, unless the state is not known as a whole.
     pub fn execute(&mut self, block: &PreparedBlock) -> Result<Replayed, ExecutionError> {
         let before = self.state.ancestors.clone();
         let mut executed = Executed::default();
@@ -82,7 +83,8 @@ impl<'c> Replay<'c> {
             return Err(error);
         }
         let outcomes = executed.outcomes;
-        let lost = self.tries.lost_by(executed.steps.iter().chain([&executed.changes]))?;
+        let cleared =
+            self.tries.cleared_storage(executed.steps.iter().chain([&executed.changes]))?;
         let mut roots = vec![];
         for step in &executed.steps {
             roots.push(self.tries.apply(step)?);
@@ -98,14 +100,14 @@ impl<'c> Replay<'c> {
             self.state.ancestors = before;
             return Err(violation.into());
         }
-        self.state.turn();
-        Ok(Replayed { steps: changes, lost })
+        self.state.advance_generation();
+        Ok(Replayed { steps: changes, cleared })
     }
 
-    /// Takes back what the last block changed. The hashes of its ancestors are for the caller.
+    /// Undoes the changes of the last block. The caller resets the hashes of ancestors.
     ///
     /// # Errors
-    /// A trie node that is not known.
+    /// [`StateError`] if a trie node is not known or cannot be read.
     pub fn undo(&mut self, changes: &[Changes]) -> Result<(), StateError> {
         for changes in changes.iter().rev() {
             self.state.undo(changes);
@@ -114,10 +116,10 @@ impl<'c> Replay<'c> {
         Ok(())
     }
 
-    /// Does again what was taken back.
+    /// Redoes changes that were undone.
     ///
     /// # Errors
-    /// A trie node that is not known.
+    /// [`StateError`] if a trie node is not known or cannot be read.
     pub fn redo(&mut self, changes: &[Changes]) -> Result<(), StateError> {
         for changes in changes {
             self.state.redo(changes);
@@ -134,16 +136,16 @@ impl<'c> Replay<'c> {
     /// The state root.
     ///
     /// # Errors
-    /// None, as long as no error came before.
+    /// [`StateError`] after an earlier error.
     pub fn root(&mut self) -> Result<Hash, StateError> {
         self.tries.root()
     }
 }
 
-/// The state root is that of the state behind the block (Yellow Paper 4.3.2).
+/// Compares the state root after a block with its header (Yellow Paper 4.3.2).
 ///
 /// # Errors
-/// The rule.
+/// [`Rule::StateRoot`] if they differ.
 pub fn verify_state_root(expected: &Hash, found: &Hash) -> Result<(), Violation> {
     if expected != found {
         return Err(Violation::new(Rule::StateRoot, Hex(expected), Hex(found)));

@@ -11,16 +11,16 @@ const DEPOSIT_EVENT: Hash = [
     0x64, 0x9b, 0xbc, 0x62, 0xd0, 0xe3, 0x13, 0x42, 0xaf, 0xea, 0x4e, 0x5c, 0xd8, 0x2d, 0x40, 0x49,
     0xe7, 0xe1, 0xee, 0x91, 0x2f, 0xc0, 0x88, 0x9a, 0xa7, 0x90, 0x80, 0x3b, 0xe3, 0x90, 0x38, 0xc5,
 ];
-/// Bytes of the event's data: five offsets, and five values, each with its length before it and
-/// zeros behind it.
+/// Bytes of the event's data: five offsets, and five values, each after its length and padded with
+/// zeros.
 const DEPOSIT_DATA: usize = 576;
-/// Where the values stand in the data, and their bytes: public key, credentials, amount, signature,
-/// index (EIP-6110).
+/// Offsets and lengths of the values in the data: public key, credentials, amount, signature, index
+/// (EIP-6110).
 const DEPOSIT_FIELDS: [(usize, usize); 5] = [(192, 48), (288, 32), (352, 8), (416, 96), (544, 8)];
-/// Where the offset of each value stands in the data, what it must be, and where its length stands.
+/// The required offset of each value, at which its length is.
 const DEPOSIT_LAYOUT: [usize; 5] = [160, 256, 320, 384, 512];
 
-/// The deposits that the transactions made, as a request of type 0 (EIP-6110); none without one.
+/// The deposits of the transactions as a request of type 0 (EIP-6110); `None` without deposits.
 pub(super) fn deposits(
     contract: &Address,
     outcomes: &[Outcome],
@@ -37,7 +37,7 @@ pub(super) fn deposits(
     Ok((request.len() > 1).then_some(request))
 }
 
-/// The data of a deposit event, which has one layout only (EIP-6110).
+/// Checks the layout of a deposit event, of which only one is valid (EIP-6110).
 fn deposit_data(data: &[u8]) -> Result<&[u8], ExecutionError> {
     let word = |at: usize| {
         let word = data.get(at..at + 32)?;
@@ -63,7 +63,7 @@ pub(super) fn requests_hash(requests: &[Vec<u8>]) -> Hash {
     all.finalize()
 }
 
-/// Compares the hash of the requests with the header's, where that has one (EIP-7685).
+/// Compares the hash of the requests with the header's, if it has one (EIP-7685).
 pub(super) fn verify_requests(expected: Option<&Hash>, found: &Hash) -> Result<(), Violation> {
     match expected {
         Some(expected) if expected != found => {

@@ -1,4 +1,4 @@
-//! Ether that appears with a block: what mining earns, and withdrawals from the beacon chain.
+//! Ether that a block creates: mining rewards, and withdrawals from the beacon chain.
 
 use super::block::PreparedBlock;
 use super::evm::Evm;
@@ -11,7 +11,7 @@ const ETHER: u64 = 1_000_000_000_000_000_000;
 /// Wei of a gwei.
 const GWEI: u64 = 1_000_000_000;
 
-/// What mining a block earns (Yellow Paper 11.3, EIP-649, EIP-1234); nothing under proof of stake
+/// The block reward in wei (Yellow Paper 11.3, EIP-649, EIP-1234); 0 under proof of stake
 /// (EIP-3675).
 pub(crate) fn block_reward(fork: Fork) -> U256 {
     let ether = match fork {
@@ -23,8 +23,8 @@ pub(crate) fn block_reward(fork: Fork) -> U256 {
     U256::from(ether) * U256::from(ETHER)
 }
 
-/// Who earns how much by a block under proof of work (Yellow Paper 11.3): an ommer's miner less by
-/// an eighth for each generation, the block's own 1/32 more for each ommer.
+/// The rewards of a block under proof of work (Yellow Paper 11.3): an ommer's reward is reduced by an
+/// eighth for each generation, the block's own is increased by 1/32 for each ommer.
 fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
     let reward = block_reward(block.terms.fork);
     if reward.is_zero() {
@@ -41,14 +41,14 @@ fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
     rewards
 }
 
-/// Credits what mining earns.
+/// Credits the mining rewards.
 pub(super) fn pay_rewards(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
     let clear = evm.clears_empty();
     let rewards = mining_rewards(block);
     rewards.iter().try_for_each(|(miner, wei)| evm.state().credit(miner, *wei, clear))
 }
 
-/// Credits withdrawals from the beacon chain (EIP-4895), which count in gwei.
+/// Credits withdrawals from the beacon chain (EIP-4895), whose unit is gwei.
 pub(super) fn pay_withdrawals(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
     let clear = evm.clears_empty();
     block.withdrawals.iter().try_for_each(|(address, gwei)| {

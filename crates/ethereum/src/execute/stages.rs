@@ -1,154 +1,113 @@
-//! The stages of level execution, between the link and the write: blocks are executed in order, the
-//! state roots follow some chunks behind on another thread, receipts on any.
+//! The stages of level `execution`, between link and write: blocks are executed in order, state
+//! roots follow some chunks later on another thread, receipts on any thread.
 //!
-//! The state is in memory; what keeps it is in `durable`. A store without it keeps the blocks, so a
-//! run that goes on there executes them once more.
+//! The stages own the state in memory; [`crate::commit::executed_store`] makes it durable. A store
+//! without a state has the blocks only, and a resumed run executes them again.
 
 mod chunks;
-mod keeping;
+mod executed;
 mod order;
+mod persistence;
 mod phases;
 mod prefetch;
+mod receipts;
 mod roots;
 
-use crate::block_times::BlockTime;
+use crate::Level;
 use crate::commit::BlockSink;
-use crate::commit::executed_store::{BlockChanges, LogValues, execute_stored, unready, unusable};
+use crate::commit::executed_store::{LogValues, execute_stored, unready, unusable};
 use crate::error::{Rule, Violation};
-use crate::execute::evm::{MachineOptions, Tally};
+use crate::execute::evm::MachineOptions;
 use crate::execute::history::History;
-use crate::execute::receipts::Receipts;
-use crate::execute::speculation::{Account, Speculate, speculate};
-use crate::execute::{self, Evm, Executed, ExecutionError, PreparedBlock, Replay};
+use crate::execute::speculation::{GasBudget, Speculate, speculate};
+use crate::execute::{self, Evm, ExecutionError, Replay};
 use crate::fault::{Cause, Error};
 use crate::import::batch::Batch;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
-use crate::state::{Changes, Lost, State, StateError, TrieDesign, Tries};
-use crate::{Hash, Level};
+use crate::state::{State, StateError, TrieLayout, Tries};
 use blockmill_archive::Part;
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::{Cancel, Flow, StageOrder, Stages};
 use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
-use keeping::Keeping;
+pub(crate) use executed::ExecutedBlock;
 pub use order::{ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder};
+use persistence::Persistence;
 pub(crate) use phases::{ExecutedChunk, Speculated};
 pub use prefetch::Prefetch;
-use prefetch::{prefetching, teach};
+use prefetch::{cache_prefetched, prefetching};
+use receipts::{check_receipts, encode_records};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// A block that was executed.
-#[derive(Debug, Default)]
-pub(crate) struct ExecutedBlock {
-    executed: Executed,
-    /// Before Byzantium, the state roots behind its transactions.
-    roots: Vec<Hash>,
-    /// What accounts lost of a state on disk as a whole.
-    lost: Vec<Lost>,
-    /// Its record in the log of the state; empty where there is none.
-    pub(crate) record: Vec<u8>,
-    /// What it took in each of [`blockmill_verdict::BLOCK_PHASES`].
-    pub(crate) busy: [Duration; blockmill_verdict::BLOCK_PHASES.len()],
-}
-
-impl ExecutedBlock {
-    /// What it did and what it took, for the record of the run.
-    pub(crate) fn time(&self, block: &PreparedBlock) -> BlockTime {
-        let all = self.executed.steps.iter().chain([&self.executed.changes]);
-        BlockTime {
-            number: block.header.number,
-            transactions: block.transactions.len() as u64,
-            gas: block.header.gas_used,
-            reads: self.executed.reads,
-            changed: all.map(Changes::len).sum::<usize>() as u64,
-            ahead: self.executed.tally,
-            busy: self.busy,
-        }
-    }
-}
-
-impl ExecutedBlock {
-    /// The list of its receipts, as archives hold it.
-    pub(crate) fn receipts(&self, receipts: &mut Receipts, block: &PreparedBlock) -> Vec<u8> {
-        receipts.list(block, &self.executed.outcomes, &self.roots)
-    }
-
-    /// What it changed, as block `number`.
-    pub(crate) fn changes(&self, number: u64) -> BlockChanges {
-        let Executed { steps, changes, .. } = &self.executed;
-        BlockChanges::with_lost(number, steps.iter().chain([changes]), &self.lost)
-    }
-
-    /// What became of transactions that were executed before their turn.
-    pub fn tally(&self) -> &Tally {
-        &self.executed.tally
-    }
-}
-
-/// What the stages keep: the state behind the last block that was executed, and the tries behind
-/// the last one that has a root.
+/// The data of the stages: the state after the last executed block, and the tries after the last
+/// block with a root.
 pub(crate) struct Execution<'c> {
     spec: &'c ChainSpec,
-    /// Others read it between the chunks that are executed.
+    /// Other threads read it between the chunks that are executed.
     state: RwLock<State>,
     tries: Tries,
-    keeping: Keeping,
+    persistence: Persistence,
     hasher: ManyKeccak,
-    /// Blocks of which only the last one's state root is compared.
+    /// Interval of blocks whose state root is compared.
     root_every: usize,
-    /// What is kept of what blocks change.
+    /// Which values of changes are logged.
     log: LogValues,
     machine: MachineOptions,
-    /// Most blocks whose roots are made together.
+    /// Limit of the blocks whose roots are computed together.
     root_group: usize,
     pace: Arc<Pace>,
-    speculation: Speculation,
-    /// Of a state on disk, what blocks name is read together.
+    speculation: SpeculationPolicy,
+    /// Whether accounts and slots that blocks name are prefetched, for a state on disk.
     prefetch: bool,
-    /// And what calls are expected to read.
+    /// Predicts further slots to prefetch.
     history: Option<Arc<History>>,
-    /// And what heavy transactions come to in dry runs.
-    dry: Option<Account>,
+    /// Budget of dry runs, which find further slots to prefetch.
+    dry_runs: Option<GasBudget>,
     inline: Inline,
 }
 
-/// What is executed before its turn, and how it went.
-struct Speculation {
+/// Which transactions are executed speculatively, within which budget.
+struct SpeculationPolicy {
     which: Speculate,
-    account: Account,
+    budget: GasBudget,
 }
 
-/// What does not have a thread of its own but waits for its turn behind what is before it.
+/// Work that is done in the stage before it, not in a stage of its own.
 #[derive(Clone, Copy)]
 struct Inline {
-    /// Everything before the execution.
+    /// All checks, in the stage that executes.
     senders: bool,
-    /// The roots, behind the execution.
+    /// Roots, in the stage that executes.
     root: bool,
-    /// The receipts, behind the roots.
+    /// Receipts, in the stage that computes roots.
     receipts: bool,
 }
 
 impl<'c> Execution<'c> {
-    /// The state that the chain begins with, or that behind the last block of the store; none at
-    /// other levels, and when asked to stop.
+    /// Loads the state after the last block of the store, or the genesis state. `None` at other
+    /// levels, and when cancelled.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for options that contradict the store; [`Error::Execution`],
+    /// [`Error::State`], [`Error::StoredState`] and [`Error::Store`] if the state cannot be
+    /// recovered.
     pub fn begin(options: &'c Options, sink: &mut dyn BlockSink) -> Result<Option<Self>, Error> {
         if options.level < Level::Execution {
             return Ok(None);
         }
         let spec = &*options.spec;
         let settings = &options.settings;
-        let (mut keeping, disk) =
-            Keeping::begin(settings, options.threads, sink.executed().as_deref())?;
+        let (mut persistence, disk) =
+            Persistence::begin(settings, options.threads, sink.executed().as_deref())?;
         let hashers = settings.trie_hashers();
         let tries = match (disk, settings.state_trie) {
             (Some(disk), _) => Tries::on_disk(disk, hashers),
-            (None, TrieDesign::Arena) => Tries::arena_with(hashers).map_err(|e| unusable(0, &e))?,
-            (None, TrieDesign::Pointers) => Tries::pointers(),
+            (None, TrieLayout::Arena) => Tries::arena_with(hashers).map_err(|e| unusable(0, &e))?,
+            (None, TrieLayout::Pointers) => Tries::pointers(),
         };
         let cancel = &options.cancel;
         let replay = match sink.executed() {
@@ -160,12 +119,12 @@ impl<'c> Execution<'c> {
         }
         let Some(replay) = replay else { return Ok(None) };
         let stored = sink.executed();
-        keeping.resume(stored.as_deref());
+        persistence.resume(stored.as_deref());
         let hasher = settings.hash.hasher();
         let (state, tries) = replay.into_parts();
         let log = if stored.is_some() { settings.log } else { LogValues::None };
         let (root_every, root_group) = match tries.disk() {
-            // there each block has a root of its own
+            // a state on disk computes the root of each block
             Some(_) => (1, 1),
             None => (settings.root_every.blocks(), settings.root_group.blocks()),
         };
@@ -174,7 +133,7 @@ impl<'c> Execution<'c> {
             root: settings.root == RootOrder::Inline,
             receipts: settings.receipts == ReceiptOrder::Inline,
         };
-        // one thread alone would gain nothing, and nothing stands before its turn behind the link
+        // speculation needs a second thread, and a stage between link and execution
         let is_serial = settings.stages == StageOrder::Serial;
         let alone = is_serial || options.threads < 2 || inline.senders;
         let which = if alone { Speculate::Off } else { settings.speculate };
@@ -184,28 +143,28 @@ impl<'c> Execution<'c> {
             spec,
             state: RwLock::new(state),
             tries,
-            keeping,
+            persistence,
             hasher,
             root_every,
             root_group,
             log,
             machine: settings.machine(),
             pace: Arc::new(Pace::new(root_every, chunk(options).blocks)),
-            speculation: Speculation { which, account: Account::new(options.threads) },
-            // nothing stands before its turn behind the link
+            speculation: SpeculationPolicy { which, budget: GasBudget::new(options.threads) },
+            // inline checks leave no stage between link and execution
             prefetch: settings.prefetch != Prefetch::Off && !inline.senders,
             history: (learns && !inline.senders).then(Arc::default),
-            dry: (runs_dry && !inline.senders).then(|| Account::new(options.threads)),
+            dry_runs: (runs_dry && !inline.senders).then(|| GasBudget::new(options.threads)),
             inline,
         }))
     }
 
-    /// How many blocks to read at a time.
+    /// The pace, which says how many blocks to read at a time.
     pub fn pace(&self) -> Arc<Pace> {
         Arc::clone(&self.pace)
     }
 
-    /// Adds the link, which comes first, and the stages of execution, where there is one.
+    /// Adds the link and, if blocks are executed, the stages of execution.
     pub fn stages<'a>(
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
@@ -213,21 +172,21 @@ impl<'c> Execution<'c> {
     ) -> Stages<'a, Batch, Error> {
         let Some(execution) = execution else { return serial(stages, "link", link) };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, tries, keeping, hasher, log, inline, .. } = execution;
+        let Self { spec, tries, persistence, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
-        let dry = execution.dry.as_ref().map(|account| (account, spec, machine));
+        let dry_runs = execution.dry_runs.as_ref().map(|budget| (budget, spec, machine));
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
         let history = execution.history.as_ref().filter(|_| disk.is_some());
         let (mut executing, mut rooting) = (true, true);
         let receipts = move |batch: &mut Batch| {
             check_receipts(hasher, batch);
-            make_records(log, batch);
+            encode_records(log, batch);
         };
         let mut root = move |batch: &mut Batch| -> Result<Flow, Error> {
             rooting = rooting && root_chunk(tries, together, batch);
-            let flow = if rooting { keeping.after(tries, batch)? } else { Flow::Continue };
+            let flow = if rooting { persistence.after(tries, batch)? } else { Flow::Continue };
             if inline.receipts {
                 receipts(batch);
             }
@@ -237,17 +196,18 @@ impl<'c> Execution<'c> {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
         };
-        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry);
+        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry_runs);
         let stages = match speculation.which {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
                 let clock = Instant::now();
                 let blocks = &batch.content.prepared[batch.new_blocks()];
                 let (which, on) =
-                    ((which, &speculation.account), (state, &batch.speculated.foreseen));
-                let tried = speculate(which, spec, on, (machine, hasher), blocks);
+                    ((which, &speculation.budget), (state, &batch.speculated.prefetched));
+                let found = speculate(which, spec, on, (machine, hasher), blocks);
                 batch.times.speculation = clock.elapsed();
-                (batch.speculated.ahead, batch.speculated.hashing) = (tried.ahead, tried.hashing);
+                batch.speculated.speculations = found.blocks;
+                batch.speculated.hashing = found.hashing;
             }),
         };
         let mut execute = move |batch: &mut Batch| {
@@ -256,15 +216,16 @@ impl<'c> Execution<'c> {
             }
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
-            state.turn();
-            let foreseen = teach(&mut state, std::mem::take(&mut batch.speculated.foreseen));
-            let evm = Evm::new(&mut state, spec.chain_id).with(machine);
-            let evm = evm.told(history.cloned(), &foreseen);
+            state.advance_generation();
+            let prefetched = std::mem::take(&mut batch.speculated.prefetched);
+            let prefetched = cache_prefetched(&mut state, prefetched);
+            let evm = Evm::new(&mut state, spec.chain_id).with_options(machine);
+            let evm = evm.with_history(history.cloned(), &prefetched);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
             let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
             pace.took(count, busy + batch.times.speculation, hashing);
-            settle(&speculation.account, batch);
+            account_for(&speculation.budget, batch);
         };
         let stages = match inline.root {
             false => serial(stages, "execute", execute).serial("root", root),
@@ -277,10 +238,10 @@ impl<'c> Execution<'c> {
     }
 }
 
-/// Accounts for what was executed of the new blocks before its turn.
-fn settle(account: &Account, batch: &Batch) {
+/// Records the committed and aborted speculations of the new blocks in the budget.
+fn account_for(budget: &GasBudget, batch: &Batch) {
     for (i, done) in batch.new_blocks().zip(&batch.executed.blocks) {
-        account.settle(&done.executed.tally, batch.content.prepared[i].header.gas_used);
+        budget.record(&done.executed.tally, batch.content.prepared[i].header.gas_used);
     }
 }
 
@@ -296,18 +257,18 @@ fn serial<'a>(
     })
 }
 
-/// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
-/// is that of no block, and nothing more can be executed.
+/// Executes the new blocks of a chunk. Returns false if one failed: then the state is between two
+/// blocks, and nothing more can be executed.
 fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
     let range = batch.new_blocks();
     batch.executed.blocks.clear();
-    let mut ahead = std::mem::take(&mut batch.speculated.ahead).into_iter();
+    let mut speculations = std::mem::take(&mut batch.speculated.speculations).into_iter();
     for i in range {
-        evm.expect(ahead.next().unwrap_or_default());
+        evm.set_speculations(speculations.next().unwrap_or_default());
         let mut done = ExecutedBlock::default();
         let block = &batch.content.prepared[i];
         let clock = Instant::now();
-        // the genesis block is what it is
+        // the genesis block has no parent to execute it on
         let outcome = match block.header.number {
             0 => Ok(()),
             _ => execute::execute(spec, &mut evm, block, &mut done.executed),
@@ -319,62 +280,22 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
         done.busy[0] = clock.elapsed();
         batch.executed.blocks.push(done);
     }
-    batch.speculated.foresight = evm.foresight();
+    batch.speculated.prefetch_stats = evm.prefetch_stats();
     true
-}
-
-/// Compares receipts roots and blooms.
-fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
-    let mut receipts = Receipts::new(hasher);
-    let mut failure = None;
-    let range = batch.new_blocks();
-    for (i, done) in range.zip(&mut batch.executed.blocks) {
-        let block = &batch.content.prepared[i];
-        if block.header.number == 0 {
-            continue;
-        }
-        let clock = Instant::now();
-        if let Err(violation) = receipts.verify(block, &done.executed.outcomes, &done.roots) {
-            failure = Some((i, violation));
-            break;
-        }
-        done.busy[2] = clock.elapsed();
-    }
-    if let Some((i, violation)) = failure {
-        batch.refuse(i, Part::Header, Cause::Rule(violation));
-    }
 }
 
 fn cause(error: ExecutionError) -> Cause {
     match error {
         ExecutionError::Rule(violation) => Cause::Rule(violation),
         ExecutionError::State(StateError::Disk(error)) => Cause::State(error),
-        ExecutionError::State(error) => Cause::Rule(of_state(&error)),
-    }
-}
-
-fn of_state(error: &StateError) -> Violation {
-    Violation::new(Rule::ExecutionRules, "a state that can be kept whole", error)
-}
-
-/// Makes the records of the log, of blocks that may yet be refused: these are not written.
-fn make_records(log: LogValues, batch: &mut Batch) {
-    if log == LogValues::None {
-        return;
-    }
-    let numbers: Vec<u64> = batch.new_blocks().map(|i| batch.blocks.number(i)).collect();
-    for (number, done) in numbers.into_iter().zip(&mut batch.executed.blocks) {
-        // the genesis block was the first record
-        if number > 0 {
-            let clock = Instant::now();
-            let changes = done.changes(number);
-            changes.encode(log == LogValues::Both, &mut done.record);
-            done.busy[3] = clock.elapsed();
+        ExecutionError::State(error) => {
+            let expected = "a state that can be kept whole";
+            Cause::Rule(Violation::new(Rule::ExecutionRules, expected, error))
         }
     }
 }
 
-/// The state behind the last block of a store that has blocks only, by executing all of them.
+/// Executes all blocks of a store without a state; the state after the last one.
 fn replay_stored<'c>(
     spec: &'c ChainSpec,
     tries: Tries,

@@ -1,5 +1,5 @@
-//! Calls that a block makes itself: to contracts that keep what others cannot see, and to those
-//! that collect requests to the beacon chain.
+//! System calls of a block: to contracts that store roots and hashes, and to contracts that collect
+//! requests to the beacon chain.
 
 use super::addresses::{BEACON_ROOTS, CONSOLIDATIONS, HISTORY, WITHDRAWALS};
 use super::block::PreparedBlock;
@@ -11,9 +11,8 @@ use crate::params::Fork;
 use crate::state::{EMPTY_CODE, StateError};
 use blockmill_verdict::Hex;
 
-/// Before the transactions: the beacon root of the parent (EIP-4788) and the hash of the parent
-/// (EIP-2935) go to the contracts that keep them. Where these are not there, or fail, nothing is
-/// kept.
+/// Stores the parent's beacon root (EIP-4788) and hash (EIP-2935), before the transactions. Missing
+/// or failing contracts are ignored.
 pub(super) fn keep_roots(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
     let fork = block.terms.fork;
     if let Some(root) = &block.header.parent_beacon_root
@@ -28,8 +27,11 @@ pub(super) fn keep_roots(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(),
     Ok(())
 }
 
-/// After the transactions: the requests that contracts collected, each a type byte and records
-/// (EIP-7002, EIP-7251). A block without these contracts, or in which they fail, is not valid.
+/// Takes the requests that contracts collected, after the transactions: a type byte and records
+/// each (EIP-7002, EIP-7251).
+///
+/// # Errors
+/// [`Rule::SystemCall`] if a contract is missing or fails; [`ExecutionError::State`].
 pub(super) fn collect_requests(evm: &mut Evm<'_>) -> Result<Vec<Vec<u8>>, ExecutionError> {
     let mut requests = vec![];
     for (kind, contract) in [(1, &WITHDRAWALS), (2, &CONSOLIDATIONS)] {

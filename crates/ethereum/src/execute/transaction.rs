@@ -1,4 +1,4 @@
-//! Transactions on their way into the virtual machine, and why one is refused there.
+//! Transactions prepared for the virtual machine, and the reasons why it refuses one.
 
 use super::evm::{Environment, WideTransaction};
 use super::history::Call;
@@ -8,23 +8,23 @@ use crate::{Address, Hash, U256};
 use blockmill_rlp::ethereum::{Transaction, TransactionType};
 use blockmill_verdict::Hex;
 
-/// A transaction that keeps every rule that needs no state, with its sender.
+/// A transaction that satisfies every rule that needs no state, with its sender.
 #[derive(Clone, Debug)]
 pub struct PreparedTransaction {
     /// Its type.
     pub kind: TransactionType,
     /// Who signed it.
     pub sender: Address,
-    /// The most gas that it may use.
+    /// Its gas limit.
     pub gas_limit: u64,
-    /// None where a fee exceeds what the machine can count.
+    /// The machine's environment; `None` if a fee exceeds the machine's integers.
     pub(super) environment: Option<Environment>,
-    /// The same with the fees apart, where they do.
+    /// The environment with wide fees; `None` if `environment` is there.
     pub(super) wide: Option<Box<WideTransaction>>,
 }
 
 impl PreparedTransaction {
-    /// A transaction whose form was verified; `protected` is the chain of a legacy signature.
+    /// Prepares a transaction with a verified form; `protected` is the chain of a legacy signature.
     pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<U256>) -> Self {
         let environment = Environment::new(tx, &sender, protected);
         let apart = || Box::new(WideTransaction::new(tx, &sender, protected));
@@ -32,7 +32,7 @@ impl PreparedTransaction {
         Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment, wide }
     }
 
-    /// The call of a contract that it may be.
+    /// The call; `None` if it creates a contract.
     pub fn call(&self) -> Option<Call<'_>> {
         self.environment.as_ref()?.call()
     }
@@ -45,7 +45,7 @@ impl PreparedTransaction {
     }
 }
 
-/// Why a transaction is not executed.
+/// The reason why a transaction is not executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Its nonce is not the sender's.
@@ -66,7 +66,7 @@ pub enum Refusal {
     SenderCode,
     /// Another reason of the machine.
     Other(String),
-    /// Something is not known of the state.
+    /// A part of the state is not known or cannot be read.
     State(StateError),
 }
 
@@ -80,7 +80,7 @@ impl Refusal {
     /// The rule that transaction `index` breaks.
     ///
     /// # Errors
-    /// A state that is not whole, which is nobody's fault here.
+    /// [`StateError`] if the transaction is not at fault.
     pub(crate) fn violation(self, index: usize, sender: &Address) -> Result<Violation, StateError> {
         let of = |rule, expected: String, found: String| {
             Ok(Violation::of_transaction(rule, index, expected, found))

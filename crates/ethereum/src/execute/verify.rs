@@ -1,4 +1,4 @@
-//! One block: executed, and held to what its header says of it.
+//! Executes one block and compares the result with its header.
 
 use super::block::PreparedBlock;
 use super::evm::{Evm, Outcome, Reads, Tally};
@@ -8,34 +8,34 @@ use crate::error::{Rule, Violation};
 use crate::params::{ChainSpec, Fork};
 use crate::state::{Changes, StateError};
 
-/// What a block did.
+/// The result of executing a block.
 #[derive(Clone, Debug, Default)]
 pub struct Executed {
-    /// What it changed.
+    /// Its changes.
     pub changes: Changes,
-    /// Before Byzantium, what each transaction changed: its receipt has the state root behind it.
-    /// Then `changes` are those after the last transaction.
+    /// Before Byzantium, the changes of each transaction, since receipts have state roots. `changes`
+    /// are those after the last transaction then.
     pub steps: Vec<Changes>,
-    /// What each transaction led to.
+    /// The outcome of each transaction.
     pub outcomes: Vec<Outcome>,
-    /// What became of transactions that were executed before their turn.
+    /// Committed and aborted speculations.
     pub tally: Tally,
-    /// What it read of the state.
+    /// Its state reads.
     pub reads: Reads,
 }
 
-/// Why a block is not executed to its end.
+/// The reason why the execution of a block fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutionError {
-    /// It breaks a rule.
+    /// The block breaks a rule.
     #[error(transparent)]
     Rule(#[from] Violation),
-    /// Not all of the state that it needs is known.
+    /// A part of the state is not known or cannot be read.
     #[error(transparent)]
     State(#[from] StateError),
 }
 
-/// What a header says of its block besides roots and bloom, as execution finds it.
+/// Header fields, besides roots and bloom, as execution finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Totals {
     /// Gas of all transactions.
@@ -44,14 +44,14 @@ pub(super) struct Totals {
     pub requests_hash: Option<Hash>,
 }
 
-/// Executes a block on the state behind its parent and compares gas used and requests with the
-/// header. The state then is the one behind the block. Receipts and state root are for the caller
+/// Executes a block on the state after its parent, and compares gas used and requests with the
+/// header. The state then is the one after the block. The caller compares receipts and state root
 /// ([`super::receipts`], [`crate::state::Tries`]).
 ///
 /// # Errors
-/// The rule that the block breaks, or what is not known of the state. Then the state holds a part
-/// of the block's changes: the steps of `executed`, and behind them what
-/// [`crate::state::State::take_changes`] gives.
+/// [`ExecutionError`] for an invalid block or an unknown part of the state. The state then has a
+/// part of the block's changes: the steps of `executed`, followed by
+/// [`crate::state::State::take_changes`].
 pub fn execute(
     spec: &ChainSpec,
     evm: &mut Evm<'_>,
@@ -72,12 +72,12 @@ pub fn execute(
     Ok(())
 }
 
-/// Executes a block: system calls, transactions, requests, withdrawals and rewards, in their order.
-/// What its header says of the result is not looked at, and the changes behind the last step are
-/// not taken from the state.
+/// Executes a block: system calls, transactions, requests, withdrawals and rewards, in this order.
+/// Does not compare the result with the header, and leaves the changes after the last step in the
+/// state.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// [`ExecutionError`] for an invalid transaction or an unknown part of the state.
 pub(super) fn run(
     spec: &ChainSpec,
     evm: &mut Evm<'_>,
@@ -105,7 +105,7 @@ pub(super) fn run(
             executed.steps.push(evm.state().take_changes());
         }
     }
-    evm.settle()?;
+    evm.commit_block()?;
     executed.tally = evm.take_tally();
     let mut requests_hash = None;
     if fork >= Fork::Prague {
@@ -119,7 +119,7 @@ pub(super) fn run(
     Ok(Totals { gas_used: block.header.gas_limit - gas_left, requests_hash })
 }
 
-/// What a block does before its transactions.
+/// The changes of a block before its transactions.
 fn refund_and_keep(
     spec: &ChainSpec,
     evm: &mut Evm<'_>,
@@ -129,7 +129,7 @@ fn refund_and_keep(
     system::keep_roots(evm, block)
 }
 
-/// The machine does not know the fork, or cannot count the blob fee of this block.
+/// The error for a fork that the machine does not know, or a blob fee beyond 256 bits.
 fn unknown_rules(block: &PreparedBlock) -> ExecutionError {
     let expected = "a fork from Frontier to Osaka, and a blob fee below 2^256 wei";
     let (fork, fee) = (block.terms.fork, block.terms.base_fee);

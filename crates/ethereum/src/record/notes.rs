@@ -53,13 +53,13 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
-    if run.ahead != Tally::default() {
-        let Tally { taken, refused, refused_gas, .. } = run.ahead;
+    if run.speculation != Tally::default() {
+        let Tally { committed, aborted, aborted_gas, .. } = run.speculation;
         notes.push(format!(
-            "{} transactions were executed before their turn and taken over, {} in vain ({} gas)",
-            grouped(taken),
-            grouped(refused),
-            grouped(refused_gas)
+            "{} speculative transactions were committed, {} aborted ({} gas)",
+            grouped(committed),
+            grouped(aborted),
+            grouped(aborted_gas)
         ));
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {

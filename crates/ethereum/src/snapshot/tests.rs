@@ -84,7 +84,7 @@ fn what_was_written_is_verified_whatever_the_frames() {
     let mut random = Random::new(5);
     for (accounts, many) in [(0, 0), (1, 0), (1, 3), (2, 1), (40, 9_000), (3_000, 60_000), (17, 0)]
     {
-        let state = State::of_accounts(&made(&mut random, accounts, many)).unwrap();
+        let state = State::from_accounts(&made(&mut random, accounts, many)).unwrap();
         let head = head_of(&state);
         let (bytes, written) = written(&state, &head);
         assert_eq!(written.counts.accounts, accounts as u64);
@@ -125,7 +125,7 @@ fn what_was_written_is_verified_whatever_the_frames() {
 #[test]
 fn any_damage_is_found_and_named() {
     let mut random = Random::new(6);
-    let state = State::of_accounts(&made(&mut random, 60, 9_000)).unwrap();
+    let state = State::from_accounts(&made(&mut random, 60, 9_000)).unwrap();
     let (bytes, _) = written(&state, &head_of(&state));
     for round in 0..600 {
         let mut damaged = bytes.clone();
@@ -174,7 +174,7 @@ fn frames_of(mut bytes: &[u8]) -> Vec<(Kind, Position, Position, Vec<u8>)> {
 #[test]
 fn a_state_that_is_another_one_is_refused_though_its_sums_are_right() {
     let mut random = Random::new(7);
-    let state = State::of_accounts(&made(&mut random, 30, 12_000)).unwrap();
+    let state = State::from_accounts(&made(&mut random, 30, 12_000)).unwrap();
     let head = head_of(&state);
     let (bytes, _) = written(&state, &head);
     let frames = frames_of(&bytes);
@@ -260,7 +260,7 @@ fn keys_that_do_not_ascend_are_refused() {
             storage: vec![],
         })
         .collect();
-    let head = head_of(&State::of_accounts(&given).unwrap());
+    let head = head_of(&State::from_accounts(&given).unwrap());
     assert!(verified(&forged(&head, &[accounts(&addresses), end(4)]), 0).is_ok());
     let split = [accounts(&addresses[..1]), accounts(&addresses[1..]), end(4)];
     assert!(verified(&forged(&head, &split), 0).is_ok());

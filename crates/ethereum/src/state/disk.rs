@@ -15,7 +15,7 @@ mod nodes;
 mod settings;
 mod shared;
 
-pub use begin::Filling;
+pub use begin::StateLoader;
 pub use changes::HashedChanges;
 pub use kind::DiskOptions;
 pub(super) use nodes::DiskNodes;
@@ -23,7 +23,7 @@ pub use settings::{CommitThreads, PageCache, PageReads, References, StateKind, T
 pub use shared::{DiskError, SharedState};
 
 use super::nodes::NoNodes;
-use super::sparse::MadeNode;
+use super::sparse::HashedNode;
 use super::{
     Account, FlatOptions, FlatStore, FlatTrie, FlatTrieError, NodeBytes, SparseTrie, StateError,
 };
@@ -266,7 +266,7 @@ impl DiskState {
                 for (key, value) in leaves {
                     trie.set(&key, Some(value), &none)?;
                 }
-                let mut keep = |node: MadeNode<'_>| {
+                let mut keep = |node: HashedNode<'_>| {
                     nodes.push((*node.hash, node.encoding.into()));
                 };
                 match depth {

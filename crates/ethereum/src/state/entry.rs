@@ -1,4 +1,4 @@
-//! An account of the flat state, and what is known of its storage.
+//! An account of the flat state, with the part of its storage that is in memory.
 
 use super::slots::Slots;
 use super::{Account, NodeSet, SharedState, StateError};
@@ -11,64 +11,65 @@ use hashbrown::HashSet;
 pub(super) struct Entry {
     pub address: Address,
     pub account: Option<Account>,
-    /// Its code, where it is known and not empty.
+    /// Its code, if it is known and not empty.
     pub code: Option<Code>,
     /// Slots that are not 0.
     pub slots: Slots,
-    /// The storage that is not in `slots`, where not the whole state is in memory.
+    /// The storage outside of `slots`; `None` if the whole state is in memory.
     pub unread: Option<Box<Unread>>,
-    /// The list of changes that it is in, and where.
+    /// The number of the list of changes that has the account, and the position in it.
     pub listed: (u64, u32),
 }
 
-/// Storage of which not all is in memory.
+/// Storage that is partly in memory.
 #[derive(Debug)]
 pub(super) struct Unread {
-    /// Its root, as it was when the account was read.
+    /// Its root when the account was read.
     pub root: Hash,
-    /// Keccak-256 of the address, of a state on disk.
+    /// Keccak-256 of the address, for a state on disk.
     pub key: Hash,
     /// Slots that are known to be 0.
     zeros: HashSet<U256>,
-    /// What was known before the last turn and was not asked for since.
+    /// Slots of the previous generation that were not used in the current one, and zero slots.
     older: Option<(Slots, HashSet<U256>)>,
-    /// Nothing else is there: what was is known to be gone since this turn.
+    /// The generation since which all other slots are known to be 0.
     whole_since: Option<u64>,
 }
 
-/// Where the rest of a state is.
+/// Where the part of a state is that is not in memory.
 #[derive(Debug, Default)]
-pub(super) enum Source {
-    /// There is no rest.
+pub(super) enum Backing {
+    /// The whole state is in memory.
     #[default]
     Memory,
-    /// Behind the nodes of its tries, below this root.
+    /// In the nodes of its tries, below this root.
     Nodes(NodeSet, Hash),
     /// On disk.
     Disk(SharedState),
 }
 
-/// What is known of a slot.
+/// The value of a slot, as far as it is in memory.
 enum Known {
     Value(U256),
-    /// It was known before the last turn.
+    /// The value is in the previous generation.
     Older(U256),
     Unknown,
 }
 
 impl Unread {
-    /// Below the nodes of a trie.
-    pub fn of_root(root: Hash) -> Self {
+    /// Storage in the nodes of a trie.
+    pub fn in_trie(root: Hash) -> Self {
         Self { root, key: [0; 32], zeros: HashSet::new(), older: None, whole_since: None }
     }
 
-    /// Of an account on disk with this hashed address; none where it is not there, at this turn.
-    pub fn on_disk(key: Hash, root: Option<Hash>, turn: u64) -> Self {
-        let whole_since = if root.is_none() { Some(turn) } else { None };
-        Self { key, whole_since, ..Self::of_root(root.unwrap_or(blockmill_trie::EMPTY_ROOT)) }
+    /// Storage of the account on disk with this hashed address. `root` is `None` if there is no
+    /// such account.
+    pub fn on_disk(key: Hash, root: Option<Hash>, generation: u64) -> Self {
+        let whole_since = if root.is_none() { Some(generation) } else { None };
+        Self { key, whole_since, ..Self::in_trie(root.unwrap_or(blockmill_trie::EMPTY_ROOT)) }
     }
 
-    /// Whether there may be slots besides those that are known.
+    /// Whether there may be slots outside of the current generation.
     pub fn may_have_slots(&self) -> bool {
         let older = self.older.as_ref().is_some_and(|(slots, _)| !slots.is_empty());
         older || self.whole_since.is_none() && self.root != blockmill_trie::EMPTY_ROOT
@@ -89,7 +90,7 @@ impl Unread {
 }
 
 impl Entry {
-    /// Has the CPU fetch what [`Self::learn`] will need.
+    /// Prefetches the cache lines that [`Self::put_unknown`] needs.
     pub fn touch(&self, slot: &U256) {
         self.slots.touch(slot);
         if let Some((older, _)) = self.unread.as_ref().and_then(|unread| unread.older.as_ref()) {
@@ -97,37 +98,37 @@ impl Entry {
         }
     }
 
-    /// The value of a slot that is not among those that are not 0; whether it is kept from now on.
-    pub fn ask(&mut self, slot: &U256, source: &Source) -> Result<(U256, bool), StateError> {
+    /// Loads a slot that is not in `slots`. Returns its value, and whether it was added.
+    pub fn load(&mut self, slot: &U256, backing: &Backing) -> Result<(U256, bool), StateError> {
         let Some(unread) = &self.unread else { return Ok((U256::ZERO, false)) };
         let value = match unread.slot(slot) {
             Known::Value(value) => return Ok((value, false)),
             Known::Older(value) => value,
-            Known::Unknown => source.slot(unread, slot)?,
+            Known::Unknown => backing.slot(unread, slot)?,
         };
         self.put(*slot, value);
         Ok((value, true))
     }
 
-    /// The value of a slot, of which nothing is kept. Where it is not known, `read` may know it.
+    /// Reads a slot without adding it. If it is not in memory, `read` may return its value.
     pub fn peek(
         &self,
         slot: &U256,
-        source: &Source,
+        backing: &Backing,
         read: impl FnOnce() -> Option<U256>,
     ) -> Result<U256, StateError> {
         let value = self.slots.get(slot);
         match &self.unread {
             Some(unread) if value.is_zero() => match unread.slot(slot) {
                 Known::Value(value) | Known::Older(value) => Ok(value),
-                Known::Unknown => read().map_or_else(|| source.slot(unread, slot), Ok),
+                Known::Unknown => read().map_or_else(|| backing.slot(unread, slot), Ok),
             },
             _ => Ok(value),
         }
     }
 
-    /// Takes in the value of a slot of which nothing is known; whether it is one.
-    pub fn learn(&mut self, slot: U256, value: U256) -> bool {
+    /// Adds a slot unless its value is known already. Returns whether it was added.
+    pub fn put_unknown(&mut self, slot: U256, value: U256) -> bool {
         let unread = self.unread.as_ref().filter(|_| self.slots.get(&slot).is_zero());
         let is_new = unread.is_some_and(|unread| matches!(unread.slot(&slot), Known::Unknown));
         if is_new {
@@ -136,7 +137,7 @@ impl Entry {
         is_new
     }
 
-    /// Sets a slot, which is known from now on; its value before.
+    /// Sets a slot, and returns its value before.
     pub fn put(&mut self, slot: U256, value: U256) -> U256 {
         if let Some(unread) = &mut self.unread {
             if value.is_zero() {
@@ -154,16 +155,16 @@ impl Entry {
         elsewhere || !self.slots.is_empty()
     }
 
-    /// Sets all slots to 0 at this turn; those that were known and had values. None where there
-    /// were none.
-    pub fn clear(&mut self, source: &Source, turn: u64) -> Option<Vec<(U256, U256)>> {
+    /// Sets all slots to 0 in this generation. Returns those in memory that were not 0; `None` if
+    /// the account has no slots at all.
+    pub fn clear(&mut self, backing: &Backing, generation: u64) -> Option<Vec<(U256, U256)>> {
         if !self.has_slots() {
             return None;
         }
         let slots = std::mem::take(&mut self.slots);
         let mut ended: Vec<_> = slots.iter().map(|(slot, value)| (*slot, *value)).collect();
-        match (&mut self.unread, source) {
-            (Some(unread), Source::Disk(_)) => {
+        match (&mut self.unread, backing) {
+            (Some(unread), Backing::Disk(_)) => {
                 let zeros = std::mem::take(&mut unread.zeros);
                 if let Some((older, gone)) = unread.older.take() {
                     let is_newer = |slot: &U256| zeros.contains(slot) || !slots.get(slot).is_zero();
@@ -171,22 +172,22 @@ impl Entry {
                     ended.extend(older.map(|(slot, value)| (*slot, *value)));
                     drop(gone);
                 }
-                unread.whole_since = Some(turn);
+                unread.whole_since = Some(generation);
             }
             _ => self.unread = None,
         }
         Some(ended)
     }
 
-    /// The entry at a new turn, in which nobody has asked for its storage yet. What has become of
-    /// the state two turns ago is on disk.
-    pub fn renewed(mut self, disk: &SharedState, turn: u64) -> Result<Self, StateError> {
+    /// Moves the entry from the previous generation to the current one, with its slots as older
+    /// ones. Changes from before the previous generation are on disk.
+    pub fn renewed(mut self, disk: &SharedState, generation: u64) -> Result<Self, StateError> {
         let Some(unread) = &mut self.unread else { return Ok(self) };
         let dropped = unread.older.take().is_some_and(|(slots, _)| !slots.is_empty());
         let is_stale = match unread.whole_since {
-            Some(since) if since + 1 >= turn => return Ok(self),
+            Some(since) if since + 1 >= generation => return Ok(self),
             Some(_) => true,
-            // it has got its first slots since it was read
+            // it got its first slots after it was read
             None => dropped && unread.root == blockmill_trie::EMPTY_ROOT,
         };
         if is_stale {
@@ -200,7 +201,7 @@ impl Entry {
     }
 }
 
-impl Source {
+impl Backing {
     fn slot(&self, unread: &Unread, slot: &U256) -> Result<U256, StateError> {
         match self {
             Self::Memory => Ok(U256::ZERO),
@@ -211,15 +212,15 @@ impl Source {
         }
     }
 
-    /// An account that is not in memory, at this turn.
-    pub fn entry(&self, address: &Address, turn: u64) -> Result<Entry, StateError> {
+    /// Reads an account that is not in memory.
+    pub fn entry(&self, address: &Address, generation: u64) -> Result<Entry, StateError> {
         let mut entry = Entry { address: *address, ..Entry::default() };
         match self {
             Self::Memory => {}
             Self::Nodes(nodes, root) => {
                 if let Some((account, storage)) = nodes.account(root, address)? {
                     entry.account = Some(account);
-                    entry.unread = Some(Box::new(Unread::of_root(storage)));
+                    entry.unread = Some(Box::new(Unread::in_trie(storage)));
                 }
             }
             Self::Disk(disk) => {
@@ -227,13 +228,13 @@ impl Source {
                 let found = disk.account(&key)?;
                 entry.account = found.map(|found| found.0);
                 let root = found.map(|found| found.1);
-                entry.unread = Some(Box::new(Unread::on_disk(key, root, turn)));
+                entry.unread = Some(Box::new(Unread::on_disk(key, root, generation)));
             }
         }
         Ok(entry)
     }
 
-    /// A code that is not in memory.
+    /// Reads a code that is not in memory.
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match self {
             Self::Memory => Ok(None),

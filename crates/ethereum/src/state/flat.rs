@@ -1,7 +1,9 @@
 //! The flat state.
 
-use super::entry::{Entry, Source};
-use super::turns::Turns;
+mod read_back;
+
+use super::entry::{Backing, Entry};
+use super::generations::Generations;
 use super::{
     Account, AccountChange, AccountId, Changes, EMPTY_CODE, NodeSet, SharedState, SlotChange,
     StateError,
@@ -11,29 +13,29 @@ use crate::params::genesis::GenesisAccount;
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
 
-/// Slots that are fetched while another is set.
-const AHEAD: usize = 12;
+/// Distance of the prefetch, in slots, when many slots are set.
+const PREFETCH: usize = 12;
 
-/// An account that exists: its index, what it owns, and its code where that is at hand.
+/// An account that exists: its index, the account, and its code if that is at hand.
 pub type Found<'s> = (AccountId, Account, Option<&'s Code>);
 
-/// Accounts and slots after some block, the hashes of the last blocks, and the changes since
-/// [`State::take_changes`].
+/// Accounts and slots after some block, the hashes of the last blocks, and the changes since the
+/// last [`State::take_changes`].
 ///
-/// Either all of the state is in memory, or a part of it. Then the rest is read as it is asked for:
-/// from the nodes of its tries, and what these lack is an error ([`State::of_nodes`]); or from a
-/// state on disk ([`State::on_disk`]), and what was not asked for lately is let go of
-/// ([`State::turn`]).
+/// The state is in memory as a whole or in part. The rest is read on demand: from trie nodes
+/// ([`State::from_nodes`]), where a missing node is an error; or from a state on disk
+/// ([`State::on_disk`]), where entries that were not used lately are dropped
+/// ([`State::advance_generation`]).
 #[derive(Debug)]
 pub struct State {
     pub(super) index: HashMap<Address, AccountId>,
     pub(super) entries: Vec<Entry>,
     pub(super) codes: HashMap<Hash, Code>,
     changes: Changes,
-    /// Counts the lists of changes, from 1.
+    /// Number of the current list of changes, from 1.
     pub(super) epoch: u64,
-    pub(super) source: Source,
-    pub(super) turns: Turns,
+    pub(super) backing: Backing,
+    pub(super) generations: Generations,
     /// The blocks that BLOCKHASH can name.
     pub ancestors: Ancestors,
 }
@@ -46,19 +48,19 @@ impl Default for State {
             codes: HashMap::default(),
             changes: Changes::default(),
             epoch: 1,
-            source: Source::Memory,
-            turns: Turns::default(),
+            backing: Backing::Memory,
+            generations: Generations::default(),
             ancestors: Ancestors::default(),
         }
     }
 }
 
 impl State {
-    /// The state that a chain begins with; its accounts are the first changes.
+    /// The state of a genesis block; its accounts are the first changes.
     ///
     /// # Errors
-    /// More accounts than an index can name.
-    pub fn of_accounts(accounts: &[GenesisAccount]) -> Result<Self, StateError> {
+    /// [`StateError::TooManyAccounts`].
+    pub fn from_accounts(accounts: &[GenesisAccount]) -> Result<Self, StateError> {
         let mut state = Self::default();
         for given in accounts {
             let code = (!given.code.is_empty()).then(|| Code::new(given.code.clone()));
@@ -72,30 +74,34 @@ impl State {
         Ok(state)
     }
 
-    /// The state with this root, of which only some trie nodes and codes are known.
-    pub fn of_nodes(root: Hash, nodes: NodeSet, codes: impl IntoIterator<Item = Vec<u8>>) -> Self {
+    /// The state with this root, of which some trie nodes and codes are known.
+    pub fn from_nodes(
+        root: Hash,
+        nodes: NodeSet,
+        codes: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Self {
         let codes = codes.into_iter().map(|code| {
             let code = Code::new(code);
             (code.hash(), code)
         });
-        let source = Source::Nodes(nodes, root);
-        Self { codes: codes.collect(), source, ..Self::default() }
+        let backing = Backing::Nodes(nodes, root);
+        Self { codes: codes.collect(), backing, ..Self::default() }
     }
 
-    /// A state on disk, of which a part is kept in memory.
+    /// A state on disk, with a cache in memory.
     #[must_use]
     pub fn on_disk(disk: SharedState) -> Self {
-        let turns = Turns::within(disk.read().execution_bytes());
-        Self { source: Source::Disk(disk), turns, ..Self::default() }
+        let generations = Generations::within(disk.read().execution_bytes());
+        Self { backing: Backing::Disk(disk), generations, ..Self::default() }
     }
 
-    /// Whether accounts come and go in memory, so that an index does not last.
+    /// Whether the state is on disk. Then indexes of accounts are valid in one generation only.
     #[must_use]
     pub fn is_on_disk(&self) -> bool {
-        matches!(self.source, Source::Disk(_))
+        matches!(self.backing, Backing::Disk(_))
     }
 
-    /// The index of an account, which is known from now on.
+    /// The index of an account, which is loaded if need be.
     pub(super) fn id(&mut self, address: &Address) -> Result<AccountId, StateError> {
         if let Some(id) = self.index.get(address) {
             return Ok(*id);
@@ -110,18 +116,19 @@ impl State {
         Ok(id)
     }
 
-    /// An account, its index, and its code where that is known without looking for it.
+    /// An account, its index, and its code if that is at hand.
     ///
     /// # Errors
-    /// A trie node that is not known.
+    /// [`StateError::MissingNode`], [`StateError::BadNode`] or [`StateError::Disk`] if the account
+    /// cannot be read; [`StateError::TooManyAccounts`].
     pub fn account(&mut self, address: &Address) -> Result<Option<Found<'_>>, StateError> {
-        if !matches!(self.source, Source::Memory) {
+        if !matches!(self.backing, Backing::Memory) {
             self.id(address)?;
         }
         Ok(self.found(address))
     }
 
-    /// The same of an account that is in memory.
+    /// The same for an account that is in memory.
     #[must_use]
     pub fn found(&self, address: &Address) -> Option<Found<'_>> {
         let id = *self.index.get(address)?;
@@ -129,10 +136,11 @@ impl State {
         entry.account.map(|account| (id, account, entry.code.as_ref()))
     }
 
-    /// The value of an account's slot, 0 where it has none.
+    /// The value of an account's slot; 0 if there is none.
     ///
     /// # Errors
-    /// A trie node that is not known.
+    /// [`StateError::MissingNode`], [`StateError::BadNode`] or [`StateError::Disk`] if it cannot be
+    /// read.
     #[inline]
     pub fn slot(&mut self, id: AccountId, slot: &U256) -> Result<U256, StateError> {
         let entry = &mut self.entries[id as usize];
@@ -140,13 +148,12 @@ impl State {
         if !value.is_zero() || entry.unread.is_none() {
             return Ok(value);
         }
-        let (value, is_new) = entry.ask(slot, &self.source)?;
-        self.turns.add(usize::from(is_new));
+        let (value, is_new) = entry.load(slot, &self.backing)?;
+        self.generations.add(usize::from(is_new));
         Ok(value)
     }
 
-    /// Whether an account has a slot that is not 0, as far as the slots that were not read can
-    /// tell.
+    /// Whether an account has, or may have on disk, a slot that is not 0.
     pub fn has_slots(&self, id: AccountId) -> bool {
         self.entries[id as usize].has_slots()
     }
@@ -154,7 +161,7 @@ impl State {
     /// The code with this hash.
     ///
     /// # Errors
-    /// A code that is not known.
+    /// [`StateError::MissingCode`] if it is not known; [`StateError::Disk`] if it cannot be read.
     pub fn code(&self, hash: &Hash) -> Result<Code, StateError> {
         if *hash == EMPTY_CODE {
             return Ok(Code::default());
@@ -166,12 +173,12 @@ impl State {
         found.ok_or(StateError::MissingCode { hash: *hash })
     }
 
-    /// The codes that are known, under their hashes, in no order.
+    /// The codes in memory with their hashes, in no order.
     pub fn codes(&self) -> impl Iterator<Item = (&Hash, &Code)> {
         self.codes.iter()
     }
 
-    /// The accounts that exist, in no order.
+    /// The accounts in memory that exist, in no order.
     pub fn accounts(&self) -> impl Iterator<Item = (AccountId, &Address, &Account)> {
         let entries = self.entries.iter().enumerate();
         entries.filter_map(|(id, entry)| {
@@ -179,12 +186,12 @@ impl State {
         })
     }
 
-    /// The slots of an account that are known and not 0, in no order.
+    /// The slots of an account that are in memory and not 0, in no order.
     pub fn slots(&self, id: AccountId) -> impl Iterator<Item = (&U256, &U256)> {
         self.entries[id as usize].slots.iter()
     }
 
-    /// Puts an account on the list of changes, as it is now.
+    /// Adds an account to the list of changes, with its present value.
     fn list(&mut self, id: AccountId) {
         let entry = &mut self.entries[id as usize];
         if entry.listed.0 != self.epoch {
@@ -194,11 +201,12 @@ impl State {
         }
     }
 
-    /// Sets an account, and its code where that is new. An account that ends keeps its slots: they
-    /// are for [`State::clear_slots`].
+    /// Sets an account, and its code if that is new. An account that is removed keeps its slots
+    /// until [`State::clear_slots`].
     ///
     /// # Errors
-    /// A trie node that is not known; more accounts than an index can name.
+    /// [`StateError::MissingNode`], [`StateError::BadNode`] or [`StateError::Disk`] if its present
+    /// value cannot be read; [`StateError::TooManyAccounts`].
     pub fn set_account(
         &mut self,
         address: &Address,
@@ -221,7 +229,7 @@ impl State {
         if new != EMPTY_CODE {
             let known = self.codes.get(&new).cloned();
             if let (None, Some(code)) = (&known, &code) {
-                // one that was let go of, or that is on disk
+                // it may be in the previous generation, or on disk
                 let is_new = !self.is_on_disk() || self.code_elsewhere(&new)?.is_none();
                 self.codes.insert(new, code.clone());
                 if is_new {
@@ -233,23 +241,23 @@ impl State {
         Ok(id)
     }
 
-    /// Sets a slot of an account. The old value must be known: it was asked for before.
+    /// Sets a slot of an account. The old value must be in memory: it was read before.
     pub fn set_slot(&mut self, id: AccountId, slot: U256, value: U256) {
         let before = self.entries[id as usize].put(slot, value);
         if before != value {
-            // more than it takes where a slot is set again and again
-            self.turns.add(1);
+            // overestimates a slot that is set several times
+            self.generations.add(1);
             self.list(id);
             self.changes.slots.push(SlotChange { id, slot, before, after: value });
         }
     }
 
-    /// Sets some slots of an account in the same way. Their places are fetched ahead: those of a
-    /// large account lie far apart.
+    /// Sets slots of an account. Their cache lines are prefetched: a large account is larger than
+    /// the CPU's caches.
     pub fn set_slots(&mut self, id: AccountId, slots: &[(U256, U256)]) {
         for (at, (slot, value)) in slots.iter().enumerate() {
-            if let Some((ahead, _)) = slots.get(at + AHEAD) {
-                self.entries[id as usize].slots.touch(ahead);
+            if let Some((next, _)) = slots.get(at + PREFETCH) {
+                self.entries[id as usize].slots.touch(next);
             }
             self.set_slot(id, *slot, *value);
         }
@@ -258,7 +266,7 @@ impl State {
     /// Sets all slots of an account to 0.
     pub fn clear_slots(&mut self, id: AccountId) {
         let entry = &mut self.entries[id as usize];
-        let Some(slots) = entry.clear(&self.source, self.turns.number()) else { return };
+        let Some(slots) = entry.clear(&self.backing, self.generations.number()) else { return };
         self.list(id);
         self.changes.cleared.push(id);
         let ended = slots.into_iter().map(|(slot, before)| {
@@ -268,11 +276,11 @@ impl State {
         self.changes.slots.extend(ended);
     }
 
-    /// Adds wei to an account, which exists from then on; where `clear_empty` says so, an account
-    /// that is empty all the same ceases to exist (EIP-161).
+    /// Adds wei to an account, which is created if need be. With `clear_empty`, an account that is
+    /// empty afterwards is removed (EIP-161).
     ///
     /// # Errors
-    /// A trie node that is not known; a balance beyond 256 bits.
+    /// Those of [`State::set_account`]; [`StateError::BalanceOverflow`].
     pub fn credit(
         &mut self,
         address: &Address,
@@ -290,7 +298,7 @@ impl State {
         Ok(())
     }
 
-    /// What was changed since the last call.
+    /// Takes the changes since the last call.
     pub fn take_changes(&mut self) -> Changes {
         self.epoch += 1;
         let mut changes = std::mem::take(&mut self.changes);
@@ -298,82 +306,5 @@ impl State {
             change.after = self.entries[change.id as usize].account;
         }
         changes
-    }
-
-    /// Takes back what a block changed; the blocks after it were taken back before.
-    pub fn undo(&mut self, changes: &Changes) {
-        for change in changes.slots.iter().rev() {
-            self.put_slot(change.id, change.slot, change.before);
-        }
-        for change in &changes.accounts {
-            self.put_account(change.id, change.before);
-        }
-    }
-
-    /// Does again what [`State::undo`] took back.
-    pub fn redo(&mut self, changes: &Changes) {
-        for change in &changes.slots {
-            self.put_slot(change.id, change.slot, change.after);
-        }
-        for (hash, code) in &changes.codes {
-            self.codes.insert(*hash, code.clone());
-        }
-        for change in &changes.accounts {
-            self.put_account(change.id, change.after);
-        }
-    }
-
-    /// Sets an account of a state that is read back, of which no change is noted.
-    ///
-    /// # Errors
-    /// More accounts than an index can name.
-    pub fn restore_account(
-        &mut self,
-        address: &Address,
-        account: Option<Account>,
-    ) -> Result<AccountId, StateError> {
-        let id = self.id(address)?;
-        self.put_account(id, account);
-        Ok(id)
-    }
-
-    /// Sets a slot in the same way.
-    pub fn restore_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        self.put_slot(id, slot, value);
-    }
-
-    /// Makes a code known in the same way.
-    pub fn restore_code(&mut self, code: Code) {
-        self.codes.insert(code.hash(), code);
-    }
-
-    /// An account as it is in a state of which all is known.
-    #[must_use]
-    pub fn account_at(&self, address: &Address) -> Option<&Account> {
-        let id = self.index.get(address)?;
-        self.entries[*id as usize].account.as_ref()
-    }
-
-    /// The value of a slot in a state of which all is known; 0 where it has none.
-    #[must_use]
-    pub fn slot_at(&self, address: &Address, slot: &U256) -> U256 {
-        let id = self.index.get(address);
-        id.map_or(U256::ZERO, |id| self.entries[*id as usize].slots.get(slot))
-    }
-
-    /// The same of an account with this index.
-    #[must_use]
-    pub fn slot_of(&self, id: AccountId, slot: &U256) -> U256 {
-        self.entries[id as usize].slots.get(slot)
-    }
-
-    fn put_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        self.entries[id as usize].put(slot, value);
-    }
-
-    fn put_account(&mut self, id: AccountId, account: Option<Account>) {
-        let entry = &mut self.entries[id as usize];
-        entry.account = account;
-        entry.code = account.and_then(|account| self.codes.get(&account.code_hash).cloned());
     }
 }

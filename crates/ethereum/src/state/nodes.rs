@@ -47,14 +47,14 @@ impl NodeSet {
     ///
     /// # Errors
     /// None in a state of which all is known.
-    pub fn of_state(state: State) -> Result<(Self, Hash), StateError> {
+    pub fn from_state(state: State) -> Result<(Self, Hash), StateError> {
         let (whole, root) = WholeState::new(state)?;
         Ok((Self(Arc::new(Source::Whole(Box::new(whole)))), root))
     }
 
     /// All nodes of a state on disk. The set notes what is asked for.
     #[must_use]
-    pub fn of_disk(state: SharedState) -> Self {
+    pub fn from_disk(state: SharedState) -> Self {
         Self(Arc::new(Source::Disk(Box::new(DiskNodes::new(state)))))
     }
 

@@ -8,7 +8,7 @@
 mod hash;
 mod read;
 
-pub use hash::MadeNode;
+pub use hash::HashedNode;
 
 use super::StateError;
 use super::nodes::NodeBytes;
@@ -102,13 +102,13 @@ impl SparseTrie {
 
     /// The root; `made` is shown each node that is hashed for it, the one of the root among them
     /// however short it is.
-    pub fn root_with(&mut self, made: &mut dyn FnMut(MadeNode<'_>)) -> Hash {
+    pub fn root_with(&mut self, made: &mut dyn FnMut(HashedNode<'_>)) -> Hash {
         match name(&mut self.root, &mut [0; 32], 0, made) {
             None => EMPTY_ROOT,
             Some(Name::Hash(hash)) => hash,
             Some(Name::Embedded(encoding)) => {
                 let hash = blockmill_hashes::keccak256(&encoding);
-                made(MadeNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
+                made(HashedNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
                 hash
             }
         }
@@ -116,7 +116,7 @@ impl SparseTrie {
 
     /// The hash of what stands `depth` half-bytes below the root, to where all keys lead; none
     /// where nothing does, or something shorter than a hash.
-    pub fn hash_at(&mut self, depth: usize, made: &mut dyn FnMut(MadeNode<'_>)) -> Option<Hash> {
+    pub fn hash_at(&mut self, depth: usize, made: &mut dyn FnMut(HashedNode<'_>)) -> Option<Hash> {
         let mut path = [0; 32];
         let node = match &mut self.root {
             Node::Extension(extension) if extension.end == depth => {

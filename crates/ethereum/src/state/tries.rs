@@ -23,7 +23,7 @@ enum Kind {
 
 /// Storage that an account lost as a whole.
 #[derive(Clone, Debug)]
-pub struct Lost {
+pub struct ClearedStorage {
     /// Whose.
     pub id: AccountId,
     /// Slots by their hashes, and their values.
@@ -32,7 +32,7 @@ pub struct Lost {
 
 blockmill_pipeline::named_option! {
     /// How a block changes the tries of the state.
-    pub enum TrieDesign: "state-trie", level Execution {
+    pub enum TrieLayout: "state-trie", level Execution {
         /// Key by key, in nodes that point to each other.
         Pointers = "pointers",
         /// All keys of the block together, in one arena.
@@ -120,12 +120,12 @@ impl Tries {
     ///
     /// # Errors
     /// Corruption; those of the system.
-    pub fn lost_by<'c>(
+    pub fn cleared_storage<'c>(
         &self,
         steps: impl IntoIterator<Item = &'c Changes>,
-    ) -> Result<Vec<Lost>, StateError> {
+    ) -> Result<Vec<ClearedStorage>, StateError> {
         let Kind::Disk(disk, _) = &self.0 else { return Ok(vec![]) };
-        let mut lost: Vec<Lost> = vec![];
+        let mut lost: Vec<ClearedStorage> = vec![];
         for step in steps {
             for id in &step.cleared {
                 let change = step.accounts.iter().find(|change| change.id == *id);
@@ -133,7 +133,7 @@ impl Tries {
                     continue;
                 };
                 let slots = disk.read().storage(&blockmill_hashes::keccak256(&change.address))?;
-                lost.push(Lost { id: *id, slots });
+                lost.push(ClearedStorage { id: *id, slots });
             }
         }
         Ok(lost)
@@ -141,7 +141,7 @@ impl Tries {
 
     /// The tries of a state of which only these nodes are known, of pointers.
     #[must_use]
-    pub fn of_nodes(root: Hash, nodes: NodeSet) -> Self {
+    pub fn from_nodes(root: Hash, nodes: NodeSet) -> Self {
         let accounts = SparseTrie::unread(root);
         let pointers =
             Pointers { accounts, storage: HashMap::default(), nodes: Some((nodes, root)) };
@@ -158,7 +158,7 @@ impl Tries {
             Kind::Arena(tries) => tries.apply(changes),
             Kind::Disk(disk, hasher) => {
                 let codes = changes.codes.iter().map(|(hash, code)| (hash, code));
-                disk.apply(&HashedChanges::of(changes, *hasher), codes)
+                disk.apply(&HashedChanges::from_changes(changes, *hasher), codes)
             }
         }
     }

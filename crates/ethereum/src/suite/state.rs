@@ -131,7 +131,7 @@ fn run_one(
     given: Result<Given, Violation>,
 ) -> Result<Done, ExecutionError> {
     let accounts = spec.genesis.accounts().map_err(encoding)?;
-    let mut state = State::of_accounts(&accounts)?;
+    let mut state = State::from_accounts(&accounts)?;
     let mut tries = Tries::pointers();
     tries.apply(&state.take_changes())?;
     for number in header.number.saturating_sub(256)..header.number {
@@ -154,7 +154,7 @@ fn run_one(
         },
         Err(violation) => Err(violation),
     };
-    evm.settle()?;
+    evm.commit_block()?;
     let untouched = match &outcome {
         Ok(_) => None,
         Err(_) => Some(tries.apply(&evm.state().take_changes())?),

@@ -115,7 +115,7 @@ impl Checks<'_> {
             let Ok(body) = BodyView::decode(checked.blocks.chunk.bodies.get(i)) else { break };
             let own = transactions.by_ref().take(body.transaction_count()).collect();
             let (hash, header) = (checked.blocks.hashes[i], checked.header(i));
-            prepared.push(PreparedBlock::of(self.spec, hash, &header, &body, own));
+            prepared.push(PreparedBlock::from_parts(self.spec, hash, &header, &body, own));
         }
         prepared
     }

@@ -3,7 +3,7 @@
 use super::imports::{options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEALED_APART, Limits};
+use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEAL_PIECES, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::settings::Settings;
@@ -100,7 +100,7 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
         let healing = store.heal(&Cancel::new(), |piece| pieces = piece).unwrap();
         drop(store);
         let healed = healing.healed;
-        assert!(healing.is_whole && pieces == HEALED_APART);
+        assert!(healing.is_whole && pieces == HEAL_PIECES);
         assert_eq!((healed.lost, healed.removed), (0, 0));
         match round {
             0 => assert!(healed.nodes >= lost && healed.values == 0, "{healed:?}"),

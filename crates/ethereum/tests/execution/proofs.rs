@@ -33,8 +33,8 @@ fn stored_in(place: Place, name: &str, dir: &Path) -> (ChainSpec, ExecutedStore)
     (spec, ExecutedStore::open_read_only(dir).unwrap())
 }
 
-fn nodes_behind(store: &ExecutedStore, number: u64) -> (NodeSet, [u8; 32]) {
-    let (nodes, root) = store.nodes_behind(number, &Cancel::default()).unwrap().unwrap();
+fn nodes_after(store: &ExecutedStore, number: u64) -> (NodeSet, [u8; 32]) {
+    let (nodes, root) = store.nodes_after(number, &Cancel::default()).unwrap().unwrap();
     let header = store.blocks().header(number).unwrap().unwrap();
     assert_eq!(root, *HeaderView::decode(&header).unwrap().state_root);
     (nodes, root)
@@ -88,9 +88,9 @@ fn a_library_accepts_the_proofs_of_every_account_and_slot() {
     let mut found = 0;
     let all = [0, 1, 20, 53, 54].into_iter();
     for (number, at) in all.flat_map(|number| (0..stores.len()).map(move |at| (number, at))) {
-        let (nodes, root) = nodes_behind(&stores[at], number);
+        let (nodes, root) = nodes_after(&stores[at], number);
         let store = &stores[0];
-        let state = store.state_behind(number, &Cancel::default()).unwrap().unwrap();
+        let state = store.state_after(number, &Cancel::default()).unwrap().unwrap();
         for (id, address, _) in state.accounts() {
             let mut slots: Vec<U256> = state.slots(id).map(|(slot, _)| *slot).collect();
             slots.extend([U256::ZERO, U256::MAX]);
@@ -102,17 +102,17 @@ fn a_library_accepts_the_proofs_of_every_account_and_slot() {
         }
     }
     assert!(found > 300, "{found}");
-    let error = stores[1].state_behind(54, &Cancel::default()).unwrap_err().to_string();
+    let error = stores[1].state_after(54, &Cancel::default()).unwrap_err().to_string();
     assert!(error.contains("state=memory"), "{error}");
 }
 
 fn witness_of(spec: &ChainSpec, store: &ExecutedStore, number: u64) -> Value {
-    let (nodes, _) = nodes_behind(store, number - 1);
+    let (nodes, _) = nodes_after(store, number - 1);
     let header_of =
         |number| -> Result<_, WitnessError> { Ok(store.blocks().header(number).unwrap().unwrap()) };
     let (header, body) = (header_of(number).unwrap(), store.blocks().body(number));
     let body = body.unwrap().unwrap();
-    let witness = Witness::of_block(spec, &header, &body, &nodes, header_of).unwrap();
+    let witness = Witness::record(spec, &header, &body, &nodes, header_of).unwrap();
     let done = witness.execute(spec).unwrap();
     assert_eq!((done.number, Some(done.hash)), (number, store.blocks().hash_of(number).unwrap()));
     witness.to_json(&done)
@@ -165,9 +165,9 @@ fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
 fn a_state_that_is_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_, store) = stored("execution-apis", folder.path());
-    let error = store.nodes_behind(55, &Cancel::default()).unwrap_err().to_string();
+    let error = store.nodes_after(55, &Cancel::default()).unwrap_err().to_string();
     assert!(error.contains("expected one of the blocks 0 to 54, found 55"), "{error}");
-    let (nodes, root) = nodes_behind(&store, 54);
+    let (nodes, root) = nodes_after(&store, 54);
     let lost = [7; 32];
     match AccountProof::new(&nodes, &lost, &[1; 20], &[]) {
         Err(StateError::MissingNode { hash, depth: 0 }) => assert_eq!(hash, lost),
@@ -176,5 +176,5 @@ fn a_state_that_is_not_there_is_refused() {
     assert_ne!(root, lost);
     let cancelled = Cancel::default();
     cancelled.cancel();
-    assert!(store.nodes_behind(54, &cancelled).unwrap().is_none());
+    assert!(store.nodes_after(54, &cancelled).unwrap().is_none());
 }

@@ -1,7 +1,7 @@
 //! A valid block with one field changed that only execution can see is refused by its own rule, and
 //! the state is as before.
 
-use super::durable::{SMALL, small};
+use super::executed_store::{SMALL, small};
 use super::imports::{options, published, run};
 use crate::source::{self, RealBlock};
 use blockmill_ethereum::U256;

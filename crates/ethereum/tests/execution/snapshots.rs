@@ -1,6 +1,6 @@
 //! Snapshots beside blocks: what a death leaves while one is taken over.
 
-use super::durable::{SMALL, small};
+use super::executed_store::{SMALL, small};
 use super::imports::{Place, options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
@@ -20,7 +20,7 @@ const LAST: u64 = 54;
 /// Writes the snapshot of a store.
 fn make(store: &ExecutedStore, chain_id: u64, path: &Path) {
     let cancel = Cancel::default();
-    let state = store.state_behind(AT, &cancel).unwrap().unwrap();
+    let state = store.state_after(AT, &cancel).unwrap().unwrap();
     let blocks = store.blocks();
     let Tip { chain: genesis, .. } = blocks.tip().unwrap();
     let hash = blocks.hash_of(AT).unwrap().unwrap();

@@ -87,7 +87,7 @@ impl Adding<'_, '_> {
     }
 
     fn slots(&mut self, account: &AccountRecord) -> Result<(), Error> {
-        if account.lost.is_some() {
+        if account.cleared.is_some() {
             let expected = "the slots that accounts lose, as --with state=memory knows them";
             let (table, block) = (self.table.name, self.block.number);
             return Err(Error::Lacks { table, expected, block });

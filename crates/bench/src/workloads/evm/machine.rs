@@ -65,7 +65,7 @@ impl Machine {
     /// # Errors
     /// More accounts than a state can have.
     pub fn new(fork: Fork, accounts: &[GenesisAccount]) -> Result<Self> {
-        let mut state = State::of_accounts(accounts)?;
+        let mut state = State::from_accounts(accounts)?;
         for number in NUMBER - 256..NUMBER {
             state.ancestors.push(number, blockmill_hashes::keccak256(&number.to_be_bytes()));
         }

@@ -37,7 +37,7 @@ fn executed(census: &Census, operation: &Operation) -> u64 {
         Ok(contract) => {
             let calls = census.calls.get(&contract).copied().unwrap_or_default();
             assert_eq!(calls.failed, 0, "{}", operation.name);
-            calls.made
+            calls.total
         }
         Err(_) => census.instructions[usize::from(of[0])],
     }

@@ -1,12 +1,12 @@
 //! A snapshot as the state of a store of blocks.
 
-use super::on_disk::of_state;
+use super::on_disk::state_error;
 use super::parts::StatePart;
 use super::{ExecutedStore, Facts, flat};
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
-use crate::state::Filling;
+use crate::state::StateLoader;
 use crate::{Hash, Level};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
@@ -51,10 +51,11 @@ impl ExecutedStore {
                 found
             }
             StatePart::Disk(disk) => {
-                let (state, mut filling) = (&mut *disk.write(), Filling::new(ManyKeccak::detect()));
-                let mut take = |entry: Entry<'_>| filling.take(entry, state).map_err(of_state);
+                let (state, mut loader) =
+                    (&mut *disk.write(), StateLoader::new(ManyKeccak::detect()));
+                let mut take = |entry: Entry<'_>| loader.take(entry, state).map_err(state_error);
                 let found = read(path, file, threads, cancel, watch, &mut take)?;
-                let root = filling.finish(state).map_err(of_state)?;
+                let root = loader.finish(state).map_err(state_error)?;
                 if root != found.head.state_root {
                     let (number, expected) = (head.number, head.state_root);
                     return Err(Error::StoredState { number, expected, found: root }.into());
@@ -66,7 +67,7 @@ impl ExecutedStore {
             return Err(other("a snapshot that stays the same", "another one in its place"));
         }
         let kind = self.parts.kind;
-        let facts = Facts { kind, ..Facts::of_table(tip.number, tip.hash) };
+        let facts = Facts { kind, ..Facts::at_checkpoint(tip.number, tip.hash) };
         let tip = Tip { level: Level::Execution as u8, ..tip };
         let state = facts.encode();
         self.parts.stage()?;

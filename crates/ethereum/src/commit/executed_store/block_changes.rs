@@ -1,7 +1,7 @@
 //! What a block changed, as it stands in the log: with addresses, and with old values where the way
 //! back is kept. Bytes: `docs/formats/state-log.md`.
 
-use crate::state::{Account, AccountId, Changes, EMPTY_CODE, Lost};
+use crate::state::{Account, AccountId, Changes, ClearedStorage, EMPTY_CODE};
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
 
@@ -30,7 +30,7 @@ pub struct AccountRecord {
     /// In the order of slots.
     pub slots: Vec<SlotRecord>,
     /// What the block emptied as a whole of a state on disk; none where it did not.
-    pub lost: Option<Vec<(Hash, U256)>>,
+    pub cleared: Option<Vec<(Hash, U256)>>,
 }
 
 /// A slot that a block changed.
@@ -58,10 +58,10 @@ pub struct Malformed {
 
 /// The record keeps old values.
 const HAS_OLD: u8 = 1;
-/// The account existed before, exists after, lost its storage as a whole.
+/// The account existed before, exists after, cleared its storage as a whole.
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
-const LOST: u8 = 4;
+const CLEARED: u8 = 4;
 /// Fewest bytes of an account, of a slot, of a code, of a slot under its hash.
 const LEAST: [usize; 4] = [22, 2, 1, 33];
 
@@ -70,15 +70,15 @@ impl BlockChanges {
     /// the last as it was before the first is left out.
     #[must_use]
     pub fn of<'a>(number: u64, steps: impl IntoIterator<Item = &'a Changes>) -> Self {
-        Self::with_lost(number, steps, &[])
+        Self::with_cleared(number, steps, &[])
     }
 
     /// The same of a block that emptied storage of a state on disk as a whole.
     #[must_use]
-    pub fn with_lost<'a>(
+    pub fn with_cleared<'a>(
         number: u64,
         steps: impl IntoIterator<Item = &'a Changes>,
-        lost: &[Lost],
+        cleared: &[ClearedStorage],
     ) -> Self {
         let mut accounts: Vec<AccountRecord> = vec![];
         let mut of_id: HashMap<AccountId, usize> = HashMap::default();
@@ -91,8 +91,8 @@ impl BlockChanges {
                     Some(at) => accounts[*at].after = after,
                     None => {
                         of_id.insert(change.id, accounts.len());
-                        let (slots, lost) = (vec![], None);
-                        accounts.push(AccountRecord { address, before, after, slots, lost });
+                        let (slots, cleared) = (vec![], None);
+                        accounts.push(AccountRecord { address, before, after, slots, cleared });
                     }
                 }
             }
@@ -114,16 +114,16 @@ impl BlockChanges {
         // they came in the order in which the machine lists accounts
         codes.sort_unstable_by_key(|(hash, _)| *hash);
         let codes = codes.into_iter().map(|(_, code)| code.bytes().to_vec()).collect();
-        for Lost { id, slots } in lost {
+        for ClearedStorage { id, slots } in cleared {
             if let Some(at) = of_id.get(id) {
-                accounts[*at].lose(slots);
+                accounts[*at].clear_storage(slots);
             }
         }
         for account in &mut accounts {
             account.slots.retain(|slot| slot.before != slot.after);
             account.slots.sort_unstable_by_key(|slot| slot.slot);
         }
-        accounts.retain(|a| a.before != a.after || !a.slots.is_empty() || a.lost.is_some());
+        accounts.retain(|a| a.before != a.after || !a.slots.is_empty() || a.cleared.is_some());
         accounts.sort_unstable_by_key(|account| account.address);
         Self { number, has_old: true, accounts, codes }
     }
@@ -137,8 +137,8 @@ impl BlockChanges {
             out.extend(account.address);
             let before = account.before.filter(|_| old_values);
             let exists = |account: Option<Account>, bit| if account.is_some() { bit } else { 0 };
-            let lost = if account.lost.is_some() { LOST } else { 0 };
-            out.push(exists(before, BEFORE) | exists(account.after, AFTER) | lost);
+            let cleared = if account.cleared.is_some() { CLEARED } else { 0 };
+            out.push(exists(before, BEFORE) | exists(account.after, AFTER) | cleared);
             before.iter().for_each(|account| put_account(account, out));
             account.after.iter().for_each(|account| put_account(account, out));
             put_number(account.slots.len() as u64, out);
@@ -149,9 +149,9 @@ impl BlockChanges {
                 }
                 put_word(slot.after, out);
             }
-            if let Some(lost) = account.lost.as_ref().filter(|_| old_values) {
-                put_number(lost.len() as u64, out);
-                for (slot, value) in lost {
+            if let Some(cleared) = account.cleared.as_ref().filter(|_| old_values) {
+                put_number(cleared.len() as u64, out);
+                for (slot, value) in cleared {
                     out.extend(slot);
                     put_word(*value, out);
                 }
@@ -195,15 +195,15 @@ impl BlockChanges {
 impl AccountRecord {
     /// Takes in what the account had on disk before the block, of which nothing is left: the old
     /// values of slots that the block came to, and the rest.
-    fn lose(&mut self, all: &[(Hash, U256)]) {
+    fn clear_storage(&mut self, all: &[(Hash, U256)]) {
         let mut rest: HashMap<Hash, U256> = all.iter().copied().collect();
         for record in &mut self.slots {
             let slot = blockmill_hashes::keccak256(&record.slot.to_be_bytes::<32>());
             record.before = rest.remove(&slot).unwrap_or(U256::ZERO);
         }
-        let mut lost: Vec<_> = rest.into_iter().collect();
-        lost.sort_unstable();
-        self.lost = Some(lost);
+        let mut cleared: Vec<_> = rest.into_iter().collect();
+        cleared.sort_unstable();
+        self.cleared = Some(cleared);
     }
 }
 
@@ -323,7 +323,7 @@ impl<'a> Input<'a> {
     fn account_record(&mut self, has_old: bool) -> Result<AccountRecord, Malformed> {
         let address = self.array("an address")?;
         let exists = self.byte("flags of an account")?;
-        let known = LOST | if has_old { BEFORE | AFTER } else { AFTER };
+        let known = CLEARED | if has_old { BEFORE | AFTER } else { AFTER };
         if exists & !known > 0 {
             return Err(self.malformed("flags of an account", exists));
         }
@@ -335,13 +335,13 @@ impl<'a> Input<'a> {
             let before = if has_old { self.word()? } else { U256::ZERO };
             slots.push(SlotRecord { slot, before, after: self.word()? });
         }
-        let mut lost = (exists & LOST > 0).then(Vec::new);
-        if let Some(lost) = lost.as_mut().filter(|_| has_old) {
+        let mut cleared = (exists & CLEARED > 0).then(Vec::new);
+        if let Some(cleared) = cleared.as_mut().filter(|_| has_old) {
             for _ in 0..self.count(LEAST[3])? {
-                lost.push((self.array("the hash of a slot")?, self.word()?));
+                cleared.push((self.array("the hash of a slot")?, self.word()?));
             }
         }
-        Ok(AccountRecord { address, before, after, slots, lost })
+        Ok(AccountRecord { address, before, after, slots, cleared })
     }
 }
 

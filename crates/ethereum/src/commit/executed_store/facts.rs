@@ -39,13 +39,13 @@ pub struct Facts {
 impl Facts {
     /// Of the state that a chain begins with: it is in the table, or it will be in the first commit
     /// of a state on disk.
-    pub(crate) fn of_genesis(kind: StateKind, hash: Hash) -> Self {
+    pub(crate) fn at_genesis(kind: StateKind, hash: Hash) -> Self {
         let checkpoint = (kind == StateKind::Memory).then_some(0);
-        Self { kind, checkpoint, ..Self::of_table(0, hash) }
+        Self { kind, checkpoint, ..Self::at_checkpoint(0, hash) }
     }
 
     /// Of the state behind a block that is in the table, before there is a log.
-    pub(crate) fn of_table(block: u64, hash: Hash) -> Self {
+    pub(crate) fn at_checkpoint(block: u64, hash: Hash) -> Self {
         let first = [block + 1, 0];
         let kind = StateKind::Memory;
         Self { kind, block, hash, checkpoint: Some(block), first, start: 0, active: 0 }
@@ -106,7 +106,7 @@ mod tests {
         let (hash, checkpoint) = ([9; 32], Some(5));
         let kind = StateKind::Memory;
         let facts = Facts { kind, block: 7, hash, checkpoint, first: [3, 6], start: 99, active: 1 };
-        let of_kinds = StateKind::available().map(|kind| Facts::of_genesis(kind, [1; 32]));
+        let of_kinds = StateKind::available().map(|kind| Facts::at_genesis(kind, [1; 32]));
         for facts in [facts, Facts { checkpoint: None, ..facts }].into_iter().chain(of_kinds) {
             let bytes = facts.encode();
             assert_eq!(Facts::decode(&bytes), Some(facts));

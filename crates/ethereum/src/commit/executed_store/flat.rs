@@ -107,7 +107,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(key: &[u8]) -> Option<Self> {
+    fn decode(key: &[u8]) -> Option<Self> {
         match key.split_first()? {
             (&CODE, hash) => Some(Self::Code(hash.try_into().ok()?)),
             (&ACCOUNT, rest) => {
@@ -144,7 +144,7 @@ pub(super) fn load(
             return Ok(false);
         }
         let unusable = |expected: &'static str| bad_entry(dir, key, expected);
-        match Key::of(key).ok_or_else(|| unusable("the key of a code, an account or a slot"))? {
+        match Key::decode(key).ok_or_else(|| unusable("the key of a code, an account or a slot"))? {
             Key::Code(hash) => {
                 let code = Code::new(value.to_vec());
                 if code.hash() != hash {

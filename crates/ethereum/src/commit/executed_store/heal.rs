@@ -1,7 +1,7 @@
 //! A state that is kept twice, made whole again: damaged bytes count as absent, and what one copy
 //! lacks is made from the other.
 
-use super::on_disk::of_state;
+use super::on_disk::state_error;
 use super::{ExecutedStore, Facts};
 use crate::fault::Error;
 use crate::state::{DiskOptions, Healed, LostNode, SharedState, StateKind};
@@ -10,7 +10,7 @@ use blockmill_store::Options;
 use std::path::Path;
 
 /// Pieces of a state that are healed one after the other.
-pub const HEALED_APART: u64 = 256;
+pub const HEAL_PIECES: u64 = 256;
 
 /// What healing a state came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl ExecutedStore {
     }
 
     /// Puts the flat values and the nodes of the tries right, each from the other, where a state is
-    /// kept in both (`state=flat+trie`); `watch` is told after each of [`HEALED_APART`] pieces.
+    /// kept in both (`state=flat+trie`); `watch` is told after each of [`HEAL_PIECES`] pieces.
     ///
     /// First the state as of the last commit, up to the root in the header of its block, then what
     /// the log has since. Where files are damaged, they are replaced in one commit at the end, and
@@ -67,13 +67,13 @@ impl ExecutedStore {
         let mut pieces = 0..=u8::MAX;
         for piece in pieces.by_ref().take_while(|_| !cancel.is_cancelled()) {
             let mut state = disk.write();
-            healed.add(&state.heal(piece).map_err(of_state)?);
+            healed.add(&state.heal(piece).map_err(state_error)?);
             match state.wants_commit() {
                 true if damaged.is_empty() => {
                     drop(state);
-                    self.commit_as_of(&facts)?;
+                    self.commit_checkpoint(&facts)?;
                 }
-                true => state.spill().map_err(of_state)?,
+                true => state.spill().map_err(state_error)?,
                 false => {}
             }
             watch(u64::from(piece) + 1);
@@ -84,8 +84,8 @@ impl ExecutedStore {
         if !healing.damaged.is_empty() && (healed.lost > 0 || !is_whole) {
             return Ok(healing);
         }
-        self.commit_as_of(&facts)?;
-        if is_whole && healed.lost == 0 && self.ahead_of().is_none() {
+        self.commit_checkpoint(&facts)?;
+        if is_whole && healed.lost == 0 && self.last_block_before_state().is_none() {
             healing.is_whole = self.redo_on_disk(&disk, cancel)?;
             if healing.is_whole {
                 self.checkpoint_on_disk()?;
@@ -101,14 +101,14 @@ impl ExecutedStore {
         match facts.checkpoint.filter(|number| Some(*number) <= last) {
             Some(number) => {
                 let root = self.root_of(number)?;
-                disk.write().trust_root(&root).map_err(of_state)
+                disk.write().trust_root(&root).map_err(state_error)
             }
             None => Ok(false),
         }
     }
 
     /// Commits the state on disk, which is the one as of the last commit.
-    fn commit_as_of(&mut self, facts: &Facts) -> Result<(), Error> {
+    fn commit_checkpoint(&mut self, facts: &Facts) -> Result<(), Error> {
         match self.blocks.tip() {
             Some(tip) => self.parts.commit_all(&mut self.blocks, &tip, &facts.encode()),
             None => Ok(()),

@@ -28,9 +28,9 @@ impl KeptState {
     pub fn of_store(store: &ChainStore) -> Result<Option<Self>, OptionError> {
         let parts = store.parts_besides();
         let has = |name: &str| parts.contains(&name);
-        let on_disk = StateKind::of_parts(has);
+        let on_disk = StateKind::from_parts(has);
         match on_disk.or(has(TABLE).then_some(StateKind::Memory)) {
-            Some(kind) => Ok(Some(Self { kind, flat: FlatStore::of_parts(has) })),
+            Some(kind) => Ok(Some(Self { kind, flat: FlatStore::from_parts(has) })),
             None => Self::decode(store.state_of_parts()),
         }
     }
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(rocksdb, b"BMSTATE0state=flat+trie flat-store=rocksdb");
         let unknown = KeptState::decode(b"BMSTATE0state=of-tomorrow");
         assert!(matches!(unknown, Err(OptionError::Unknown { .. })), "{unknown:?}");
-        let facts = crate::commit::executed_store::Facts::of_genesis(StateKind::Pages, [7; 32]);
+        let facts = crate::commit::executed_store::Facts::at_genesis(StateKind::Pages, [7; 32]);
         assert_eq!(KeptState::decode(&facts.encode()), Ok(None));
     }
 }

@@ -32,7 +32,7 @@ impl ExecutedStore {
             }
             let mut state = disk.write();
             for code in &block.codes {
-                state.put_code(&blockmill_hashes::keccak256(code), code).map_err(of_state)?;
+                state.put_code(&blockmill_hashes::keccak256(code), code).map_err(state_error)?;
             }
             let changes = forward(&block);
             // behind one that removes something there may be new slots of the same account
@@ -54,14 +54,14 @@ impl ExecutedStore {
         }
         // after a repair the header of that block may be gone: whoever goes back from it has the
         // root of a stored block to compare
-        if self.ahead_of().is_none() {
-            self.hold_to_root(disk, facts.block)?;
+        if self.last_block_before_state().is_none() {
+            self.verify_root(disk, facts.block)?;
         }
         Ok(true)
     }
 
     /// Compares the root of the state on disk with that in a block's header.
-    fn hold_to_root(&self, disk: &SharedState, number: u64) -> Result<(), Error> {
+    fn verify_root(&self, disk: &SharedState, number: u64) -> Result<(), Error> {
         let expected = self.root_of(number)?;
         let found = disk.read().root();
         match found == expected {
@@ -93,14 +93,14 @@ impl ExecutedStore {
             return Ok(None);
         }
         while let Some(facts) = self.facts.filter(|facts| facts.block > to) {
-            let Some(now) = self.walk_back_on_disk(disk, (facts, to), false, cancel)? else {
+            let Some(now) = self.undo_on_disk(disk, (facts, to), false, cancel)? else {
                 let went = facts.block < from;
                 return Ok(went.then_some(Unwound { from, to: facts.block, with_state: true }));
             };
             if self.blocks.tip().is_some_and(|tip| now.block <= tip.number) {
-                self.hold_to_root(disk, now.block)?;
+                self.verify_root(disk, now.block)?;
             }
-            self.give_up_on_disk(now)?;
+            self.commit_unwind_on_disk(now)?;
         }
         Ok(Some(Unwound { from, to, with_state: true }))
     }
@@ -119,17 +119,17 @@ impl ExecutedStore {
             return Err(Error::Unwind { expected, found });
         };
         if !other.redo_on_disk(disk, cancel)?
-            || other.walk_back_on_disk(disk, (facts, number), true, cancel)?.is_none()
+            || other.undo_on_disk(disk, (facts, number), true, cancel)?.is_none()
         {
             return Ok(None);
         }
-        other.hold_to_root(disk, number)?;
-        Ok(Some(NodeSet::of_disk(disk.clone())))
+        other.verify_root(disk, number)?;
+        Ok(Some(NodeSet::from_disk(disk.clone())))
     }
 
     /// Takes back blocks after one in the state on disk, all of them or as many as the memory for
     /// changes takes; where state and log are then. None when asked to stop.
-    fn walk_back_on_disk(
+    fn undo_on_disk(
         &self,
         disk: &SharedState,
         (facts, to): (Facts, u64),
@@ -158,7 +158,7 @@ impl ExecutedStore {
                 let expected = format!("a log with old values (log=redo+undo) of block {number}");
                 return Err(Error::Unwind { expected, found: "new values only".into() });
             }
-            state.update(&backward(&block)).map_err(of_state)?;
+            state.update(&backward(&block)).map_err(state_error)?;
             (end, now.block) = (start, block.number - 1);
         }
         (now.start, now.checkpoint) = (end, Some(now.block));
@@ -167,8 +167,9 @@ impl ExecutedStore {
 
     /// Makes a block the last one whose state is on disk now. Of a block that a repair gave up
     /// nobody has the hash: it is 0 until the state is that of a stored block.
-    fn give_up_on_disk(&mut self, mut now: Facts) -> Result<(), Error> {
-        let number = self.ahead_of().map_or(now.block, |blocks| blocks.min(now.block));
+    fn commit_unwind_on_disk(&mut self, mut now: Facts) -> Result<(), Error> {
+        let number =
+            self.last_block_before_state().map_or(now.block, |blocks| blocks.min(now.block));
         let Some(tip) = tip_at(&self.blocks, number)? else {
             return Err(Error::StoredBlock { number, expected: [0; 32], found: None });
         };
@@ -189,7 +190,7 @@ impl ExecutedStore {
 }
 
 /// Corruption of the state on disk, or what the system says.
-pub(crate) fn of_state(error: StateError) -> Error {
+pub(crate) fn state_error(error: StateError) -> Error {
     match error {
         StateError::Disk(error) => Error::State(error),
         other => Error::Execution { lacks: format!("a state that can be kept, found {other}") },
@@ -199,7 +200,7 @@ pub(crate) fn of_state(error: StateError) -> Error {
 /// Applies what blocks changed, if anything.
 fn apply(state: &mut DiskState, changes: HashedChanges) -> Result<(), Error> {
     if changes.count() > 0 || changes.removes() {
-        state.update(&changes.in_order()).map_err(of_state)?;
+        state.update(&changes.in_order()).map_err(state_error)?;
     }
     Ok(())
 }
@@ -209,7 +210,7 @@ fn forward(block: &BlockChanges) -> HashedChanges {
     let mut changes = HashedChanges::default();
     let (accounts, mut slots) = keys_of(block);
     for (account, key) in block.accounts.iter().zip(accounts) {
-        if account.lost.is_some() && account.after.is_some() {
+        if account.cleared.is_some() && account.after.is_some() {
             changes.clear(key);
         }
         changes.account(key, account.after.as_ref());
@@ -230,8 +231,8 @@ fn backward(block: &BlockChanges) -> HashedChanges {
         changes.account(key, account.before.as_ref());
         let is_there = account.before.is_some();
         if is_there {
-            let lost = account.lost.iter().flatten();
-            lost.for_each(|(slot, value)| changes.slot(key, *slot, *value));
+            let cleared = account.cleared.iter().flatten();
+            cleared.for_each(|(slot, value)| changes.slot(key, *slot, *value));
         }
         for (slot, hash) in account.slots.iter().zip(slots.by_ref()) {
             if is_there {

@@ -1,7 +1,7 @@
 //! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
 
 use super::Limits;
-use super::on_disk::of_state;
+use super::on_disk::state_error;
 use crate::fault::Error;
 use crate::state::{DiskState, SharedState, StateKind};
 use blockmill_store::{
@@ -44,7 +44,7 @@ impl Parts {
     ) -> blockmill_store::Result<Self> {
         let there = match opening.has(TABLE) {
             true => Some(StateKind::Memory),
-            false => StateKind::of_parts(|name| opening.has(name)),
+            false => StateKind::from_parts(|name| opening.has(name)),
         };
         let kind = there.unwrap_or(limits.state);
         let state = match DiskState::open(opening, dir, kind, &limits.disk)? {
@@ -113,7 +113,7 @@ impl Parts {
     /// Writes most of what changed of a state on disk ahead of the commit that names it.
     pub fn stage(&self) -> Result<(), Error> {
         match self.disk() {
-            Some(disk) => disk.stage().map_err(of_state),
+            Some(disk) => disk.stage().map_err(state_error),
             None => Ok(()),
         }
     }

@@ -44,7 +44,7 @@ impl ExecutedStore {
                     if let StatePart::Table(table) = &mut self.parts.state {
                         flat::put_all_in_table(table, &replay.state)?;
                     }
-                    self.facts = Some(Facts::of_genesis(self.parts.kind, spec.genesis.hash));
+                    self.facts = Some(Facts::at_genesis(self.parts.kind, spec.genesis.hash));
                     if let Some(tip) = self.blocks.tip() {
                         self.commit(&tip, true)?;
                     }
@@ -95,7 +95,7 @@ impl ExecutedStore {
             return Ok(());
         }
         let mut record = vec![];
-        BlockChanges::with_lost(number, &done.steps, &done.lost)
+        BlockChanges::with_cleared(number, &done.steps, &done.cleared)
             .encode(values == LogValues::Both, &mut record);
         self.log(number, hash, &record)
     }
@@ -108,7 +108,7 @@ impl ExecutedStore {
     ) -> Result<Option<(State, Tries)>, Error> {
         let Some(facts) = self.facts else { return Ok(None) };
         // blocks may have been given up in a repair
-        if let Some(blocks) = self.ahead_of() {
+        if let Some(blocks) = self.last_block_before_state() {
             let unwound = self.unwind(blocks, cancel).map_err(|error| match error {
                 Error::Unwind { .. } => Error::StateAhead { state: facts.block, blocks },
                 error => error,
@@ -121,7 +121,7 @@ impl ExecutedStore {
     }
 
     /// The last block of the store where the state is that of a later one.
-    pub(super) fn ahead_of(&self) -> Option<u64> {
+    pub(super) fn last_block_before_state(&self) -> Option<u64> {
         let (facts, tip) = (self.facts?, self.blocks.tip()?);
         (tip.number < facts.block).then_some(tip.number)
     }
@@ -135,10 +135,10 @@ impl ExecutedStore {
     /// one; damage.
     pub fn check_state(&self, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
-        let Some(blocks) = self.ahead_of() else {
+        let Some(blocks) = self.last_block_before_state() else {
             return Ok(self.logged_state(Tries::pointers(), cancel)?.is_some());
         };
-        match self.nodes_behind(blocks, cancel) {
+        match self.nodes_after(blocks, cancel) {
             Err(Error::Unwind { .. }) => Err(Error::StateAhead { state: facts.block, blocks }),
             nodes => Ok(nodes?.is_some()),
         }

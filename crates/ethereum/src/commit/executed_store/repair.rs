@@ -21,7 +21,7 @@ pub enum StateAfter {
 impl Facts {
     /// What the last commit of a store says of the state; none where there is none.
     #[must_use]
-    pub fn of(store: &ChainStore) -> Option<Self> {
+    pub fn from_store(store: &ChainStore) -> Option<Self> {
         Self::decode(store.state_of_parts())
     }
 
@@ -59,8 +59,8 @@ pub fn repair(
     let (store, _) = ChainStore::open_corrupt(dir)?;
     let parts = store.parts_besides();
     let has = |name: &str| parts.contains(&name);
-    let kind = StateKind::of_parts(has).unwrap_or_default();
-    let kept = KeptState { kind, flat: FlatStore::of_parts(has) };
+    let kind = StateKind::from_parts(has).unwrap_or_default();
+    let kept = KeptState { kind, flat: FlatStore::from_parts(has) };
     drop(store);
     ChainStore::repair(dir, Some(tip), Some(&PAGE_FORMAT), is_state_part, &kept.encode())?;
     Ok(StateAfter::GivenUp)
@@ -70,7 +70,7 @@ pub fn repair(
 /// import takes back.
 fn follow(dir: &Path, to: u64, cancel: &Cancel) -> Result<(), Error> {
     let (store, _) = ChainStore::open_read_only(dir)?;
-    if Facts::of(&store).is_none_or(|facts| facts.block <= to) {
+    if Facts::from_store(&store).is_none_or(|facts| facts.block <= to) {
         return Ok(());
     }
     drop(store);

@@ -83,17 +83,19 @@ impl ExecutedStore {
             return self.unwind_on_disk(&disk, to, cancel);
         }
         let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
-        let Some(back) = self.walk_back(&facts, to, &mut state, cancel)? else { return Ok(None) };
+        let Some(back) = self.undo_in_memory(&facts, to, &mut state, cancel)? else {
+            return Ok(None);
+        };
         let tries = Tries::pointers();
         if self.tries_at(to, &state, tries, cancel)?.is_none() || cancel.is_cancelled() {
             return Ok(None);
         }
-        self.give_up(&facts, &new, &back, &state)?;
+        self.commit_unwind(&facts, &new, &back, &state)?;
         Ok(Some(Unwound { from: last, to, with_state: true }))
     }
 
     /// Takes the blocks after `to` back in the flat state; none when asked to stop.
-    pub(super) fn walk_back(
+    pub(super) fn undo_in_memory(
         &self,
         facts: &Facts,
         to: u64,
@@ -134,7 +136,7 @@ impl ExecutedStore {
     }
 
     /// Writes what going back has come to.
-    fn give_up(
+    fn commit_unwind(
         &mut self,
         facts: &Facts,
         new: &blockmill_store::Tip,

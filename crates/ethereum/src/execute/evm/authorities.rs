@@ -1,6 +1,6 @@
-//! Who signed code delegations (EIP-7702), recovered before they are executed, many at once.
+//! Batch recovery of the signers of code delegations (EIP-7702), before their execution.
 //!
-//! One that nobody signed does not make its transaction invalid: it only has no effect.
+//! A delegation without a valid signature has no effect; its transaction stays valid.
 
 use super::Environment;
 use crate::body::signing::{MAX_LOW_S, address_of};
@@ -9,7 +9,7 @@ use blockmill_signatures::{Recovery, Signatures};
 use revm::context::transaction::{RecoveredAuthority, RecoveredAuthorization, SignedAuthorization};
 use revm::context_interface::either::Either;
 
-/// What is asked of a delegation's signature; none where it is of no form that counts.
+/// The recovery of a delegation's signature. `None` if its form is not valid.
 fn asked(signed: &SignedAuthorization) -> Option<Recovery> {
     let counts = signed.y_parity() <= 1 && signed.s() <= MAX_LOW_S;
     counts.then(|| Recovery {
@@ -20,7 +20,7 @@ fn asked(signed: &SignedAuthorization) -> Option<Recovery> {
     })
 }
 
-/// Recovers who signed the delegations of these transactions.
+/// Recovers the signers of the delegations of these transactions.
 pub fn recover_authorities<'t>(
     signatures: Signatures,
     transactions: impl Iterator<Item = &'t mut PreparedTransaction>,

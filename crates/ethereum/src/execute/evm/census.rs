@@ -1,5 +1,5 @@
-//! What transactions execute, counted; and what a fork's machine has. Counting takes longer than
-//! executing, so only tests and benchmarks ask for it.
+//! Counts of the instructions and calls of transactions, and the instruction set of a fork. Counting
+//! is slower than execution, so only tests and benchmarks use it.
 
 use super::rules::{Machine, Rules, Surroundings, spec_of};
 use super::wide::Wide;
@@ -20,26 +20,26 @@ use revm::primitives::TxKind;
 use revm::{ExecuteEvm, InspectEvm, Inspector, MainBuilder, MainContext};
 use std::collections::BTreeMap;
 
-/// Words that the instruction with the most takes from the stack: SWAP16.
+/// The most words that an instruction uses of the stack: SWAP16.
 const WORDS: usize = 17;
 
-/// What a transaction executed.
+/// Counts of a transaction.
 #[derive(Clone, Debug)]
 pub struct Census {
     /// Whether it succeeded.
     pub success: bool,
-    /// How often each instruction was executed, by its byte.
+    /// Executions of each instruction, by its byte.
     pub instructions: [u64; 256],
-    /// How often each account was called, precompiled contracts too.
+    /// Calls of each account, precompiled contracts included.
     pub calls: BTreeMap<Address, Calls>,
 }
 
 /// Calls of an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// All of them.
-    pub made: u64,
-    /// Those that did not succeed.
+    /// All calls.
+    pub total: u64,
+    /// Calls that did not succeed.
     pub failed: u64,
 }
 
@@ -56,16 +56,16 @@ impl<C> Inspector<C> for Census {
 
     fn call_end(&mut self, _: &mut C, call: &CallInputs, outcome: &mut CallOutcome) {
         let calls = self.calls.entry(call.bytecode_address.0.0).or_default();
-        calls.made += 1;
+        calls.total += 1;
         calls.failed += u64::from(!outcome.result.is_ok());
     }
 }
 
-/// Executes a transaction over `state`, which stays as it is, and counts.
+/// Executes a transaction over `state`, without committing changes, and counts.
 ///
 /// # Errors
-/// What keeps the transaction from being executed; a fork that the machine does not know is told as
-/// one of these.
+/// The [`Refusal`] of a transaction that is not valid; [`Refusal::Other`] for a fork that the
+/// machine does not know.
 pub fn census(
     state: &mut State,
     chain_id: U256,
@@ -79,10 +79,10 @@ pub fn census(
     Ok(Census { success: result.is_success(), ..machine.inspector })
 }
 
-/// The instructions of a block's fork, by their bytes: each byte is executed.
+/// Returns the instructions of a block's fork, by their bytes, found by executing each byte.
 ///
 /// # Errors
-/// A fork that the machine does not know.
+/// [`Refusal::Other`] for a fork that the machine does not know.
 pub fn instructions(terms: &BlockTerms) -> Result<Vec<u8>, Refusal> {
     const CODE: Address = [0xc0; 20];
     let mut known = vec![];
@@ -91,7 +91,7 @@ pub fn instructions(terms: &BlockTerms) -> Result<Vec<u8>, Refusal> {
         code.push(byte);
         let balance = U256::ZERO;
         let account = GenesisAccount { address: CODE, balance, nonce: 1, code, storage: vec![] };
-        let mut state = State::of_accounts(&[account])?;
+        let mut state = State::from_accounts(&[account])?;
         // BLOCKHASH of block 0, whose hash only a first block needs
         state.ancestors.push(0, [0; 32]);
         let mut machine = machine(&mut state, U256::ONE, terms)?;
@@ -109,7 +109,7 @@ pub fn instructions(terms: &BlockTerms) -> Result<Vec<u8>, Refusal> {
     Ok(known)
 }
 
-/// The precompiled contracts of a fork, in order; none of a fork that the machine does not know.
+/// Returns the precompiled contracts of a fork, in order; empty if the machine does not know it.
 pub fn precompiles(fork: Fork) -> Vec<Address> {
     let Some(spec) = spec_of(fork) else { return vec![] };
     let mut all: Vec<Address> =
@@ -118,14 +118,14 @@ pub fn precompiles(fork: Fork) -> Vec<Address> {
     all
 }
 
-/// A machine that counts, under the rules of a block.
+/// A counting machine under the rules of a block.
 fn machine<'s>(
     state: &'s mut State,
     chain_id: U256,
     terms: &BlockTerms,
 ) -> Result<Machine<View<'s>, Census>, Refusal> {
     let context: Surroundings<View<'s>> =
-        Context::mainnet().with_db(View::of(state)).with_chain(Wide::default());
+        Context::mainnet().with_db(View::new(state)).with_chain(Wide::default());
     let mut machine = context.build_mainnet_with_inspector(Census::default());
     super::rules::set_chain(&mut machine, chain_id);
     let unknown = || Refusal::Other(format!("{:?}: no machine knows this fork", terms.fork));

@@ -1,10 +1,11 @@
-//! Dry runs: which slots a transaction will come to. It is executed without the slots of the state,
-//! each of which is large; what it does then is not what it will do, but where it goes through an
-//! array or computes its slots it comes to the same ones, and these can be read together before its
-//! turn. Nothing else is taken from it, so what it is told may be wrong.
+//! Dry runs predict which slots a transaction will access.
+//!
+//! The transaction is executed without the slots of the state: each slot reads as a large number.
+//! The result is wrong, but a transaction that iterates over an array or computes its slots
+//! accesses the same ones, and these can be prefetched together. Only the slots are used.
 
-use super::ahead::RICHES;
 use super::rules::{Machine, Rules, machine};
+use super::speculator::SPECULATIVE_BALANCE;
 use super::{EMPTY_CODE, MachineOptions, PreparedTransaction};
 use crate::U256;
 use crate::execute::block::BlockTerms;
@@ -18,8 +19,8 @@ use revm::database_interface::Database;
 use revm::primitives::{self, B256};
 use revm::state::AccountInfo;
 
-/// What every slot has: it is no 0, over which a store costs four times as much, and a balance that
-/// suffices.
+/// The value of every slot: not 0, over which a store costs four times as much, and sufficient as a
+/// token balance.
 const LARGE: U256 = U256::ONE.wrapping_shl(64);
 
 /// Executes transactions without the slots of the state.
@@ -28,9 +29,9 @@ pub struct DryRuns {
     rules: Rules,
 }
 
-/// What a dry run takes for the state.
+/// The state that a dry run sees.
 struct Guess {
-    /// It is some blocks behind, which does not matter here.
+    /// It lags some blocks, which does not matter here.
     disk: SharedState,
     sender: primitives::Address,
     nonce: u64,
@@ -39,7 +40,7 @@ struct Guess {
 }
 
 impl DryRuns {
-    /// Of the chain with this id, with the accounts and codes of this state.
+    /// Dry runs for the chain with this id, on the accounts and codes of `disk`.
     pub fn new(disk: SharedState, chain_id: U256, options: MachineOptions) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
         let (accounts, slots) = (HashMap::new(), vec![]);
@@ -48,18 +49,18 @@ impl DryRuns {
         Self { machine: machine(guess, chain_id), rules }
     }
 
-    /// Begins a block. None where its rules are not known here.
+    /// Begins a block. `None` if the machine does not know its rules.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         self.rules.begin(&mut self.machine, terms)
     }
 
-    /// The slots that a transaction comes to, and the gas that it uses meanwhile.
+    /// Returns the slots that a transaction accesses, and the gas that it uses.
     pub fn slots(&mut self, tx: &PreparedTransaction) -> (Vec<Slot>, u64) {
         let Some(environment) = &tx.environment else { return (vec![], 0) };
         let guess = self.machine.ctx.db_mut();
         (guess.sender, guess.nonce) = (environment.0.caller, environment.0.nonce);
         let result = self.machine.transact_one(environment.0.clone());
-        // one that fails has come to slots, too
+        // a failed transaction has accessed slots, too
         let gas = result.map_or(0, |result| result.tx_gas_used());
         let _ = self.machine.finalize();
         (std::mem::take(&mut self.machine.ctx.db_mut().slots), gas)
@@ -71,7 +72,7 @@ impl Database for Guess {
 
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
         if address == self.sender {
-            let (balance, nonce) = (RICHES, self.nonce);
+            let (balance, nonce) = (SPECULATIVE_BALANCE, self.nonce);
             return Ok(Some(AccountInfo { balance, nonce, ..Default::default() }));
         }
         if let Some(known) = self.accounts.get(&address) {

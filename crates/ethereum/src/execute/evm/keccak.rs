@@ -1,4 +1,4 @@
-//! KECCAK256 with the hash of this program, which takes a third of the time of the machine's own.
+//! KECCAK256 with this project's hash function, which takes a third of the time of the machine's.
 
 use revm::interpreter::interpreter::resize_memory;
 use revm::interpreter::interpreter_types::{MemoryTr, StackTr};
@@ -7,8 +7,7 @@ use revm::interpreter::{
 };
 use revm::primitives::U256;
 
-/// The hash of no bytes costs what it costs the machine's own instruction: all of the gas and the
-/// memory are its.
+/// The instruction KECCAK256. Gas and memory are charged as in the machine's own instruction.
 pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     mut context: InstructionContext<'_, H, W>,
 ) -> InstructionExecResult {
@@ -16,7 +15,7 @@ pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     digest(&mut context, message)
 }
 
-/// Puts the digest of what [`message`] found where it belongs.
+/// Writes the digest of a [`message`] to the stack.
 pub(super) fn digest<W: InterpreterTypes, H: ?Sized>(
     context: &mut InstructionContext<'_, H, W>,
     message: Option<(usize, usize)>,
@@ -33,8 +32,8 @@ pub(super) fn digest<W: InterpreterTypes, H: ?Sized>(
     Ok(())
 }
 
-/// Where in the memory the message stands, and its length; none of no bytes. It is paid for, and
-/// the digest belongs where its length is on the stack.
+/// Charges for the message, and returns its offset in memory and its length; `None` if it is empty.
+/// The digest replaces the length on top of the stack.
 pub(super) fn message<W: InterpreterTypes, H: Host + ?Sized>(
     context: &mut InstructionContext<'_, H, W>,
 ) -> Result<Option<(usize, usize)>, InstructionResult> {

@@ -11,21 +11,20 @@ blockmill_pipeline::named_option! {
         Library = "revm",
         /// That of this project, one message at a time.
         Single = "ours",
-        /// That of this project; with `speculate`, up to eight transactions that are executed
-        /// before their turn wait for each other and hash together in vector lanes.
+        /// That of this project; with `speculate`, up to eight speculative transactions wait for
+        /// each other and hash together in vector lanes.
         Lanes = "lanes",
     }
 }
 
-/// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
-/// suites judge what imports use.
+/// Options of the machine. The defaults are the fast values, so that the public test suites run
+/// what imports use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineOptions {
-    /// What KECCAK256 hashes with.
+    /// The hash function of KECCAK256.
     pub keccak: MachineKeccak,
-    /// Whatever becomes of transactions that were executed before their turn: the slots of a state
-    /// on disk that they read are not read again. So they are executed also where nothing of them
-    /// can be taken over.
+    /// Whether the slots that a speculation read from disk are cached even if it aborts. Then
+    /// transactions are executed speculatively beyond the budget, too.
     pub keeps_reads: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What a block reads of the state, counted where the machine asks for it.
+//! Counts of the state reads of a block.
 
 use super::rules::{Surroundings, sstore_of_net_changes};
-use super::{View, notes};
+use super::{View, trace};
 use crate::params::Fork;
 use revm::bytecode::opcode;
 use revm::handler::instructions::EthInstructions;
@@ -10,31 +10,30 @@ use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::InputsTr;
 use revm::interpreter::{Instruction, InstructionContext, InstructionExecResult};
 
-/// What an instruction is given.
+/// The arguments of an instruction.
 pub(super) type Call<'a, 's> = InstructionContext<'a, Surroundings<View<'s>>, EthInterpreter>;
 
-/// What a block read of the state.
+/// State reads of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// Accounts that were looked up in it.
+    /// Look-ups of accounts in the state.
     pub accounts: u64,
-    /// Slots that were looked up in it.
+    /// Look-ups of slots in the state.
     pub slots: u64,
     /// SLOADs and SSTOREs, each of which needs the value of a slot.
     pub asked: u64,
 }
 
 impl Reads {
-    /// Instructions whose slot stood in the machine's journal already: what it had read before it
-    /// did not read again.
+    /// Instructions that found their slot in the machine's journal, so that it was not read again.
     #[must_use]
     pub fn slot_hits(&self) -> u64 {
         self.asked.saturating_sub(self.slots)
     }
 }
 
-/// Has SLOAD and SSTORE counted, and where asked for what is hashed noted. Their gas stands in
-/// another table, which stays as it is.
+/// Makes SLOAD and SSTORE count reads and, with `hashes`, KECCAK256 record messages. Static gas is
+/// in another table, which does not change.
 pub(super) fn count(
     instructions: &mut EthInstructions<EthInterpreter, Surroundings<View<'_>>>,
     fork: Fork,
@@ -42,7 +41,7 @@ pub(super) fn count(
 ) {
     let table = instructions.instruction_table_mut();
     if hashes {
-        table[usize::from(opcode::KECCAK256)] = Instruction::new(notes::keccak256);
+        table[usize::from(opcode::KECCAK256)] = Instruction::new(trace::keccak256);
     }
     table[usize::from(opcode::SLOAD)] = Instruction::new(sload);
     table[usize::from(opcode::SSTORE)] = match fork {
@@ -54,12 +53,12 @@ pub(super) fn count(
 /// Counts an instruction that needs the value of a slot.
 #[inline]
 fn asked(context: &mut Call<'_, '_>) {
-    let View { reads, notes, .. } = &mut context.host.journaled_state.database;
+    let View { reads, trace, .. } = &mut context.host.journaled_state.database;
     reads.asked += 1;
-    if notes.are_taken()
+    if trace.is_on()
         && let Some(slot) = context.interpreter.stack.top()
     {
-        notes.slot((context.interpreter.input.target_address().0.0, *slot));
+        trace.record_slot((context.interpreter.input.target_address().0.0, *slot));
     }
 }
 

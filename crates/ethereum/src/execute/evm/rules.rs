@@ -19,12 +19,12 @@ use revm::interpreter::{
 use revm::primitives::hardfork::SpecId;
 use revm::{MainBuilder, MainContext, MainnetEvm};
 
-/// What a machine works on.
+/// The context of a machine.
 pub(super) type Surroundings<D> = Context<BlockEnv, TxEnv, CfgEnv, D, Journal<D>, Wide>;
-/// A machine over some state, looked at by an `I`.
+/// A machine over some state, with an inspector.
 pub(super) type Machine<D, I = ()> = MainnetEvm<Surroundings<D>, I>;
 
-/// A machine of the chain with this id.
+/// A machine for the chain with this id.
 pub(super) fn machine<D: Database>(database: D, chain_id: U256) -> Machine<D> {
     let context = Context::mainnet().with_db(database).with_chain(Wide::default());
     let mut machine = context.build_mainnet();
@@ -32,30 +32,30 @@ pub(super) fn machine<D: Database>(database: D, chain_id: U256) -> Machine<D> {
     machine
 }
 
-/// Sets the id of a machine's chain.
+/// Sets the chain id of a machine.
 pub(super) fn set_chain<D: Database, I>(machine: &mut Machine<D, I>, chain_id: U256) {
     signatures::install();
     machine.ctx.chain.chain_id = chain_id;
     machine.ctx.modify_cfg(|cfg| {
-        // a larger one is for `wide`
+        // `wide` handles larger ids
         cfg.chain_id = u64::try_from(chain_id).unwrap_or(wide::OWN);
         // transactions from before EIP-155 name no chain; the others were verified
         cfg.tx_chain_id_check = false;
     });
 }
 
-/// The rules that a machine has been set to.
+/// The rules that a machine is set to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
-    /// None before the first block.
+    /// `None` before the first block.
     pub fork: Option<Fork>,
     pub options: MachineOptions,
     pub code: CodeLimits,
 }
 
 impl Rules {
-    /// Sets a machine to those of a block. None where its fork is one that the machine does not
-    /// know, or a fee or the chain's id exceeds what the machine can count.
+    /// Sets a machine to the rules of a block. `None` if the machine does not know its fork, or a
+    /// fee or the chain id exceeds the machine's integers.
     pub fn begin<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
@@ -67,7 +67,7 @@ impl Rules {
         }
     }
 
-    /// The same of any fees: those that exceed what the machine can count are 0, for [`wide`].
+    /// The same for fees of any width: fees that exceed the machine's integers are 0, for [`wide`].
     pub fn set<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
@@ -108,7 +108,7 @@ impl Rules {
         Some(())
     }
 
-    /// Sets how long code may be.
+    /// Sets the limits of code sizes.
     fn set_code_limits<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
@@ -124,8 +124,8 @@ impl Rules {
     }
 }
 
-/// The gas of SSTORE by EIP-1283, which Constantinople had and Petersburg took back: that of
-/// EIP-2200 with SLOAD at 200 and without the check of the gas that is left.
+/// Sets the gas of SSTORE of EIP-1283, which Constantinople introduced and Petersburg removed: that
+/// of EIP-2200 with SLOAD at 200 and without the check of the remaining gas.
 fn meter_net_changes<D: Database, I>(machine: &mut Machine<D, I>) {
     const SLOAD: u64 = 200;
     let gas = [
@@ -158,13 +158,13 @@ pub(super) fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
     })
 }
 
-/// Whether blocks of the fork are executed.
+/// Returns whether the machine executes blocks of the fork.
 #[must_use]
 pub fn executes(fork: Fork) -> bool {
     spec_of(fork).is_some()
 }
 
-/// The machine's name of a fork; none of one that it does not know as it was.
+/// The machine's name of a fork; `None` if it does not implement it.
 pub(super) fn spec_of(fork: Fork) -> Option<SpecId> {
     Some(match fork {
         Fork::Frontier => SpecId::FRONTIER,

@@ -1,12 +1,12 @@
-//! Signatures in precompiled contracts, verified by `blockmill_signatures`, which the engine links
-//! for senders already: `revm` would bring a second libsecp256k1 and, for P-256, a slower library.
+//! Signature checks of precompiled contracts by `blockmill_signatures`, which the engine uses for
+//! senders anyway: `revm` would bring a second libsecp256k1 and, for P-256, a slower library.
 
 use blockmill_hashes::keccak256;
 use blockmill_signatures::{EcdsaCheck, Key, recover, verify_p256};
 use revm::precompile::{Crypto, PrecompileHalt};
 use std::sync::Once;
 
-/// What `revm` calls for ECRECOVER and P256VERIFY; other operations are its own.
+/// Provides ECRECOVER and P256VERIFY to `revm`; other operations are its own.
 #[derive(Debug)]
 struct Provider;
 

@@ -1,13 +1,13 @@
-//! A transaction executed in steps, each of which ends where it hashes.
+//! A transaction executed in steps, each of which ends at a KECCAK256.
 //!
-//! Nothing of a chain of hashes can be done at the same time. But the hashes of several
-//! transactions can, in the lanes of one permutation: a machine stops at KECCAK256 with the message
-//! taken out, others go as far, and all go on with their digests. It is the loop of the library's
-//! handler with a way out, and a way back in.
+//! The hashes of one transaction depend on each other, but several transactions can hash together
+//! in the lanes of one permutation: each machine stops at KECCAK256 and hands out the message; when
+//! all have stopped, they resume with their digests. The loop is that of the library's handler,
+//! made interruptible.
 
-use super::ahead::{Observed, WithoutFee};
 use super::keccak;
 use super::rules::{Machine, Surroundings};
+use super::speculator::{ObservedState, WithoutFee};
 use crate::U256;
 use crate::state::StateError;
 use revm::bytecode::opcode;
@@ -22,40 +22,41 @@ use revm::interpreter::{
 };
 use revm::primitives::Bytes;
 
-/// Gas of KECCAK256 whatever it hashes.
+/// Static gas of KECCAK256.
 const STATIC_GAS: u16 = 30;
-/// Bytes that one permutation takes in.
+/// Bytes that one permutation absorbs.
 const RATE: u64 = 136;
 
 type Failure = EVMError<StateError>;
 
-/// What is hashed next.
+/// The message to hash next.
 #[derive(Debug, Default)]
 pub(super) struct Hashing {
-    /// Whether others hash at the same time: alone, a machine hashes in its place.
+    /// Whether several machines hash together; otherwise the machine hashes by itself.
     pub together: bool,
-    /// Permutations that the transaction's hashes took so far.
+    /// Permutations of the transaction's hashes so far.
     pub permutations: u64,
     waits: bool,
     message: Vec<u8>,
 }
 
 impl Hashing {
-    /// What a machine that waits is to be told the digest of.
+    /// The message that a stopped machine needs the digest of.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
 }
 
-/// Has a machine stop where it hashes.
-pub(super) fn stop_at_hashes(machine: &mut Machine<Observed<'_>>) {
+/// Makes a machine stop at each KECCAK256.
+pub(super) fn stop_at_hashes(machine: &mut Machine<ObservedState<'_>>) {
     let instruction = Instruction::new(hash_together);
     machine.instruction.insert_instruction(opcode::KECCAK256, instruction, STATIC_GAS);
 }
 
-/// KECCAK256 that leaves the length of the message on the stack, and the digest to others.
+/// KECCAK256 that stops the machine, with the length of the message in place of the digest on the
+/// stack.
 fn hash_together(
-    mut call: InstructionContext<'_, Surroundings<Observed<'_>>, EthInterpreter>,
+    mut call: InstructionContext<'_, Surroundings<ObservedState<'_>>, EthInterpreter>,
 ) -> InstructionExecResult {
     let message = keccak::message(&mut call)?;
     let hashing = &mut call.host.db_mut().hashing;
@@ -68,39 +69,39 @@ fn hash_together(
         hashing.message.extend_from_slice(&call.interpreter.memory.slice_len(from, length));
     }
     hashing.waits = true;
-    // what the loop is left with; it is not looked at
+    // ends the interpreter's loop; the action itself is not used
     let (result, output, gas) = (InstructionResult::Stop, Bytes::new(), call.interpreter.gas);
     let action = InterpreterAction::Return(InterpreterResult { result, output, gas });
     call.interpreter.bytecode.set_action(action);
     Err(result)
 }
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// With a message that is to be hashed.
+    /// The machine waits for a digest.
     Hashes,
-    /// With the transaction.
+    /// The transaction has ended.
     Ends(ExecutionResult),
 }
 
-/// A transaction that was begun.
+/// A transaction in progress.
 #[derive(Debug)]
 pub(super) struct Steps {
     limits: InitialAndFloorGas,
     gas: GasTracker,
     refund: i64,
-    /// What it came to, where nothing of it had to be run.
+    /// The result of a transaction that runs no code.
     at_once: Option<FrameResult>,
 }
 
 impl Steps {
-    /// Begins the transaction that a machine was given. None where it cannot be executed.
-    pub fn begin(machine: &mut Machine<Observed<'_>>) -> Option<Self> {
+    /// Begins the transaction that was set in the machine. `None` if it cannot be executed.
+    pub fn begin(machine: &mut Machine<ObservedState<'_>>) -> Option<Self> {
         Self::try_begin(machine).map_or_else(|failure| forget(machine, failure), Some)
     }
 
-    fn try_begin(machine: &mut Machine<Observed<'_>>) -> Result<Self, Failure> {
+    fn try_begin(machine: &mut Machine<ObservedState<'_>>) -> Result<Self, Failure> {
         let mut handler = WithoutFee::<_, Failure>::default();
         let no_gas = || Failure::Custom("no gas for the first frame".into());
         let limits = handler.validate(machine)?;
@@ -115,20 +116,24 @@ impl Steps {
         Ok(Self { limits, gas, refund: before.eip7702_refund as i64, at_once })
     }
 
-    /// Takes the next step. None where the transaction cannot be executed.
-    pub fn run(&mut self, machine: &mut Machine<Observed<'_>>) -> Option<Step> {
+    /// Runs the next step. `None` if the transaction cannot be executed.
+    pub fn run(&mut self, machine: &mut Machine<ObservedState<'_>>) -> Option<Step> {
         self.try_run(machine).map_or_else(|failure| forget(machine, failure), Some)
     }
 
-    /// Takes the next step with the digest that the last one ended for.
-    pub fn resume(&mut self, machine: &mut Machine<Observed<'_>>, hash: &[u8; 32]) -> Option<Step> {
+    /// Runs the next step with the digest that the last one waits for.
+    pub fn resume(
+        &mut self,
+        machine: &mut Machine<ObservedState<'_>>,
+        hash: &[u8; 32],
+    ) -> Option<Step> {
         machine.ctx.db_mut().hashing.waits = false;
         let interpreter = &mut machine.frame_stack.get().interpreter;
         *interpreter.stack.top()? = U256::from_be_bytes(*hash);
         self.run(machine)
     }
 
-    fn try_run(&mut self, machine: &mut Machine<Observed<'_>>) -> Result<Step, Failure> {
+    fn try_run(&mut self, machine: &mut Machine<ObservedState<'_>>) -> Result<Step, Failure> {
         let result = match self.at_once.take() {
             Some(result) => Some(result),
             None => run_frames(machine)?,
@@ -141,8 +146,8 @@ impl Steps {
     }
 }
 
-/// Runs frames until the first one ends; none where one hashes.
-fn run_frames(machine: &mut Machine<Observed<'_>>) -> Result<Option<FrameResult>, Failure> {
+/// Runs frames until the outermost one ends. `None` if one stops at a hash.
+fn run_frames(machine: &mut Machine<ObservedState<'_>>) -> Result<Option<FrameResult>, Failure> {
     loop {
         let frame = machine.frame_stack.get();
         let instructions = &machine.instruction;
@@ -172,9 +177,9 @@ fn run_frames(machine: &mut Machine<Observed<'_>>) -> Result<Option<FrameResult>
     }
 }
 
-/// Clears a machine of a transaction that failed.
-fn forget<T>(machine: &mut Machine<Observed<'_>>, failure: Failure) -> Option<T> {
-    // the error comes back, and says nothing that its turn will not say
+/// Clears a machine after a transaction that failed.
+fn forget<T>(machine: &mut Machine<ObservedState<'_>>, failure: Failure) -> Option<T> {
+    // in-order execution reports the same error
     let _ = WithoutFee::<_, Failure>::default().catch_error(machine, failure);
     None
 }

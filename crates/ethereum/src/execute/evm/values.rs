@@ -1,4 +1,4 @@
-//! What goes into the virtual machine and comes out of it.
+//! Inputs and outputs of the virtual machine.
 
 use crate::execute::history::Call;
 use crate::{Address, Hash, U256};
@@ -14,8 +14,8 @@ use revm::primitives::{self, B256, Bytes, TxKind};
 pub struct Code(pub(super) Bytecode);
 
 impl Code {
-    /// Analyses a code. One that begins as a delegation does (EIP-7702) and is none is a
-    /// contract's, as in go-ethereum: before EIP-3541 any bytes could be deployed.
+    /// Analyses a code. Code with the prefix of a delegation (EIP-7702) that is not a delegation is
+    /// a contract's, as in go-ethereum: before EIP-3541 any bytes could be deployed.
     pub fn new(code: Vec<u8>) -> Self {
         let code = Bytes::from(code);
         let checked = Bytecode::new_raw_checked(code.clone());
@@ -33,7 +33,7 @@ impl Code {
     }
 }
 
-/// An entry that a contract wrote.
+/// A log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log(pub(super) primitives::Log);
 
@@ -43,42 +43,42 @@ impl Log {
         &self.0.address.0.0
     }
 
-    /// Words to search for.
+    /// The topics.
     pub fn topics(&self) -> impl ExactSizeIterator<Item = &Hash> {
         self.0.data.topics().iter().map(|topic| &topic.0)
     }
 
-    /// Free bytes.
+    /// The data.
     pub fn data(&self) -> &[u8] {
         &self.0.data.data
     }
 }
 
-/// What a transaction led to.
+/// The outcome of a transaction.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Whether it succeeded.
     pub success: bool,
-    /// Gas that it used, refunds taken off.
+    /// Gas that it used, after refunds.
     pub gas_used: u64,
-    /// What contracts wrote.
+    /// Its logs.
     pub logs: Vec<Log>,
 }
 
-/// A transaction as the machine takes it.
+/// A transaction in the machine's type.
 #[derive(Clone, Debug)]
 pub struct Environment(pub(super) TxEnv);
 
 impl Environment {
-    /// That of a transaction whose form was verified; `protected` is the chain of a legacy
-    /// signature (EIP-155). None where a fee takes more than 128 bits.
+    /// Converts a transaction with a verified form; `protected` is the chain of a legacy signature
+    /// (EIP-155). `None` if a fee exceeds 128 bits.
     pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<U256>) -> Option<Self> {
         let fees = [tx.max_fee, tx.max_priority_fee, tx.max_blob_fee];
         let [max_fee, priority, blob] = fees.map(|fee| u128::try_from(fee).ok());
         Some(Self::with_fees(tx, sender, protected, [max_fee?, priority?, blob?]))
     }
 
-    /// The same with these fees: in all, for the miner, for blobs.
+    /// Converts a transaction with the given maximum, priority and blob fees.
     pub(super) fn with_fees(
         tx: &Transaction<'_>,
         sender: &Address,

@@ -1,7 +1,7 @@
 //! The state as the machine reads it.
 
-use super::notes::Notes;
 use super::reads::Reads;
+use super::trace::AccessTrace;
 use crate::state::{AccountId, EMPTY_CODE, Found, State, StateError};
 use crate::{Address, U256};
 use revm::bytecode::Bytecode;
@@ -14,20 +14,20 @@ impl DBErrorMarker for StateError {}
 /// The state as the machine reads it.
 pub(super) struct View<'s> {
     pub state: &'s mut State,
-    /// Accounts that own storage and nothing else, seen in this transaction. No contract may be
-    /// created there (EIP-7610), which the machine does not know: it is told of a nonce of 1, which
-    /// keeps it from that, and which [`super::Evm`] takes off again. So the machine does not see
-    /// such an account as empty, even where its balance is 0.
+    /// Accounts with storage and nothing else that this transaction read. No contract may be
+    /// created there (EIP-7610), a rule that the machine does not implement. The machine gets a
+    /// nonce of 1, which prevents the creation; [`super::Evm`] subtracts it again. Such an account
+    /// is not empty for the machine either, even with a balance of 0.
     pub storage_only: Vec<Address>,
     pub reads: Reads,
-    pub notes: Notes,
+    pub trace: AccessTrace,
 }
 
 impl<'s> View<'s> {
-    /// Of this state, of which nothing was read yet.
-    pub fn of(state: &'s mut State) -> Self {
-        let (storage_only, reads, notes) = Default::default();
-        Self { state, storage_only, reads, notes }
+    /// A view of `state` without reads so far.
+    pub fn new(state: &'s mut State) -> Self {
+        let (storage_only, reads, trace) = Default::default();
+        Self { state, storage_only, reads, trace }
     }
 }
 
@@ -48,12 +48,12 @@ impl Database for View<'_> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
-        self.state.ask_code(&hash.0).map(|code| code.0)
+        self.state.load_code(&hash.0).map(|code| code.0)
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
         self.reads.slots += 1;
-        self.notes.reads(&slot, || (address.0.0, slot));
+        self.trace.count_read(&slot, || (address.0.0, slot));
         match self.state.account(&address.0.0)? {
             Some((id, ..)) => self.state.slot(id, &slot),
             None => Ok(U256::ZERO),
@@ -68,7 +68,7 @@ impl Database for View<'_> {
         slot: U256,
     ) -> Result<U256, StateError> {
         self.reads.slots += 1;
-        self.notes.reads(&slot, || (address.0.0, slot));
+        self.trace.count_read(&slot, || (address.0.0, slot));
         self.state.slot(id.get() as AccountId, &slot)
     }
 
@@ -78,7 +78,7 @@ impl Database for View<'_> {
     }
 }
 
-/// An account as the machine takes it.
+/// Converts an account to the machine's type.
 #[inline]
 pub(super) fn info_of((id, account, code): Found<'_>) -> AccountInfo {
     AccountInfo {
@@ -94,13 +94,13 @@ pub(super) fn info_of((id, account, code): Found<'_>) -> AccountInfo {
     }
 }
 
-/// Whether an account owns storage and nothing else: see [`View`].
+/// Returns whether an account has storage and nothing else: see [`View`].
 #[inline]
 fn is_storage_only(state: &State, info: &AccountInfo) -> bool {
     owns_nothing(info) && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
 }
 
-/// Whether an account is no contract, and has sent nothing.
+/// Returns whether an account has neither code nor a nonce.
 #[inline]
 pub(super) fn owns_nothing(info: &AccountInfo) -> bool {
     info.nonce == 0 && info.code_hash.0 == EMPTY_CODE

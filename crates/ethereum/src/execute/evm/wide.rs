@@ -1,9 +1,9 @@
-//! Fees and chain ids that take more bits than the machine has for them: private chains may have
-//! any number of 256 bits.
+//! Fees and chain ids that exceed the machine's integers: private chains may have any number of 256
+//! bits.
 //!
-//! The machine executes such transactions with fees of 0; what they pay is taken from the sender
-//! before, and shared out after. Instructions that give fees or the id to a contract have their
-//! numbers from [`Wide`].
+//! The machine executes such transactions with fees of 0. The fees are charged to the sender before
+//! the transaction, and refunded and paid to the beneficiary after it. Instructions that return fees
+//! or the chain id read them from [`Wide`].
 
 use super::rules::Surroundings;
 use super::values::Environment;
@@ -25,43 +25,43 @@ use revm::interpreter::{
     Instruction, InstructionContext, InstructionExecResult, InstructionResult,
 };
 
-/// What the machine calls a chain whose id it cannot count.
+/// The machine's id for a chain whose id exceeds 64 bits.
 pub(super) const OWN: u64 = 1;
-/// And another chain.
+/// The machine's id for any other chain.
 const OTHER: u64 = 2;
 /// Gas of the instructions.
 const GAS: u16 = 2;
 /// Blob gas of a blob (EIP-4844).
 const BLOB_GAS: u64 = 131_072;
 
-/// The numbers of a block, and of the transaction that is executed.
+/// The numbers of the block and of the current transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wide {
-    /// Of the chain, also where it is not wide.
+    /// The chain id, whether or not it is wide.
     pub(super) chain_id: U256,
     base_fee: U256,
     blob_fee: U256,
     gas_price: U256,
 }
 
-/// A transaction with its fees apart.
+/// A transaction with its fees outside of the machine's environment.
 #[derive(Clone, Debug)]
 pub struct WideTransaction {
     environment: Environment,
     fees: Fees,
 }
 
-/// Wei for each unit of gas that a transaction pays at most.
+/// The most that a transaction pays, in wei for each unit of gas.
 #[derive(Clone, Copy, Debug)]
 struct Fees {
     max: U256,
-    /// None where the type has none: then all of it is paid.
+    /// `None` for types without a priority fee: these pay `max`.
     priority: Option<U256>,
     blob: U256,
 }
 
 impl WideTransaction {
-    /// Of a transaction whose form was verified; `protected` is the chain of a legacy signature.
+    /// Converts a transaction with a verified form; `protected` is the chain of a legacy signature.
     pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<U256>) -> Self {
         let environment = Environment::with_fees(tx, sender, protected, [0; 3]);
         let dynamic = tx.kind >= blockmill_rlp::ethereum::TransactionType::DynamicFee;
@@ -71,21 +71,21 @@ impl WideTransaction {
 }
 
 impl Fees {
-    /// Those of a transaction as the machine takes it.
-    fn of(tx: &TxEnv) -> Self {
+    /// The fees in a machine's environment.
+    fn from_environment(tx: &TxEnv) -> Self {
         let dynamic = tx.tx_type >= MachineType::Eip1559 as u8;
         let priority = dynamic.then(|| U256::from(tx.gas_priority_fee.unwrap_or_default()));
         Self { max: U256::from(tx.gas_price), priority, blob: U256::from(tx.max_fee_per_blob_gas) }
     }
 
-    /// What a unit of gas costs where the base fee is this (EIP-1559).
+    /// The price of a unit of gas at this base fee (EIP-1559).
     fn price(&self, base_fee: U256) -> U256 {
         let with = |priority| base_fee.saturating_add(priority).min(self.max);
         self.priority.map_or(self.max, with)
     }
 }
 
-/// Whether the machine cannot count the fees of a block, or the id of its chain.
+/// Returns whether the fees of a block or the chain id exceed the machine's integers.
 pub(super) fn is_wide(terms: &BlockTerms, chain_id: &U256) -> bool {
     let blob_fee = terms.blob_fee.map_or(U256::ZERO, |(_, fee)| fee);
     let narrow = |number: &U256| u64::try_from(*number).is_ok();
@@ -93,8 +93,8 @@ pub(super) fn is_wide(terms: &BlockTerms, chain_id: &U256) -> bool {
 }
 
 impl Evm<'_> {
-    /// Begins a block whose numbers may be wide. None where its fork is one that the machine does
-    /// not know, or its blob fee takes more than 256 bits.
+    /// Begins a block with numbers of any width. `None` if the machine does not know its fork, or
+    /// its blob fee exceeds 256 bits.
     pub(super) fn begin_wide(&mut self, terms: &BlockTerms) -> Option<()> {
         let blob_fee = terms.blob_fee.map_or(U256::ZERO, |(_, fee)| fee);
         if blob_fee == U256::MAX {
@@ -102,7 +102,7 @@ impl Evm<'_> {
         }
         let chain_id = self.machine.ctx.chain.chain_id;
         if std::mem::take(&mut self.wide) {
-            // the table of instructions is made anew
+            // rebuilds the table of instructions
             self.rules.fork = None;
         }
         self.rules.set(&mut self.machine, terms)?;
@@ -111,7 +111,7 @@ impl Evm<'_> {
         Some(())
     }
 
-    /// Has the rest of the block executed with wide numbers.
+    /// Executes the rest of the block with wide numbers.
     pub(super) fn widen(&mut self) {
         if std::mem::replace(&mut self.wide, true) {
             return;
@@ -136,11 +136,13 @@ impl Evm<'_> {
 
     /// Executes a transaction with wide numbers; its result is in the state.
     pub(super) fn transact_wide(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
-        self.settle()?;
+        self.commit_block()?;
         self.widen();
         let (mut environment, fees) = match (&tx.wide, &tx.environment) {
             (Some(wide), _) => (wide.environment.0.clone(), wide.fees),
-            (None, Some(environment)) => (environment.0.clone(), Fees::of(&environment.0)),
+            (None, Some(environment)) => {
+                (environment.0.clone(), Fees::from_environment(&environment.0))
+            }
             (None, None) => return Err(Refusal::Other("it has no fees".into())),
         };
         let price = self.charge(&environment, &fees)?;
@@ -152,7 +154,7 @@ impl Evm<'_> {
         self.machine.ctx.chain.gas_price = U256::ZERO;
         let result = result?;
         let beneficiary = self.machine.ctx.block().beneficiary;
-        // the fee of a beneficiary that ends in the transaction ends with it
+        // a beneficiary that self-destructs loses its fee, too
         let ends = changed.get(&beneficiary).is_some_and(|account| account.is_selfdestructed());
         self.commit(changed)?;
         let (used, clear) = (result.tx_gas_used(), self.clears_empty());
@@ -170,8 +172,8 @@ impl Evm<'_> {
         })
     }
 
-    /// Takes what all gas and all blobs cost from the sender, who owns the most that they and the
-    /// value may cost; what a unit of gas costs.
+    /// Charges the sender for all gas and blobs, and returns the price of a unit of gas. The sender
+    /// must own the maximum cost and the value.
     fn charge(&mut self, tx: &TxEnv, fees: &Fees) -> Result<U256, Refusal> {
         let Wide { base_fee, blob_fee, .. } = self.machine.ctx.chain;
         let gas = U256::from(tx.gas_limit);
@@ -199,7 +201,7 @@ impl Evm<'_> {
         }
     }
 
-    /// Leaves nothing in a transaction that the machine cannot count.
+    /// Replaces numbers of a transaction that exceed the machine's integers.
     fn make_narrow(&self, tx: &mut TxEnv) {
         (tx.gas_price, tx.max_fee_per_blob_gas) = (0, 0);
         tx.gas_priority_fee = tx.gas_priority_fee.map(|_| 0);
@@ -223,7 +225,7 @@ impl Evm<'_> {
     }
 }
 
-/// What an instruction is given.
+/// The arguments of an instruction.
 type Call<'a, D> = InstructionContext<'a, Surroundings<D>, EthInterpreter>;
 
 fn push<D: Database>(call: Call<'_, D>, word: U256) -> InstructionExecResult {

@@ -1,4 +1,4 @@
-//! Calls of a token, and what is expected of the next ones.
+//! Predictions for calls of a token.
 
 use super::*;
 
@@ -30,15 +30,15 @@ fn input(function: [u8; 4], arguments: &[Address]) -> Vec<u8> {
     [&function[..], &words].concat()
 }
 
-fn foreseen(history: &History, sender: &Address, input: &[u8]) -> Vec<Slot> {
+fn predicted(history: &History, sender: &Address, input: &[u8]) -> Vec<Slot> {
     let call = Call { to: &TOKEN, sender, input };
-    let found = history.foresee(ManyKeccak::detect(), [call].into_iter());
+    let found = history.predict(ManyKeccak::detect(), [call].into_iter());
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_unstable();
     found
 }
 
-/// Has the history see a call that spends what another account allows, in tables of the bases 3 and
+/// Records a call that spends what another account allows, in tables of the bases 3 and
 /// 5, and the second member of a structure of the sender's; and one slot of its own.
 fn spend(history: &History, n: u64) -> (Address, Vec<u8>, Vec<Slot>) {
     let [sender, owner, to] = [3 * n, 3 * n + 1, 3 * n + 2].map(address);
@@ -55,47 +55,47 @@ fn spend(history: &History, n: u64) -> (Address, Vec<u8>, Vec<Slot>) {
     ];
     let mut slots: Vec<Slot> = [0, 1, 3, 5].map(|i| (TOKEN, hashed[i].1)).to_vec();
     slots.extend([(TOKEN, U256::from(7)), (TOKEN, hashed[4].1 + U256::ONE)]);
-    history.learn(&Call { to: &TOKEN, sender: &sender, input: &input }, &slots, &hashed);
+    history.record(&Call { to: &TOKEN, sender: &sender, input: &input }, &slots, &hashed);
     slots.remove(3);
     slots.sort_unstable();
     (sender, input, slots)
 }
 
 #[test]
-fn slots_of_mappings_and_slots_that_stay_are_foreseen_exactly() {
+fn slots_of_mappings_and_constant_slots_are_predicted_exactly() {
     let history = History::default();
     let (sender, input, _) = spend(&history, 0);
-    assert_eq!(foreseen(&history, &sender, &input), [], "once is no habit");
+    assert_eq!(predicted(&history, &sender, &input), [], "once is no habit");
     spend(&history, 1);
-    // what a call of other accounts comes to, before it was seen
+    // the slots of a call of other accounts, before it was executed
     let other = History::default();
     let (sender, input, slots) = spend(&other, 77);
-    assert_eq!(foreseen(&history, &sender, &input), slots);
+    assert_eq!(predicted(&history, &sender, &input), slots);
     let short = &input[..4 + 32];
-    let fewer = foreseen(&history, &sender, short);
+    let fewer = predicted(&history, &sender, short);
     assert_eq!(fewer.len(), slots.len() - 1, "no receiver");
     assert!(fewer.iter().all(|slot| slots.contains(slot)));
-    // of another function nothing is known
-    assert_eq!(foreseen(&history, &sender, &[[1; 4].as_slice(), &input[4..]].concat()), []);
+    // another function has no history
+    assert_eq!(predicted(&history, &sender, &[[1; 4].as_slice(), &input[4..]].concat()), []);
 }
 
 #[test]
-fn what_does_not_come_again_is_forgotten() {
+fn patterns_that_do_not_recur_are_dropped() {
     let history = History::default();
     (0..9).for_each(|n| _ = spend(&history, n));
     let (sender, input, slots) = spend(&history, 9);
-    assert_eq!(foreseen(&history, &sender, &input), slots);
+    assert_eq!(predicted(&history, &sender, &input), slots);
     let call = Call { to: &TOKEN, sender: &sender, input: &input };
     for left in [true, false] {
-        history.learn(&call, &[], &[]);
-        assert_eq!(!foreseen(&history, &sender, &input).is_empty(), left);
+        history.record(&call, &[], &[]);
+        assert_eq!(!predicted(&history, &sender, &input).is_empty(), left);
     }
-    history.learn(&call, &[], &[]);
-    assert!(history.table().now.is_empty() && history.table().bytes == 0);
+    history.record(&call, &[], &[]);
+    assert!(history.table().current.is_empty() && history.table().bytes == 0);
 }
 
 #[test]
-fn a_kind_of_calls_has_few_places_and_keeps_those_that_come_again() {
+fn a_kind_of_calls_has_few_patterns_and_keeps_recurring_ones() {
     let history = History::default();
     let (sender, input) = (address(0), input(TRANSFER, &[]));
     let call = Call { to: &TOKEN, sender: &sender, input: &input };
@@ -103,43 +103,43 @@ fn a_kind_of_calls_has_few_places_and_keeps_those_that_come_again() {
         // some that never come again, in front of one that does
         let never = (1..=30).map(|i| (TOKEN, U256::from(100 * n + i)));
         let slots: Vec<Slot> = [(TOKEN, U256::ZERO)].into_iter().chain(never).collect();
-        history.learn(&call, &slots, &[]);
-        assert_eq!(history.table().now.values().map(Vec::len).sum::<usize>(), PLACES);
+        history.record(&call, &slots, &[]);
+        assert_eq!(history.table().current.values().map(Vec::len).sum::<usize>(), PATTERNS);
     }
-    assert_eq!(foreseen(&history, &sender, &input), [(TOKEN, U256::ZERO)]);
+    assert_eq!(predicted(&history, &sender, &input), [(TOKEN, U256::ZERO)]);
 }
 
 #[test]
-fn memory_is_bounded_and_what_is_used_stays() {
+fn memory_is_bounded_and_frequent_calls_stay() {
     let history = History::default();
     let (sender, slots) = (address(0), (0..9).map(|i| (TOKEN, U256::from(i))));
     let slots: Vec<Slot> = slots.collect();
     let often = input(TRANSFER, &[]);
     for n in 0..20_000_u32 {
         if n % 100 == 0 {
-            history.learn(&Call { to: &TOKEN, sender: &sender, input: &often }, &slots, &[]);
+            history.record(&Call { to: &TOKEN, sender: &sender, input: &often }, &slots, &[]);
         }
         let rare = input(n.to_be_bytes(), &[]);
-        history.learn(&Call { to: &TOKEN, sender: &sender, input: &rare }, &slots, &[]);
+        history.record(&Call { to: &TOKEN, sender: &sender, input: &rare }, &slots, &[]);
         let table = history.table();
-        let all = table.now.values().chain(table.before.values());
+        let all = table.current.values().chain(table.previous.values());
         let held: usize = all.map(bytes).sum();
         assert!(held <= MOST, "{held}");
-        assert_eq!(table.bytes, table.now.values().map(bytes).sum::<usize>());
+        assert_eq!(table.bytes, table.current.values().map(bytes).sum::<usize>());
     }
-    assert_eq!(foreseen(&history, &sender, &often), slots);
+    assert_eq!(predicted(&history, &sender, &often), slots);
 }
 
 #[test]
-fn slots_that_were_read_are_known_in_their_turn_only() {
+fn prefetched_slots_are_valid_in_their_generation_only() {
     let slot = |n: u64| (address(n % 7), U256::from(n / 2));
     let values: Vec<_> = (0..500).map(|n| (slot(n), U256::from(n))).collect();
-    let foreseen = Foreseen { values: values.clone(), turn: 3 };
-    let by_slot = foreseen.by_slot();
+    let prefetched = PrefetchedSlots { values: values.clone(), generation: 3 };
+    let index = prefetched.index();
     for (slot, value) in &values {
-        assert_eq!(by_slot.get(slot, 3), Some(*value));
-        assert_eq!(by_slot.get(slot, 4), None);
+        assert_eq!(index.get(slot, 3), Some(*value));
+        assert_eq!(index.get(slot, 4), None);
     }
-    assert_eq!(by_slot.get(&slot(500), 3), None);
-    assert_eq!(ForeseenValues::default().get(&slot(0), 0), None);
+    assert_eq!(index.get(&slot(500), 3), None);
+    assert_eq!(PrefetchedIndex::default().get(&slot(0), 0), None);
 }

@@ -1,18 +1,18 @@
-//! How much is read at a time.
+//! The size of the chunks that are read.
 
 use crate::Level;
 use crate::options::Options;
 use blockmill_archive::ChunkLimit;
 
-/// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
-/// on short archives, and wait little for each other.
+/// Limit of a chunk that is executed: small enough that stages overlap on short archives and wait
+/// little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 128 << 10 };
 
-/// Most bytes of a chunk whose bodies are verified: some thousand signatures, so that many cores
-/// have something to do also on short archives.
+/// Limit of the bytes of a chunk whose bodies are verified: some thousand signatures, so that many
+/// cores have work on short archives.
 const BODIES: usize = 512 << 10;
 
-/// The bounds of a chunk: at least the blocks that have a root together.
+/// The limit of a chunk: at least the blocks with a common root.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
     let ChunkLimit { blocks, bytes } = options.chunk;
     let together = options.settings.root_every.blocks();

@@ -1,4 +1,4 @@
-//! Options of the order in which blocks are executed, rooted and checked.
+//! Options of the order of execution, roots and receipts.
 
 blockmill_pipeline::named_option! {
     /// When bodies and seals are checked and senders recovered (go-ethereum's `senderCacher`).

@@ -1,27 +1,27 @@
 //! What the stages of execution add to a batch.
 
 use super::ExecutedBlock;
-use crate::execute::evm::{Ahead, Foresight};
-use crate::execute::history::Foreseen;
+use crate::execute::evm::{PrefetchStats, Speculation};
+use crate::execute::history::PrefetchedSlots;
 
-/// What was read and executed of the new blocks before their turn.
+/// Speculative work for the new blocks.
 #[derive(Default)]
 pub(crate) struct Speculated {
-    /// Of each block, its transactions that were executed.
-    pub ahead: Vec<Vec<Option<Box<Ahead>>>>,
-    /// How many of these hash much.
+    /// For each block the speculations of its transactions.
+    pub speculations: Vec<Vec<Option<Box<Speculation>>>>,
+    /// Number of speculations that hash a lot.
     pub hashing: usize,
-    /// Slots that were read because calls are expected to read them.
-    pub foreseen: Foreseen,
-    /// What became of these slots.
-    pub foresight: Foresight,
+    /// Prefetched slots.
+    pub prefetched: PrefetchedSlots,
+    /// How many of these slots were read.
+    pub prefetch_stats: PrefetchStats,
 }
 
-/// What the new blocks did.
+/// The execution of the new blocks.
 #[derive(Default)]
 pub(crate) struct ExecutedChunk {
-    /// Each of them.
+    /// The executed blocks.
     pub blocks: Vec<ExecutedBlock>,
-    /// A state on disk is that after the last new block, and waits to be written.
-    pub settles: bool,
+    /// The commit of the chunk writes the state on disk, which is the one after the last new block.
+    pub writes_state: bool,
 }

@@ -1,9 +1,9 @@
-//! What blocks name of a state on disk is read together before they are executed: a disk does a
-//! hundred reads in the time of a few.
+//! Prefetch: accounts and slots of a state on disk are read together before blocks are executed. A
+//! disk does a hundred concurrent reads in the time of a few.
 
-use crate::execute::evm::{Foresight, MachineOptions};
-use crate::execute::history::{Foreseen, History, Slot};
-use crate::execute::speculation::{Account, dry_runs};
+use crate::execute::evm::{MachineOptions, PrefetchStats};
+use crate::execute::history::{History, PrefetchedSlots, Slot};
+use crate::execute::speculation::{GasBudget, dry_runs};
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Error;
 use crate::import::batch::Batch;
@@ -19,7 +19,7 @@ blockmill_pipeline::named_option! {
     /// Which accounts and slots of a state on disk are read before the execution asks for them.
     ///
     /// `history` includes `access`, and `dry-runs` includes `history`. The run record counts
-    /// prefetched slots that were read (`foreseen_used`) and that were not (`foreseen_vain`).
+    /// prefetched slots that were read (`prefetched_used`) and that were not (`prefetched_unused`).
     pub enum Prefetch: "prefetch", level Execution {
         /// None: accounts and slots are read when they are asked for.
         Off = "off",
@@ -38,32 +38,32 @@ blockmill_pipeline::named_option! {
     }
 }
 
-/// Adds the stage that does, where the state is on disk.
+/// Adds the stage that prefetches, if the state is on disk.
 pub(super) fn prefetching<'a>(
     stages: Stages<'a, Batch, Error>,
     disk: Option<SharedState>,
     history: Option<&'a History>,
     hasher: ManyKeccak,
-    dry: Option<(&'a Account, &'a ChainSpec, MachineOptions)>,
+    dry: Option<(&'a GasBudget, &'a ChainSpec, MachineOptions)>,
 ) -> Stages<'a, Batch, Error> {
     let Some(disk) = disk else { return stages };
     stages.parallel("prefetch", move |batch| {
         let blocks = &batch.content.prepared[batch.new_blocks()];
         let calls = blocks.iter().flat_map(|block| &block.transactions);
         let calls = calls.filter_map(PreparedTransaction::call);
-        let mut slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();
-        if let Some((account, spec, machine)) = dry {
-            slots.extend(dry_runs(account, spec, &disk, machine, blocks));
+        let mut slots = history.map(|history| history.predict(hasher, calls)).unwrap_or_default();
+        if let Some((budget, spec, machine)) = dry {
+            slots.extend(dry_runs(budget, spec, &disk, machine, blocks));
         }
         prefetch(&disk, hasher, blocks, &slots);
-        batch.speculated.foreseen = read(&disk, hasher, &slots);
-        batch.speculated.foresight = Foresight::default();
+        batch.speculated.prefetched = read(&disk, hasher, &slots);
+        batch.speculated.prefetch_stats = PrefetchStats::default();
     })
 }
 
-/// Reads slots; what cannot be read is asked for again.
-fn read(disk: &SharedState, hasher: ManyKeccak, slots: &[Slot]) -> Foreseen {
-    let turn = disk.turn();
+/// Reads slots. Execution reads those again that could not be read, and reports the error.
+fn read(disk: &SharedState, hasher: ManyKeccak, slots: &[Slot]) -> PrefetchedSlots {
+    let generation = disk.generation();
     let words: Vec<Hash> = slots.iter().map(|(_, slot)| slot.to_be_bytes()).collect();
     let addresses = addresses_of(slots);
     let messages = addresses.iter().map(|address| &address[..]);
@@ -71,8 +71,7 @@ fn read(disk: &SharedState, hasher: ManyKeccak, slots: &[Slot]) -> Foreseen {
     let mut hashes = vec![[0; 32]; messages.len()];
     hasher.keccak256(&messages, &mut hashes);
     let (accounts, words) = hashes.split_at(addresses.len());
-    // neighbours share what leads to them: in the order of accounts, and of their slots' hashes as
-    // far as the first bytes tell
+    // neighbours share references: read by account, and by the first bytes of the slot's hash
     let mut order: Vec<(usize, u64, usize)> = Vec::with_capacity(slots.len());
     let mut account = 0;
     for (at, ((address, _), word)) in slots.iter().zip(words).enumerate() {
@@ -87,10 +86,10 @@ fn read(disk: &SharedState, hasher: ManyKeccak, slots: &[Slot]) -> Foreseen {
     let keys: Vec<StateKey> = keys.collect();
     let values = disk.slots(&keys).unwrap_or_default();
     let slots = order.iter().map(|(.., at)| slots[*at]);
-    Foreseen { values: slots.zip(values).collect(), turn }
+    PrefetchedSlots { values: slots.zip(values).collect(), generation }
 }
 
-/// The addresses of slots, each once: thousands of slots of one contract have one.
+/// Returns the addresses of slots, each once: a contract can have thousands of them.
 fn addresses_of(slots: &[Slot]) -> Vec<Address> {
     let mut addresses: Vec<Address> = slots.iter().map(|(address, _)| *address).collect();
     addresses.dedup();
@@ -99,25 +98,23 @@ fn addresses_of(slots: &[Slot]) -> Vec<Address> {
     addresses
 }
 
-/// Tells the state the values of slots that were read ahead, which it reads no more then; those
-/// slots. What has changed since is in memory in the turn in which they were read, and is newer
-/// there.
-pub(super) fn teach(state: &mut State, foreseen: Foreseen) -> Vec<Slot> {
-    let Foreseen { values, turn } = foreseen;
-    if state.turn_number() == turn {
+/// Caches prefetched slots in the state, and returns the slots. A value that changed since they were
+/// read is in memory during the same generation, and takes precedence.
+pub(super) fn cache_prefetched(state: &mut State, prefetched: PrefetchedSlots) -> Vec<Slot> {
+    let PrefetchedSlots { values, generation } = prefetched;
+    if state.generation() == generation {
         let values = values.iter().map(|((address, slot), value)| (address, *slot, *value));
-        // what cannot be read is asked for again, and told then
-        let _ = state.learn(values, turn);
+        // execution reports an account that cannot be read
+        let _ = state.cache_slots(values, generation);
     }
     values.into_iter().map(|(slot, _)| slot).collect()
 }
 
-/// Reads the accounts and slots that blocks name: senders, receivers, what access lists have
-/// (EIP-2930), who earns something; and the accounts of slots that a history of calls expects. What
-/// cannot be read is asked for again, and told then.
-fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock], foreseen: &[Slot]) {
+/// Reads the accounts and slots that blocks name (senders, receivers, access lists of EIP-2930,
+/// beneficiaries), and the accounts of `predicted` slots. Execution reports what cannot be read.
+fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock], predicted: &[Slot]) {
     let mut slots: Vec<(Address, Hash)> = vec![];
-    let mut addresses = addresses_of(foreseen);
+    let mut addresses = addresses_of(predicted);
     for block in blocks {
         addresses.push(block.terms.beneficiary);
         addresses.extend(block.withdrawals.iter().map(|(receiver, _)| *receiver));
@@ -128,7 +125,7 @@ fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock], fo
             });
         }
     }
-    // most are named again and again
+    // most are named many times
     let mut named: HashMap<&[u8], usize> = HashMap::default();
     let mut messages: Vec<&[u8]> = vec![];
     let all = addresses.iter().map(|address| &address[..]);

@@ -1,4 +1,4 @@
-//! The state roots of chunks: of each block, of small ones together, or of the last of some.
+//! State roots of a chunk: of each block, of small blocks together, or of every n-th block.
 
 use super::{ExecutedBlock, cause};
 use crate::execute::{ExecutionError, PreparedBlock, verify_state_root};
@@ -7,17 +7,17 @@ use crate::state::{Changes, Tries};
 use blockmill_archive::Part;
 use std::time::Instant;
 
-/// Changes of a block that changes little: with more of them the lanes are full without others.
+/// Limit of the changes of a small block; a larger one fills the hash lanes by itself.
 const SMALL: usize = 20;
 
-/// Puts the changes of the blocks into the tries and compares the state roots: of as many blocks as
-/// `together` says first that of the last one, of as many small blocks as it says then each, made
-/// together. False when one is wrong: then the tries are those of no right block.
+/// Applies the changes of the blocks to the tries and compares state roots. `together` has the
+/// interval of compared roots, and the limit of small blocks whose roots are computed together.
+/// Returns false if a root is wrong; the tries must not be used any more then.
 pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mut Batch) -> bool {
     let (every, most) = together;
     let range = batch.new_blocks();
     let mut executed = std::mem::take(&mut batch.executed.blocks);
-    // the genesis block's changes are in the tries
+    // the tries have the genesis block's changes already
     let mut at =
         range.clone().take_while(|i| batch.content.prepared[*i].header.number == 0).count();
     let mut failure = None;
@@ -43,15 +43,17 @@ pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mu
     false
 }
 
-/// How many of these blocks have one root compared. Before Byzantium, receipts have roots of their
-/// own, and each block's is.
+/// Returns how many of these blocks have one compared root. Before Byzantium receipts contain state
+/// roots, so each block is compared.
 fn whole(executed: &[ExecutedBlock], most: usize) -> usize {
     let whole = executed.iter().take(most).take_while(|done| done.executed.steps.is_empty());
     whole.count().max(1)
 }
 
-/// Compares the state root behind several blocks. When it is wrong, the first of them whose own
-/// root is wrong is found; its index and the rule are the error.
+/// Compares the state root after several blocks.
+///
+/// # Errors
+/// The index of the first block with a wrong root, and the violation.
 fn root_of_last(
     tries: &mut Tries,
     blocks: &[PreparedBlock],
@@ -72,7 +74,7 @@ fn root_of_last(
     Ok(())
 }
 
-/// How many of these blocks have their roots made together: one, or some that change little.
+/// Returns how many of these blocks have their roots computed together: one, or several small ones.
 fn group(executed: &[ExecutedBlock], most: usize) -> usize {
     let changes = |done: &ExecutedBlock| {
         let all = done.executed.steps.iter().chain([&done.executed.changes]);
@@ -82,7 +84,10 @@ fn group(executed: &[ExecutedBlock], most: usize) -> usize {
     small.count().max(1)
 }
 
-/// The roots of some blocks; the index of the one at fault.
+/// Computes and compares the roots of blocks.
+///
+/// # Errors
+/// The index of the first block with a wrong root, and the violation.
 fn root(
     tries: &mut Tries,
     blocks: &[PreparedBlock],
@@ -91,7 +96,7 @@ fn root(
     let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
     for (i, done) in executed.iter_mut().enumerate() {
         let steps = done.executed.steps.iter().chain([&done.executed.changes]);
-        done.lost = tries.lost_by(steps).map_err(|error| (i, error.into()))?;
+        done.cleared = tries.cleared_storage(steps).map_err(|error| (i, error.into()))?;
     }
     let versions: Vec<&Changes> = executed
         .iter()

@@ -59,13 +59,13 @@ impl DiskState {
 }
 
 /// What a snapshot has, on its way into an empty state.
-pub struct Filling {
+pub struct StateLoader {
     hasher: ManyKeccak,
     slots: Vec<(Address, U256, U256)>,
     accounts: Vec<(Address, Account)>,
 }
 
-impl Filling {
+impl StateLoader {
     /// Nothing yet; keys are hashed with `hasher`.
     #[must_use]
     pub fn new(hasher: ManyKeccak) -> Self {

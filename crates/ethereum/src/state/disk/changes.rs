@@ -1,4 +1,4 @@
-//! What blocks change, by hashed key, as a state on disk takes it.
+//! Changes of blocks by hashed key, as a state on disk applies them.
 
 use crate::state::{Account, AccountId, Changes};
 use crate::{Hash, U256};
@@ -10,20 +10,20 @@ use blockmill_trie::EMPTY_ROOT;
 use hashbrown::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Changes of accounts and slots by hashed key; of several of one key the last counts.
+/// Changes of accounts and slots by hashed key. The last change of a key counts.
 #[derive(Debug, Default)]
 pub struct HashedChanges {
-    /// Accounts whose storage is emptied as a whole before anything else, and that go on.
+    /// Accounts that still exist and whose storage is cleared before all other changes.
     cleared: Vec<Hash>,
-    /// Keys, and where their values are; none for those that are removed.
+    /// Keys, and the ranges of their values; `None` for removed ones.
     leaves: Vec<(StateKey, Option<Range<usize>>)>,
     values: Vec<u8>,
 }
 
 impl HashedChanges {
-    /// Those of a list of changes; keys are hashed with `hasher`.
+    /// Converts a list of changes; `hasher` hashes the keys.
     #[must_use]
-    pub fn of(changes: &Changes, hasher: ManyKeccak) -> Self {
+    pub fn from_changes(changes: &Changes, hasher: ManyKeccak) -> Self {
         let addresses = changes.accounts.iter().map(|change| &change.address[..]);
         let slots: Vec<Hash> = changes.slots.iter().map(|s| s.slot.to_be_bytes()).collect();
         let messages: Vec<&[u8]> = addresses.chain(slots.iter().map(|slot| &slot[..])).collect();
@@ -50,7 +50,7 @@ impl HashedChanges {
         found.in_order()
     }
 
-    /// Sets an account, or removes it with its storage. Its storage root is for the state.
+    /// Sets an account, or removes it with its storage. The state sets its storage root.
     pub fn account(&mut self, key: Hash, account: Option<&Account>) {
         let value = account.map(|account| {
             let (nonce, balance) = (account.nonce, account.balance);
@@ -60,13 +60,13 @@ impl HashedChanges {
         self.leaves.push((StateKey::account(key), value));
     }
 
-    /// Sets a slot, or removes it where it is 0.
+    /// Sets a slot, or removes it if `value` is 0.
     pub fn slot(&mut self, account: Hash, slot: Hash, value: U256) {
         let value = (!value.is_zero()).then(|| self.value(&value.encode()));
         self.leaves.push((StateKey::slot(account, slot), value));
     }
 
-    /// Empties the storage of an account that goes on.
+    /// Clears the storage of an account that still exists.
     pub fn clear(&mut self, account: Hash) {
         self.cleared.push(account);
     }
@@ -77,7 +77,7 @@ impl HashedChanges {
         start..self.values.len()
     }
 
-    /// The same in the order of their keys, each once.
+    /// Sorts the changes by key, each key once.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.leaves.sort_by_key(|(key, _)| *key);
@@ -93,7 +93,7 @@ impl HashedChanges {
         self
     }
 
-    /// The accounts that are removed; none where there are none.
+    /// The accounts that are removed; `None` if no account is.
     fn ended(&self) -> Option<HashSet<Hash>> {
         let is_ended =
             |(key, value): &&(StateKey, Option<_>)| key.slot.is_none() && value.is_none();
@@ -102,8 +102,8 @@ impl HashedChanges {
         (!ended.is_empty()).then_some(ended)
     }
 
-    /// Takes those of a later block, which removes nothing as a whole ([`Self::removes`]). The
-    /// result is not in order.
+    /// Appends the changes of a later block that clears no storage ([`Self::removes`]). The result
+    /// is not sorted.
     pub fn append(&mut self, later: &Self) {
         debug_assert!(!later.removes());
         let start = self.values.len();
@@ -113,25 +113,25 @@ impl HashedChanges {
         self.leaves.extend(leaves.map(|(key, at)| (*key, at.as_ref().map(moved))));
     }
 
-    /// Is an account removed, or its storage emptied? What changed before must be there then.
+    /// Whether an account is removed or its storage cleared. Earlier changes must be applied first.
     #[must_use]
     pub fn removes(&self) -> bool {
         !self.cleared.is_empty() || self.ended().is_some()
     }
 
-    /// Keys that change.
+    /// Number of changed keys, possibly counted several times.
     #[must_use]
     pub fn count(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The removals of accounts that go on without their storage, in order.
+    /// Removals that clear the storage of accounts that still exist, sorted.
     pub(super) fn cleared(&self) -> Vec<Change<'static>> {
         let removed = self.cleared.iter();
         removed.map(|key| Change { key: StateKey::account(*key), value: None }).collect()
     }
 
-    /// Everything else, in order.
+    /// All other changes, sorted.
     pub(super) fn leaves(&self) -> Vec<Change<'_>> {
         let value = |range: &Range<usize>| &self.values[range.clone()];
         let leaves = self.leaves.iter();

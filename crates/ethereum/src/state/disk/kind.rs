@@ -9,7 +9,7 @@ impl StateKind {
     /// What the last commit of a store keeps of a state on disk; none where there is no such part.
     /// `has` says whether it has a part of a name.
     #[must_use]
-    pub fn of_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn from_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
         if has(PAGES) {
             return Some(Self::Pages);
         }

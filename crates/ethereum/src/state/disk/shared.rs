@@ -62,7 +62,7 @@ struct Shared {
     /// Lists of changes that were applied.
     applied: AtomicU64,
     /// The turn of those who execute on it.
-    turn: AtomicU64,
+    generation: AtomicU64,
 }
 
 impl fmt::Debug for SharedState {
@@ -75,8 +75,9 @@ impl SharedState {
     /// To be shared from now on.
     #[must_use]
     pub fn new(state: DiskState) -> Self {
-        let (state, applied, turn) = (RwLock::new(state), AtomicU64::new(0), AtomicU64::new(0));
-        Self(Arc::new(Shared { state, applied, turn }))
+        let (state, applied, generation) =
+            (RwLock::new(state), AtomicU64::new(0), AtomicU64::new(0));
+        Self(Arc::new(Shared { state, applied, generation }))
     }
 
     /// To be read.
@@ -98,13 +99,13 @@ impl SharedState {
 
     /// Which turn it is of the memory of those who execute on it.
     #[must_use]
-    pub fn turn(&self) -> u64 {
-        self.0.turn.load(Ordering::Acquire)
+    pub fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Acquire)
     }
 
     /// Begins a turn.
-    pub fn begin_turn(&self, turn: u64) {
-        self.0.turn.store(turn, Ordering::Release);
+    pub fn begin_generation(&self, generation: u64) {
+        self.0.generation.store(generation, Ordering::Release);
     }
 
     /// Applies the next list of changes; the state root behind it.

@@ -19,7 +19,7 @@ use std::fmt;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
-/// Lost nodes that are named.
+/// Limit of the lost nodes that are named.
 const NAMED: usize = 16;
 
 /// What was put right.

@@ -34,7 +34,7 @@ pub(in crate::state) fn is_part(name: &str) -> bool {
 impl FlatStore {
     /// What the last commit of a store has; none where there are no such parts. `has` says whether
     /// it has a part of a name.
-    pub(crate) fn of_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
+    pub(crate) fn from_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
         match () {
             () if has(ROCKSDB_PART) => Some(Self::RocksDb),
             () => has(ACCOUNTS).then_some(Self::Tables),
@@ -93,7 +93,8 @@ pub(super) type Opened = ([Kept; 3], Option<Commits>, Vec<Error>);
 
 /// Opens them among the parts of a store in `dir`, or creates empty ones.
 pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> Result<Opened> {
-    if FlatStore::of_parts(|name| opening.has(name)).unwrap_or(options.store) == FlatStore::RocksDb
+    if FlatStore::from_parts(|name| opening.has(name)).unwrap_or(options.store)
+        == FlatStore::RocksDb
     {
         let (families, commits) = Commits::open(opening, dir, options)?;
         return Ok((families.map(Kept::Family), Some(commits), vec![]));

@@ -6,7 +6,7 @@ use super::{FlatTrieError, Reader, node_key};
 use crate::Hash;
 use crate::state::SparseTrie;
 use crate::state::nodes::NoNodes;
-use crate::state::sparse::{MadeNode, set_half};
+use crate::state::sparse::{HashedNode, set_half};
 use blockmill_rlp::ethereum::TrieNode;
 use blockmill_rlp::{Decode, OnePass, Write};
 use blockmill_trie::nibbles::nibble;
@@ -95,7 +95,7 @@ impl Reader<'_> {
         depth: usize,
     ) -> Result<Option<Vec<u8>>, FlatTrieError> {
         let mut made = vec![];
-        let mut keep = |node: MadeNode<'_>| {
+        let mut keep = |node: HashedNode<'_>| {
             made.push((node_key(self.account.as_ref(), node.key, node.depth), node.encoding));
         };
         if hash_of(leaves, depth, &mut keep)? != Some(*hash) {
@@ -146,7 +146,7 @@ impl Reader<'_> {
 fn hash_of(
     leaves: &Leaves,
     depth: usize,
-    keep: &mut dyn FnMut(MadeNode<'_>),
+    keep: &mut dyn FnMut(HashedNode<'_>),
 ) -> Result<Option<Hash>, FlatTrieError> {
     if leaves.is_empty() && depth > 0 {
         return Ok(None);

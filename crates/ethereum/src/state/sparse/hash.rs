@@ -7,10 +7,10 @@ use blockmill_rlp::ethereum::{Child, PathBuffer, TrieNode};
 
 /// A node that was hashed.
 #[derive(Debug)]
-pub struct MadeNode<'a> {
+pub struct HashedNode<'a> {
     /// A key whose first `depth` half-bytes lead to the node.
     pub key: &'a Hash,
-    /// See [`MadeNode::key`].
+    /// See [`HashedNode::key`].
     pub depth: usize,
     /// Keccak-256 of the encoding.
     pub hash: &'a Hash,
@@ -26,7 +26,7 @@ pub(super) enum Name {
 }
 
 /// Who is shown each node that is hashed.
-pub(super) type Made<'a> = &'a mut dyn FnMut(MadeNode<'_>);
+pub(super) type Made<'a> = &'a mut dyn FnMut(HashedNode<'_>);
 
 impl Name {
     fn of(encoding: Vec<u8>, key: &Hash, depth: usize, made: Made<'_>) -> Self {
@@ -34,7 +34,7 @@ impl Name {
             return Self::Embedded(encoding);
         }
         let hash = blockmill_hashes::keccak256(&encoding);
-        made(MadeNode { key, depth, hash: &hash, encoding });
+        made(HashedNode { key, depth, hash: &hash, encoding });
         Self::Hash(hash)
     }
 

@@ -25,9 +25,9 @@ fn made(random: &mut Random) -> BlockChanges {
             slots.push(SlotRecord { slot, before, after });
         }
         let (before, after) = (account(random), account(random));
-        let lost = (random.below(3u64) == 0)
+        let cleared = (random.below(3u64) == 0)
             .then(|| (0..random.below(3u64)).map(|n| ([n as u8; 32], word(random))).collect());
-        accounts.push(AccountRecord { address: [n as u8; 20], before, after, slots, lost });
+        accounts.push(AccountRecord { address: [n as u8; 20], before, after, slots, cleared });
     }
     let mut codes = vec![];
     for n in 0..random.below(3u64) {

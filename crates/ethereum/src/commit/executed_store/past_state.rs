@@ -16,10 +16,10 @@ impl ExecutedStore {
     /// # Errors
     /// [`Error::Unwind`] where there is no state, it ends before that block, or the log does not
     /// reach so far back or has no old values; damage.
-    pub fn state_behind(&self, number: u64, cancel: &Cancel) -> Result<Option<State>, Error> {
+    pub fn state_after(&self, number: u64, cancel: &Cancel) -> Result<Option<State>, Error> {
         let facts = self.reaches(number)?;
         let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
-        let back = self.walk_back(facts, number, &mut state, cancel)?;
+        let back = self.undo_in_memory(facts, number, &mut state, cancel)?;
         Ok(back.map(|_| state))
     }
 
@@ -73,8 +73,8 @@ impl ExecutedStore {
     /// asked to stop.
     ///
     /// # Errors
-    /// Those of [`ExecutedStore::state_behind`].
-    pub fn nodes_behind(
+    /// Those of [`ExecutedStore::state_after`].
+    pub fn nodes_after(
         &self,
         number: u64,
         cancel: &Cancel,
@@ -85,8 +85,9 @@ impl ExecutedStore {
             let nodes = self.nodes_on_disk(number, cancel)?;
             return Ok(nodes.map(|nodes| (nodes, expected)));
         }
-        let Some(state) = self.state_behind(number, cancel)? else { return Ok(None) };
-        let (nodes, found) = NodeSet::of_state(state).map_err(|error| unusable(number, &error))?;
+        let Some(state) = self.state_after(number, cancel)? else { return Ok(None) };
+        let (nodes, found) =
+            NodeSet::from_state(state).map_err(|error| unusable(number, &error))?;
         if found != expected {
             return Err(Error::StoredState { number, expected, found });
         }

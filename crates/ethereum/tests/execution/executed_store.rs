@@ -235,7 +235,7 @@ fn assert_can_be_read(dir: &Path) {
     let facts = store.as_ref().and_then(|store| Some((store, store.facts()?)));
     if let Some((store, facts)) = facts {
         assert_together(store);
-        store.nodes_behind(facts.block, &Cancel::new()).unwrap().unwrap();
+        store.nodes_after(facts.block, &Cancel::new()).unwrap().unwrap();
     }
 }
 

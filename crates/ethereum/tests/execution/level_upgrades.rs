@@ -1,7 +1,7 @@
 //! A store of blocks becomes one of executed blocks, wherever the state is: as a direct import
 //! would have it, whatever ends the raise meanwhile.
 
-use super::durable::{SMALL, small};
+use super::executed_store::{SMALL, small};
 use super::imports::{Place, options, published, run};
 use super::refused::export;
 use crate::source;
@@ -77,7 +77,7 @@ impl Chain {
         let executed = store.facts().map(|facts| facts.block);
         let mut proofs = vec![];
         if let Some(number) = executed {
-            let (nodes, root) = store.nodes_behind(number, &Cancel::new()).unwrap().unwrap();
+            let (nodes, root) = store.nodes_after(number, &Cancel::new()).unwrap().unwrap();
             for account in self.options.spec.genesis.accounts().unwrap().iter().take(20) {
                 let slots = account.storage.iter().take(3);
                 let slots: Vec<_> = slots.map(|slot| U256::from_be_bytes(slot.0)).collect();

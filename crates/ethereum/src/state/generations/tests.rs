@@ -1,4 +1,4 @@
-//! A state of which next to nothing stays in memory, beside one that is all there.
+//! A state with a tiny cache compared with a state in memory.
 
 use crate::execute::Code;
 use crate::state::{
@@ -36,7 +36,7 @@ fn key(address: &Address, slot: &U256) -> StateKey {
     )
 }
 
-/// Changes both states in the same way, as a block does: what is set was asked for before.
+/// Changes both states in the same way, as a block does: a slot is read before it is set.
 fn change(states: &mut [State; 2], random: &mut Random) {
     let (address, slots) = (address(random), random.below(6u64));
     let what = random.below(12u64);
@@ -65,17 +65,17 @@ fn change(states: &mut [State; 2], random: &mut Random) {
     }
 }
 
-/// Whether both states say the same of an account, its code and some of its slots.
+/// Compares an account, its code and some of its slots in both states.
 fn compare(states: &mut [State; 2], random: &mut Random) {
     let address = address(random);
     let slots: Vec<_> = (0..5).map(|_| U256::from(random.below(400u64))).collect();
-    let said = states.each_mut().map(|state| {
+    let found = states.each_mut().map(|state| {
         let peeked = state.peek_account(&address, |found, _| found.1).unwrap();
         let peeked_slots =
             slots.iter().map(|slot| state.peek_slot(&address, slot, |_| None).unwrap());
         let peeked_slots: Vec<_> = peeked_slots.collect();
         let found = state.account(&address).unwrap().map(|(id, account, _)| (id, account));
-        let code = found.map(|(_, account)| state.ask_code(&account.code_hash).unwrap().hash());
+        let code = found.map(|(_, account)| state.load_code(&account.code_hash).unwrap().hash());
         let asked: Vec<_> = match found {
             Some((id, _)) => slots.iter().map(|slot| state.slot(id, slot).unwrap()).collect(),
             None => vec![U256::ZERO; slots.len()],
@@ -84,11 +84,11 @@ fn compare(states: &mut [State; 2], random: &mut Random) {
         assert_eq!(asked, if found.is_some() { peeked_slots } else { asked.clone() });
         (peeked, code, asked)
     });
-    assert_eq!(said[0], said[1]);
+    assert_eq!(found[0], found[1]);
 }
 
 #[test]
-fn what_was_let_go_of_comes_back_as_it_was() {
+fn dropped_entries_are_read_back_unchanged() {
     let flat = FlatStore::available().map(|flat| (StateKind::FlatTrie, flat));
     for (kind, flat) in flat.chain([(StateKind::Pages, FlatStore::Tables)]) {
         let folder = tempfile::tempdir().unwrap();
@@ -96,43 +96,45 @@ fn what_was_let_go_of_comes_back_as_it_was() {
         let mut states = [State::default(), State::on_disk(disk.clone())];
         let mut tries = [Tries::arena().unwrap(), Tries::on_disk(disk.clone(), <_>::default())];
         let mut random = Random::new(16);
-        let (mut behind, mut read, mut learned) = (VecDeque::new(), VecDeque::new(), 0);
+        let (mut unrooted, mut read, mut cached) = (VecDeque::new(), VecDeque::new(), 0);
         for _ in 0..rounds(1_500) {
-            // somebody reads now and then, and tells later
+            // another thread reads slots, which are cached later
             for _ in 0..random.below(12u64) {
                 let (address, slot) = (address(&mut random), U256::from(random.below(400u64)));
-                // as the execution knows it, or as it is on disk, where it may be older
-                let (turn, on_disk) = (disk.turn(), random.below(2u64) == 0);
+                // from the state in memory, or from disk, where the value may be older
+                let (generation, on_disk) = (disk.generation(), random.below(2u64) == 0);
                 let value = match on_disk {
                     true => disk.slots(&[key(&address, &slot)]).unwrap()[0],
                     false => states[1].peek_slot(&address, &slot, |_| None).unwrap(),
                 };
-                read.push_back((turn, on_disk, address, slot, value));
+                read.push_back((generation, on_disk, address, slot, value));
             }
-            states[1].turn();
+            states[1].advance_generation();
             while read.len() as u64 > random.below(20u64) {
-                let Some((turn, on_disk, address, slot, value)) = read.pop_front() else { break };
-                if on_disk && states[1].turn_number() != turn {
+                let Some((generation, on_disk, address, slot, value)) = read.pop_front() else {
+                    break;
+                };
+                if on_disk && states[1].generation() != generation {
                     continue;
                 }
-                // who looks on is told what somebody read, where nothing newer is known
+                // a peek uses the value that was read unless a newer one is in memory
                 let peeked = states[1].peek_slot(&address, &slot, |_| on_disk.then_some(value));
                 assert_eq!(peeked.unwrap(), states[0].slot_at(&address, &slot));
                 states[1].account(&address).unwrap();
-                let before = states[1].turns.units;
-                states[1].learn([(&address, slot, value)], turn).unwrap();
-                learned += states[1].turns.units - before;
+                let before = states[1].generations.units;
+                states[1].cache_slots([(&address, slot, value)], generation).unwrap();
+                cached += states[1].generations.units - before;
             }
             for _ in 0..1 + random.below(6u64) {
                 change(&mut states, &mut random);
                 compare(&mut states, &mut random);
             }
-            behind.push_back(states.each_mut().map(State::take_changes));
+            unrooted.push_back(states.each_mut().map(State::take_changes));
             // the roots come some blocks later
-            while behind.len() as u64 > random.below(7u64) {
-                let Some([whole, part]) = behind.pop_front() else { break };
-                let lost = tries[1].lost_by([&part]).unwrap();
-                assert!(lost.len() <= part.cleared.len());
+            while unrooted.len() as u64 > random.below(7u64) {
+                let Some([whole, part]) = unrooted.pop_front() else { break };
+                let cleared = tries[1].cleared_storage([&part]).unwrap();
+                assert!(cleared.len() <= part.cleared.len());
                 let roots = [tries[0].apply(&whole), tries[1].apply(&part)];
                 assert_eq!(roots[0].as_ref().unwrap(), roots[1].as_ref().unwrap());
             }
@@ -141,8 +143,8 @@ fn what_was_let_go_of_comes_back_as_it_was() {
                 state.commit_with(vec![], |parts| store.commit(parts, b"")).unwrap();
             }
         }
-        assert!(learned > rounds(50), "{}: {learned} slots were learned", kind.name());
-        let turns = states[1].turns.number();
-        assert!(turns > rounds(20) as u64, "{}: {turns} turns", kind.name());
+        assert!(cached > rounds(50), "{}: {cached} slots were cached", kind.name());
+        let number = states[1].generations.number();
+        assert!(number > rounds(20) as u64, "{}: {number} generations", kind.name());
     }
 }

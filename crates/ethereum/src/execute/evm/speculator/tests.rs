@@ -1,6 +1,7 @@
-//! What is executed before its turn is what its turn would have done.
+//! Speculative execution compared with in-order execution.
 
 use super::*;
+use crate::Address;
 use crate::execute::Evm;
 use crate::execute::evm::Environment;
 use crate::params::CodeLimits;
@@ -46,37 +47,37 @@ fn call(to: Address) -> PreparedTransaction {
     PreparedTransaction { kind, sender: SENDER, gas_limit, environment, wide: None }
 }
 
-/// The state behind a call, and whether the call was taken over.
+/// The balances after a call, and the number of committed speculations.
 fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)>, u64) {
     // the contracts: stop; caller selfdestruct
     let accounts = [account(SENDER, &[]), account(CONTRACT, &[0]), account(ENDING, &[0x33, 0xff])];
-    let state = RwLock::new(State::of_accounts(&accounts).unwrap());
-    let foreseen = ForeseenValues::default();
-    let ahead = early.then(|| {
+    let state = RwLock::new(State::from_accounts(&accounts).unwrap());
+    let prefetched = PrefetchedIndex::default();
+    let speculation = early.then(|| {
         let mut speculator =
-            Speculator::new((&state, &foreseen), U256::ONE, MachineOptions::default());
+            Speculator::new((&state, &prefetched), U256::ONE, MachineOptions::default());
         speculator.begin(&terms(beneficiary)).unwrap();
         match speculator.start(&call(to)) {
-            Progress::Ends(ahead) => ahead,
+            Progress::Ends(speculation) => speculation,
             Progress::Hashes => unreachable!("it is alone"),
         }
     });
     let mut state = state.into_inner().unwrap();
     let mut evm = Evm::new(&mut state, U256::ONE);
     evm.begin(&terms(beneficiary)).unwrap();
-    evm.expect(ahead.into_iter().collect());
+    evm.set_speculations(speculation.into_iter().collect());
     assert!(evm.transact(&call(to)).unwrap().success);
-    let taken = evm.take_tally().taken;
-    evm.settle().unwrap();
+    let committed = evm.take_tally().committed;
+    evm.commit_block().unwrap();
     drop(evm);
     let mut found: Vec<_> = state.accounts().map(|(_, a, b)| (*a, b.balance)).collect();
     found.sort_unstable();
-    (found, taken)
+    (found, committed)
 }
 
 #[test]
-fn fees_are_those_of_the_turn_also_where_the_beneficiary_ends() {
-    for (to, beneficiary, taken) in [
+fn fees_equal_in_order_execution_even_if_the_beneficiary_self_destructs() {
+    for (to, beneficiary, committed) in [
         (CONTRACT, [9; 20], 1),
         (CONTRACT, SENDER, 1),
         (CONTRACT, CONTRACT, 1),
@@ -85,12 +86,12 @@ fn fees_are_those_of_the_turn_also_where_the_beneficiary_ends() {
     ] {
         let (early, plain) = (after(to, beneficiary, true), after(to, beneficiary, false));
         assert_eq!(early.0, plain.0, "{to:?} {beneficiary:?}");
-        assert_eq!((early.1, plain.1), (taken, 0), "{to:?} {beneficiary:?}");
+        assert_eq!((early.1, plain.1), (committed, 0), "{to:?} {beneficiary:?}");
     }
 }
 
-/// Hashes so many times a message of so many bytes that begins with the last digest, and stores the
-/// last one.
+/// Code that hashes `times` a message of `length` bytes that begins with the last digest, and stores
+/// the last digest.
 fn hashes(times: u8, length: u8) -> Vec<u8> {
     let mut code = vec![0x60, times, 0x5b, 0x60, length];
     code.extend(hex("60002060005260019003806002576000516000 5500"));
@@ -103,16 +104,17 @@ fn hex(digits: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// What a call of a contract leads to before its turn, and in how many steps.
-fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usize) {
-    let foreseen = ForeseenValues::default();
-    let mut speculator = Speculator::new((state, &foreseen), U256::ONE, MachineOptions::default());
+/// The speculation of a call, and its number of steps.
+fn speculate(state: &RwLock<State>, to: Address, together: bool) -> (Box<Speculation>, usize) {
+    let prefetched = PrefetchedIndex::default();
+    let mut speculator =
+        Speculator::new((state, &prefetched), U256::ONE, MachineOptions::default());
     speculator.begin(&terms([9; 20])).unwrap();
     speculator.hashes_together(together);
     let mut progress = speculator.start(&call(to));
     for steps in 1.. {
         match progress {
-            Progress::Ends(ahead) => return (ahead.unwrap(), steps),
+            Progress::Ends(speculation) => return (speculation.unwrap(), steps),
             Progress::Hashes => {
                 progress = speculator.resume(&blockmill_hashes::keccak256(speculator.message()));
             }
@@ -122,7 +124,7 @@ fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usi
 }
 
 #[test]
-fn who_stops_at_hashes_ends_like_who_does_not() {
+fn a_transaction_that_stops_at_hashes_has_the_same_result() {
     let called = [7; 20];
     let nested = format!("{0}{0}602060002060005500", "6000600060006000600073CALLED5af150")
         .replace("CALLED", &"07".repeat(20));
@@ -143,18 +145,18 @@ fn who_stops_at_hashes_ends_like_who_does_not() {
     ] {
         let accounts =
             [account(SENDER, &[]), account(CONTRACT, &code), account(called, &hashes(3, 64))];
-        let state = RwLock::new(State::of_accounts(&accounts).unwrap());
-        let (alone, one) = ahead(&state, CONTRACT, false);
-        let (together, many) = ahead(&state, CONTRACT, true);
+        let state = RwLock::new(State::from_accounts(&accounts).unwrap());
+        let (alone, one) = speculate(&state, CONTRACT, false);
+        let (together, many) = speculate(&state, CONTRACT, true);
         assert_eq!((one, many == steps), (1, steps != 0), "{many} steps of {code:02x?}");
         assert!(many > 500 || steps != 0, "{many} steps");
         assert_eq!(together.changed, alone.changed, "{code:02x?}");
         let mut state = state.into_inner().unwrap();
         let mut evm = Evm::new(&mut state, U256::ONE);
         evm.begin(&terms([9; 20])).unwrap();
-        let at_its_turn = evm.transact(&call(CONTRACT)).unwrap();
-        for outcome in [&alone.outcome, &together.outcome, &at_its_turn] {
-            assert_eq!((outcome.success, outcome.gas_used), (success, at_its_turn.gas_used));
+        let in_order = evm.transact(&call(CONTRACT)).unwrap();
+        for outcome in [&alone.outcome, &together.outcome, &in_order] {
+            assert_eq!((outcome.success, outcome.gas_used), (success, in_order.gas_used));
         }
     }
 }

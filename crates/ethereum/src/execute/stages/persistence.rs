@@ -1,4 +1,4 @@
-//! When a state on disk is written, and where it is when nothing is kept.
+//! When a state on disk is written, and where it is during a run that keeps no state.
 
 use crate::commit::executed_store::{ExecutedStore, LogValues};
 use crate::fault::Error;
@@ -9,34 +9,35 @@ use blockmill_pipeline::Flow;
 use blockmill_store::{Store, StoreOptions};
 use tempfile::TempDir;
 
-/// What becomes of a state on disk behind each chunk.
-pub(super) enum Keeping {
-    /// There is none.
+/// Where a state on disk is kept.
+pub(super) enum Persistence {
+    /// The state is in memory.
     Memory,
-    /// It is a part of the store: the commit of a chunk's blocks takes it along when it has enough
-    /// changes. It goes on when that is done, so that it is the state behind the last block then.
+    /// The state is a part of the store. When it has enough changes, the commit of a chunk writes
+    /// it. No later chunk is rooted until then, so that the state is that of the last block.
     Store {
-        /// Blocks since it was written; none where it never was.
+        /// Blocks since the state was written; `None` if it never was.
         since: Option<u64>,
-        /// Most of them.
+        /// Limit of `since`.
         depth: u64,
     },
-    /// It is in a folder of its own that goes when the run ends.
+    /// The state is in a temporary folder, which is removed after the run.
     Scratch(Box<Scratch>),
 }
 
-/// A store with nothing but a state.
+/// A store that contains a state only.
 pub(super) struct Scratch {
     store: Store,
     _folder: TempDir,
 }
 
-impl Keeping {
-    /// What `settings` ask for of a run of so many threads, and the state on disk; `store` is where
-    /// the run keeps blocks and state, if it does.
+impl Persistence {
+    /// Chooses by the settings and the store of the run, if any. Returns the state, too, if it is
+    /// on disk.
     ///
     /// # Errors
-    /// Options that do not go with the store; those of a store.
+    /// [`Error::Setting`] for options that contradict the store; [`Error::Store`] if a temporary
+    /// store cannot be created.
     pub fn begin(
         settings: &Settings,
         threads: usize,
@@ -67,10 +68,10 @@ impl Keeping {
                 Ok((Self::Store { since: None, depth }, store.disk().cloned()))
             }
             Some(store) if has_state(store) => {
-                let expected = format!("{} beside {kind}", LogValues::Both);
+                let expected = format!("{} with {kind}", LogValues::Both);
                 Err(Error::Setting { expected, found: LogValues::None.to_string() })
             }
-            // nothing of it is kept
+            // no state is kept after the run
             _ => {
                 let (scratch, state) = Scratch::new(settings, threads)?;
                 Ok((Self::Scratch(Box::new(scratch)), Some(state)))
@@ -78,7 +79,7 @@ impl Keeping {
         }
     }
 
-    /// The state of the store is there.
+    /// Reads from the store when its state was written last.
     pub fn resume(&mut self, store: Option<&ExecutedStore>) {
         if let (Self::Store { since, .. }, Some(store)) = (self, store)
             && let Some(facts) = store.facts()
@@ -87,12 +88,14 @@ impl Keeping {
         }
     }
 
-    /// After the roots of a chunk, all of which hold.
+    /// Called after the roots of a chunk, if all are right. Writes a temporary state if it has
+    /// enough changes. For the state of a store, returns a barrier if the commit of this chunk
+    /// should write it.
     ///
     /// # Errors
-    /// Those of a store.
+    /// [`Error::Store`] if a temporary state cannot be written.
     pub fn after(&mut self, tries: &Tries, batch: &mut Batch) -> Result<Flow, Error> {
-        batch.executed.settles = false;
+        batch.executed.writes_state = false;
         let Some(disk) = tries.disk() else { return Ok(Flow::Continue) };
         match self {
             Self::Memory => {}
@@ -102,7 +105,7 @@ impl Keeping {
                 let is_due = now.is_none_or(|now| now >= *depth) || disk.read().wants_commit();
                 *since = if is_due { Some(0) } else { now };
                 if is_due && blocks > 0 {
-                    batch.executed.settles = true;
+                    batch.executed.writes_state = true;
                     return Ok(Flow::Barrier);
                 }
             }

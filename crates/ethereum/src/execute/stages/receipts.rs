@@ -1,0 +1,48 @@
+//! Work after the roots, on any thread: receipts, and records of the state log.
+
+use crate::commit::executed_store::LogValues;
+use crate::execute::receipts::Receipts;
+use crate::fault::Cause;
+use crate::import::batch::Batch;
+use blockmill_archive::Part;
+use blockmill_hashes::ManyKeccak;
+use std::time::Instant;
+
+/// Compares receipts roots and blooms with the headers.
+pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
+    let mut receipts = Receipts::new(hasher);
+    let mut failure = None;
+    let range = batch.new_blocks();
+    for (i, done) in range.zip(&mut batch.executed.blocks) {
+        let block = &batch.content.prepared[i];
+        if block.header.number == 0 {
+            continue;
+        }
+        let clock = Instant::now();
+        if let Err(violation) = receipts.verify(block, &done.executed.outcomes, &done.roots) {
+            failure = Some((i, violation));
+            break;
+        }
+        done.busy[2] = clock.elapsed();
+    }
+    if let Some((i, violation)) = failure {
+        batch.refuse(i, Part::Header, Cause::Rule(violation));
+    }
+}
+
+/// Encodes the records of the state log. A block that is rejected later is not written.
+pub(super) fn encode_records(log: LogValues, batch: &mut Batch) {
+    if log == LogValues::None {
+        return;
+    }
+    let numbers: Vec<u64> = batch.new_blocks().map(|i| batch.blocks.number(i)).collect();
+    for (number, done) in numbers.into_iter().zip(&mut batch.executed.blocks) {
+        // the genesis block has no record
+        if number > 0 {
+            let clock = Instant::now();
+            let changes = done.changes(number);
+            changes.encode(log == LogValues::Both, &mut done.record);
+            done.busy[3] = clock.elapsed();
+        }
+    }
+}
