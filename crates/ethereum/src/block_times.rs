@@ -1,4 +1,4 @@
-//! What each executed block did and what it took, for run records and for those who watch.
+//! Counts and times of each executed block, for run records and live views.
 
 use crate::execute::Reads;
 use crate::execute::evm::Tally;
@@ -8,10 +8,10 @@ use blockmill_pipeline::record::{
 use blockmill_verdict::{BLOCK_PHASES, Execution};
 use std::time::Duration;
 
-/// Most rows of a record. Of a longer chain every second block is kept, of a yet longer one every
-/// fourth, and so on; percentiles are those of the blocks that are kept.
+/// Most rows of a record. A longer chain is thinned out to every second block, a yet longer one to
+/// every fourth, and so on; percentiles are of the rows.
 const MOST_ROWS: usize = 1 << 14;
-/// The slowest blocks, which are all kept.
+/// How many of the slowest blocks have rows of their own.
 const SLOWEST: usize = 16;
 
 /// One block.
@@ -23,13 +23,13 @@ pub(crate) struct BlockTime {
     pub transactions: u64,
     /// The gas that they used.
     pub gas: u64,
-    /// What it read of the state.
+    /// Reads of the state.
     pub reads: Reads,
     /// Accounts and slots that it changed.
     pub changed: u64,
     /// Its committed and aborted speculations.
     pub speculation: Tally,
-    /// What it took in each of [`BLOCK_PHASES`].
+    /// Busy time in each of [`BLOCK_PHASES`].
     pub busy: [Duration; BLOCK_PHASES.len()],
 }
 
@@ -42,14 +42,14 @@ impl BlockTime {
 /// All blocks of a run.
 #[derive(Debug, Default)]
 pub(crate) struct BlockTimes {
-    /// Those whose number in the run is a multiple of the stride.
+    /// Every block with an index in the run that is a multiple of the stride.
     rows: Vec<BlockTime>,
     /// Log2 of the stride.
     doublings: u32,
     /// Slowest first.
     slowest: Vec<BlockTime>,
     blocks: u64,
-    /// All of them together.
+    /// The sums over all blocks.
     sum: Execution,
 }
 
@@ -83,12 +83,12 @@ impl BlockTimes {
         }
     }
 
-    /// All blocks together; none where nothing was executed.
+    /// The sums over all blocks; `None` if nothing was executed.
     pub(crate) fn sum(&self) -> Option<Execution> {
         (self.blocks > 0).then_some(self.sum)
     }
 
-    /// What the blocks did, and what a block took in all; nothing where nothing was executed.
+    /// Adds the sums, and the percentiles of the times of blocks, if blocks were executed.
     pub(crate) fn facts(&self, wall_s: f64, facts: &mut Facts) {
         let Some(sum) = self.sum() else { return };
         facts.count("gas", sum.gas);
@@ -105,7 +105,7 @@ impl BlockTimes {
         facts.set("block_max_s", self.slowest.first().map_or(0.0, |b| b.all().as_secs_f64()));
     }
 
-    /// The rows [`BLOCK`] and [`SLOWEST_BLOCK`]; none where nothing was executed.
+    /// The rows [`BLOCK`] and [`SLOWEST_BLOCK`]; empty if nothing was executed.
     pub(crate) fn series(&self) -> Vec<Series> {
         let all = [(BLOCK, &self.rows), (SLOWEST_BLOCK, &self.slowest)];
         let some = all.into_iter().filter(|(_, rows)| !rows.is_empty());

@@ -44,7 +44,7 @@ impl<'a> BodyView<'a> {
     }
 
     /// Decodes the body of an encoded block, `[header, transactions, ommers, withdrawals]`; also
-    /// gives the encoded header, which is not looked at.
+    /// returns the encoded header, which is not decoded.
     pub fn decode_block(raw: &'a [u8]) -> Result<(&'a [u8], Self), BodyError> {
         let mut outer = Reader::new(raw);
         let mut list = outer.list()?;
@@ -249,7 +249,7 @@ pub enum BodyError {
     /// A typed transaction's signature whose y parity is neither 0 nor 1.
     #[error("byte {offset}: y parity is {found}, expected 0 or 1")]
     Parity {
-        /// Where the field stands.
+        /// The field's first byte.
         offset: usize,
         /// Its value.
         found: u64,
@@ -263,7 +263,7 @@ pub enum BodyError {
     /// A versioned hash that names no KZG commitment.
     #[error("byte {offset}: blob hash version is {found}, expected {KZG_VERSION}")]
     BlobVersion {
-        /// Where the hash stands.
+        /// The hash's first byte.
         offset: usize,
         /// Its first byte.
         found: u8,

@@ -1,8 +1,8 @@
-//! Is a store what was verified? Every header against its hash and its parent, every body and all
+//! Checks the content of a store: every header against its hash and its parent, every body and all
 //! receipts against the roots of their header, all difficulties against the total.
 //!
-//! That the bytes are those that were written is for [`ChainStore::check`] to say; blocks whose
-//! bytes are not are left out here.
+//! [`ChainStore::check`] checks the bytes by their checksums; blocks with wrong checksums are left
+//! out here.
 
 use crate::body::receipts;
 use crate::body::{BodyView, verify_body};
@@ -17,14 +17,14 @@ use blockmill_verdict::{CheckReport, Finding, Hex};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Blocks that a thread takes at a time: little to hold in memory even where blocks are large.
-const STRETCH: u64 = 128;
+/// Blocks that a thread checks at a time: they fit in memory even if blocks are large.
+const RANGE: u64 = 128;
 
-/// Checks every block of the store on `threads` threads. `watch` gets the bytes that were read now
-/// and then; when it says no, the check ends.
+/// Checks every block of the store on `threads` threads. `watch` gets the bytes read since its last
+/// call; the check ends when it returns false.
 ///
 /// # Errors
-/// When the system refuses to read. Corruption is no error.
+/// The store cannot be read. Corruption is no error: the report has it.
 pub fn check(
     store: &ChainStore,
     threads: usize,
@@ -41,11 +41,11 @@ pub fn check(
                 let mut worker =
                     Worker { store, hasher: ManyKeccak::detect(), roots: RootBuilder::default() };
                 while !stop.load(Relaxed) {
-                    let from = next.fetch_add(STRETCH, Relaxed);
+                    let from = next.fetch_add(RANGE, Relaxed);
                     if from > tip.number {
                         break;
                     }
-                    let done = worker.stretch(first, from, STRETCH.min(tip.number - from + 1));
+                    let done = worker.check_range(first, from, RANGE.min(tip.number - from + 1));
                     let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                     match done {
                         Ok(done) => {
@@ -54,7 +54,7 @@ pub fn check(
                             shared.2 = shared.2.wrapping_add(done.difficulty);
                             stop.fetch_or(!watch(done.bytes), Relaxed);
                         }
-                        // the other check has told it
+                        // `ChainStore::check` reports it
                         Err(blockmill_store::Error::Corrupt { .. }) => {}
                         Err(error) => {
                             shared.1 = Err(error);
@@ -83,11 +83,11 @@ pub fn check(
     Ok(checked)
 }
 
-/// What the store would say of its end if block `number` were the last one; all blocks up to it
-/// must be whole. The total difficulty is 0, which means unknown, where nothing tells it.
+/// The tip that the store would have if block `number` were the last one; all blocks up to it must
+/// be whole. Total difficulty 0 means unknown.
 ///
 /// # Errors
-/// Those of reading.
+/// The store cannot be read.
 pub fn tip_at(
     store: &ChainStore,
     number: u64,
@@ -112,15 +112,15 @@ pub fn tip_at(
     Ok(Some(blockmill_store::Tip { number, hash, total_difficulty, ..tip }))
 }
 
-/// What one thread keeps.
+/// The working memory of one thread.
 struct Worker<'a> {
     store: &'a ChainStore,
     hasher: ManyKeccak,
     roots: RootBuilder,
 }
 
-/// What a stretch of blocks came to.
-struct Done {
+/// The result of one range of blocks.
+struct RangeReport {
     blocks: u64,
     findings: Vec<Finding>,
     difficulty: U256,
@@ -129,12 +129,12 @@ struct Done {
 
 impl Worker<'_> {
     /// Checks `count` blocks from `from` on; `first` is the first of the store.
-    fn stretch(
+    fn check_range(
         &mut self,
         first: u64,
         from: u64,
         count: u64,
-    ) -> Result<Done, blockmill_store::Error> {
+    ) -> Result<RangeReport, blockmill_store::Error> {
         let part = |part| self.store.items(part, from, count).map(Option::unwrap_or_default);
         let headers = part(BlockPart::Headers)?;
         let (bodies, receipts) = (part(BlockPart::Bodies)?, part(BlockPart::Receipts)?);
@@ -147,8 +147,12 @@ impl Worker<'_> {
         let mut hashes = vec![[0; 32]; headers.ends.len()];
         self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut hashes);
         let bytes = headers.bytes.len() + bodies.bytes.len() + receipts.bytes.len();
-        let mut done =
-            Done { blocks: count, findings: vec![], difficulty: U256::ZERO, bytes: bytes as u64 };
+        let mut done = RangeReport {
+            blocks: count,
+            findings: vec![],
+            difficulty: U256::ZERO,
+            bytes: bytes as u64,
+        };
         for (i, (hash, stored)) in hashes.iter().zip(&stored).enumerate() {
             let number = from + i as u64;
             match self.block(number, headers.get(i), (hash, stored), parent.as_ref()) {
@@ -163,7 +167,7 @@ impl Worker<'_> {
         Ok(done)
     }
 
-    /// A header: its hash, its number, its parent.
+    /// Decodes a header and checks its hash, its number and its parent.
     fn block<'h>(
         &self,
         number: u64,
@@ -192,7 +196,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Body and receipts, where the store keeps them, against the roots.
+    /// Checks body and receipts, if the store has them, against the roots.
     fn parts(
         &mut self,
         header: &HeaderView<'_>,
@@ -213,7 +217,7 @@ impl Worker<'_> {
         let body = body.map_err(|error| broken("body", "a body", error.to_string()))?;
         // the rules of the fork were checked by the import: this one knows every type, and no size
         verify_body(Fork::Prague, header, &body, &mut self.roots)
-            .map_err(|error| broken("body", "that of the header", error.to_string()))?;
+            .map_err(|error| broken("body", "the body of the header", error.to_string()))?;
         if receipts.ends.is_empty() {
             return Ok(());
         }
@@ -223,7 +227,7 @@ impl Worker<'_> {
         // the store keeps the form of the archive and does not say which
         verify(ReceiptEncoding::Consensus)
             .or_else(|_| verify(ReceiptEncoding::Storage))
-            .map_err(|error| broken("receipts", "those of the header", error.to_string()))
+            .map_err(|error| broken("receipts", "the receipts of the header", error.to_string()))
     }
 }
 

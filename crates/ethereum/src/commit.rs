@@ -5,7 +5,7 @@ mod store;
 mod verified;
 
 pub use store::{Sink, append, commit};
-pub(crate) use store::{committed, read_back, take_back};
+pub(crate) use store::{committed, read_back, remove_tip};
 pub use verified::Verified;
 
 use crate::commit::executed_store::ExecutedStore;
@@ -31,29 +31,29 @@ pub trait BlockSink: Send {
     /// [`Error::Store`] or [`Error::State`] if they cannot be written.
     fn write(&mut self, commit: &Commit, blocks: &Verified<'_>) -> Result<(), Error>;
 
-    /// Makes everything written survive a power loss.
+    /// Syncs everything written to disk.
     ///
     /// # Errors
     /// [`Error::Store`] or [`Error::State`] if the disk fails.
     fn sync(&mut self) -> Result<(), Error>;
 
-    /// The store that an import continues; none where none of ours is written.
+    /// The store that an import continues; `None` if the sink has none.
     fn store(&self) -> Option<&ChainStore> {
         None
     }
 
-    /// The same, to be changed.
+    /// The store that an import continues, mutable.
     fn store_mut(&mut self) -> Option<&mut ChainStore> {
         None
     }
 
-    /// That store, where it keeps the state after its last block.
+    /// That store, if it also has the state after its last block.
     fn executed(&mut self) -> Option<&mut ExecutedStore> {
         None
     }
 }
 
-/// What stays the same for all commits of one run.
+/// Properties of a run that its store records.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     /// Hash of the chain's genesis block.

@@ -1,4 +1,4 @@
-//! One archive format into another.
+//! Converts one archive format into another.
 //!
 //! Formats differ in what they store: receipts with or without bloom and type, total difficulty,
 //! the genesis block. What the target needs and the source lacks is computed where it follows from
@@ -27,15 +27,15 @@ use std::path::{Path, PathBuf};
 /// What to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion<'a> {
-    /// The chain, where it is known: its genesis block and name.
+    /// The chain, if it is known: its genesis block and name.
     pub spec: Option<&'a ChainSpec>,
     /// The format to write.
     pub format: Format,
     /// Compress with gzip, where the format can.
     pub gzip: bool,
-    /// First block; none for the archive's first.
+    /// First block; `None` for the archive's first.
     pub from: Option<u64>,
-    /// Last block; none for the archive's last.
+    /// Last block; `None` for the archive's last.
     pub until: Option<u64>,
     /// era1: replace files of the same eras.
     pub replace: bool,
@@ -95,8 +95,8 @@ pub fn convert(
     }
 }
 
-/// The total difficulty before block `first`, with which a store begins that knows that of its last
-/// block; none where it does not.
+/// The total difficulty before block `first` of a store; `None` if the store does not know the
+/// total difficulty of its last block.
 fn total_before(archive: &Archive, first: u64) -> Result<Option<U256>, ConvertError> {
     let Some(last) = archive.last_total_difficulty() else { return Ok(None) };
     let mut reader = archive.reader(Want::default(), ChunkLimit::default(), first..=u64::MAX)?;
@@ -149,7 +149,7 @@ impl<'a> State<'a> {
         ConvertError::Lacking { block, what, format: self.conversion.format }
     }
 
-    /// Block 0, where the source leaves it out and the target begins with it.
+    /// Block 0, if the source leaves it out and the target begins with it.
     fn genesis_chunk(&mut self) -> Result<Option<Chunk>, ConvertError> {
         if !self.starts_at_one {
             return Ok(None);
@@ -238,7 +238,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The gap in front of header `i`, where a block is missing there.
+    /// The gap before header `i`, if a block is missing there.
     fn gap(
         &self,
         chunk: &Chunk,

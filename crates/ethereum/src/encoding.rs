@@ -1,8 +1,8 @@
 //! Headers and bodies that cannot be decoded: the block breaks a rule, or its bytes are damaged.
 //!
-//! Bytes that are RLP in its one canonical form, at every depth, were written as they are: then a
-//! field of the wrong size, a number too large, an unknown type or a forbidden value breaks a rule
-//! of the chain. Bytes that are not canonical RLP were written by no client: they are damaged.
+//! Bytes that are canonical RLP at every depth were written on purpose: then a field of the wrong
+//! size, a number too large, an unknown type or a forbidden value breaks a rule of the chain. No
+//! client writes bytes that are not canonical RLP: they are damaged.
 
 use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
@@ -10,7 +10,7 @@ use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use blockmill_rlp::{Item, Reader};
 
-/// Why the header `raw` is refused, which does not decode.
+/// Why the header `raw`, which does not decode, is refused.
 pub(crate) fn header_cause(raw: &[u8], error: blockmill_rlp::Error) -> Cause {
     match blockmill_rlp::validate(raw) {
         Ok(()) => Cause::Rule(Violation::new(Rule::HeaderEncoding, "a header", error)),
@@ -18,12 +18,12 @@ pub(crate) fn header_cause(raw: &[u8], error: blockmill_rlp::Error) -> Cause {
     }
 }
 
-/// Why the body `raw` is refused, which does not decode.
+/// Why the body `raw`, which does not decode, is refused.
 pub(crate) fn body_cause(raw: &[u8], error: BodyError) -> Cause {
     body_violation(raw, error).map_or(Cause::Body(error), Cause::Rule)
 }
 
-/// The rule that a body breaks which does not decode; none where its bytes are damaged.
+/// The rule that a body breaks which does not decode; `None` if its bytes are damaged.
 fn body_violation(raw: &[u8], error: BodyError) -> Option<Violation> {
     blockmill_rlp::validate(raw).ok()?;
     let Some((index, item)) = first_broken(raw) else {
@@ -41,7 +41,7 @@ fn first_broken(body: &[u8]) -> Option<(usize, Item<'_>)> {
     })
 }
 
-/// The rule that a transaction breaks; none where its bytes are damaged.
+/// The rule that a transaction breaks; `None` if its bytes are damaged.
 fn transaction_violation(item: &Item<'_>, error: BodyError) -> Option<Violation> {
     let kind = match (item.is_list, item.payload.split_first()) {
         (true, _) => TransactionType::Legacy,

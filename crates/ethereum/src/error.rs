@@ -67,7 +67,7 @@ pub enum Rule {
     HeaderEncoding,
     /// A body has the lists of a body, and their items the fields that they should.
     BodyEncoding,
-    /// The mix hash of the seal is that of ethash.
+    /// The mix hash of the seal is the one that ethash gives.
     SealMixHash,
     /// The seal's hash is at most 2^256 divided by the difficulty.
     SealBoundary,
@@ -83,25 +83,25 @@ pub enum Rule {
     RepeatedBlock,
     /// The total difficulty that an archive states is the sum of the difficulties.
     TotalDifficulty,
-    /// The accumulator at the end of an era1 file is that of its headers.
+    /// The accumulator at the end of an era1 file follows from its headers.
     Accumulator,
     /// No transaction of a type that a later fork brings.
     TransactionType,
     /// From Osaka on, an encoded block has at most 8 MiB.
     BlockSize,
-    /// The transactions root is that of the body's transactions.
+    /// The transactions root follows from the body's transactions.
     TransactionsRoot,
-    /// The ommers hash is that of the body's ommers.
+    /// The ommers hash follows from the body's ommers.
     BodyOmmersHash,
-    /// The withdrawals root is that of the body's withdrawals.
+    /// The withdrawals root follows from the body's withdrawals.
     BodyWithdrawalsRoot,
-    /// The blob gas used is that of the transactions' blobs.
+    /// The blob gas used follows from the transactions' blobs.
     BodyBlobGas,
-    /// The block access list hash is that of the archive's access list.
+    /// The block access list hash follows from the archive's access list.
     BodyAccessList,
     /// One well-formed receipt for each transaction.
     ReceiptEncoding,
-    /// The receipts root is that of the receipts.
+    /// The receipts root follows from the receipts.
     ReceiptsRoot,
     /// The logs bloom has the bits of all receipts.
     LogsBloom,
@@ -159,13 +159,13 @@ pub enum Rule {
     SystemCall,
     /// The deposit contract writes events of one layout.
     DepositEvent,
-    /// The requests hash is that of the requests.
+    /// The requests hash follows from the requests.
     Requests,
-    /// The state root is that of the state behind the block.
+    /// The state root is the root of the state after the block.
     StateRoot,
 }
 
-// Where most rules stand.
+// Sources of most rules.
 const HEADER: &str = "Yellow Paper 4.3.4";
 const OMMERS: &str = "Yellow Paper 11.1";
 const BODY: &str = "Yellow Paper 4.3.2";
@@ -278,7 +278,7 @@ impl Rule {
             Self::DepositEvent => ("deposit event", "EIP-6110"),
             Self::Requests => ("requests", "EIP-7685"),
             Self::StateRoot => ("state root", "Yellow Paper 4.3.2"),
-            // all others stand in `text`
+            // all others are in `text`
             _ => ("rule", "Yellow Paper"),
         }
     }

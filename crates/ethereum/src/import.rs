@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
 
-/// Bytes of archive after which the store is made durable, so that a start after a power loss has
-/// little to check again.
+/// Bytes of archive between two syncs of the store, so that a start after a power loss has little
+/// to check again.
 const SYNC_EVERY: u64 = 1 << 30;
 
 /// What a run is wired to.
@@ -35,8 +35,8 @@ pub struct Wiring<'a> {
     pub sink: &'a mut dyn BlockSink,
 }
 
-/// Imports `archive` into `sink`. What was verified before a fault is committed; the first value
-/// says what was done in any case.
+/// Imports `archive` into `sink`. Blocks before a fault are committed; the first value says what
+/// was done in any case.
 pub fn import(
     archive: &Archive,
     options: &Options,
@@ -56,8 +56,8 @@ pub fn import_wired(
     import_after(None, archive, options, wiring, progress)
 }
 
-/// [`import_wired`] after blocks that are known already; none where sink and archive say where to
-/// begin.
+/// [`import_wired`] after blocks that are known already; without them, sink and archive say where
+/// to begin.
 pub(crate) fn import_after(
     beginning: Option<Beginning>,
     archive: &Archive,
@@ -86,10 +86,10 @@ pub(crate) fn import_after(
     let behind = |number| archive.blocks_from(number);
     let outcome = run.judge(behind, options, outcome);
     let sync = Instant::now();
-    let synced = take_back(&run, &outcome, options, sink).and_then(|()| sink.sync());
+    let synced = remove_doubtful_tip(&run, &outcome, options, sink).and_then(|()| sink.sync());
     run.sync_s = sync.elapsed().as_secs_f64();
     run.wall_s = start.elapsed().as_secs_f64();
-    // what is said to be committed was just read
+    // read the tip back: report only what is durable
     let (committed, read_back) = match commit::read_back(sink) {
         Ok(number) => (number, Ok(())),
         Err(error) => (None, Err(error)),
@@ -98,12 +98,11 @@ pub(crate) fn import_after(
     (run, outcome.and(synced).and(read_back))
 }
 
-/// Where the first block of a chunk does not follow the one before it, or compressed data does not
-/// have its checksum, perhaps the block that was just stored is damaged: it is taken back, so that
-/// an import of a sound archive can continue. Within a chunk the link sees to that. What an earlier
-/// run committed stays, and so does the last block of an era whose accumulator was found as
-/// published.
-fn take_back(
+/// Removes the last block from the store if it may be the damaged one: if the first block of a
+/// chunk does not follow it, or compressed data after it does not have its checksum. Then an import
+/// of a sound archive can continue. Within a chunk the link does that. Blocks that an earlier run
+/// committed stay, and so does the last block of an era with a correct accumulator.
+fn remove_doubtful_tip(
     run: &Run,
     outcome: &Result<(), Error>,
     options: &Options,
@@ -116,7 +115,7 @@ fn take_back(
                 && run.blocks > 0
                 && !run.ends_era =>
         {
-            commit::take_back(sink, tip, &options.cancel)
+            commit::remove_tip(sink, tip, &options.cancel)
         }
         _ => Ok(()),
     }
@@ -144,7 +143,7 @@ fn stages(
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), blockmill_pipeline::usage::cpu_times());
     run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
     if execution.is_none() && options.level >= Level::Execution {
-        // asked to stop before there was a state to go on with
+        // asked to stop before there was a state
         run.stopped = true;
         return run.close(chain, Ok(()), options);
     }
@@ -207,7 +206,7 @@ fn write_new(
     Ok(clock.elapsed())
 }
 
-/// What is done, for who looks on.
+/// The progress so far.
 fn so_far(run: &Run, tip: Option<&Tip>, sink: &dyn BlockSink) -> Progress {
     Progress {
         number: tip.map_or(0, |tip| tip.id.number),
@@ -219,7 +218,7 @@ fn so_far(run: &Run, tip: Option<&Tip>, sink: &dyn BlockSink) -> Progress {
     }
 }
 
-/// Threads beside the one that reads, and the batches that go round.
+/// Threads besides the one that reads, and the batches that circulate.
 fn workers(options: &Options) -> (usize, Vec<Batch>) {
     let threads = options.settings.stages.threads(options.threads);
     (threads, (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect())

@@ -62,7 +62,7 @@ pub(crate) struct Link {
     pub trust: HashSet<Hash>,
     /// era1 accumulators that were recomputed and found equal.
     pub accumulators: u64,
-    /// Ommers whose parents stand before the anchor.
+    /// Ommers with parents before the anchor.
     pub unchecked_ommers: u64,
     /// What a merge with the blocks before and after these needs of them.
     pub passed: Passed,

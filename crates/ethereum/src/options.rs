@@ -1,4 +1,4 @@
-//! What a run is asked to do.
+//! The options of a run.
 
 use crate::commit::Consumer;
 use crate::header::ethash::Caches;
@@ -13,32 +13,33 @@ use std::sync::Arc;
 /// What to verify, and how.
 #[derive(Clone)]
 pub struct Options {
-    /// The chain that the archive must be of.
+    /// The chain of the archive.
     pub spec: Arc<ChainSpec>,
-    /// How deep.
+    /// How deep blocks are verified.
     pub level: Level,
-    /// Which seals.
+    /// Which seals are checked.
     pub seal: SealPolicy,
-    /// Values of the options.
+    /// Settings of named options.
     pub settings: Settings,
     /// Threads that decode and verify.
     pub threads: usize,
     /// Bounds of a chunk.
     pub chunk: ChunkLimit,
-    /// First block; none for the archive's first.
+    /// First block; `None` for the archive's first.
     pub from: Option<u64>,
-    /// Last block; none for the archive's last.
+    /// Last block; `None` for the archive's last.
     pub until: Option<u64>,
-    /// Is it right that something is missing?
+    /// May the archive be partial?
     pub partial: bool,
     /// Hashes that must be met.
     pub trust: Vec<Hash>,
     /// Ethash caches.
     pub caches: Arc<Caches>,
-    /// The present, in seconds since 1970: proof-of-work blocks from the future are refused.
+    /// The present, in seconds since 1970: proof-of-work blocks from the future are refused. `None`
+    /// turns the check off.
     pub now: Option<u64>,
     /// Receives rows derived from verified blocks.
     pub consumer: Option<Consumer>,
-    /// Set by whoever wants the run to stop.
+    /// Asks the run to stop.
     pub cancel: Cancel,
 }

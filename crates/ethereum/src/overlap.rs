@@ -1,9 +1,9 @@
-//! Blocks that an archive and the store both have: before a run says that it found nothing new, it
-//! reads all of them.
+//! Blocks that an archive and the store both have: a run reads all of them before it reports that
+//! it found nothing new.
 //!
 //! A block is the stored one if its header has the stored hash, which every rule was checked for,
-//! and if its body and receipts have the roots of that header. So neither seals nor signatures nor
-//! rules of headers are looked at again, and nothing is written.
+//! and if its body and receipts have the roots of that header. So seals, signatures and rules of
+//! headers are not checked again, and nothing is written.
 
 use crate::commit::BlockSink;
 use crate::error::{Rule, Violation};
@@ -21,8 +21,11 @@ use blockmill_store::ChainStore;
 use blockmill_verdict::{Hex, Progress};
 use std::collections::HashSet;
 
-/// Reads what of `archive` the store has, and compares it; an error is for the first block that is
-/// not the stored one, or not whole.
+/// Reads the blocks of `archive` that the store has, and compares them.
+///
+/// # Errors
+/// [`Error::Fault`] names the first block that is not the stored one or not whole;
+/// [`Error::Before`] if the archive and the store have no block in common.
 pub(crate) fn compare(
     archive: &Archive,
     options: &Options,
@@ -92,7 +95,7 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// An error that is about a block as a fault of that block.
+/// Turns an error that names a block into the fault of that block.
 fn named(error: Error) -> Error {
     match error {
         Error::Archive(error @ blockmill_archive::Error::Repeated { .. }) => {

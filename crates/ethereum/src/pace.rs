@@ -1,21 +1,20 @@
-//! How many blocks are executed at a time: as many as keep the stages busy side by side.
+//! The size of chunks at level execution: as many blocks as keep all stages busy.
 //!
-//! Blocks of a chain differ by four orders of magnitude in what they cost, which nobody knows
-//! before they are executed. A chunk of few cheap ones is spent on handing it on, one of dear ones
-//! keeps the stages behind it waiting, and the state roots of the last chunk have no work beside
-//! them. So the stage that executes says how long it took, and the one that reads follows.
+//! The cost of a block varies by four orders of magnitude, and is not known before it is executed.
+//! A chunk of few cheap blocks is mostly overhead; a chunk of expensive ones keeps later stages
+//! waiting, and nothing overlaps with the state roots of the last chunk. So the execution stage
+//! reports how long a chunk took, and the reading stage sizes the next chunk by that.
 
 use crate::execute::speculation::LANES;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What the execution of a chunk is to take.
+/// Target time of the execution of a chunk.
 const TARGET: Duration = Duration::from_millis(10);
-/// Blocks of the first chunk: nothing is known yet, and a few that are handed on one by one cost
-/// nothing.
+/// Blocks of the first chunk: nothing is known yet, and a few small chunks cost nothing.
 const FIRST: usize = 1;
 
-/// Blocks of the next chunk, as the stages tell each other.
+/// Blocks of the next chunk, shared between stages.
 #[derive(Debug)]
 pub(crate) struct Pace {
     blocks: AtomicUsize,
@@ -36,9 +35,9 @@ impl Pace {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// What the execution of so many blocks took, and how many of their transactions hash much
-    /// before their turn: these are worth waiting for until all lanes are full. Otherwise the next
-    /// chunk has at most twice as many blocks: one cheap chunk says little of the next.
+    /// Reports that the execution of `blocks` blocks took `busy`, and that `hashing` of their
+    /// speculative executions hash much: chunks grow until these fill all lanes. Otherwise the next
+    /// chunk has at most twice as many blocks, since one cheap chunk says little of the next.
     pub fn took(&self, blocks: usize, busy: Duration, hashing: usize) {
         if blocks == 0 {
             return;

@@ -1,7 +1,7 @@
 //! Chains as data: which rules hold from which block or time on.
 //!
-//! A [`ChainSpec`] is made once, from a built-in network or from a genesis.json, and answers for
-//! any header which rules apply ([`ChainSpec::rules_of`]).
+//! A [`ChainSpec`] is built once, from a built-in network or from a genesis.json. It gives the
+//! rules that apply to a header ([`ChainSpec::rules_of`]).
 
 mod code_size;
 mod config;
@@ -185,10 +185,10 @@ impl ChainSpec {
         Self::new("custom", &config, &fields, alloc)
     }
 
-    /// The chain of a genesis.json that begins with the block of this header, which somebody has
-    /// verified before: its accounts stay in the file until they are asked for, and are held to the
-    /// header's state root then. None where the file's first block is another one, as far as it can
-    /// be told without them, or cannot be read so.
+    /// The chain of a genesis.json that begins with the block of this header, which was verified
+    /// before. Its accounts stay in the file until they are asked for, and are compared with the
+    /// header's state root then. `None` if the file begins with another block, or cannot be read
+    /// without its accounts.
     pub fn behind_genesis(path: &Path, header: &[u8]) -> Option<Self> {
         genesis::known::behind(path, header)
     }

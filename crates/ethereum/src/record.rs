@@ -67,14 +67,14 @@ pub fn of(
     record
 }
 
-/// Of the new blocks.
+/// The checksum of the new blocks.
 fn checksum(run: &Run) -> Option<String> {
     let ((first, _), tip) = (run.range?, run.tip.as_ref()?);
     Some(blockmill_archive::chain_checksum(first, tip.id.number, &tip.id.hash))
 }
 
-/// The stages by their names. What a batch is checked for is shown in its parts, which share the
-/// waiting time by their busy time.
+/// The stages by their names. The check stage is shown in its parts, which share its waiting time
+/// in proportion to their busy time.
 fn stages(run: &Run) -> Vec<Stage> {
     let mut stages = vec![];
     for times in &run.times.stages {
@@ -103,7 +103,7 @@ fn parts(stage: &Stage, run: &Run) -> Vec<Stage> {
         ..stage.clone()
     };
     let mut parts = vec![part("decode", decode), part("verify", 1.0 - decode - senders)];
-    // those that the thread recovers that executes are a part of its time
+    // senders that are recovered by the executing thread are part of its time
     if senders > 0.0 {
         parts.push(Stage { items: run.senders, ..part("senders", senders) });
     }

@@ -146,8 +146,8 @@ fn resume(
     })
 }
 
-/// Compares the last stored block and the anchor with their hashes, so that a corrupt store is never
-/// reported as an invalid archive.
+/// Compares the last stored block and the anchor with their hashes, so that a corrupt store is
+/// never reported as an invalid archive.
 fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> Result<(), Error> {
     let damaged = |what, expected: &Hash, found: &Hash| {
         let (path, offset) = store.header_place(tip.number);

@@ -1,4 +1,4 @@
-//! What a run did.
+//! The result of a run: counts, times, the end of the chain.
 
 use crate::Hash;
 use crate::block_times::BlockTimes;
@@ -18,16 +18,16 @@ use std::time::{Duration, Instant};
 /// The phases of a chunk; linking is part of the validation.
 pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
 
-/// What it took until there was a state to go on with.
+/// The time until the state was ready.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup {
-    /// Seconds on the clock on the wall.
+    /// Wall time in seconds.
     pub wall_s: f64,
-    /// CPU time of the process until then.
+    /// CPU time of the process.
     pub cpu: CpuTimes,
 }
 
-/// What a run did, whether it reached the end or not.
+/// The result of a run, whether it reached the end or not.
 #[derive(Debug, Default)]
 pub struct Run {
     /// First and last new block.
@@ -38,7 +38,7 @@ pub struct Run {
     pub bytes: u64,
     /// The last block of the chain now.
     pub tip: Option<Tip>,
-    /// The block from which an earlier run's store went on.
+    /// The last block of an earlier run, after which this run resumed.
     pub resumed: Option<BlockId>,
     /// The block that was believed without a parent.
     pub anchor: Option<BlockId>,
@@ -66,25 +66,25 @@ pub struct Run {
     pub accumulators: u64,
     /// New blocks with an access list (EIP-7928), which is verified and not stored.
     pub access_lists: u64,
-    /// Ommers whose parents stand before the anchor, so that they could not be checked.
+    /// Ommers that could not be checked: their parents are before the anchor.
     pub unchecked_ommers: u64,
-    /// Blocks that were compared with those of the store, as none of the archive's was new.
+    /// Blocks that were compared with the store, if the archive has no new block.
     pub compared: Option<u64>,
     /// What the archive lacks.
     pub shortfalls: Vec<Shortfall>,
     /// How many of these were known before a block was read.
     pub(crate) surveyed: usize,
-    /// What its files say of themselves.
+    /// Notes of the archive's files.
     pub notes: Vec<String>,
-    /// What a merge with other runs needs of this one.
+    /// What a merge with other shards needs.
     pub(crate) passed: Passed,
     /// The last block that the store holds, as it was read back after the run.
     pub committed: Option<u64>,
-    /// True when the run was asked to stop.
+    /// Was the run asked to stop?
     pub stopped: bool,
     /// Times of each chunk.
     pub chunks: Vec<ChunkTimes>,
-    /// Times of each block, where blocks were executed.
+    /// Times of each block that was executed.
     pub(crate) blocks_executed: BlockTimes,
     /// Busy and waiting times of the stages.
     pub times: Times,
@@ -92,24 +92,24 @@ pub struct Run {
     pub started_unix: f64,
     /// From the first read to the last write, in seconds.
     pub wall_s: f64,
-    /// Of which the last sync to disk.
+    /// The part of `wall_s` that the last sync to disk took, in seconds.
     pub sync_s: f64,
 }
 
 impl Run {
-    /// A run over an archive of which this is known.
+    /// A run over an archive with this survey.
     pub(crate) fn of(survey: Survey) -> Self {
         let Survey { shortfalls, notes } = survey;
         Self { surveyed: shortfalls.len(), shortfalls, notes, ..Self::default() }
     }
 
-    /// Did the run end without a block that the store does not have?
+    /// Did the run find no block that the store does not have?
     pub(crate) fn found_nothing_new(&self) -> bool {
         self.blocks == 0 && self.resumed.is_some() && !self.stopped
     }
 
-    /// Adds what stopped the run to what the archive lacks; then all of it decides how the run
-    /// ended, unless the user knew. `blocks_from` says how many blocks there are from one on.
+    /// Adds the gap that stopped the run to the shortfalls. They decide how the run ended, unless
+    /// the user allowed a partial archive. `blocks_from` counts the blocks from one on.
     pub(crate) fn judge(
         &mut self,
         blocks_from: impl Fn(u64) -> Option<u64>,
@@ -118,13 +118,13 @@ impl Run {
     ) -> Result<(), Error> {
         if let Err(error) = &outcome {
             self.shortfalls.extend(error.shortfall());
-            let behind = error.block_after_gap();
-            if let Some((from, blocks)) = behind.and_then(|n| Some((n, blocks_from(n)?))) {
+            let after_gap = error.block_after_gap();
+            if let Some((from, blocks)) = after_gap.and_then(|n| Some((n, blocks_from(n)?))) {
                 let text = format!(
                     "blocks from {from} on do not follow the blocks before them: not verified"
                 );
-                let behind = Shortfall::new(ShortfallKind::Unconnected, text);
-                self.shortfalls.push(behind.of_blocks(blocks));
+                let unconnected = Shortfall::new(ShortfallKind::Unconnected, text);
+                self.shortfalls.push(unconnected.of_blocks(blocks));
             }
         }
         match outcome {
@@ -168,7 +168,7 @@ impl Run {
         });
     }
 
-    /// Takes over what the chain has become, and says whether the run did all it should.
+    /// Moves the end of the chain into the run, and says whether the run did all it was asked to.
     pub(crate) fn close(
         &mut self,
         mut link: Link,
@@ -184,7 +184,7 @@ impl Run {
         self.unchecked_ommers = link.unchecked_ommers;
         self.passed = link.into_passed();
         match outcome {
-            // the reading stage knows the location, this one which block should have stood there
+            // the reading stage knows the location, this one the number of the missing block
             Err(Error::Archive(error)) => Err(archive_fault(next, error).into()),
             Err(error) => Err(error),
             Ok(()) if self.stopped => Ok(()),

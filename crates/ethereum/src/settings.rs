@@ -49,7 +49,7 @@ blockmill_pipeline::option_settings! {
 }
 
 impl Settings {
-    /// How a state on disk is opened within `memory_bytes`, for a run of `threads` threads.
+    /// Options of a state on disk that uses `memory_bytes`, for a run of `threads` threads.
     #[must_use]
     pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
         DiskOptions {
@@ -72,13 +72,13 @@ impl Settings {
         }
     }
 
-    /// What the virtual machine does.
+    /// Options of the virtual machine.
     #[must_use]
     pub fn machine(&self) -> MachineOptions {
         MachineOptions { keccak: self.evm_keccak, keeps_reads: self.prefetch == Prefetch::Runs }
     }
 
-    /// How tries in arenas hash.
+    /// Hash functions of tries in arenas.
     #[must_use]
     pub fn trie_hashers(&self) -> TrieHashers {
         TrieHashers::new(self.trie_hash)

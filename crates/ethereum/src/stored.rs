@@ -1,9 +1,9 @@
 //! A store of blocks as an archive: the reader that a program registers with `archive`. Bytes:
 //! `docs/formats/segment.md`.
 //!
-//! A store states the hash of each block, and every piece of it has a checksum. It does not say how
-//! its receipts are encoded: they are as in the archive that they came from. Each list shows it,
-//! and a chunk ends where the encoding changes.
+//! A store states the hash of each block, and each of its pieces has a checksum. Receipts have the
+//! encoding of the archive that they came from, and the store does not state which: it is detected
+//! from each list, and a chunk ends where the encoding changes.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -40,7 +40,7 @@ fn notes(folder: &Path) -> Vec<String> {
     used.then(|| note.to_string()).into_iter().collect()
 }
 
-/// A store that is read.
+/// A store that is read as an archive.
 struct Stored(ChainStore);
 
 impl fmt::Debug for Stored {
@@ -114,9 +114,9 @@ impl StoredBlocks for Stored {
     }
 }
 
-/// How a list of receipts is encoded; none when it is empty. A receipt of a typed transaction is a
-/// byte string, a legacy one has four items of which the third is the bloom; what geth's database
-/// has is a list without bloom, or one of more items.
+/// Detects the encoding of a list of receipts; `None` when it is empty. In the consensus encoding,
+/// a receipt of a typed transaction is a byte string, and a legacy one has four items, of which the
+/// third is the bloom. In geth's database it is a list without bloom, or a list of more items.
 fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
     const BLOOM: usize = 256;
     let mut receipts = blockmill_rlp::Reader::new(list).list().ok()?;

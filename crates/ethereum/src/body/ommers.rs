@@ -31,7 +31,7 @@ impl Ancestor {
         Self { hash, header: header.raw.to_vec(), ommers }
     }
 
-    /// The same of hashes and bytes.
+    /// An ancestor from hashes and the encoded header.
     pub(crate) fn from_parts(hash: Hash, header: Vec<u8>, ommers: Vec<Hash>) -> Self {
         Self { hash, header, ommers }
     }
@@ -64,7 +64,7 @@ impl AncestorWindow {
     }
 
     /// Checks the ommers of the block that follows the window. Returns how many could not be
-    /// checked because their parent stands before the first block of an archive that begins in
+    /// checked because their parent is before the first block of an archive that begins in
     /// the middle of a chain.
     pub fn verify_ommers(
         &self,
@@ -123,7 +123,7 @@ impl AncestorWindow {
     }
 }
 
-/// The rules that every header keeps, against the ommer's own parent; its time may lie ahead.
+/// Checks the rules of headers on an ommer and its own parent; its time may be in the future.
 fn verify_ommer(
     spec: &ChainSpec,
     parent: &Ancestor,

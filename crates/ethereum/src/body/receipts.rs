@@ -27,7 +27,7 @@ pub enum ReceiptError {
     Count {
         /// Transactions of the body.
         transactions: usize,
-        /// Receipts found; one too many stands for any number.
+        /// Receipts found; counting ends after one too many.
         receipts: usize,
     },
 }

@@ -2,9 +2,9 @@
 //! across blocks.
 //!
 //! The costly part of a signature is the same for all, so transactions wait until there are enough
-//! of them for the lanes of [`Signatures`]. A fault is that of the lowest block and in it of the
-//! lowest transaction, however many wait together: what is found while transactions wait yields to
-//! what recovering them finds.
+//! of them for the lanes of [`Signatures`]. The first fault, by block and transaction, is reported,
+//! however many transactions wait together: a fault that is found while transactions wait gives
+//! way to one that recovering them finds.
 //!
 //! Signers of code delegations (EIP-7702) are not recovered here: a delegation that nobody signed
 //! does not make its transaction invalid, it only has no effect, which is the business of execution

@@ -1,8 +1,7 @@
 //! Who signed a transaction.
 //!
-//! A signature stands for the sender: no field names the account. [`sender`] checks the numbers of
-//! the signature, hashes what was signed and recovers the key. Its parts are there for those who
-//! do many at once.
+//! No field names the sender: it follows from the signature. [`sender`] checks the numbers of the
+//! signature, hashes what was signed and recovers the key. Its parts are public for batches.
 
 use crate::body::transactions::{Transaction, TransactionType};
 use crate::params::Fork;

@@ -1,7 +1,7 @@
-//! What a transaction must obey whatever the accounts hold: rules that need no state.
+//! Rules of transactions that need no state.
 //!
-//! Nonce and balance of the sender are the business of execution; what the block's header asks of
-//! its transactions is in [`block`].
+//! Execution checks nonce and balance of the sender; [`block`] has what the block's header asks of
+//! its transactions.
 
 pub mod block;
 pub mod gas;
@@ -32,13 +32,13 @@ pub struct TransactionRules {
 }
 
 impl TransactionRules {
-    /// Those of a fork on the chain of this id, with the numbers of the EIPs.
+    /// The rules of a fork on the chain of this id, with the limits of the EIPs.
     #[must_use]
     pub fn new(fork: Fork, chain_id: U256) -> Self {
         Self { fork, chain_id, initcode: MAX_INITCODE_SIZE }
     }
 
-    /// Those of the block with this header, which is under `fork`.
+    /// The rules of the block with this header, which is under `fork`.
     pub(crate) fn of(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Self {
         let initcode = spec.code_size.at(header.number, header.timestamp).initcode;
         Self { fork, chain_id: spec.chain_id, initcode }
@@ -159,7 +159,7 @@ pub fn verify_blobs(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionE
     Ok(())
 }
 
-/// Why a transaction is refused before any account is looked at.
+/// Why a transaction is refused before any account is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionError {
     /// A later fork brings this type.

@@ -1,5 +1,4 @@
-//! Rules that a transaction keeps by itself, whatever the state: those of the execution
-//! specifications that its encoding alone shows.
+//! Rules of the execution specifications that the encoding of a transaction decides, without state.
 
 use crate::body::BodyError;
 use crate::params::Fork;
@@ -23,7 +22,7 @@ pub fn newest_type(fork: Fork) -> TransactionType {
     }
 }
 
-/// Decodes the transaction that `reader` comes to, and checks its values.
+/// Decodes the next transaction of `reader`, and checks its values.
 pub fn read<'a>(reader: &mut Reader<'a>) -> Result<Transaction<'a>, BodyError> {
     let transaction = Transaction::read(reader)?;
     check(&transaction, reader.offset())?;

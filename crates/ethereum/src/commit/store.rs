@@ -16,7 +16,7 @@ pub enum Sink {
     Discard,
     /// Append-only segments with a manifest: the store of `blockmill import`.
     Segments(Box<ChainStore>),
-    /// The same with the state after the last block.
+    /// Segments, with the state after the last block.
     Executed(Box<ExecutedStore>),
 }
 
@@ -93,7 +93,7 @@ pub fn append(
     Ok(())
 }
 
-/// Commits what was appended: after it returns, the death of the process loses none of it.
+/// Commits what was appended: after it returns, a kill of the process loses none of it.
 ///
 /// # Errors
 /// [`Error::Store`] if it cannot be written.
@@ -102,7 +102,7 @@ pub fn commit(store: &mut ChainStore, commit: &Commit, blocks: &Verified<'_>) ->
     Ok(())
 }
 
-/// What a store says of its last block when these are the last ones.
+/// The tip that a store records when these blocks are its last ones.
 fn tip_of(commit: &Commit, blocks: &Verified<'_>) -> blockmill_store::Tip {
     let anchor = blocks.anchor().unwrap_or(BlockId { number: 0, hash: commit.chain });
     let last = blocks.range().end - 1;
@@ -127,17 +127,21 @@ fn log(store: &mut ExecutedStore, blocks: &Verified<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Number of the last committed block; none where no store of ours is written.
+/// Number of the last committed block; `None` if the sink has no store.
 pub(crate) fn committed(sink: &dyn BlockSink) -> Option<u64> {
     sink.store()?.tip().map(|tip| tip.number)
 }
 
-/// Removes the last committed block, which is `tip`, unless it is the only one, or the log of the
-/// state has no way back.
+/// Removes the last committed block, which is `tip`, unless it is the only one, or the rollback log
+/// does not reach the block before it.
 ///
 /// # Errors
 /// [`Error::Store`] and [`Error::State`] of the store.
-pub(crate) fn take_back(sink: &mut dyn BlockSink, tip: &Tip, cancel: &Cancel) -> Result<(), Error> {
+pub(crate) fn remove_tip(
+    sink: &mut dyn BlockSink,
+    tip: &Tip,
+    cancel: &Cancel,
+) -> Result<(), Error> {
     let Some(store) = sink.store() else { return Ok(()) };
     let (Some(first), Some(stored)) = (store.first(), store.tip()) else { return Ok(()) };
     if stored.hash != tip.id.hash || first == stored.number {
@@ -161,8 +165,8 @@ pub(crate) fn take_back(sink: &mut dyn BlockSink, tip: &Tip, cancel: &Cancel) ->
     Ok(())
 }
 
-/// Number of the last committed block, which is read back and hashed; none where no store of ours
-/// is written.
+/// Number of the last committed block, which is read back and hashed; `None` if the sink has no
+/// store.
 ///
 /// # Errors
 /// [`Error::StoredBlock`] if the block is not what was written, [`Error::Store`] if it cannot be
@@ -183,7 +187,7 @@ pub(crate) fn read_back(sink: &dyn BlockSink) -> Result<Option<u64>, Error> {
     Ok(Some(number))
 }
 
-/// Items `from..to` of a column; none when the column is empty.
+/// Items `from..to` of a column; `None` when the column is empty.
 fn items<'a>(
     column: &'a Column,
     from: usize,

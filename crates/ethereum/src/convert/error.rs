@@ -44,7 +44,7 @@ impl fmt::Display for ConvertError {
 }
 
 impl ConvertError {
-    /// What the error says of the archive, of this machine, or of what was asked for.
+    /// The status that the error gives.
     pub fn status(&self) -> Status {
         match self {
             Self::Archive(error) => error.status(),
@@ -55,7 +55,7 @@ impl ConvertError {
         }
     }
 
-    /// What the archive lacks, where that is why.
+    /// What the archive lacks, if that is the reason.
     pub fn shortfall(&self) -> Option<Shortfall> {
         match self {
             Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
@@ -78,7 +78,7 @@ impl ConvertError {
         }
     }
 
-    /// What writes a part of an archive with a gap.
+    /// How to convert the part of an archive before a gap.
     fn hint(&self) -> Option<String> {
         let error = match self {
             Self::Archive(error) => error,

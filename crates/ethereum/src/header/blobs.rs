@@ -31,7 +31,7 @@ pub(super) fn blob_gas(
     }
 }
 
-/// The blob gas used is that of whole blobs, and of no more than a block may carry.
+/// The blob gas used is a multiple of the gas of a blob, and no more than a block may use.
 pub(super) fn blob_gas_used(params: &BlobParams, header: &HeaderView<'_>) -> Verdict {
     let Some(used) = header.blob_gas_used else {
         return Err(Violation::new(Rule::BlobGasUsed, "a value", "no value"));

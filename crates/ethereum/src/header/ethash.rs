@@ -1,7 +1,7 @@
 //! Ethash, the proof of work of Ethereum up to the merge, verified with the light cache only.
 //!
 //! Source: the Ethash specification, revision 23, and the Yellow Paper, appendix J. The names of
-//! constants are those of the specification.
+//! constants are from the specification.
 //!
 //! [`Caches`] generates or loads the cache of each epoch, [`check_seals`] checks many seals at
 //! once. The tests compare with the plain form of the specification.

@@ -47,7 +47,7 @@ impl Default for Header {
 }
 
 impl Header {
-    /// The same fields, borrowed.
+    /// Borrows the fields.
     pub fn fields(&self) -> Fields<'_> {
         Fields {
             parent_hash: &self.parent_hash,
@@ -76,7 +76,7 @@ impl Header {
         }
     }
 
-    /// The same fields as a view; `raw` is the encoding, which `encode` gives.
+    /// Borrows the fields as a view; `raw` is the encoding, as `encode` returns it.
     pub fn view<'a>(&'a self, raw: &'a [u8]) -> HeaderView<'a> {
         HeaderView { raw, fields: self.fields() }
     }

@@ -12,7 +12,7 @@ use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;
 
-/// What a rule answers.
+/// The result of a rule.
 pub type Verdict = Result<(), Violation>;
 
 /// Extra data never has more bytes than this.
@@ -164,7 +164,7 @@ fn named(hash: &Hash) -> String {
 }
 
 /// A proof-of-work block is at most 15 seconds ahead of `now` (seconds since 1970). Under proof of
-/// stake the consensus layer sees to that.
+/// stake the consensus layer checks times.
 pub fn verify_not_in_future(now: u64, header: &HeaderView<'_>) -> Verdict {
     let latest = now.saturating_add(FUTURE_SECONDS);
     if header.timestamp > latest && !header.difficulty.is_zero() {

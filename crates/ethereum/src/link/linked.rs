@@ -18,7 +18,7 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
-    /// The new blocks that have passed every check so far: those of later phases, too.
+    /// The new blocks that have passed every check so far, checks of later phases included.
     #[inline]
     pub fn range(&self, verdict: &Verdict) -> Range<usize> {
         self.range.start.min(verdict.good)..self.range.end.min(verdict.good)

@@ -17,7 +17,7 @@ pub struct CodeLimits {
 }
 
 impl Default for CodeLimits {
-    /// Those of the EIPs.
+    /// The limits of the EIPs.
     fn default() -> Self {
         Self { code: CODE, initcode: MAX_INITCODE_SIZE }
     }
@@ -26,7 +26,7 @@ impl Default for CodeLimits {
 /// The limits of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeSize {
-    /// None for those of the EIPs.
+    /// `None` for the limits of the EIPs.
     own: Option<Own>,
 }
 

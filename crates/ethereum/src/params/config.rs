@@ -76,7 +76,7 @@ pub struct Config {
     /// The first block under proof of stake, where it is a matter of record.
     pub merge_block: Option<u64>,
     /// By how many blocks the difficulty bomb is delayed from a block on, in order, where the chain
-    /// has its own delays instead of those of its forks.
+    /// has its own delays instead of the delays of its forks.
     pub bomb_delays: Option<Vec<(u64, u64)>>,
     /// Where deposits to the beacon chain are made (EIP-6110).
     pub deposit_contract: Address,
@@ -175,7 +175,7 @@ impl Config {
             Some(Fork::Constantinople) if !petersburg => Some(Fork::Petersburg),
             fork => fork,
         };
-        // proof of stake stands on London
+        // proof of stake needs London
         let london = self.get("londonBlock");
         let paris = self.merge().zip(london).map(|(merge, london)| merge.latest.max(london));
         self.switches()

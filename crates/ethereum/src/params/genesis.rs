@@ -45,7 +45,7 @@ pub enum Alloc {
     },
     /// Accounts of a genesis.json, ordered by address.
     Given(Vec<GenesisAccount>),
-    /// The same, which are still in the file.
+    /// Accounts of a genesis.json that are still in the file.
     InFile {
         /// Where it is.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum AccountsError {
     },
 }
 
-/// Header fields of a genesis.json. Those that are `None` get the value that geth gives them.
+/// Header fields of a genesis.json. A field that is `None` gets the value that geth gives it.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
@@ -91,7 +91,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Those of a genesis.json.
+    /// Reads the header fields of a genesis.json.
     fn read(file: &Object<'_>) -> Result<Self, SpecError> {
         let mix_hash = if file.text("mixHash").is_some() { "mixHash" } else { "mixhash" };
         Ok(Self {
@@ -219,7 +219,7 @@ fn decode(data: &[u8]) -> Result<Vec<GenesisAccount>, blockmill_rlp::Error> {
     Ok(accounts)
 }
 
-/// The RLP of a slot's value where it stands: there may be many millions.
+/// The RLP of a slot's value in place, without an allocation: there may be many millions.
 struct SlotValue {
     bytes: [u8; 33],
     len: u8,

@@ -37,9 +37,9 @@ pub enum KeptError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// The sum beside it.
+        /// The checksum in the file next to it.
         expected: String,
-        /// The sum of its bytes.
+        /// The checksum of its bytes.
         found: String,
     },
     /// It is no genesis.json that can be used.
@@ -75,11 +75,11 @@ impl KeptError {
     }
 }
 
-/// The genesis.json that the store in `folder` keeps; none where it keeps none, as of a built-in
+/// The genesis.json that the store in `folder` keeps; `None` if it keeps none, as for a built-in
 /// network.
 ///
 /// # Errors
-/// [`KeptError::Corrupt`] where its sum is another one; [`KeptError::Io`].
+/// [`KeptError::Corrupt`] if its checksum does not match, [`KeptError::Io`] if it cannot be read.
 pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
     let (path, sum) = (folder.join(FILE), folder.join(SUM));
     let expected = files::if_there(&sum, fs::read(&sum));
@@ -180,12 +180,11 @@ pub struct Reached {
     pub time: u64,
 }
 
-/// Holds another genesis.json of the same first block to the one that a store keeps: forks that
-/// begin after the last block may be set in another way, and nothing else.
+/// Compares another genesis.json of the same first block with the one that a store keeps: only
+/// forks that begin after the last block may differ.
 ///
 /// # Errors
-/// [`KeptError::Other`] names the first difference; [`KeptError::Spec`] where one is no
-/// genesis.json.
+/// [`KeptError::Other`] names the first difference; [`KeptError::Spec`] if one is no genesis.json.
 pub fn expect_same_rules(kept: &Path, other: &Path, reached: Reached) -> Result<(), KeptError> {
     let read = |path: &Path| {
         let failed = |error| KeptError::Spec { path: path.into(), error };

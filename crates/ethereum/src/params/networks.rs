@@ -1,8 +1,8 @@
 //! The built-in networks.
 //!
 //! Sources: go-ethereum v1.17.10 (`params/chainspecs`, `core/genesis.go`), for holesky v1.16.7,
-//! one of the last releases that know it. The merge blocks of mainnet and sepolia are those of
-//! the chains themselves.
+//! one of the last releases that know it. The merge blocks of mainnet and sepolia are from the
+//! chains themselves.
 
 use super::{BlobParams, ChainSpec, Config};
 use crate::params::genesis::{Alloc, Fields};

@@ -54,7 +54,7 @@ impl Schedule {
         let frontier = Rules { fork: Fork::Frontier, difficulty: Formula::Frontier, blobs: None };
         let mut by_number = vec![Stage { since: 0, rules: frontier }];
         let mut forks: Vec<_> = config.forks_by_number().collect();
-        // a merge from the beginning comes before forks that stand earlier in the list
+        // a merge from the beginning comes before forks that are earlier in the list
         forks.sort_by_key(|(since, _)| *since);
         let mut rules = frontier;
         for (since, fork) in forks {
@@ -112,7 +112,7 @@ impl Schedule {
     }
 }
 
-/// The same stages with other delays of the difficulty bomb, each from a block on.
+/// `stages` with other delays of the difficulty bomb, each from a block on.
 fn with_bombs(stages: &[Stage], delays: &[(u64, u64)]) -> Vec<Stage> {
     let borders = stages.iter().map(|stage| stage.since);
     let mut borders: Vec<u64> = borders.chain(delays.iter().map(|(since, _)| *since)).collect();

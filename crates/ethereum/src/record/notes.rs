@@ -1,4 +1,4 @@
-//! What a reader of a run record should know besides its figures.
+//! Notes of a run record: what a reader should know besides its figures.
 
 use crate::Level;
 use crate::body::senders::BATCH;
@@ -71,7 +71,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     notes
 }
 
-/// What an earlier run leaves for this one to say.
+/// The note of a run that resumed after an earlier one.
 fn resumed(run: &Run, id: &BlockId) -> String {
     let number = id.number;
     match run.compared {
@@ -86,8 +86,8 @@ fn resumed(run: &Run, id: &BlockId) -> String {
     }
 }
 
-/// What rests on seals that were not checked: of all blocks but the last, the hash that the next
-/// block names holds every field.
+/// The fields that seals would prove, if seals were not checked. The parent hash of the next block
+/// proves all fields of a block but the last.
 fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     let fields = resting(archive, options);
@@ -115,7 +115,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     notes
 }
 
-/// The fields that neither the rules nor the content at hand decide.
+/// The fields that neither rules nor content decide.
 fn resting(archive: &Archive, options: &Options) -> &'static str {
     match (options.level, archive.has_receipts()) {
         (Level::Headers, _) => {

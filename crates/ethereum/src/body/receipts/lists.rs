@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(verdict(&[1]), Ok(()));
         assert_eq!(verdict(&[9; 32]), Ok(()));
         let error = |wrong: &[u8]| match verdict(wrong) {
-            // behind the prefixes of the list of receipts and of the receipt
+            // after the prefixes of the list of receipts and of the receipt
             Err(ReceiptError::Rlp(Error { offset: 4, kind })) => kind,
             other => panic!("{other:?}"),
         };

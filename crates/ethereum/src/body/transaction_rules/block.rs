@@ -13,14 +13,14 @@ use crate::params::BlobParams;
 #[derive(Clone, Copy, Debug)]
 pub struct BlockTerms {
     gas_limit: u64,
-    /// Wei for a unit of gas; none before London.
+    /// Wei for a unit of gas; `None` before London.
     base_fee: Option<U256>,
-    /// Excess of blob gas, and the numbers that make it a price; none before Cancun.
+    /// Excess of blob gas, and the parameters that turn it into a price; `None` before Cancun.
     blobs: Option<(u64, BlobParams)>,
 }
 
 impl BlockTerms {
-    /// Those of the block with this header, which stands under these blob numbers.
+    /// The terms of the block with this header, under these blob parameters.
     pub fn new(header: &HeaderView<'_>, blobs: Option<&BlobParams>) -> Self {
         Self {
             gas_limit: header.gas_limit,

@@ -36,7 +36,7 @@ pub struct CacheStats {
 
 #[derive(Debug, Default)]
 struct Shelf {
-    /// The one used last stands last.
+    /// The most recently used one is last.
     ready: Vec<Arc<Cache>>,
     in_work: Vec<u64>,
     stats: CacheStats,
@@ -103,7 +103,7 @@ impl Caches {
         self.shelf().stats
     }
 
-    /// Why the last damaged file was not used; each is told once.
+    /// Why the last damaged file was not used; each is reported once.
     #[must_use]
     pub fn take_damage(&self) -> Option<CacheFileError> {
         self.shelf().last_damage.take()

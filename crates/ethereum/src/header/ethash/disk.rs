@@ -20,7 +20,7 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 pub enum CacheFileError {
     /// The system could not read it, or it ends too early.
     Io(io::Error),
-    /// The first eight bytes are not those of a cache file.
+    /// The file does not begin with the magic of a cache file.
     Magic {
         /// The bytes found.
         found: [u8; 8],
@@ -84,8 +84,8 @@ pub struct Loaded {
 
 impl Cache {
     /// Reads the cache of `epoch` from the folder `dir`, or generates it and writes it there.
-    /// Without a folder it is generated. A file that cannot be used is told in the answer and
-    /// stops nothing.
+    /// Without a folder it is generated. A file that cannot be used is reported in the result and
+    /// is no error.
     ///
     /// # Errors
     /// When the epoch is beyond what ethash can express.

@@ -10,8 +10,8 @@ use crate::error::SpecError;
 use crate::params::{BlobParams, CodeSize, Config};
 use serde_json::value::RawValue;
 
-/// The EIPs by which a chainspec says when a fork begins. Those of a fork must agree: this program
-/// knows forks only.
+/// The EIPs by which a chainspec says when a fork begins. The EIPs of one fork must agree: this
+/// program knows forks only.
 const FORKS: [(&str, &[&str]); 12] = [
     ("eip150Block", &["eip150Transition"]),
     ("eip155Block", &["eip155Transition"]),
@@ -97,7 +97,7 @@ pub(super) fn is_one(file: &Object<'_>) -> bool {
 pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecError> {
     settings::check(file, &settings::chainspec::FILE)?;
     let params = file.object("params")?.ok_or(missing("params"))?;
-    settings::check_beside(&params, &settings::chainspec::PARAMS, is_eip)?;
+    settings::check_with(&params, &settings::chainspec::PARAMS, is_eip)?;
     let engine = file.object("engine")?.ok_or(missing("engine"))?;
     let genesis = file.object("genesis")?.ok_or(missing("genesis"))?;
     settings::check(&genesis, &settings::chainspec::GENESIS)?;
@@ -157,7 +157,7 @@ fn config(
     Ok(config)
 }
 
-/// Whether a name is that of an EIP of a fork.
+/// Whether a name is an EIP of a fork.
 fn is_eip(key: &str) -> bool {
     FORKS.iter().any(|(_, eips)| eips.iter().any(|eip| eip.eq_ignore_ascii_case(key)))
 }
@@ -215,8 +215,7 @@ struct Entry {
     blobs: BlobParams,
 }
 
-/// The numbers of blobs: each entry begins at a time, which is that of a fork or stands for
-/// itself.
+/// The blob parameters: each entry begins at a time, either of a fork or of its own.
 fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
     let list = params.text("blobSchedule").or(file.text("blobSchedule"));
     let Some(list) = list else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Reads a genesis.json: that of geth, which most clients take, and Besu's, which has names of its
-//! own. Nethermind's is another file altogether: see [`chainspec`].
+//! Reads a genesis.json as geth and most clients have it, or as Besu has it, with names of its own.
+//! Nethermind has a format of its own: see [`chainspec`].
 
 use super::object::{Object, bytes, malformed, missing, word};
 use super::{Alloc, Fields, GenesisAccount, chainspec, settings};
@@ -40,7 +40,7 @@ pub(super) fn accounts(
 }
 
 fn config(object: &Object<'_>, fields: &Fields) -> Result<Config, SpecError> {
-    settings::check_beside(object, &settings::CONFIG, settings::is_fork)?;
+    settings::check_with(object, &settings::CONFIG, settings::is_fork)?;
     let mut config = Config::frontier(object.u256("chainId")?.unwrap_or_default());
     config.dao_fork_support = object.flag("daoForkSupport")?;
     config.terminal_total_difficulty = object.u256("terminalTotalDifficulty")?;

@@ -1,5 +1,5 @@
-//! A genesis.json whose first block somebody has already: its accounts, which may be millions, are
-//! left in the file until they are asked for.
+//! A genesis.json with a first block that is known already: its accounts, which may be millions,
+//! stay in the file until they are asked for.
 
 use super::{AccountsError, Alloc, GenesisAccount, from_json, state_root};
 use crate::Hash;
@@ -18,11 +18,11 @@ const READ: usize = 1 << 20;
 /// Bytes of everything but the accounts at most.
 const MOST: usize = 1 << 20;
 
-/// The chain of a genesis.json that begins with the block of this header; none where it does not,
-/// or where the file has to be read as a whole to tell.
+/// The chain of a genesis.json that begins with the block of this header; `None` if it does not, or
+/// if only the whole file can show it.
 ///
-/// Everything but the accounts is compared, and the state root is taken from the header. Whoever
-/// asks for the accounts later has them held to it.
+/// Everything but the accounts is compared, and the state root is taken from the header. The
+/// accounts are compared with it when they are read.
 pub(in crate::params) fn behind(path: &Path, header: &[u8]) -> Option<ChainSpec> {
     let state_root = *HeaderView::decode(header).ok()?.state_root;
     let text = without_accounts(File::open(path).ok()?).ok()??;
@@ -56,8 +56,8 @@ pub(super) fn accounts(path: &Path, root: &Hash) -> Result<Vec<GenesisAccount>, 
     Ok(accounts)
 }
 
-/// The text of a JSON object, in which the objects with the accounts are empty; none where that
-/// would be more than a little. What is left out is not looked at, but for where it ends.
+/// The text of a JSON object with the objects of accounts emptied; `None` if the rest is larger
+/// than [`MOST`]. Of the accounts only the end is searched for.
 fn without_accounts(mut file: impl Read) -> io::Result<Option<String>> {
     let mut block = vec![0; READ];
     let mut skeleton = Skeleton::default();

@@ -8,15 +8,15 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// A JSON object whose values are not looked at yet.
+/// A JSON object with values that are not parsed yet.
 pub(super) struct Object<'a> {
-    /// Where it stands in the file.
+    /// Its name in the file.
     pub name: &'a str,
     fields: Fields<'a>,
 }
 
-/// Names and values in the order of the names; of two of one name the later one. The storage of an
-/// account may have many millions, so that each takes no more than where it stands in the file.
+/// Names and values in the order of the names; the last one of equal names counts. The storage of
+/// an account may have many millions of values, so each is only a reference into the file.
 struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
@@ -104,7 +104,7 @@ impl<'a> Object<'a> {
         value.map(|value| value.get()).filter(|text| *text != "null")
     }
 
-    /// All names, in order, with the texts that they stand for.
+    /// All names, in order, with the texts of their values.
     pub fn all(&self) -> impl ExactSizeIterator<Item = (&str, &'a str)> {
         self.fields.0.iter().map(|(name, value)| (&**name, value.get()))
     }

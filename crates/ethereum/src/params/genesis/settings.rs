@@ -27,7 +27,7 @@ pub(crate) struct Setting {
     pub key: &'static str,
     /// What is done with it.
     pub usage: Use,
-    /// What it stands for, and why that is done.
+    /// What it means, and why it is used so.
     pub reason: &'static str,
 }
 
@@ -207,11 +207,11 @@ pub(super) static BLOBS: Table = Table {
 
 /// Refuses what a table does not know, and values that this program does not have.
 pub(super) fn check(object: &Object<'_>, table: &Table) -> Result<(), SpecError> {
-    check_beside(object, table, |_| false)
+    check_with(object, table, |_| false)
 }
 
-/// The same of an object with settings beside those of the table.
-pub(super) fn check_beside(
+/// [`check`] for an object with settings besides those of the table.
+pub(super) fn check_with(
     object: &Object<'_>,
     table: &Table,
     is_known: impl Fn(&str) -> bool,
@@ -232,7 +232,7 @@ pub(super) fn check_beside(
     Ok(())
 }
 
-/// Whether a name is that of a fork in a genesis.json.
+/// Whether a name is a fork in a genesis.json.
 pub(super) fn is_fork(key: &str) -> bool {
     SWITCHES.iter().any(|switch| switch.key.eq_ignore_ascii_case(key))
 }

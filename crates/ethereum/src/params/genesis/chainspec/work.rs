@@ -56,7 +56,7 @@ pub(super) fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), Spec
     bombs(&params, config)
 }
 
-/// Refuses another list of accounts than that of EIP-779.
+/// Refuses a list of accounts other than the one of EIP-779.
 fn dao_accounts(params: &Object<'_>) -> Result<(), SpecError> {
     let Some(text) = params.text("daoHardforkAccounts") else { return Ok(()) };
     let list: Vec<&str> = serde_json::from_str(text).map_err(|problem| SpecError::Json {
@@ -102,7 +102,7 @@ fn rewards(params: &Object<'_>, config: &Config) -> Result<(), SpecError> {
     let reward = |list: &[(u64, U256)], block: u64| {
         list.iter().rev().find(|(at, _)| *at <= block).map(|(_, reward)| *reward)
     };
-    // a block is behind its last fork
+    // a block is after its last fork
     let same = |(at, _): &(u64, U256)| reward(&given, *at) == reward(&usual, *at);
     if given.iter().all(same) && usual.iter().all(same) {
         return Ok(());
