@@ -265,16 +265,16 @@ pub(crate) struct State {
 impl State {
     /// Decodes a state that is not empty.
     pub fn read(state: &[u8]) -> Result<Self, Error> {
-        let damaged = || {
+        let corrupt = || {
             let expected = "a state of 76 bytes that begins with bmcoins2";
             Error::Corrupt(format!("expected {expected}, found {} bytes", state.len()))
         };
-        let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
-        let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
-        let height = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
+        let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(corrupt)?;
+        let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(corrupt)?;
+        let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(corrupt)?;
+        let height = <[u8; 4]>::try_from(rest).map_err(|_| corrupt())?;
         if *magic != STATE_MAGIC {
-            return Err(damaged());
+            return Err(corrupt());
         }
         let tip = Tip { height: u32::from_le_bytes(height), hash: BlockHash(*hash) };
         Ok(Self { genesis: BlockHash(*genesis), tip })

@@ -1,4 +1,4 @@
-//! Reading all of a store: coins, undo data, block index.
+//! Checks a store: coins, undo data, block index.
 
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
@@ -13,52 +13,52 @@ use blockmill_store::{LogFile, Store, Table};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What of a store is damaged, and so what repairs it.
+/// A part of a store. How to repair a store depends on its corrupt parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The coins: nothing can be connected without them.
+    /// The coins. No block can be connected without them.
     Coins,
-    /// Undo data: needed when the chain has to go back.
+    /// Undo data, which disconnects blocks.
     Undo,
-    /// The block index: found again in the block files.
+    /// The block index, which can be rebuilt from the block files.
     Index,
-    /// The challenge of a signet that is not built in: the user knows it.
+    /// The challenge of a custom signet, which the user knows.
     Challenge,
 }
 
-/// Something that is not as it was written.
+/// Corruption of a store.
 #[derive(Debug)]
 pub struct Corruption {
-    /// Where it belongs.
+    /// The part of the store.
     pub part: Part,
-    /// The file and the byte, where they are known.
+    /// File and offset, if known.
     pub location: Option<(PathBuf, u64)>,
-    /// What was expected and what was found.
+    /// Expected and found value.
     pub what: String,
-    /// The height that is concerned, where it is one.
+    /// The height of the block, if it concerns one.
     pub height: Option<u32>,
 }
 
-/// What a store holds.
+/// The result of checking a store.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// The network; none when nothing tells.
+    /// The network, if known.
     pub network: Option<&'static str>,
-    /// The last connected block; none when no coins were committed.
+    /// The last connected block. `None` if no coins were committed.
     pub tip: Option<Tip>,
-    /// Unspent coins.
+    /// Number of unspent coins.
     pub coins: u64,
-    /// Blocks whose undo data was read.
+    /// Number of blocks whose undo data was read.
     pub undo_blocks: u64,
-    /// Records of the block index.
+    /// Number of records of the block index.
     pub indexed: u64,
-    /// What is damaged.
-    pub damage: Vec<Corruption>,
-    /// The check was ended early.
+    /// What is corrupt.
+    pub corruption: Vec<Corruption>,
+    /// Whether the check was stopped.
     pub stopped: bool,
 }
 
-/// Bytes that [`check`] reads.
+/// Number of bytes that [`check`] reads.
 #[must_use]
 pub fn bytes_to_check(folder: &Path) -> u64 {
     let size = |path: PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
@@ -69,11 +69,11 @@ pub fn bytes_to_check(folder: &Path) -> u64 {
     below(folder.join(CHAINSTATE)) + size(folder.join(INDEX))
 }
 
-/// Reads everything in the store and changes nothing. `watch` gets the bytes that were read now and
-/// then; when it says no, the check ends.
+/// Reads the whole store without changing it. Calls `watch` with numbers of bytes read, and ends
+/// when it returns false.
 ///
 /// # Errors
-/// When the store is open elsewhere or the system refuses to read. Corruption is no error.
+/// Returns [`Error`] if the store is open elsewhere or cannot be read. Corruption is no error.
 pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
     let mut checked = Checked::default();
     checked.index(folder)?;
@@ -108,19 +108,19 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
     Ok(checked)
 }
 
-/// Gives up what is damaged in the store in `folder`: the block index by itself, coins and undo
-/// data together, as each is of use only with the other. The next import builds it again from the
-/// block files.
+/// Removes the corrupt parts of the store in `folder`: the block index alone, coins and undo data
+/// together, because each needs the other. The next import rebuilds them from the block files.
 ///
 /// # Errors
-/// [`Error::Store`] when the store is open elsewhere; a file cannot be removed.
-pub fn repair(folder: &Path, damage: &[Corruption]) -> Result<(), Error> {
-    if damage.iter().any(|damage| matches!(damage.part, Part::Coins | Part::Undo)) {
+/// Returns [`Error::Store`] if the store is open elsewhere, and other errors if a file cannot be
+/// removed.
+pub fn repair(folder: &Path, corruption: &[Corruption]) -> Result<(), Error> {
+    if corruption.iter().any(|corruption| matches!(corruption.part, Part::Coins | Part::Undo)) {
         let chainstate = folder.join(CHAINSTATE);
         files::expect_no_link(&chainstate).map_err(Error::system("open", &chainstate))?;
         Store::remove(&chainstate, &[COINS, UNDO])?;
     }
-    if damage.iter().any(|damage| damage.part == Part::Index) {
+    if corruption.iter().any(|corruption| corruption.part == Part::Index) {
         let index = folder.join(INDEX);
         fs::remove_file(&index).map_err(Error::system("remove", &index))?;
     }
@@ -128,7 +128,7 @@ pub fn repair(folder: &Path, damage: &[Corruption]) -> Result<(), Error> {
 }
 
 impl Checked {
-    /// Takes an error as damage, unless it is trouble of another kind.
+    /// Records an error of corruption. Returns all other errors.
     fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
         let (location, what) = match error {
             Error::Store(blockmill_store::Error::Corrupt {
@@ -141,14 +141,14 @@ impl Checked {
             Error::Corrupt(what) => (None, what),
             other => return Err(other),
         };
-        self.damage.push(Corruption { part, location, what, height: None });
+        self.corruption.push(Corruption { part, location, what, height: None });
         Ok(())
     }
 
-    /// The block index: a checksum over all of it.
+    /// Checks the block index, which has one checksum.
     fn index(&mut self, folder: &Path) -> Result<(), Error> {
         let path = folder.join(INDEX);
-        // whose it is, it says itself
+        // the file names its network
         let magics = Params::all().into_iter().map(|params| (params.magic, params.name));
         let mut loaded = index::load(&path, [0; 4]).map_err(Error::Index)?;
         if let Loaded::Foreign(magic) = loaded {
@@ -157,18 +157,23 @@ impl Checked {
         }
         match loaded {
             Loaded::Index(saved) => self.indexed = saved.found.len() as u64,
-            Loaded::Corrupt(damage) => {
-                let index::Corruption { path, what, expected, found } = damage;
+            Loaded::Corrupt(corruption) => {
+                let index::Corruption { path, what, expected, found } = corruption;
                 let what = format!("{what}: expected {expected}, found {found}");
                 let location = Some((path, 0));
-                self.damage.push(Corruption { part: Part::Index, location, what, height: None });
+                self.corruption.push(Corruption {
+                    part: Part::Index,
+                    location,
+                    what,
+                    height: None,
+                });
             }
             Loaded::Nothing | Loaded::Foreign(_) => {}
         }
         Ok(())
     }
 
-    /// The undo data of every block, from the last one back to the first.
+    /// Checks the undo data of every block, from the last to the first.
     fn undo(
         &mut self,
         folder: &Path,
@@ -187,7 +192,7 @@ impl Checked {
                 }
                 Err(blockmill_store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
-                    self.damage.push(Corruption {
+                    self.corruption.push(Corruption {
                         part: Part::Undo,
                         location: None,
                         what,
@@ -200,7 +205,7 @@ impl Checked {
             };
             if let Err(malformed) = undo::read_through(&record) {
                 let what = format!("undo data of block {height}: {malformed}");
-                self.damage.push(Corruption {
+                self.corruption.push(Corruption {
                     part: Part::Undo,
                     location: None,
                     what,
@@ -217,14 +222,19 @@ impl Checked {
         if end > 0 {
             let what =
                 format!("undo data: expected none before that of block 1, found {end} bytes");
-            self.damage.push(Corruption { part: Part::Undo, location: None, what, height: None });
+            self.corruption.push(Corruption {
+                part: Part::Undo,
+                location: None,
+                what,
+                height: None,
+            });
         }
         Ok(())
     }
 
-    /// Adds the height to the last damage.
+    /// Sets the height of the last corruption.
     fn at(&mut self, height: u32) {
-        if let Some(last) = self.damage.last_mut() {
+        if let Some(last) = self.corruption.last_mut() {
             last.height = Some(height);
         }
     }

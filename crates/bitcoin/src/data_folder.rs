@@ -138,13 +138,13 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
         pairs.iter().map(byte).collect::<Option<Vec<u8>>>()
     });
     let advice = "import again with --chain signet:CHALLENGE: that writes it";
-    let damaged = |what: &str| Error::Corrupt(format!("{}: {what}; {advice}", path.display()));
-    let challenge = challenge.ok_or_else(|| damaged("expected signet: and digits"))?;
+    let corrupt = |what: &str| Error::Corrupt(format!("{}: {what}; {advice}", path.display()));
+    let challenge = challenge.ok_or_else(|| corrupt("expected signet: and digits"))?;
     let params = Params::signet_with(challenge);
     let head = first_bytes(&folder.join(INDEX))?.unwrap_or_default();
     match head.get(8..12) {
         Some(magic) if head.starts_with(&INDEX_MAGIC) && magic != params.magic => {
-            Err(damaged("expected the challenge of the stored blocks, found another"))
+            Err(corrupt("expected the challenge of the stored blocks, found another"))
         }
         _ => Ok(Some(params)),
     }

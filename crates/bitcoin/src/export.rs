@@ -1,5 +1,5 @@
-//! The store's chain in the formats of others: a datadir that Bitcoin Core opens and goes on from,
-//! or block files in the order of the chain.
+//! Exports the chain of a store as a datadir that Bitcoin Core opens and continues, or as block
+//! files in the order of the chain.
 
 use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
@@ -9,7 +9,7 @@ use crate::import::Options;
 use crate::index::Tree;
 use crate::index::scan::HeaderScan;
 use crate::index::{pass1, shortfalls};
-use crate::run::{Run, Spare};
+use crate::run::{Run, TrailingBytes};
 use crate::types::Block;
 use blockmill_archive::blkdat::{
     BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, Shape, WriterOptions, XorKey,
@@ -18,21 +18,21 @@ use blockmill_pipeline::Cancel;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// Files that stay open while bodies are read.
+/// Maximum number of open files while bodies are read.
 const OPEN_FILES: usize = 64;
-/// Magic and size before each record.
+/// Size of magic and length before each block, in bytes.
 const FRAME: u64 = 8;
-/// A coin of a chainstate has more bytes: what its key adds to the one before, a height, an amount
-/// and a script, of which none is empty.
+/// Lower bound of the size of a coin in a chainstate, in bytes: the part of its key that differs
+/// from the key before, height, amount and script, none of which is empty.
 const LEAST_COIN: u64 = 12;
 
-/// Writes the chain of the store in `data`, whose blocks stand in `files`, as a datadir of Bitcoin
-/// Core: blocks and undo data with their index, and the coins. With `link`, block files that can be
-/// the source's own are not copied. `progress` is told each height. `room` is asked about the bytes
-/// that will be written, before any is. None when the user asked to stop.
+/// Writes the chain of the store in `data`, whose blocks are in `files`, as a datadir of Bitcoin
+/// Core: blocks and undo data with their index, and the coins. With `link`, block files are
+/// shared with the source if possible, not copied. Calls `progress` with each height, and `room`
+/// with the number of bytes before anything is written. Returns `None` if the user asked to stop.
 ///
 /// # Errors
-/// When the store holds no chain, when `files` lack its blocks, or when `out` is not empty.
+/// Returns [`Error`] if the store has no chain, `files` lack its blocks, or `out` is not empty.
 pub fn to_core(
     files: &BlockFiles,
     options: &Options,
@@ -44,8 +44,8 @@ pub fn to_core(
 ) -> Result<Option<Written>, Error> {
     let mut finder = HeaderScan { threads: options.threads };
     let index = pass1::index(files, &mut finder, options, Some(data), &mut Run::default())?;
-    // in no datadir should a damaged length field be
-    let damaged: HashSet<u32> = index.all_corruption().map(|(file, _)| *file).collect();
+    // a datadir should have no corrupt length fields
+    let corrupt: HashSet<u32> = index.all_corruption().map(|(file, _)| *file).collect();
     let tree = index.tree;
     let chainstate = Chainstate::open(data, options)?;
     let ends = chainstate.undo_ends()?;
@@ -56,7 +56,7 @@ pub fn to_core(
     let mut writer = BlocksWriter::create(out, &options.params, keys)?;
     let mut linked = Linked::default();
     if let Some(key) = key {
-        linked = Linked::share((files, &damaged), &tree, &chain, key, &mut writer)?;
+        linked = Linked::share((files, &corrupt), &tree, &chain, key, &mut writer)?;
     }
     let undo_bytes = ends.last().copied().unwrap_or(0);
     let to_copy = bytes_of(&tree, &chain) - linked.bytes();
@@ -120,17 +120,17 @@ fn undo_of<'a>(
 /// Block files that the datadir has without copying them.
 #[derive(Default)]
 struct Linked {
-    /// With the blocks of the chain in each, in the order of the file.
+    /// The files, each with its blocks of the chain, in the order of the file.
     files: Vec<(SharedFile, Vec<BlockPosition>)>,
     /// Whether the block of each height is one of them.
     is_there: Vec<bool>,
 }
 
 impl Linked {
-    /// Shares what can be shared: files of records hidden with `key`, but not the last one of a
-    /// folder, to which its owner may still append, and none with damage.
+    /// Shares all files of records obfuscated with `key`, except corrupt files and the last one of a
+    /// folder, to which its owner may still append.
     fn share(
-        (files, damaged): (&BlockFiles, &HashSet<u32>),
+        (files, corrupt): (&BlockFiles, &HashSet<u32>),
         tree: &Tree,
         chain: &[u32],
         key: XorKey,
@@ -150,7 +150,7 @@ impl Linked {
         let mut linked = Self { files: vec![], is_there: vec![false; chain.len()] };
         for (index, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
             let is_whole = !file.is_copy()
-                && !damaged.contains(&(index as u32))
+                && !corrupt.contains(&(index as u32))
                 && matches!(file.shape(), Shape::Records { .. });
             let is_last = last_of.get(&folder(file)) == Some(&index);
             if blocks.is_empty() || !is_whole || is_last || file.key() != key {
@@ -164,29 +164,29 @@ impl Linked {
         Ok(linked)
     }
 
-    /// Bytes of the records that need not be copied.
+    /// Size of the records that are not copied, in bytes.
     fn bytes(&self) -> u64 {
         let blocks = self.files.iter().flat_map(|(_, blocks)| blocks);
-        // the genesis block is not counted among what would be
+        // without the genesis block, which `bytes_of` does not count
         blocks.filter(|block| block.height > 0).map(|block| FRAME + u64::from(block.size)).sum()
     }
 }
 
-/// What copying block files came to.
+/// The result of copying block files.
 #[derive(Debug)]
 pub struct Copied {
     /// Height of the last block.
     pub last: u32,
-    /// What the files lack, and what is wrong in them.
+    /// What is missing and what is wrong in the files.
     pub run: Run,
 }
 
-/// Writes the best chain of `files` as block files in the order of the chain; returns what was
-/// written, or none when the user asked to stop. Bodies are copied as they are. `room` is asked
-/// about the bytes that will be written, before any is.
+/// Writes the best chain of `files` as block files in the order of the chain. Bodies are copied
+/// unchanged. Calls `room` with the number of bytes before anything is written. Returns `None` if
+/// the user asked to stop.
 ///
 /// # Errors
-/// When a block cannot be read, or when `out` is not empty.
+/// Returns [`Error`] if a block cannot be read, or `out` is not empty.
 pub fn to_block_files(
     files: &BlockFiles,
     options: &Options,
@@ -212,17 +212,17 @@ pub fn to_block_files(
         };
         let cancel = &options.cancel;
         let wanted = (0..).zip(&chain).skip(last as usize + 1);
-        let spare = each_block(files, tree, wanted, cancel, &mut progress, take)?;
-        let Some(spare) = spare else { return Ok(None) };
+        let trailing = each_block(files, tree, wanted, cancel, &mut progress, take)?;
+        let Some(trailing) = trailing else { return Ok(None) };
         last = chain.len() as u32 - 1;
         let tip = chain.last().map(|node| *tree.hash(*node));
-        run.spare = spare;
+        run.trailing = trailing;
         if !pass1::link_hidden_blocks(files, options, None, &mut index, &mut run)? {
             break;
         }
         let tip = tip.and_then(|hash| index.tree.find(&hash));
         if tip.is_none_or(|tip| index.tree.fork(tip, index.tree.best_tip()) != tip) {
-            // what was written is not the beginning of what is the best chain now
+            // the written blocks are not the beginning of the new best chain
             break;
         }
     }
@@ -231,7 +231,7 @@ pub fn to_block_files(
     Ok(Some(Copied { last, run }))
 }
 
-/// The blocks of the store's chain by height.
+/// Returns the blocks of the chain of the store, by height.
 fn chain_of(tree: &Tree, chainstate: &Chainstate) -> Result<Vec<u32>, Error> {
     let tip = chainstate.tip();
     let mut block = tree.find(&tip.hash).ok_or_else(|| Error::OtherChain {
@@ -246,14 +246,14 @@ fn chain_of(tree: &Tree, chainstate: &Chainstate) -> Result<Vec<u32>, Error> {
     Ok(chain)
 }
 
-/// Bytes of the records of these blocks but the first.
+/// Returns the size of the records of these blocks, without the first, in bytes.
 fn bytes_of(tree: &Tree, chain: &[u32]) -> u64 {
     let records = chain.iter().skip(1).filter_map(|node| tree.record(*node));
     records.map(|found| FRAME + u64::from(found.size)).sum()
 }
 
-/// Reads the blocks of `chain`, each with its height. Returns the records that have bytes to spare,
-/// or none when the user asked to stop.
+/// Reads the blocks of `chain`, each with its height. Returns the records with trailing bytes,
+/// or `None` if the user asked to stop.
 fn each_block<'a>(
     files: &BlockFiles,
     tree: &Tree,
@@ -261,18 +261,18 @@ fn each_block<'a>(
     cancel: &Cancel,
     mut progress: impl FnMut(u32),
     mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
-) -> Result<Option<Vec<Spare>>, Error> {
+) -> Result<Option<Vec<TrailingBytes>>, Error> {
     let mut reader = BodyReader::new(files, OPEN_FILES);
-    let (mut block, mut spare) = (Block::default(), vec![]);
+    let (mut block, mut trailing) = (Block::default(), vec![]);
     for (height, node) in chain {
         let Some(found) = tree.record(*node) else {
             return Err(Error::Corrupt(format!("no file has the block at height {height}")));
         };
         let (file, offset, size) = (found.file, found.offset, found.size);
         reader.read(BlockLocation { file, offset, size }, &mut block.raw)?;
-        // one that cannot be taken apart is copied as it is
+        // a block that cannot be decoded is copied unchanged
         if let Ok(bytes @ 1..) = block.parse_record() {
-            spare.push(Spare { record: tree.record_number(*node), bytes });
+            trailing.push(TrailingBytes { record: tree.record_number(*node), bytes });
         }
         take(height, &block.raw)?;
         progress(height);
@@ -280,5 +280,5 @@ fn each_block<'a>(
             return Ok(None);
         }
     }
-    Ok(Some(spare))
+    Ok(Some(trailing))
 }

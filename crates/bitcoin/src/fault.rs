@@ -1,4 +1,4 @@
-//! What stops an import: the block, the location, the rule, what was expected and found.
+//! Errors of imports: block, location, rule, expected and found value.
 
 mod cause;
 mod text;
@@ -14,103 +14,103 @@ use std::path::{Path, PathBuf};
 pub use cause::Cause;
 pub(crate) use cause::fault_of_block;
 
-/// A block that is not accepted.
+/// A block that was refused.
 pub type Fault = blockmill_verdict::Fault<Cause>;
 
-/// Why an import ended before its end.
+/// Why an import failed.
 #[derive(Debug)]
 pub enum Error {
-    /// A block is not accepted.
+    /// A block was refused.
     Fault(Box<Fault>),
-    /// The files cannot be read at all.
+    /// The files cannot be read.
     Archive(blockmill_archive::Error),
     /// The store cannot be read or written.
     Store(blockmill_store::Error),
     /// The index file cannot be read or written.
     Index(FileError),
-    /// The system refused to do something with a file or folder.
+    /// A system call failed for a file or folder.
     System {
-        /// What was tried, as in "make".
+        /// The action, as in "make".
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The store is of another network, or its last block is not among the blocks given.
+    /// The store is of another network, or its last block is not among the given blocks.
     OtherChain {
-        /// What the store holds.
+        /// The chain of the store.
         expected: String,
-        /// What was to be imported.
+        /// The chain of the import.
         found: String,
     },
     /// A datadir of Bitcoin Core cannot be written or read.
     Core(datadir::Error),
-    /// What the store holds contradicts itself.
+    /// The store is inconsistent.
     Corrupt(String),
     /// Undo data or unspent coins are not those of the chain.
     Unproven(Box<Unproven>),
     /// The consumer of verified blocks failed.
     Consumer(ConsumerError),
-    /// The user wanted an end before there was anything to keep.
+    /// The run was stopped before the first block was verified.
     Stopped,
     /// The files begin in the middle of a chain, at this block.
     NoBeginning(BlockHash),
-    /// A height was given for the first block that is not its own.
+    /// The given height of the first block is wrong.
     OtherHeight {
-        /// The height that the blocks say.
+        /// The height according to the blocks.
         expected: u32,
         /// The height that was given.
         found: u32,
     },
     /// No block follows the genesis block.
     Empty,
-    /// The block whose chain is assumed valid is in none of the files.
+    /// The block whose chain is assumed valid is not in the files.
     AssumedMissing(BlockHash),
-    /// Coins are asked for where files are verified apart, but not by a sum.
+    /// Shards cannot be verified with a set of coins, only with the coin multiset hash.
     ShardsHaveNoCoins,
-    /// These block files stand in no datadir, which has undo data.
+    /// These block files are not in a datadir with undo data.
     NoUndo(PathBuf),
-    /// This is no folder of unspent coins.
+    /// The folder has no unspent coins.
     NoCoins(PathBuf),
-    /// A file is not what it was when its shard's first step told its bytes.
+    /// A file was changed after the first step of its shard.
     FileChanged {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What was told of it.
+        /// Its properties in the first step.
         expected: String,
-        /// What it is.
+        /// Its properties now.
         found: String,
     },
     /// Documents of another merge, or of other files.
     OtherDocuments(&'static str),
-    /// A document of a shard disagrees with itself, or with its file.
+    /// A document of a shard is inconsistent, or does not agree with its file.
     Inconsistent {
         /// The block file of the shard.
         path: PathBuf,
         /// The field.
         field: String,
-        /// What the other fields or the file give.
+        /// The value according to the other fields or the file.
         expected: String,
-        /// What the field says.
+        /// The value of the field.
         found: String,
     },
-    /// The parts of the sum prove nothing of the chain, for this reason.
+    /// The parts of the coin multiset hash prove nothing about the chain, for this reason.
     NothingProven(Box<FaultReport>),
     /// A shard is of a file that is not among those that are merged.
     OtherFiles {
         /// The file.
         found: PathBuf,
     },
-    /// Block files that a store was created from are no longer there.
+    /// Block files of a store were removed.
     SourcesGone {
         /// The store.
         store: PathBuf,
-        /// Files that are gone.
+        /// Number of removed files.
         gone: usize,
-        /// All of them.
+        /// Number of files.
         of: usize,
-        /// The first that is gone.
+        /// The first removed file.
         first: PathBuf,
     },
 }
@@ -118,7 +118,7 @@ pub enum Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// What the error says of the chain, the files, the store or this machine.
+    /// The status of a run with this error.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -147,7 +147,7 @@ impl Error {
         }
     }
 
-    /// Its parts.
+    /// The error as a report.
     #[must_use]
     pub fn report(&self) -> FaultReport {
         match self {

@@ -1,5 +1,5 @@
-//! The front door: index the files, then read, prepare, connect, check and finish each block of
-//! the best chain, in order and on one screen.
+//! Imports: indexes the files (pass 1), then reads, prepares, connects, checks and finishes each
+//! block of the best chain (pass 2).
 
 mod assumed;
 mod by_multiset;
@@ -17,7 +17,7 @@ use crate::index::scan::{FindBlocks, HeaderScan};
 use crate::index::{GENESIS, Tree, pass1, shortfalls};
 use crate::multiset::MultisetHash;
 pub use crate::options::Options;
-use crate::run::Spare;
+use crate::run::TrailingBytes;
 pub use crate::run::{Run, Tip};
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
@@ -30,12 +30,12 @@ use commit::Store;
 use std::path;
 use std::time::Instant;
 
-/// Files that the reading thread keeps open: blocks of neighbouring heights are rarely spread over
-/// more.
+/// Maximum number of files that the reading thread keeps open: blocks of neighbouring heights are
+/// rarely in more files.
 const OPEN_FILES: usize = 64;
 
-/// Imports the blocks of `files` into the store in `data`. What was verified before a fault is
-/// committed; the first value says what was done in any case.
+/// Imports the blocks of `files` into the store in `data`. The blocks before a fault are committed.
+/// Returns the result of the run even if it fails.
 pub fn import(
     files: &BlockFiles,
     options: &Options,
@@ -46,7 +46,7 @@ pub fn import(
     import_found_by(&mut finder, files, options, data, progress)
 }
 
-/// [`import`] with another way to find the blocks of files.
+/// [`import`] with another way of finding blocks in files.
 pub fn import_found_by(
     finder: &mut impl FindBlocks,
     files: &BlockFiles,
@@ -74,7 +74,7 @@ fn passes(
     start: Instant,
 ) -> Result<(), Error> {
     data_folder::expect_own(data, &options.params)?;
-    // files from the middle of a chain are no store to go on from
+    // files from the middle of a chain continue no store
     let kept = Some(data).filter(|_| options.from.is_none());
     let mut index = pass1::index(files, finder, options, kept, run)?;
     let job = Job { files, options, data, start };
@@ -96,7 +96,7 @@ fn passes(
     }
 }
 
-/// What both passes share.
+/// The data of both passes.
 struct Job<'a> {
     files: &'a BlockFiles,
     options: &'a Options,
@@ -105,7 +105,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Level `headers`: the best chain is what pass 1 has found.
+    /// Level `headers`: the best chain is the result of pass 1.
     fn headers(&self, index: &Index, run: &mut Run) {
         run.tip = pass1::last_asked(&index.tree, self.options);
         let end = run.tip.map_or(0, |tip| tip.height + 1);
@@ -114,7 +114,7 @@ impl Job<'_> {
         run.range = (run.blocks > 0).then(|| (first, end - 1));
     }
 
-    /// Pass 2, and once more where a block is bad or one was hidden.
+    /// Runs pass 2, again if a block is bad or was hidden.
     fn bodies(
         &self,
         index: &mut Index,
@@ -155,7 +155,7 @@ impl Job<'_> {
                         .or_else(|error| other_copy(error, index, path, run))?;
                 }
                 Ok(()) => {
-                    if run.stopped || run.spare.is_empty() {
+                    if run.stopped || run.trailing.is_empty() {
                         return first_fault.map_or(Ok(()), Err);
                     }
                     next = path.nodes.len();
@@ -169,16 +169,16 @@ impl Job<'_> {
                     next = (fault.block - u64::from(tree.base())) as usize;
                     chain = path.hashes(tree);
                     let block = path.nodes[next];
-                    let damage = fault.cause.is_damage() && index.tree.use_copy(block);
-                    if !damage && block == GENESIS {
+                    let has_copy = fault.cause.is_corrupt() && index.tree.use_copy(block);
+                    if !has_copy && block == GENESIS {
                         return Err(Error::Fault(fault));
                     }
-                    if !damage {
+                    if !has_copy {
                         index.tree.mark_invalid(block);
                         invalid.extend(fault.hash);
                     }
                     match &first_fault {
-                        None if !damage => first_fault = Some(Error::Fault(fault)),
+                        None if !has_copy => first_fault = Some(Error::Fault(fault)),
                         _ => run.damage.push(fault.to_string()),
                     }
                 }
@@ -187,7 +187,7 @@ impl Job<'_> {
         }
     }
 
-    /// Nothing is new: are the blocks that the store has still whole in these files?
+    /// If there are no new blocks: checks the bodies of the blocks of the store again.
     fn recheck(
         &self,
         pass: Pass<'_>,
@@ -197,7 +197,7 @@ impl Job<'_> {
         let options = Options { level: Level::Bodies, consumer: None, ..self.options.clone() };
         let mut again = Run::default();
         let outcome = Pass { options: &options, first: 1, ..pass }.run(None, progress, &mut again);
-        run.spare.append(&mut again.spare);
+        run.trailing.append(&mut again.trailing);
         run.stopped |= again.stopped;
         run.rechecked = outcome.is_ok().then_some(again.blocks);
         outcome
@@ -209,18 +209,18 @@ impl Job<'_> {
     }
 }
 
-/// Takes another copy of a block that was found damaged although the store has it; the error when
-/// there is none. The store stays as it is: it is the files that are at fault.
+/// Uses another copy of a block of the store that is corrupt in the files. Returns the error if
+/// there is none. The store stays unchanged, because the files are at fault.
 fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Result<(), Error> {
     let Error::Fault(fault) = &error else { return Err(error) };
-    if fault.cause.is_damage() && index.tree.use_copy(path.nodes[fault.block as usize]) {
+    if fault.cause.is_corrupt() && index.tree.use_copy(path.nodes[fault.block as usize]) {
         run.damage.push(fault.to_string());
         return Ok(());
     }
     Err(error)
 }
 
-/// Marks blocks that were found to be bad in a tree that was made anew.
+/// Marks blocks as invalid in a new tree.
 pub(crate) fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
@@ -235,17 +235,17 @@ struct Pass<'a> {
     options: &'a Options,
     path: &'a Path,
     clock: &'a CommitClock,
-    /// The block of the tree up to which scripts are taken as valid.
+    /// The block up to which scripts are assumed valid.
     assumed: Option<u32>,
     /// Height of the first block to connect.
     first: u32,
     start: Instant,
-    /// What proves the chain in the place of a set of coins.
+    /// Undo data and coins that prove the chain instead of a set of coins.
     multiset: Option<&'a MultisetHash<'a>>,
 }
 
 impl Pass<'_> {
-    /// Connects the blocks that are not connected yet, and commits.
+    /// Connects the remaining blocks, and commits.
     fn run(
         &self,
         chainstate: Option<&mut Chainstate>,
@@ -302,7 +302,7 @@ impl Pass<'_> {
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
         let (before, total) = self.bytes();
-        // what another pass of this run connected is part of what is before
+        // blocks that an earlier pass of this run connected are part of `before`
         let done = run.bytes;
         let read = |batch: &mut Batch| {
             if broken || self.options.cancel.is_cancelled() {
@@ -333,14 +333,14 @@ impl Pass<'_> {
             .parallel("check", |batch| batch.check(context));
         let ended = checked
             .consume(self.options.consumer.as_ref(), |batch, derive| batch.derive(context, derive))
-            // far shorter than waking another thread for the time of it, and a commit has a barrier
+            // shorter than waking another thread, and a commit has a barrier
             .serial("finish", finish)
             .run(batches, threads);
         run.times.add(&ended.times);
         run.stopped |= self.options.cancel.is_cancelled();
         if let Some(store) = &mut store {
             let mut coins = lock(store.coins);
-            // those that were not connected have nothing to take back
+            // does nothing for batches that were not connected
             for mut batch in ended.unfinished.into_iter().rev() {
                 batch.disconnect(&mut coins)?;
             }
@@ -352,7 +352,7 @@ impl Pass<'_> {
         ended.outcome
     }
 
-    /// Bytes of the blocks before the first one to connect, and of all.
+    /// Returns the sizes of the blocks before the first one to connect, and of all.
     fn bytes(&self) -> (u64, u64) {
         let end = self.options.asked(self.tree.base());
         let (mut before, mut all) = (0, 0);
@@ -364,8 +364,8 @@ impl Pass<'_> {
         (before, all)
     }
 
-    /// Takes note of the good blocks of a batch, which nothing can refuse any more. After a request
-    /// to stop it may not have been checked, and is taken back like what follows a fault.
+    /// Finishes the good blocks of a batch. After a request to stop, the batch may not have been
+    /// checked, so it is disconnected like the blocks after a fault.
     fn finish(
         &self,
         batch: &mut Batch,
@@ -376,9 +376,9 @@ impl Pass<'_> {
             return Err(Error::Stopped);
         }
         let clock = Instant::now();
-        run.spare.extend(batch.spare().map(|(i, bytes)| {
+        run.trailing.extend(batch.trailing().map(|(i, bytes)| {
             let node = self.path.nodes[batch.height(i) as usize];
-            Spare { record: self.tree.record_number(node), bytes }
+            TrailingBytes { record: self.tree.record_number(node), bytes }
         }));
         if let [.., last] = batch.good() {
             let height = self.tree.base() + batch.height(batch.good().len() - 1);

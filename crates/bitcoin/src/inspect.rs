@@ -105,15 +105,16 @@ pub fn inspect(
     }
     index.tree = Tree::build(&known, scan.found, now);
     let checked = loop {
-        let spare = suspects::find(files, &index.tree)?;
-        let more = index.find_hidden_blocks(files, spare)?;
+        let trailing = suspects::find(files, &index.tree)?;
+        let more = index.find_hidden_blocks(files, trailing)?;
         if !more.is_empty() {
             index.tree = Tree::build(&known, index.take_found(&known, more), now);
             continue;
         }
         let checked = deep.then(|| bodies::check(files, &index.tree, params.as_ref(), threads));
-        let spare = checked.iter().flat_map(|checked| checked.spare.iter().copied()).collect();
-        let more = index.find_hidden_blocks(files, spare)?;
+        let trailing =
+            checked.iter().flat_map(|checked| checked.trailing.iter().copied()).collect();
+        let more = index.find_hidden_blocks(files, trailing)?;
         if more.is_empty() {
             break checked;
         }

@@ -1,4 +1,4 @@
-//! What a run did.
+//! The result of a run.
 
 use crate::BlockHash;
 use crate::execute::Batch;
@@ -20,101 +20,103 @@ pub struct Tip {
 
 /// A record whose block is shorter than the record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spare {
+pub(crate) struct TrailingBytes {
     /// The record, as an index of [`Tree::found`](crate::index::Tree::found).
     pub record: u32,
-    /// Bytes behind the block.
+    /// Number of bytes after the block.
     pub bytes: u32,
 }
 
-/// How much pass 1 read and found.
+/// Numbers of pass 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Size of the files, in bytes.
     pub file_bytes: u64,
-    /// Bytes read from them to find headers.
+    /// Bytes read to find headers.
     pub bytes_read: u64,
-    /// Blocks found, each as often as it is there.
+    /// Blocks found, with repetitions.
     pub blocks: u64,
-    /// Blocks that precede their parents in the files.
+    /// Blocks that are before their parents in the files.
     pub out_of_order: u64,
     /// Blocks without a parent in the files.
     pub orphans: u64,
 }
 
-/// What a run did, whether it reached the end or not.
+/// The result of a run, complete or not.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// What pass 1 found.
+    /// Numbers of pass 1.
     pub counts: Counts,
-    /// What is wrong and loses nothing: headers beside the best chain that break a rule, records
-    /// that are damaged and stand elsewhere too, wrong sizes. Place and reason.
+    /// Errors by which no block is lost, each with its location: headers that break a rule in other
+    /// branches than the best chain, corrupt records whose blocks are in other records, too, and
+    /// wrong lengths.
     pub damage: Vec<String>,
-    /// What the files lack.
+    /// What is missing in the files.
     pub shortfalls: Vec<Shortfall>,
-    /// Records with damaged length fields, by which Bitcoin Core loses blocks.
+    /// Records with corrupt length fields, by which Bitcoin Core loses blocks.
     pub wrong_lengths: Vec<WrongLength>,
-    /// Records with bytes behind their block.
-    pub(crate) spare: Vec<Spare>,
+    /// Records with trailing bytes.
+    pub(crate) trailing: Vec<TrailingBytes>,
     /// Seconds of pass 1, from the first byte to the best chain.
     pub index_s: f64,
-    /// Of which reading headers and hashing them.
+    /// The part of it that read and hashed headers.
     pub scan_s: f64,
-    /// Best chain of the files by work.
+    /// The tip of the chain with the most work.
     pub best: Option<Tip>,
-    /// The first block, where it is not the network's: all rests on it.
+    /// The first block, if it is not the network's genesis block. The verdict assumes it.
     pub anchor: Option<Anchor>,
-    /// Blocks in branches that are not in the best chain.
+    /// Blocks in other branches than the best chain.
     pub stale: u64,
-    /// The last connected block now.
+    /// The last connected block.
     pub tip: Option<Tip>,
-    /// The last block that was committed; none without a store.
+    /// The last committed block. `None` without a store.
     pub committed: Option<Tip>,
-    /// Blocks of the store whose bodies were read again, as the files hold nothing new.
+    /// Blocks of the store whose bodies were read again, because the files have no new blocks.
     pub rechecked: Option<u64>,
-    /// Bytes of memory that the tree of headers takes.
+    /// Memory of the tree of headers, in bytes.
     pub tree_memory: u64,
-    /// The block from which an earlier run's store went on.
+    /// The last block of the store of an earlier run, which this run continued.
     pub resumed: Option<Tip>,
-    /// First and last height that was connected.
+    /// First and last connected height.
     pub range: Option<(u32, u32)>,
-    /// Blocks connected.
+    /// Number of connected blocks.
     pub blocks: u64,
-    /// Blocks of the store that were disconnected, as a better chain leaves them.
+    /// Number of disconnected blocks of the store, which are not in a better chain.
     pub disconnected: u64,
-    /// Bytes of the blocks connected.
+    /// Size of the connected blocks, in bytes.
     pub bytes: u64,
-    /// Their transactions.
+    /// Number of their transactions.
     pub transactions: u64,
-    /// Their inputs, coinbases not counted.
+    /// Number of their inputs, without those of coinbases.
     pub inputs: u64,
-    /// Inputs whose scripts ran.
+    /// Number of inputs whose scripts were verified.
     pub scripts: u64,
-    /// Of which the script library decided; batches of signatures decided the others.
+    /// Number of these that the script library verified. The others were verified in batches of
+    /// signatures.
     pub by_library: u64,
-    /// What the sum of all coins proved, where it took the place of a set of coins.
+    /// The proof of the coin multiset hash, if it replaced a set of coins.
     pub proof: Option<Proof>,
-    /// Why the sum proved nothing, so that a set of coins had to.
+    /// Why the coin multiset hash proved nothing, so that a set of coins was used.
     pub unproven: Option<String>,
-    /// Coins in the set at the end.
+    /// Number of coins in the set at the end.
     pub coins: u64,
-    /// Times the coins were written to disk.
+    /// Number of commits.
     pub commits: u64,
-    /// The most memory that the coins took at once, in bytes.
+    /// Maximum memory of the coins, in bytes.
     pub coins_memory: u64,
-    /// True when the run was asked to stop.
+    /// Whether the run was asked to stop.
     pub stopped: bool,
     /// Times of each batch.
     pub chunks: Vec<ChunkTimes>,
     /// Times of the stages of pass 2.
     pub times: Times,
-    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    /// Start time, in seconds since 1970-01-01T00:00:00Z.
     pub started_unix: f64,
-    /// From the first byte to the last commit, in seconds.
+    /// Time from the first byte to the last commit, in seconds.
     pub wall_s: f64,
-    /// Of which commits.
+    /// The part of it that commits took.
     pub commit_s: f64,
 }
 
@@ -136,13 +138,13 @@ impl Run {
         self.wrong_lengths.first().map(WrongLength::report)
     }
 
-    /// Did the run end at its beginning, with nothing read but headers, because the store has all?
+    /// Whether the run read headers only, because the store has all blocks.
     pub(crate) fn is_nothing_new(&self) -> bool {
         let looked_again = self.rechecked.is_some() || self.stopped;
         self.resumed.is_some() && self.blocks == 0 && !looked_again
     }
 
-    /// Takes over what the one pass over bodies came to.
+    /// Stores the results of the pass over bodies.
     pub(crate) fn take_pass(&mut self, pass: Run) {
         let Run { tip, range, blocks, bytes, transactions, inputs, .. } = pass;
         let Run { scripts, by_library, coins, proof, chunks, times, .. } = pass;
@@ -152,7 +154,7 @@ impl Run {
         (self.proof, self.chunks, self.times) = (proof, chunks, times);
     }
 
-    /// Adds a batch that took `finished` to finish.
+    /// Adds a batch, whose last stage took the time `finished`.
     pub(crate) fn add(&mut self, batch: &Batch, base: u32, finished: Duration, start: Instant) {
         let (scripts, by_library) = batch.scripts_run();
         self.scripts += scripts;

@@ -137,9 +137,9 @@ impl Block {
     /// # Errors
     /// Returns the errors of [`Block::parse_record`].
     pub fn decode_record(&mut self, hasher: &ManySha256) -> Result<u32, Error> {
-        let spare = self.parse_record()?;
+        let trailing = self.parse_record()?;
         self.hash_all(hasher);
-        Ok(spare)
+        Ok(trailing)
     }
 
     /// Parses the block at the beginning of `raw`, as Bitcoin Core reads the record of a block
@@ -149,9 +149,9 @@ impl Block {
     /// Returns the errors of [`Block::decode`], except that for bytes after the block.
     pub fn parse_record(&mut self) -> Result<u32, Error> {
         let result = parse::block(self).map(|length| {
-            let spare = self.raw.len() - length;
+            let trailing = self.raw.len() - length;
             self.raw.truncate(length);
-            spare as u32
+            trailing as u32
         });
         self.or_empty(result)
     }

@@ -253,9 +253,9 @@ impl Batch {
     }
 
     /// Good blocks with trailing bytes in their records, and their numbers of bytes.
-    pub fn spare(&self) -> impl Iterator<Item = (usize, u32)> {
-        let spare = self.prepared.spare().iter().copied();
-        spare.filter(|(i, _)| *i < self.verdict.good)
+    pub fn trailing(&self) -> impl Iterator<Item = (usize, u32)> {
+        let trailing = self.prepared.trailing().iter().copied();
+        trailing.filter(|(i, _)| *i < self.verdict.good)
     }
 
     /// Returns whether to write the coins to disk now. Not after a fault: later blocks are still in

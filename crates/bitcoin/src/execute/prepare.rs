@@ -23,7 +23,7 @@ pub(super) struct Prepared {
     /// Prefetched coins of these keys.
     fetched: Fetched,
     /// Blocks with trailing bytes in their records, and their numbers of bytes.
-    spare: Vec<(usize, u32)>,
+    trailing: Vec<(usize, u32)>,
 }
 
 impl Prepared {
@@ -34,7 +34,7 @@ impl Prepared {
             created: ByteStrings::default(),
             keys: vec![],
             fetched: Fetched::default(),
-            spare: vec![],
+            trailing: vec![],
         }
     }
 
@@ -42,7 +42,7 @@ impl Prepared {
         self.sigop_costs.clear();
         self.created.clear();
         self.keys.clear();
-        self.spare.clear();
+        self.trailing.clear();
     }
 
     /// Parses each block and checks the rules of bodies. Encodes the coins that it creates, and
@@ -51,7 +51,7 @@ impl Prepared {
         for i in 0..blocks.len() {
             match blocks.all_mut()[i].parse_record() {
                 Ok(0) => {}
-                Ok(bytes) => self.spare.push((i, bytes)),
+                Ok(bytes) => self.trailing.push((i, bytes)),
                 Err(error) => {
                     verdict.refuse(i, Cause::Encoding(error));
                     break;
@@ -126,7 +126,7 @@ impl Prepared {
     }
 
     /// Blocks with trailing bytes in their records, and their numbers of bytes.
-    pub fn spare(&self) -> &[(usize, u32)] {
-        &self.spare
+    pub fn trailing(&self) -> &[(usize, u32)] {
+        &self.trailing
     }
 }

@@ -1,4 +1,4 @@
-//! Why a block is not accepted.
+//! Why a block was refused.
 
 use super::Fault;
 use crate::header::rules;
@@ -10,19 +10,19 @@ use blockmill_archive::blkdat::BlockFiles;
 use blockmill_verdict::{BrokenRule, Location, Status};
 use std::fmt;
 
-/// Why a block is not accepted.
+/// Why a block was refused.
 #[derive(Debug)]
 pub enum Cause {
     /// Its bytes cannot be read.
     Archive(blockmill_archive::Error),
-    /// Its bytes are not those of the header that pass 1 found there.
+    /// Its header is not the one that pass 1 found in this place.
     Changed {
         /// The hash of the header in pass 1.
         expected: BlockHash,
         /// The hash of the header now.
         found: BlockHash,
     },
-    /// Its bytes are not a block in the network's encoding.
+    /// Its bytes are no valid encoding of a block.
     Encoding(types::Error),
     /// Its header breaks a rule.
     Header(rules::Violation),
@@ -30,20 +30,20 @@ pub enum Cause {
     Rule(Violation),
     /// A script fails.
     Script(ScriptFault),
-    /// The signet's signature of the block does not hold.
+    /// The signet signature of the block is invalid.
     Solution(script::SolutionFault),
     /// The fault that another process found.
     Remote(Box<RemoteFault>),
 }
 
 impl Cause {
-    /// Can the fault be in the stored bytes alone, so that another copy of the block with the same
-    /// header may be good?
-    pub fn is_damage(&self) -> bool {
+    /// Whether the cause may be corrupt bytes: another copy of the block with the same header may
+    /// be good.
+    pub fn is_corrupt(&self) -> bool {
         match self {
             Self::Archive(_) | Self::Changed { .. } | Self::Encoding(_) => true,
             Self::Rule(violation) => {
-                // what the header's merkle root or the coinbase's commitment does not cover
+                // the merkle root of the header, or the commitment of the coinbase, does not cover these
                 let rule = violation.rule;
                 rule == Rule::MerkleRoot
                     || rule == Rule::RepeatedTransactions

@@ -21,7 +21,7 @@ impl fmt::Display for Error {
                 write!(f, "the store goes on from its own chain only: expected {expected}, ")?;
                 write!(f, "found {found}")
             }
-            Self::Corrupt(what) => write!(f, "the store is damaged: {what}"),
+            Self::Corrupt(what) => write!(f, "the store is corrupt: {what}"),
             Self::NoBeginning(first) => {
                 write!(f, "level execution needs the blocks from the genesis block on, and ")?;
                 write!(f, "these files begin with block {first}; levels headers and ")?;

@@ -64,8 +64,8 @@ impl Job<'_> {
         if run.stopped {
             return Err(Error::Stopped);
         }
-        if !run.spare.is_empty() {
-            return Err(Unproven::TrailingBytes { records: run.spare.len() }.into());
+        if !run.trailing.is_empty() {
+            return Err(Unproven::TrailingBytes { records: run.trailing.len() }.into());
         }
         let hash_at = |height: u32| *tree.hash(path.nodes[height as usize]);
         let unspent = multiset::unspent(&archive, salt)?;

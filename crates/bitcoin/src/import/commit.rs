@@ -1,4 +1,4 @@
-//! Where pass 2 keeps what it has verified.
+//! Commits of pass 2.
 
 use crate::chainstate::{Commit, CommitClock, Undo, lock};
 use crate::run::Run;
@@ -15,7 +15,7 @@ pub(super) struct Store<'a> {
 }
 
 impl Store<'_> {
-    /// Makes it durable.
+    /// Commits them.
     pub fn commit(&mut self, run: &mut Run) -> Result<(), blockmill_store::Error> {
         let clock = Instant::now();
         run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);

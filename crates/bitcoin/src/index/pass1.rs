@@ -9,7 +9,7 @@ use crate::index::suspects;
 use crate::index::{Anchor, Found, RefusalReason, Tree};
 use crate::options::Options;
 use crate::params::Params;
-use crate::run::{Run, Spare, Tip};
+use crate::run::{Run, Tip, TrailingBytes};
 use crate::types::Block;
 use crate::{Level, body};
 use blockmill_archive::blkdat::{BlockFiles, BodyReader, Corruption, CorruptionKind, FRAME};
@@ -69,10 +69,10 @@ impl Index {
     pub fn find_hidden_blocks(
         &mut self,
         files: &BlockFiles,
-        spare: Vec<Spare>,
+        trailing: Vec<TrailingBytes>,
     ) -> Result<Vec<Found>, Error> {
         let mut all = vec![];
-        for Spare { record, bytes } in spare {
+        for TrailingBytes { record, bytes } in trailing {
             let Some(found) = self.tree.found().get(record as usize).copied() else { continue };
             let corruption = scan::files::scan_trailing(files, &found, bytes, &mut all)?;
             let size = self.note_trailing_bytes(&found, bytes, &corruption);
@@ -141,17 +141,17 @@ pub(crate) fn choose(
     index: &mut Index,
     run: &mut Run,
 ) -> Result<(), Error> {
-    run.spare = suspects::find(files, &index.tree)?;
+    run.trailing = suspects::find(files, &index.tree)?;
     while relink(files, options, data, index, run)? {
-        run.spare = suspects::find(files, &index.tree)?;
+        run.trailing = suspects::find(files, &index.tree)?;
     }
     anchor(files, options, index)?;
     note_best(&index.tree, run);
     if run.anchor.is_some() {
         // the best tip has changed
-        run.spare = suspects::find(files, &index.tree)?;
+        run.trailing = suspects::find(files, &index.tree)?;
         while link_hidden_blocks(files, options, data, index, run)? {
-            run.spare = suspects::find(files, &index.tree)?;
+            run.trailing = suspects::find(files, &index.tree)?;
         }
     }
     Ok(())
@@ -226,7 +226,7 @@ fn relink(
     index: &mut Index,
     run: &mut Run,
 ) -> Result<bool, Error> {
-    let more = index.find_hidden_blocks(files, std::mem::take(&mut run.spare))?;
+    let more = index.find_hidden_blocks(files, std::mem::take(&mut run.trailing))?;
     if more.is_empty() {
         return Ok(false);
     }

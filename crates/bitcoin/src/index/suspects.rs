@@ -2,7 +2,7 @@
 
 use super::{Found, GENESIS, Tree};
 use crate::fault::Error;
-use crate::run::Spare;
+use crate::run::TrailingBytes;
 use crate::types::Block;
 use blockmill_archive::blkdat::{BlockFiles, BodyReader};
 
@@ -13,7 +13,7 @@ const NEAR_TIP: u64 = 1 << 20;
 
 /// Returns the records that are longer than their blocks. Examines only suspects: records near the
 /// best tip, near a gap, or overlapping with the next record.
-pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error> {
+pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<TrailingBytes>, Error> {
     let found = tree.found();
     let overlaps = |pair: &[Found]| {
         pair[0].file == pair[1].file && pair[0].offset + u64::from(pair[0].size) > pair[1].offset
@@ -27,7 +27,8 @@ pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error>
     records.extend(near(tree, &gaps(tree), NEAR_GAPS));
     records.sort_unstable();
     records.dedup();
-    let (mut reader, mut block, mut spare) = (BodyReader::new(files, 1), Block::default(), vec![]);
+    let (mut reader, mut block, mut trailing) =
+        (BodyReader::new(files, 1), Block::default(), vec![]);
     for record in records {
         let Some(found) = found.get(record as usize) else { continue };
         match reader.read(found.location(), &mut block.raw) {
@@ -37,10 +38,10 @@ pub(crate) fn find(files: &BlockFiles, tree: &Tree) -> Result<Vec<Spare>, Error>
             Err(_) => continue,
         }
         if let Ok(bytes @ 1..) = block.parse_record() {
-            spare.push(Spare { record, bytes });
+            trailing.push(TrailingBytes { record, bytes });
         }
     }
-    Ok(spare)
+    Ok(trailing)
 }
 
 /// The first records of gaps; none in files from the middle of a chain, which begin with a gap.

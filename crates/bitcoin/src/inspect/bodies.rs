@@ -6,7 +6,7 @@ use crate::body::reader::BlockReader;
 use crate::fault::Cause;
 use crate::index::{Found, Tree};
 use crate::params::{Params, Rules};
-use crate::run::Spare;
+use crate::run::TrailingBytes;
 use crate::script;
 use crate::types::{Block, hash_blocks};
 use blockmill_archive::blkdat::BlockFiles;
@@ -52,7 +52,7 @@ pub struct CheckedBodies {
     /// Number of their outputs.
     pub outputs: u64,
     /// Records that are longer than their blocks.
-    pub(crate) spare: Vec<Spare>,
+    pub(crate) trailing: Vec<TrailingBytes>,
     /// Faults in the order of the files; at most 100.
     pub faults: Vec<BodyFault>,
     /// Number of bad bodies.
@@ -65,7 +65,7 @@ impl CheckedBodies {
         self.transactions += other.transactions;
         self.inputs += other.inputs;
         self.outputs += other.outputs;
-        self.spare.extend(other.spare);
+        self.trailing.extend(other.trailing);
         self.faults.extend(other.faults);
         self.fault_count += other.fault_count;
     }
@@ -170,11 +170,11 @@ impl<'a> Checker<'a> {
                 None => self.blocks[good.len()].parse_record().map_err(Cause::Encoding),
             };
             match parsed {
-                Ok(spare) => {
+                Ok(trailing) => {
                     good.push(found);
-                    if spare > 0 {
+                    if trailing > 0 {
                         let record = (records.start + i) as u32;
-                        self.checked.spare.push(Spare { record, bytes: spare });
+                        self.checked.trailing.push(TrailingBytes { record, bytes: trailing });
                     }
                 }
                 Err(cause) => self.refuse(found, cause),

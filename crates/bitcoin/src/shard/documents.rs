@@ -306,7 +306,7 @@ pub(super) fn remote_fault(fault: &Fault) -> RemoteFault {
     if let Cause::Remote(remote) = &fault.cause {
         return (**remote).clone();
     }
-    let details = RemoteDetails { is_corrupt: fault.cause.is_damage() };
+    let details = RemoteDetails { is_corrupt: fault.cause.is_corrupt() };
     let (text, broken) = (fault.cause.to_string(), fault.cause.broken_rule());
     RemoteFault::new(fault.status(), text, broken, details)
 }

@@ -31,13 +31,13 @@ pub fn check<'a>(
     if found.indexed > 0 {
         checked.holds.push(format!("block index of {} records", grouped(found.indexed)));
     }
-    checked.corruption = found.damage.iter().map(part).collect();
+    checked.corruption = found.corruption.iter().map(part).collect();
     checked.set_repair();
     if !repair || checked.corruption.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
-    check::repair(data, &found.damage).context("--repair")?;
-    let is_of = |part: Part| found.damage.iter().any(|corruption| corruption.part == part);
+    check::repair(data, &found.corruption).context("--repair")?;
+    let is_of = |part: Part| found.corruption.iter().any(|corruption| corruption.part == part);
     let gives_up_coins = is_of(Part::Coins) || is_of(Part::Undo);
     checked.went_back_to = gives_up_coins.then_some(0);
     let mut done = String::from(match gives_up_coins {
@@ -51,12 +51,12 @@ pub fn check<'a>(
         checked.repair = Some(done);
         return Ok((checked, true));
     }
-    if found.damage.iter().all(|corruption| corruption.part == Part::Challenge) {
+    if found.corruption.iter().all(|corruption| corruption.part == Part::Challenge) {
         return Ok((checked, false));
     }
     // what was repaired is not corrupt any more
     checked.corruption = found
-        .damage
+        .corruption
         .iter()
         .filter(|corruption| corruption.part == Part::Challenge)
         .map(part)

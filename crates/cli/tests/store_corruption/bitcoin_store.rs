@@ -43,7 +43,7 @@ fn corruption_of_a_store_of_coins_never_gives_a_wrong_answer() {
     }
     let stored = files(&base);
     let good = blockmill_bitcoin::check::check(&base, &mut |_| true).expect("a check");
-    assert!(good.damage.is_empty(), "{:?}", good.damage);
+    assert!(good.corruption.is_empty(), "{:?}", good.corruption);
     assert_eq!((good.undo_blocks, good.network), (commits[2].into(), Some("regtest")));
 
     let mut random = Random::new_each_run("coins");
@@ -52,7 +52,7 @@ fn corruption_of_a_store_of_coins_never_gives_a_wrong_answer() {
         renew(&base, &work);
         let deed = Deed::random(&mut random, &stored, &work, &mut kinds);
         let found = blockmill_bitcoin::check::check(&work, &mut |_| true);
-        let found = found.unwrap_or_else(|error| panic!("{deed:?}: {error}")).damage;
+        let found = found.unwrap_or_else(|error| panic!("{deed:?}: {error}")).corruption;
         let mends = found.iter().all(|corruption| corruption.part == Part::Index);
         if deed.is_none() {
             assert!(found.is_empty(), "nothing was changed: {found:?}");
