@@ -1,4 +1,4 @@
-//! Dumps of Neo: generated, imported, and written again from dumps and stores.
+//! Dumps of Neo: generated, imported, and converted from dumps and stores.
 
 use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use blockmill_neo::body::rules::NOTARY;
@@ -7,7 +7,7 @@ use blockmill_neo::types::Attribute;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Exit code of an archive that lacks something.
+/// Exit code of an incomplete archive.
 const INCOMPLETE: i32 = 3;
 
 fn generate(folder: &Path, seed: u32) -> serde_json::Value {
@@ -45,7 +45,7 @@ fn notaries_complete_transactions_of_a_mixed_chain_and_some_are_paid_from_deposi
     succeed(blockmill(flags).arg(&chain));
     succeed(blockmill("import --data").arg(&store).arg(chain.join("chain.acc")));
     let stored = StoreReader::open(&store).expect("a store");
-    // of the sender, from a deposit, standing in for one that was not completed
+    // paid by the sender, paid from a deposit, and a fallback transaction
     let mut counts = [0; 3];
     let last = stored.tip().expect("a block").number as u32;
     for height in 0..=last {
@@ -68,7 +68,7 @@ fn notaries_complete_transactions_of_a_mixed_chain_and_some_are_paid_from_deposi
 }
 
 #[test]
-fn a_generated_chain_is_executed_to_the_root_that_was_told() {
+fn a_generated_chain_is_executed_to_the_reported_root() {
     let scratch = Scratch::new("neo-generated");
     let (chain, store) = (scratch.path("chain"), scratch.path("store"));
     let told = generate(&chain, 7);
@@ -76,7 +76,7 @@ fn a_generated_chain_is_executed_to_the_root_that_was_told() {
     let record = succeed_json(command.arg(chain.join("chain.acc")).arg("--data").arg(&store));
     assert_eq!(record["answer"]["root"], told["root"], "{record}");
     assert_eq!(record["result"]["tip_hash"], told["tip"]);
-    // taken for valid, it has the same state
+    // assumed valid, it has the same state
     let tip = told["tip"].as_str().expect("a hash");
     let mut command = blockmill("verify --assume-valid");
     let record = succeed_json(command.arg(tip).arg(chain.join("chain.acc")));
@@ -89,7 +89,7 @@ fn a_generated_chain_is_executed_to_the_root_that_was_told() {
 }
 
 #[test]
-fn any_range_of_a_dump_or_of_a_store_is_written() {
+fn any_range_of_a_dump_or_a_store_is_converted() {
     let scratch = Scratch::new("neo-conversions");
     let (chain, store) = (scratch.path("chain"), scratch.path("store"));
     generate(&chain, 8);
@@ -113,7 +113,7 @@ fn any_range_of_a_dump_or_of_a_store_is_written() {
 }
 
 #[test]
-fn a_dump_that_ends_early_is_written_only_when_said() {
+fn a_truncated_dump_is_converted_only_with_partial() {
     let scratch = Scratch::new("neo-cut-dump");
     let chain = scratch.path("chain");
     generate(&chain, 9);
@@ -135,7 +135,7 @@ fn a_dump_that_ends_early_is_written_only_when_said() {
 }
 
 #[test]
-fn a_store_is_handed_to_neo_go_and_what_is_none_is_refused() {
+fn a_store_is_converted_for_neo_go_and_other_input_is_rejected() {
     let scratch = Scratch::new("neo-go-database");
     let (chain, store, out) = (scratch.path("chain"), scratch.path("store"), scratch.path("out"));
     generate(&chain, 7);
@@ -174,8 +174,8 @@ fn a_store_is_handed_to_neo_go_and_what_is_none_is_refused() {
     assert!(whole["entries"].as_u64() > told["entries"].as_u64());
 }
 
-/// Two dumps of one chain of which the second repeats some blocks of the first; `change` is done to
-/// the bytes of the second.
+/// Two dumps of a chain; the second repeats some blocks of the first. `change` modifies the bytes
+/// of the second.
 fn overlapping(scratch: &Scratch, change: impl FnOnce(&mut Vec<u8>)) -> [PathBuf; 2] {
     let chain = scratch.path("chain");
     generate(&chain, 5);
@@ -190,7 +190,7 @@ fn overlapping(scratch: &Scratch, change: impl FnOnce(&mut Vec<u8>)) -> [PathBuf
 }
 
 #[test]
-fn equal_blocks_that_come_again_are_converted_once_with_a_note_of_verify() {
+fn equal_repeated_blocks_are_converted_once_and_verify_notes_them() {
     let scratch = Scratch::new("neo-repeated");
     let [a, b] = overlapping(&scratch, |_| {});
     let whole = fs::read(scratch.path("chain/chain.acc")).expect("a dump");
@@ -200,7 +200,7 @@ fn equal_blocks_that_come_again_are_converted_once_with_a_note_of_verify() {
 }
 
 #[test]
-fn other_blocks_of_known_heights_are_refused_by_every_command_that_reads_dumps() {
+fn different_blocks_of_known_heights_are_rejected_by_every_command_that_reads_dumps() {
     let scratch = Scratch::new("neo-repeated-others");
     // the time of the second block, of height 7
     let [a, b] = overlapping(&scratch, |bytes| {
@@ -229,7 +229,7 @@ fn other_blocks_of_known_heights_are_refused_by_every_command_that_reads_dumps()
 }
 
 #[test]
-fn a_cut_dump_that_repeats_blocks_makes_a_conversion_incomplete() {
+fn a_truncated_dump_of_repeated_blocks_makes_a_conversion_incomplete() {
     let scratch = Scratch::new("neo-repeated-cut");
     let [a, b] = overlapping(&scratch, |bytes| bytes.truncate(bytes.len() - 9));
     let (out, whole) = (scratch.path("out.acc"), scratch.path("chain/chain.acc"));

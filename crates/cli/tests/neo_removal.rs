@@ -1,5 +1,5 @@
 //! A generated Neo chain of all kinds of transactions, imported with `blocks=traceable` through the
-//! program: same state, same later logs, less room, and plain words about what is gone.
+//! program: same state, same later logs, a smaller store, and clear messages about removed blocks.
 
 use crate::program;
 use crate::program::{
@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How far back contracts see.
+/// `MaxTraceableBlocks` of the test network.
 const SEEN: u64 = 3;
 /// Imports that are killed.
 const KILLS: u32 = 20;
@@ -26,7 +26,7 @@ fn import(store: &Path, dump: &Path, flags: &str) -> Command {
     command
 }
 
-/// A dump of all kinds of transactions, and its configuration, whose contracts see few blocks.
+/// A dump of all kinds of transactions, and its configuration with few traceable blocks.
 fn mixed(scratch: &Scratch, blocks: u32) -> PathBuf {
     let folder = scratch.path("mixed");
     let flags = format!("generate neo --mixed --blocks {blocks} --txs 40 --accounts 40 --out");
@@ -52,7 +52,7 @@ fn left(store: &Path, from: u64) -> (String, Vec<String>) {
     (format!("{:?} {tip}", stored.root()), (from..=tip).map(block).collect())
 }
 
-/// Bytes of the files of blocks and logs on the disk.
+/// Size of the files of blocks and logs on disk.
 fn room(store: &Path) -> u64 {
     let names = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().file_name());
     let is_one = |name: &String| name.starts_with("bodies") || name.starts_with("receipts");
@@ -61,13 +61,13 @@ fn room(store: &Path) -> u64 {
 }
 
 #[test]
-fn a_store_of_the_last_blocks_has_the_same_state_and_says_what_is_gone() {
+fn a_store_of_the_last_blocks_has_the_same_state_and_reports_removed_blocks() {
     let scratch = Scratch::new("neo-removal");
     let dump = mixed(&scratch, 60);
     let [all, few] = ["all", "few"].map(|name| scratch.path(name));
     succeed(&mut import(&all, &dump, "--with log=off"));
     let traceable = "--with log=off --with blocks=traceable";
-    // several commits, so that removed blocks are asked about
+    // several commits, so that lookups meet removed blocks
     for until in [20, 30, 40, 50] {
         succeed(&mut import(&few, &dump, &format!("{traceable} --until {until} --chunk 1")));
     }
@@ -114,13 +114,13 @@ fn a_store_of_the_last_blocks_has_the_same_state_and_says_what_is_gone() {
     let refused = ["expected blocks=traceable", "found blocks=all", "--with"];
     let all_blocks = "--with log=off --with blocks=all";
     misunderstand(&mut import(&few, &dump, all_blocks), &refused);
-    // the store keeps what is done with its blocks
+    // the store keeps the setting
     succeed(&mut import(&few, &dump, "--with log=off"));
     assert_eq!(tip_of(&few), Some(tip));
 }
 
 #[test]
-fn blocks_stay_for_the_way_back_and_come_again() {
+fn blocks_stay_for_an_unwind_and_are_imported_again() {
     let scratch = Scratch::new("neo-removal-back");
     let dump = mixed(&scratch, 60);
     let [all, few] = ["all", "few"].map(|name| scratch.path(name));
@@ -142,7 +142,7 @@ fn blocks_stay_for_the_way_back_and_come_again() {
 }
 
 #[test]
-fn a_killed_import_goes_on_and_ends_with_the_same_store() {
+fn a_killed_import_resumes_and_ends_with_the_same_store() {
     let scratch = Scratch::new("neo-removal-kills");
     let dump = mixed(&scratch, 150);
     let [all, few] = ["all", "few"].map(|name| scratch.path(name));
@@ -164,7 +164,7 @@ fn a_killed_import_goes_on_and_ends_with_the_same_store() {
     for round in 0..KILLS {
         let store = scratch.path("killed");
         let _ = fs::remove_dir_all(&store);
-        // from the first block on, or a store of all blocks that is lessened in several steps
+        // from genesis on, or from a store of all blocks in several steps
         let is_lessened = round % 2 == 1;
         if is_lessened {
             program::copy(&all, &store);
@@ -200,7 +200,7 @@ fn the_state_as_of_every_block_and_removal_exclude_each_other() {
     let answer = document(&ended);
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("expected blocks=all, as the store keeps the state"), "{answer}");
-    // the configuration that the tests change says what it should
+    // the configuration that the tests modify has the expected line
     let text = fs::read_to_string(dump.with_file_name("chain.yml")).unwrap();
     assert_eq!(u64::from(Protocol::from_yaml(&text).unwrap().max_traceable_blocks), SEEN);
 }

@@ -1,4 +1,4 @@
-//! Neo dumps through the program: executed, killed, damaged, looked at.
+//! Neo dumps through the program: executed, killed, corrupted, queried.
 
 use crate::program;
 use crate::program::{
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Kills that must fall between the first and the last commit.
 const KILLS: u32 = 50;
-/// Runs that may be over, or not begun, when the signal comes, before the test gives up.
+/// Limit of runs that are over, or have not begun, when the signal arrives.
 const MAX_MISSES: u32 = 1_000;
 /// The last block of an import that is killed: 8,000 transactions.
 const UNTIL: &str = "40";
@@ -38,7 +38,7 @@ fn import(store: &Path, dump: &Path) -> Command {
     command
 }
 
-/// Everything that a store of executed blocks holds.
+/// The contents of a store of executed blocks.
 #[derive(Debug, PartialEq)]
 struct Whole {
     blocks: program::Stored,
@@ -64,7 +64,7 @@ impl Whole {
         Self { blocks: read_store(folder), tables, state: store.state_of_parts().to_vec() }
     }
 
-    /// Compares without printing all of it.
+    /// Compares without printing the contents.
     fn assert_same(&self, other: &Self) {
         assert_eq!(self.state, other.state);
         for ((own, other), name) in self.tables.iter().zip(&other.tables).zip(TABLES) {
@@ -76,7 +76,7 @@ impl Whole {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
+fn an_import_that_is_killed_repeatedly_ends_with_the_same_state() {
     let scratch = Scratch::new("neo-kills");
     let dump = dump();
     let undisturbed = scratch.path("undisturbed");
@@ -96,7 +96,7 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
         let (mut committed, mut limit) = (None, time / 4);
         while hits < KILLS && committed != Some(last) {
             let mut command = import(&store);
-            // little memory, and little at a time: it is committed often
+            // little memory and small chunks, for frequent commits
             command.args(["--cache", random.pick(&["1", "2"])]);
             command.args(["--chunk", random.pick(&["1", "3", "8"])]);
             command.args(["--threads", random.pick(&["1", "2", "5"])]);
@@ -144,12 +144,12 @@ fn records(dump: &Path) -> Vec<Vec<u8>> {
     records
 }
 
-/// Writes blocks as a dump, with the configuration beside it.
+/// Writes blocks as a dump, with the configuration next to it.
 fn write(folder: &Path, first: u32, blocks: &[Vec<u8>]) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let path = folder.join("dump.acc");
     let head = Head { first, count: blocks.len() as u32, incremental: first > 0 };
-    // by hand: a writer takes blocks in order only
+    // by hand: the writer accepts blocks in order only
     let mut bytes = head.bytes();
     for block in blocks {
         bytes.extend((block.len() as u32).to_le_bytes());
@@ -161,7 +161,7 @@ fn write(folder: &Path, first: u32, blocks: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Imports a bad dump: the status, the parts of the error; the blocks before it stay.
+/// Imports an invalid dump. Checks the status and the parts of the error. Earlier blocks stay.
 fn refused(scratch: &Scratch, dump: &Path, flags: &[&str]) -> (Status, serde_json::Value) {
     let store = scratch.path("refused");
     let _ = std::fs::remove_dir_all(&store);
@@ -172,7 +172,7 @@ fn refused(scratch: &Scratch, dump: &Path, flags: &[&str]) -> (Status, serde_jso
     let error = document["error"].clone();
     if let Some(block) = error["block"].as_u64() {
         assert_eq!(tip_of(&store), block.checked_sub(1), "{error}");
-        // and the same again is no other
+        // the same again has the same result
         let again = program::document(&run(import(&store, dump).args(flags).arg("--json")));
         assert_eq!(again["error"]["block"], error["block"], "{again}");
     }
@@ -181,7 +181,7 @@ fn refused(scratch: &Scratch, dump: &Path, flags: &[&str]) -> (Status, serde_jso
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
+fn an_invalid_dump_is_rejected_with_block_rule_expected_and_found() {
     let scratch = Scratch::new("neo-refused");
     let good = records(&small_dump());
     let folder = scratch.path("dump");
@@ -204,7 +204,7 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
     blocks.swap(20, 21);
     let (status, error) = refused(&scratch, &write(&folder, 0, &blocks), &[]);
     assert_eq!((status, error["block"].as_u64()), (Status::Incomplete, Some(20)), "{error}");
-    // another number of the network, and another network
+    // another magic, and another network
     let path = write(&folder, 0, &good);
     let config = std::fs::read_to_string(folder.join("dump.yml")).unwrap();
     let other = config.replacen("Magic: 42", "Magic: 43", 1);
@@ -222,7 +222,7 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
         (Status::Invalid, Some("genesis block")),
         "{error}"
     );
-    // whole again: it goes on from the blocks that stayed
+    // complete again: it continues from the remaining blocks
     refused(&scratch, &change(20, 76), &[]);
     let path = write(&folder, 0, &good);
     let store = scratch.path("refused");
@@ -233,7 +233,7 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn cut_and_flipped_dumps_never_panic_and_keep_what_is_good() {
+fn truncated_and_flipped_dumps_never_panic_and_keep_valid_blocks() {
     let scratch = Scratch::new("neo-flipped");
     let bytes = std::fs::read(small_dump()).unwrap();
     let folder = scratch.path("dump");
@@ -270,7 +270,7 @@ fn cut_and_flipped_dumps_never_panic_and_keep_what_is_good() {
         *statuses.entry(status).or_default() += 1;
     }
     println!("{statuses:?}");
-    // a flip in what nobody signs and nothing covers may be good
+    // a flip in bytes that no signature or hash covers may be valid
     let bad: u32 = statuses.iter().filter(|(name, _)| *name != "verified").map(|(_, n)| n).sum();
     assert!(bad >= 30, "{statuses:?}");
 }
@@ -295,7 +295,7 @@ fn a_dump_from_block_1_is_executed_as_one_from_the_first() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_store_tells_blocks_transactions_and_accounts() {
+fn a_store_is_queried_for_blocks_transactions_and_accounts() {
     let scratch = Scratch::new("neo-inspect");
     let store = scratch.path("store");
     succeed(&mut import(&store, &small_dump()));
@@ -330,7 +330,7 @@ fn a_store_tells_blocks_transactions_and_accounts() {
         let balances = found["balances"].as_array().unwrap();
         let transfers = found["transfers"].as_array().unwrap();
         assert!(!balances.is_empty() && !transfers.is_empty(), "{found}");
-        // what came in and went out is what is there
+        // received and sent amounts add up to the balance
         for balance in balances.iter().filter(|each| each["token"].is_null()) {
             let ids = [("NeoToken", -5), ("GasToken", -6)];
             let Some((_, id)) = ids.iter().find(|(name, _)| balance["name"] == *name) else {
@@ -372,7 +372,7 @@ fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
         assert!(answer["error"]["file"].as_str().unwrap().ends_with(name), "{answer}");
         std::fs::write(&path, good).unwrap();
     }
-    // without the ends of its headers it is still a store of Neo
+    // without the index of its headers it is still a store of Neo
     let path = store.join("headers-ends.00000");
     let good = std::fs::read(&path).unwrap();
     std::fs::write(&path, &good[..good.len() / 2]).unwrap();

@@ -1,4 +1,4 @@
-//! `unwind` of Neo stores through the program, and stores that another configuration goes on from.
+//! `unwind` of Neo stores through the program, and imports with another configuration.
 
 use crate::program;
 use crate::program::{
@@ -16,9 +16,9 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Ways back that are killed.
+/// Number of killed unwinds.
 const KILLS: u32 = 30;
-/// The last block, and the one that is gone back to.
+/// The last block, and the target of the unwind.
 const LAST: u64 = 40;
 const BACK: u64 = 12;
 
@@ -42,7 +42,7 @@ fn mixed(scratch: &Scratch) -> PathBuf {
     folder.join("chain.acc")
 }
 
-/// What a store answers: blocks and logs, and of accounts balances and transfers.
+/// The results of queries: blocks, logs, balances and transfers.
 fn answers(store: &Path, accounts: &[String]) -> (program::Stored, Vec<serde_json::Value>) {
     let inspect = |account: &String| {
         succeed_json(blockmill("inspect").arg(store).arg("--account").arg(account))
@@ -50,7 +50,7 @@ fn answers(store: &Path, accounts: &[String]) -> (program::Stored, Vec<serde_jso
     (read_store(store), accounts.iter().map(inspect).collect())
 }
 
-/// What transactions name as conflicting.
+/// The conflicts.
 fn conflicts(store: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let part = |opening: &mut Opening| opening.table(CONFLICTS, &TableOptions::new(1 << 20));
     let (_, table) = ChainStore::open_read_only_with(store, part).expect("a store");
@@ -62,7 +62,7 @@ fn conflicts(store: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
 }
 
 #[test]
-fn a_generated_chain_is_taken_back_and_comes_again() {
+fn a_generated_chain_is_unwound_and_imported_again() {
     let scratch = Scratch::new("neo-unwind");
     let dump = mixed(&scratch);
     let [store, never] = ["store", "never"].map(|name| scratch.path(name));
@@ -101,7 +101,7 @@ fn a_generated_chain_is_taken_back_and_comes_again() {
     succeed(&mut import(&scratch.path("off"), &dump, "--with log=off"));
     let words = ["as the undo log begins there", "found --to 5"];
     misunderstand(&mut unwind(&scratch.path("off"), 5), &words);
-    // a store without a state goes back as well
+    // a store without a state can be unwound as well
     let bodies = scratch.path("bodies");
     succeed(&mut import(&bodies, &dump, "--level bodies"));
     let done = succeed_json(&mut unwind(&bodies, 7));
@@ -110,7 +110,7 @@ fn a_generated_chain_is_taken_back_and_comes_again() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_way_back_that_is_killed_has_or_has_not_been() {
+fn a_killed_unwind_is_complete_or_has_not_happened() {
     let scratch = Scratch::new("neo-unwind-kills");
     let dump = blockmill_testkit::fixture("neo/gen/mix200x200-sr.acc.zst");
     let [whole, back] = ["whole", "back"].map(|name| scratch.path(name));
@@ -149,7 +149,7 @@ fn a_way_back_that_is_killed_has_or_has_not_been() {
 }
 
 #[test]
-fn another_configuration_is_refused_by_the_name_of_what_differs() {
+fn another_configuration_is_rejected_with_the_differing_setting() {
     let scratch = Scratch::new("neo-configuration");
     let dump = mixed(&scratch);
     let config = dump.with_file_name("chain.yml");
@@ -182,7 +182,7 @@ fn another_configuration_is_refused_by_the_name_of_what_differs() {
             assert_eq!(tip_of(store), Some(30));
         }
     }
-    // what has not begun may come, and is kept from then on
+    // a future value may be added, and is kept from then on
     let flags = other("    Gorgon: 0", "    Gorgon: 0\n    Huyao: 5000000");
     for (store, level) in [(&executed, ""), (&bodies, " --level bodies")] {
         succeed(&mut import(store, &dump, &format!("{flags}{level} --until 40")));

@@ -1,5 +1,5 @@
-//! What instructions and native methods take that work on much data at once, in loops of a script.
-//! neo-go runs the same scripts with `-script` of `benchmarks/peers/neo-go`.
+//! Times of instructions and native methods on large data, in loops of a script. neo-go runs the
+//! same scripts with `-script` of `benchmarks/peers/neo-go`.
 //!
 //! `cargo bench -p blockmill-neo --bench instructions`: a line for each, with its name,
 //! nanoseconds of a round, the rounds of the loop, and the script in hexadecimal digits
@@ -22,7 +22,7 @@ use blockmill_neo::types::Block;
 
 /// Rounds of each loop.
 const ROUNDS: u32 = 2_000;
-/// Repetitions; the fastest counts.
+/// Repetitions; the fastest one counts.
 const RUNS: usize = 7;
 
 fn int32(value: u32) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn data(bytes: &[u8]) -> Vec<u8> {
     [&[PUSHDATA2], &length[..], bytes].concat()
 }
 
-/// A big integer of 32 bytes that is not negative.
+/// A non-negative integer of 32 bytes.
 fn int256(digits: &str) -> Vec<u8> {
     let mut bytes = blockmill_testkit::hex::decode(digits);
     bytes.reverse();
@@ -83,7 +83,7 @@ fn values(make: &[u8]) -> Vec<u8> {
     looped(&[make, &[STSFLD0]].concat(), &[LDSFLD0, VALUES, DROP])
 }
 
-/// A map of so many small numbers.
+/// A map of `count` small numbers.
 fn map(count: u32) -> Vec<u8> {
     let mut script = vec![NEWMAP];
     for key in 0..count {
@@ -94,7 +94,7 @@ fn map(count: u32) -> Vec<u8> {
     script
 }
 
-/// An array of so many structs of two fields.
+/// An array of `count` structs with two fields.
 fn structs(count: u32) -> Vec<u8> {
     let mut script = vec![];
     for _ in 0..count {
@@ -106,7 +106,7 @@ fn structs(count: u32) -> Vec<u8> {
 }
 
 fn scripts() -> Vec<(&'static str, Vec<u8>)> {
-    // the order of P-256, and an even number that has no factor of it
+    // the order of P-256, and an even number coprime to it
     let prime = "00000000ffffffff00000000ffffffffbce6faada7179e84f3b9cac2fc632551";
     let base = "00000000123456789abcdef0123456789abcdef0123456789abcdef012345679";
     let even = "4000000000000000000000000000000000000000000000000000000000000000";

@@ -1,4 +1,4 @@
-//! Transactions that the state refuses, each by its rule, and witnesses that the machine runs.
+//! Transactions that rules over the state reject, and witnesses that the machine runs.
 
 use crate::dumps;
 use crate::dumps::Dump;
@@ -84,7 +84,7 @@ impl Draft {
     }
 }
 
-/// The rule that refuses the last of these transactions of block 1.
+/// The rule that rejects the last of these transactions in block 1.
 fn refused(drafts: &[Draft], verdict: Verdict, view: ChainView) -> Option<Rule> {
     let text = blockmill_testkit::read(Dump::CHAIN50.config);
     let protocol = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap();
@@ -105,12 +105,12 @@ fn refused(drafts: &[Draft], verdict: Verdict, view: ChainView) -> Option<Rule> 
     let mut verifier =
         TransactionVerifier { chain: &chain, before: &blocks[0], state: &mut state, executor, vm };
     let outcome = verifier.verify(&block, &checked);
-    // nothing is left behind
+    // verification leaves no changes
     assert!(state.end_block().is_empty());
     outcome.err().map(|violation| violation.rule)
 }
 
-/// Who has no GAS is refused at the very end: everything else was right.
+/// A sender without GAS is rejected by the last check, so all others passed.
 const RIGHT: Option<Rule> = Some(Rule::Funds);
 
 fn one(draft: Draft) -> Option<Rule> {
@@ -134,14 +134,14 @@ fn witnesses_of_any_form_are_run() {
     assert_eq!(with(&[], &[0x21]), wrong, "and none");
     assert_eq!(with(&[], &[PUSHDATA1, 7]), wrong, "a script that is cut short");
     assert_eq!(with(&[INITSLOT], &[PUSH1]), wrong);
-    // there is no block whose time it could be; what needs none is answered
+    // GetTime fails without a block; calls that need no block succeed
     let asks = |what: &str| {
         let call = [&[SYSCALL][..], &number(what).to_le_bytes(), &[DROP, PUSH1]].concat();
         with(&[], &call)
     };
     assert_eq!(asks("System.Runtime.GetTime"), wrong);
     assert_eq!(asks("System.Runtime.GetNetwork"), RIGHT);
-    // a contract that is not there; a native one, which verifies only what it is for
+    // an absent contract; a native one, which only verifies its own purposes
     let nobody =
         Draft { verification: vec![], account: Some(UInt160([7; 20])), ..Draft::default() };
     assert_eq!(one(nobody.clone()), wrong);
@@ -165,7 +165,7 @@ fn a_malformed_key_fails_where_neo_go_tries_it() {
     };
     assert_eq!(with(None, [0, 2]), RIGHT);
     assert_eq!(with(None, [2, 0]), Some(Rule::Witness));
-    // a key between those that sign is not tried, the first and the last one are
+    // keys between the signers are not tried, the first and the last one are
     assert_eq!(with(Some(1), [0, 3]), RIGHT);
     assert_eq!(with(Some(1), [2, 3]), Some(Rule::Witness));
     assert_eq!(with(Some(3), [0, 1]), Some(Rule::Witness));
@@ -181,7 +181,7 @@ fn fees_pay_for_bytes_attributes_and_witnesses() {
         one(Draft { network_fee: size * 1000 - 1, ..exact.clone() }),
         Some(Rule::NetworkFee)
     );
-    // nothing is left for the one instruction, which costs 30
+    // no gas is left for the single instruction, which costs 30
     assert_eq!(one(exact.clone()), Some(Rule::Witness));
     assert_eq!(one(Draft { network_fee: size * 1000 + 30, ..exact.clone() }), RIGHT);
     let units = Verdict::Valid { units: 1 << 15 };
@@ -201,7 +201,7 @@ fn scripts_heights_and_attributes_have_rules() {
     assert_eq!(one(Draft { until: u32::MAX, ..draft.clone() }), Some(Rule::ValidUntilIncrement));
     let high = Draft { attributes: vec![HIGH_PRIORITY.to_vec()], ..draft.clone() };
     assert_eq!(one(high), Some(Rule::HighPriority));
-    // an answer to a request that nobody made
+    // a response to an unknown request
     let answer = [&[0x11][..], &7_u64.to_le_bytes(), &[0, 0]].concat();
     let answer = Draft { attributes: vec![answer], ..draft };
     assert_eq!(one(answer), Some(Rule::OracleResponse));
@@ -209,7 +209,7 @@ fn scripts_heights_and_attributes_have_rules() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn what_is_in_the_chain_is_not_taken_again() {
+fn a_stored_transaction_is_not_admitted_again() {
     let draft = Draft::default();
     let stored = |hash: UInt256| ChainView {
         height: Box::new(move |asked| (asked == hash).then_some(0)),
@@ -218,7 +218,7 @@ fn what_is_in_the_chain_is_not_taken_again() {
     let drafts = [draft.clone()];
     let rule = refused(&drafts, Verdict::Machine, stored(draft.hash()));
     assert_eq!(rule, Some(Rule::StoredTransaction));
-    // one in the chain names it, and has this signer or another
+    // a stored transaction names it, and has the same signer or another one
     let named = |height: u32, account: UInt160| ChainView {
         conflict: Box::new(move |(_, signer)| (signer == account).then_some(height)),
         ..ChainView::empty()

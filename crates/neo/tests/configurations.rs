@@ -1,4 +1,4 @@
-//! Configurations of neo-go, and the first blocks that follow from them.
+//! Configurations of neo-go, and their genesis blocks.
 
 use crate::dumps::{Dump, records};
 use blockmill_neo::params::{Hardfork, Protocol};
@@ -20,9 +20,9 @@ fn built_in_networks_are_those_of_neo_go() {
     }
 }
 
-/// Hashes that neo-go v0.122.0 gives (`/neo`, driver `genesis`).
+/// Hashes from neo-go v0.122.0 (`/neo`, driver `genesis`).
 #[test]
-fn the_first_blocks_of_built_in_networks_have_their_hashes() {
+fn genesis_blocks_of_built_in_networks_have_their_hashes() {
     for (name, hash) in [
         ("mainnet", "0x1f4d1defa46faa5e7b9b8d3f79a06bec777d7c26c4aa5f6f5899a291daa87c15"),
         ("testnet", "0x9d3276785e7306daf59a3f3b9e31912c095598bbfb8a4476b821b0e59be4c57a"),
@@ -41,7 +41,7 @@ fn the_first_blocks_of_built_in_networks_have_their_hashes() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn the_first_block_of_each_dump_follows_from_its_configuration() {
+fn the_genesis_block_of_each_dump_follows_from_its_configuration() {
     for dump in Dump::ALL {
         let protocol = read(dump.config);
         assert_eq!(protocol.state_root_in_header, dump.state_root);
@@ -56,7 +56,7 @@ fn with(lines: &str) -> String {
 }
 
 #[test]
-fn what_neo_go_refuses_is_refused_with_the_field() {
+fn a_configuration_that_neo_go_rejects_is_rejected_with_the_field() {
     assert!(Protocol::from_yaml(&with("  ValidatorsCount: 1\n")).is_ok());
     for (lines, field) in [
         ("", "ValidatorsHistory"),
@@ -84,16 +84,16 @@ fn what_neo_go_refuses_is_refused_with_the_field() {
 }
 
 #[test]
-fn hardforks_that_are_left_out_hold_as_in_neo_go() {
+fn missing_hardforks_are_active_as_in_neo_go() {
     let read = |lines: &str| {
         let text = with(&format!("  ValidatorsCount: 1\n{lines}"));
         Protocol::from_yaml(&text).unwrap().hardforks
     };
-    // no section: all that are stable
+    // no section: all stable ones
     assert_eq!(read("").latest(0), Some(Hardfork::Gorgon));
     // an empty one: none
     assert_eq!(read("  Hardforks: {}\n").latest(u32::MAX), None);
-    // those before the first that is named: from the beginning
+    // hardforks before the first named one: from genesis
     let some = read("  Hardforks: {Cockatrice: 9}\n");
     assert_eq!(some.latest(0), Some(Hardfork::Basilisk));
     assert_eq!(some.latest(9), Some(Hardfork::Cockatrice));

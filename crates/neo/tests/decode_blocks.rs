@@ -1,4 +1,4 @@
-//! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
+//! Parsed blocks of neo-go: hashes, merkle roots, signers, witnesses.
 
 use crate::dumps::{Dump, blocks};
 use blockmill_hashes::{ManySha256, sha256};
@@ -6,7 +6,7 @@ use blockmill_neo::types::{Block, Error, SingleTransaction, write};
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn the_hashes_of_a_chain_are_those_that_its_blocks_name() {
+fn each_block_has_the_hash_that_the_next_one_names() {
     for dump in [Dump::CHAIN50, Dump::EMPTY, Dump::MIXED] {
         let blocks = blocks(dump);
         assert_eq!(blocks.len(), dump.blocks);
@@ -56,7 +56,7 @@ fn a_block_of_the_main_network_has_its_hash() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_block_that_is_cut_anywhere_is_refused_where_it_ends() {
+fn a_truncated_block_is_rejected_at_its_end() {
     let whole = blocks(Dump::CHAIN50).iter().max_by_key(|block| block.raw.len()).unwrap().clone();
     let hasher = ManySha256::detect();
     let mut block = Block::default();
@@ -73,13 +73,13 @@ fn a_block_that_is_cut_anywhere_is_refused_where_it_ends() {
     assert_eq!(block.decode(false, &hasher), Err(error));
 }
 
-/// The block with the lengths of scripts and the number of transactions in longer forms.
+/// The block with overlong lengths of scripts and an overlong count of transactions.
 fn with_long_lengths(block: &Block) -> Vec<u8> {
     let header = &block.header;
     let witness = header.witness;
     let mut lengths = vec![witness.invocation, witness.verification];
     lengths.extend(block.transactions.parts().iter().map(|parts| parts.script));
-    // those of more than a byte are long already
+    // lengths above one byte are already long
     lengths.retain(|span| span.len() < 0xfd);
     let mut places: Vec<usize> = lengths.iter().map(|span| span.start as usize - 1).collect();
     places.push(header.signed.end as usize);
@@ -100,7 +100,7 @@ fn with_long_lengths(block: &Block) -> Vec<u8> {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn lengths_in_longer_forms_are_read_and_written_in_the_shortest() {
+fn overlong_lengths_are_rewritten_in_canonical_form() {
     let hasher = ManySha256::detect();
     let mut seen = 0;
     for block in blocks(Dump::CHAIN50) {
@@ -114,7 +114,7 @@ fn lengths_in_longer_forms_are_read_and_written_in_the_shortest() {
         read.parse_header(&raw, false).unwrap();
         assert_eq!(read.raw, block.raw[..block.header_length()]);
         seen += block.transactions.len();
-        // what is wrong stays wrong
+        // invalid blocks stay invalid
         read.raw = raw[..raw.len() - 1].to_vec();
         assert!(read.decode(false, &hasher).is_err());
         assert!(read.transactions.is_empty());
@@ -158,7 +158,7 @@ fn block_of(transaction: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn keys_and_booleans_in_other_forms_are_read_and_written_as_neo_go_writes_them() {
+fn keys_and_booleans_are_rewritten_in_canonical_form() {
     // the generator of P-256
     let x = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296";
     let y = "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
@@ -180,7 +180,7 @@ fn keys_and_booleans_in_other_forms_are_read_and_written_as_neo_go_writes_them()
         let hash = sha256(&written[..written.len() - 3]);
         assert_eq!(block.transactions.hashes()[0].0, hash);
     }
-    // no point, and no action
+    // an invalid point, an invalid action
     let mut bad = long;
     bad[64] ^= 1;
     for scopes in [groups(&bad), [0x40, 1, 2, 0, 1].to_vec()] {

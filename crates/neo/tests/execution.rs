@@ -1,5 +1,5 @@
-//! Blocks of neo-go executed from the genesis block on: the changes of the state, the state roots
-//! and the application logs are neo-go's, block by block.
+//! Blocks of neo-go executed from genesis: state changes, state roots and application logs equal
+//! neo-go's, block by block.
 
 use crate::dumps;
 use std::io::{BufRead, BufReader};
@@ -43,7 +43,7 @@ fn execute(dump: Dump) -> usize {
         let what = format!("{} {height}", dump.name);
         let (executed, found) = run.execute(block);
         let log: Value = serde_json::from_str(&logs.next().unwrap().unwrap()).unwrap();
-        // neo-go's log has what happens before and after a block first, then its transactions
+        // neo-go's log has OnPersist and PostPersist first, then the transactions
         let expected = log["executions"].as_array().unwrap();
         assert_eq!(expected.len(), executed.executions.len(), "{what}");
         for execution in &executed.executions {
@@ -64,7 +64,7 @@ fn execute(dump: Dump) -> usize {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn the_chain_of_neo_go_s_tests_is_executed_as_there() {
+fn the_chain_of_neo_go_s_tests_is_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::CHAIN50), Dump::CHAIN50.transactions);
 }
 
@@ -80,8 +80,8 @@ fn mixed_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::MIXED), Dump::MIXED.transactions);
 }
 
-/// What neo-go wrote of an execution: how it ended, its gas and its stack. `record` is the raw
-/// value of its database, where they follow the hash of the transaction.
+/// neo-go's record of an execution: VM state, gas and stack. `record` is the raw value of its
+/// database, where they follow the hash of the transaction.
 fn ended(record: &[u8], execution: &Execution) -> (u8, u64, Vec<u8>) {
     let hash = execution.container.0;
     let at = record.windows(32).rposition(|window| window == hash).unwrap() + 33;
@@ -89,7 +89,7 @@ fn ended(record: &[u8], execution: &Execution) -> (u8, u64, Vec<u8>) {
     (record[at], gas, record[at + 9..].to_vec())
 }
 
-/// Where the answers differ: a script that neo-go's `base58CheckEncode` overwrites while it runs
+/// The divergent cases: scripts that neo-go's `base58CheckEncode` overwrites while they run
 /// (`docs/neo.md`).
 const DIFFERENT: [&str; 1] = ["base58CheckEncode_of_a_literal,_twice"];
 
@@ -129,7 +129,7 @@ fn the_divergences_have_the_state_roots_and_results_of_neo_go() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn the_first_block_of_the_main_network_has_its_state_root() {
+fn the_genesis_block_of_the_main_network_has_its_state_root() {
     // fixtures/README.md
     let root = "0x58a5157b7e99eeabf631291f1747ec8eb12ab89461cda888492b17a301de81e8";
     let protocol = Protocol::by_name("mainnet").unwrap();

@@ -1,8 +1,7 @@
-//! The database for neo-go, read back: it has every block, every log, every pair and every node of
-//! the store that it was made of; and what cannot be handed over is refused.
+//! The database for neo-go, read back: it has every block, log, pair and trie node of its store.
+//! Stores that cannot be exported are rejected.
 //!
-//! That neo-go itself writes the same, and goes on from it, is held by
-//! `crates/bench/tests/neo_go_database.rs`.
+//! `crates/bench/tests/neo_go_database.rs` tests that neo-go writes the same and continues from it.
 
 use crate::dumps::{Dump, blocks, oracle};
 use blockmill_archive::acc;
@@ -62,7 +61,7 @@ fn of(entries: &Entries, prefix: u8) -> Entries {
     own.map(|(key, value)| (key[1..].to_vec(), value.clone())).collect()
 }
 
-/// Follows a node to all that is below, and takes one reference off each.
+/// Visits a node and everything below it, and removes one reference of each.
 fn walk(hash: [u8; 32], path: &mut Vec<u8>, nodes: &mut Entries, pairs: &mut Entries) {
     let value = nodes.get_mut(&hash[..]).expect("a node that is named");
     let (node, references) = value.split_last_chunk::<5>().unwrap();
@@ -98,7 +97,8 @@ fn walk(hash: [u8; 32], path: &mut Vec<u8>, nodes: &mut Entries, pairs: &mut Ent
     }
 }
 
-/// Takes a node and all below it from `nodes` to `reached`; those that were reached are left alone.
+/// Moves a node and everything below it from `nodes` to `reached`, except nodes that are already
+/// there.
 fn reach(hash: &[u8], nodes: &mut Entries, reached: &mut BTreeSet<Vec<u8>>) {
     if !reached.insert(hash.to_vec()) {
         return;
@@ -117,7 +117,7 @@ fn reach(hash: &[u8], nodes: &mut Entries, reached: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-/// What neo-go's oracle says of contract storage after the last block.
+/// Contract storage after the last block, from neo-go's oracle.
 fn storage(dump: Dump) -> Entries {
     let mut storage = Entries::new();
     for (key, value) in oracle::changes(dump).into_iter().flatten() {
@@ -141,7 +141,8 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
         assert_eq!(written.entries, all.len() as u64, "{}", dump.name);
         let last = dump.blocks as u32 - 1;
 
-        // each block with its transactions' hashes, and each transaction, with their logs behind
+        // each block with the hashes of its transactions, and each transaction, followed by its
+        // logs
         let executables = of(&all, 0x01);
         let mut tip = [0; 32];
         for block in blocks(dump) {
@@ -205,14 +206,14 @@ fn with_history_the_database_has_the_trie_of_every_block_and_no_other_node() {
         oracle::roots(dump).iter().for_each(|root| reach(&root.0, &mut nodes, &mut reached));
         assert!(reached.len() > dump.blocks, "{}", dump.name);
         assert_eq!(nodes.len(), 0, "{}: nodes of no block", dump.name);
-        // the setting that only the newest state is kept is not there
+        // KeepOnlyLatestState is off
         assert_eq!(all[&[0xf0][..]][8] & 8, 0, "{}", dump.name);
     }
 }
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn what_cannot_be_handed_over_is_refused() {
+fn a_store_that_cannot_be_exported_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let dump = Dump::CHAIN50;

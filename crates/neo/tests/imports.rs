@@ -1,4 +1,4 @@
-//! Imports of neo-go's dumps, whole, resumed, cut, and changed in every way that a rule forbids.
+//! Imports of neo-go's dumps: complete, resumed, truncated, and modified against every rule.
 
 use crate::dumps;
 use crate::dumps::{Dump, records};
@@ -48,7 +48,7 @@ fn every_dump_is_verified_with_every_option() {
         let default = Settings::default();
         let others = default.neighbours().map(|(_, _, settings)| settings);
         let all: Vec<Settings> = [default].into_iter().chain(others).collect();
-        // the largest one only as it is meant
+        // the largest dump with the defaults only
         let all = if dump.transactions > 1000 { &all[..1] } else { &all[..] };
         for settings in all {
             for level in [Level::Headers, Level::Bodies] {
@@ -68,7 +68,7 @@ fn every_dump_is_verified_with_every_option() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
+fn an_import_resumes_at_the_end_of_the_store() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let (data, path) = (folder.path().join("data"), blockmill_testkit::fixture(dump.file));
     let blocks = dumps::blocks(dump);
@@ -114,7 +114,7 @@ fn with_invocation(block: &Block, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<
     raw
 }
 
-/// The pushes of signatures by another instruction, with a length of two bytes.
+/// Pushes signatures with another instruction, with a length of two bytes.
 fn pushed_by_pushdata2(invocation: &[u8]) -> Vec<u8> {
     let (pushes, []) = invocation.as_chunks::<66>() else { panic!("no pushes of signatures") };
     pushes.iter().flat_map(|push| [&[0x0d, 64, 0], &push[2..]].concat()).collect()
@@ -144,7 +144,7 @@ fn witnesses_of_headers_in_other_forms_are_run_by_the_machine() {
             outcome.unwrap();
             assert_eq!(run.blocks, 51);
         }
-        // a signature less, an item too many, a wrong signature
+        // one signature less, one item too many, a wrong signature
         let wrong = |height: u32, invocation: &[u8]| match height {
             30 => [&[NOP], &invocation[66..]].concat(),
             _ => invocation.to_vec(),
@@ -167,7 +167,7 @@ fn witnesses_of_headers_in_other_forms_are_run_by_the_machine() {
     }
 }
 
-/// The rule that stops a changed chain, and the height.
+/// The broken rule of a modified chain, and its height.
 fn broken(folder: &Path, options: &Options, blocks: &[Vec<u8>]) -> (u64, Rule, u64) {
     let (run, outcome) = verify(&write(folder, blocks), options);
     match outcome {
@@ -206,7 +206,7 @@ fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
             assert_eq!(found, (height as u64, rule, height as u64), "byte {at} of {height}");
         }
     }
-    // bodies are not signed: a transaction that is dropped shows in the root
+    // bodies are not signed: a dropped transaction changes the merkle root
     let mut bodiless = records.clone();
     let height =
         dumps::blocks(dump).iter().rposition(|block| block.transactions.len() == 1).unwrap();
@@ -216,7 +216,7 @@ fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
     assert_eq!(broken(folder.path(), &options, &bodiless).1, Rule::MerkleRoot);
     let mut later = change(20, 0);
     later[20] = records[20].clone();
-    // 128 is no consensus node; an hour of 2^40 ms is not later than the next block's
+    // 128 is no consensus node; time 0 is not later than the parent's
     later[20][88] = 128;
     assert_eq!(broken(folder.path(), &options, &later).1, Rule::PrimaryIndex);
     later[20] = records[20].clone();
@@ -247,7 +247,7 @@ fn a_changed_witness_is_refused() {
             if witness.invocation.is_empty() {
                 continue;
             }
-            // witnesses are not hashed, so nothing else changes
+            // hashes do not cover witnesses, so nothing else changes
             let at = witness.invocation.as_ptr() as usize - block.raw.as_ptr() as usize;
             let mut changed = records.clone();
             changed[height][at + 10] ^= 1;
@@ -266,7 +266,7 @@ fn a_changed_witness_is_refused() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn another_network_is_told_by_its_signatures() {
+fn another_network_is_recognised_by_its_signatures() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let options = options(dump);
     let other = Protocol { magic: 43, ..(*options.protocol).clone() };
@@ -276,7 +276,7 @@ fn another_network_is_told_by_its_signatures() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_cut_dump_is_verified_up_to_its_end_and_incomplete() {
+fn a_truncated_dump_is_verified_up_to_its_end_and_incomplete() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let bytes = blockmill_testkit::read(dump.file);
     let path = folder.path().join("cut.acc");
@@ -294,7 +294,7 @@ fn a_cut_dump_is_verified_up_to_its_end_and_incomplete() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn dumps_from_the_middle_need_the_block_before() {
+fn dumps_from_the_middle_need_the_parent_block() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let records = records(dump);
     let incremental = |first: usize, end: usize| {
@@ -309,7 +309,7 @@ fn dumps_from_the_middle_need_the_block_before() {
     let options = options(dump);
     let (_, outcome) = verify(&incremental(20, 51), &options);
     assert!(matches!(outcome, Err(Error::NoBeginning { expected: 19, found: 20 })));
-    // the first block follows from the configuration
+    // the genesis block follows from the configuration
     let (run, outcome) = verify(&incremental(1, 20), &options);
     outcome.unwrap();
     assert_eq!(run.blocks, 19);

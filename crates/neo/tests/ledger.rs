@@ -1,5 +1,5 @@
-//! neo-go's dumps imported at level execution: application logs and state roots are its own, also
-//! where the import is stopped and goes on; and what must not be accepted is not.
+//! neo-go's dumps imported at level execution: application logs and state roots equal neo-go's,
+//! also with interrupted and resumed imports. Invalid blocks are rejected.
 
 use crate::dumps;
 use crate::dumps::{Dump, oracle, records, shown};
@@ -39,7 +39,7 @@ fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) 
     import(&dumps, options, &mut sink, |_| {})
 }
 
-/// Application logs, state roots and contract storage of the store are the oracle's.
+/// Application logs, state roots and contract storage of the store equal the oracle's.
 fn compare_with_oracle(dump: Dump, data: &Path) {
     let stored = StoreReader::open(data).unwrap();
     let file = blockmill_testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
@@ -93,7 +93,7 @@ fn tables(data: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
     tables.iter().map(entries).collect()
 }
 
-/// The application logs of the blocks, as they are stored.
+/// The stored application logs of the blocks.
 fn logs(data: &Path) -> Vec<Vec<u8>> {
     let (store, _) = ChainStore::open_read_only(data).unwrap();
     (0..store.count()).map(|height| store.receipts(height).unwrap().unwrap()).collect()
@@ -126,7 +126,7 @@ fn every_option_gives_the_same_roots_logs_and_transfers() {
     let dump = Dump::CHAIN50;
     let default = Settings::default();
     let neighbours = default.neighbours().map(|(_, _, settings)| settings);
-    // all ways to cut the work into tasks
+    // all distributions of the work over tasks
     let mut all: Vec<Settings> = [default].into_iter().chain(neighbours).collect();
     for tasks in ["tasks=1", "tasks=2", "tasks=3"] {
         for roots in ["roots=each-block", "roots=many-blocks"] {
@@ -149,7 +149,7 @@ fn every_option_gives_the_same_roots_logs_and_transfers() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn little_memory_and_one_block_at_a_time_give_the_same() {
+fn little_memory_and_one_block_at_a_time_have_the_same_result() {
     let dump = Dump::MIXED;
     let folder = tempfile::tempdir().unwrap();
     let batch = blockmill_archive::ChunkLimit { blocks: 3, bytes: 1 << 20 };
@@ -162,7 +162,7 @@ fn little_memory_and_one_block_at_a_time_give_the_same() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn an_import_goes_on_from_the_state_that_it_committed() {
+fn an_import_resumes_from_the_committed_state() {
     for (dump, stops) in [(Dump::CHAIN50, vec![0, 7, 30]), (Dump::EMPTY, vec![1, 777])] {
         let folder = tempfile::tempdir().unwrap();
         let path = blockmill_testkit::fixture(dump.file);
@@ -205,7 +205,7 @@ fn the_state_as_of_every_block_is_kept_on_request() {
         let trie = stored.trie_at(height).unwrap().unwrap();
         assert_eq!(Some(trie.root()), stored.root_at(height).unwrap());
     }
-    // a store that began without it cannot have it
+    // a store that began without history cannot have it
     let folder = tempfile::tempdir().unwrap();
     run(&blockmill_testkit::fixture(dump.file), &options(dump, 2), folder.path()).1.unwrap();
     let without = Ledger::open_with_history(folder.path(), &blockmill_store::Options::default());
@@ -223,7 +223,7 @@ fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Imports changed blocks: the height and the rule that stop it; the blocks before stay.
+/// Imports modified blocks. Returns the height and rule of the fault. Earlier blocks stay.
 fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u64, Rule) {
     let folder = tempfile::tempdir().unwrap();
     let (run, outcome) = run(&write(folder.path(), blocks), options, &folder.path().join("data"));
@@ -235,7 +235,7 @@ fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u64, Rule) {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn another_witness_is_refused_and_the_blocks_before_stay() {
+fn an_invalid_witness_is_rejected_and_earlier_blocks_stay() {
     let dump = Dump::CHAIN50;
     let blocks = dumps::blocks(dump);
     let mut seen = 0;
@@ -256,7 +256,7 @@ fn another_witness_is_refused_and_the_blocks_before_stay() {
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_state_root_of_another_configuration_is_refused() {
-    // the first block of the network is the same, what native contracts begin with is not
+    // equal genesis blocks, but other initial values of native contracts
     let dump = Dump::EMPTY;
     let options = options(dump, 2);
     let mut protocol = (*options.protocol).clone();
@@ -268,14 +268,14 @@ fn a_state_root_of_another_configuration_is_refused() {
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_sender_without_the_fees_is_refused() {
-    // the first block is the same, and gives to the consensus nodes less than they spend
+    // equal genesis blocks, but the consensus nodes get less GAS than they spend
     let dump = Dump::CHAIN50;
     let options = options(dump, 2);
     let first = dumps::blocks(dump).iter().position(|each| !each.transactions.is_empty()).unwrap();
     let protocol = Protocol { initial_gas: 1000, ..(*options.protocol).clone() };
     let poor = Options { protocol: protocol.into(), ..options.clone() };
     assert_eq!(broken(&poor, &records(dump)), (first as u64, Rule::Funds));
-    // a network that stores such blocks tells of them
+    // a network that tolerates such blocks reports them
     let protocol = Protocol { verify_transactions: false, ..(*poor.protocol).clone() };
     let lenient = Options { protocol: protocol.into(), until: Some(first as u32), ..poor };
     let folder = tempfile::tempdir().unwrap();

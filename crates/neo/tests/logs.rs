@@ -1,8 +1,8 @@
-//! State roots and application logs entry by entry: what `convert --to neo-go` writes under the
-//! hash of each block and each transaction is what neo-go v0.122 has there.
+//! State roots and application logs, entry by entry: `convert --to neo-go` writes for each block
+//! and transaction what neo-go v0.122 has.
 //!
-//! Chains are those of the cases, a sample of random ones that is kept here
-//! (`tests/random/README.md`), and random ones that the peer makes anew.
+//! The chains are the cases, a stored sample of random ones (`tests/random/README.md`), and random
+//! ones that the peer generates.
 
 use blockmill_archive::acc;
 use blockmill_leveldb::Scan;
@@ -21,11 +21,11 @@ use std::process::Command;
 
 /// Prefix of blocks and transactions (`storage.DataExecutable`).
 const EXECUTABLE: u8 = 0x01;
-/// How many random chains are made, and the seed of the first.
+/// Number of random chains, and the seed of the first one.
 const CHAINS: &str = "BLOCKMILL_RANDOM_CHAINS";
 const SEED: &str = "BLOCKMILL_RANDOM_SEED";
 
-/// A line of the oracle: height, hash as it is in keys, what the entry is about, value.
+/// A line of the oracle: height, hash as in keys, subject of the entry, value.
 struct Line {
     height: String,
     hash: Vec<u8>,
@@ -33,22 +33,22 @@ struct Line {
     value: Vec<u8>,
 }
 
-/// What neo-go says of a chain.
+/// neo-go's results for a chain.
 struct Oracle {
     roots: Vec<String>,
     lines: Vec<Line>,
 }
 
-/// What the program made of it, and where that is something else.
+/// The program's results and their differences.
 #[derive(Default)]
 struct Compared {
     entries: usize,
     transactions: usize,
-    /// Entries that differ in the text of an exception alone.
+    /// Entries that differ only in the fault message.
     texts: Vec<String>,
     /// All other differences.
     others: Vec<String>,
-    /// Those of entries: kind, value of neo-go, value here.
+    /// Differences of entries: kind, neo-go's value, own value.
     values: Vec<(String, Vec<u8>, Vec<u8>)>,
 }
 
@@ -58,7 +58,7 @@ fn text(path: &Path) -> String {
         true => zstd::decode_all(&bytes[..]).unwrap(),
         false => bytes,
     };
-    // names of cases have any bytes
+    // names of cases have arbitrary bytes
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -82,7 +82,7 @@ impl Oracle {
     }
 }
 
-/// Imports a chain, hands it over to neo-go, and compares both with the oracle.
+/// Imports a chain, exports it for neo-go, and compares both with the oracle.
 fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
     let folder = tempfile::tempdir().unwrap();
     let (data, out) = (folder.path().join("data"), folder.path().join("out"));
@@ -122,7 +122,7 @@ fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
             continue;
         };
         if *found != line.value {
-            // neo-go writes into the script (`docs/neo.md`)
+            // neo-go overwrites the script (`docs/neo.md`)
             if line.kind.starts_with("base58CheckEncode_of_a_literal") {
                 continue;
             }
@@ -133,7 +133,7 @@ fn compare(dump: &Path, config: &Path, oracle: &Oracle) -> Compared {
     compared
 }
 
-/// The exception of each transaction that has one, as it ends the value of its entry.
+/// The fault message of each failed transaction, as it ends the value of its entry.
 fn texts(stored: &StoreReader) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut texts = HashMap::new();
     for height in 0..=stored.tip().unwrap().number as u32 {
@@ -149,12 +149,12 @@ fn texts(stored: &StoreReader) -> HashMap<Vec<u8>, Vec<u8>> {
 }
 
 impl Compared {
-    /// Adds a difference of an entry that ends with `exception` bytes of text.
+    /// Adds a difference of an entry that ends with `exception` bytes of message.
     fn add(&mut self, line: &Line, found: &[u8], exception: usize) {
         let expected = &line.value;
         let at = expected.iter().zip(found).take_while(|(a, b)| a == b).count();
         let start = found.len() - exception;
-        // a length of one byte or three stands before a text
+        // a length of one or three bytes precedes a message
         let is_text =
             exception > 0 && expected.len() > start && expected[..start] == found[..start];
         let shown = |value: &[u8]| {
@@ -177,7 +177,7 @@ impl Compared {
         self.values.push((line.kind.clone(), expected.clone(), found.to_vec()));
     }
 
-    /// So many texts differ, and nothing else.
+    /// Asserts that exactly so many messages differ, and nothing else.
     fn assert(&self, texts: usize) {
         self.others.iter().for_each(|other| eprintln!("{other}"));
         assert!(self.others.is_empty(), "{} differences", self.others.len());
@@ -199,8 +199,8 @@ fn logs_of_odd_transactions_are_those_of_neo_go() {
     compared.assert(0);
 }
 
-/// Makes random chains with the peer and compares each. A few, unless the environment says how many
-/// and from which seed on.
+/// Generates random chains with the peer and compares each. The environment can set number and
+/// first seed.
 #[blockmill_testkit::needs(neo_random)]
 #[test]
 fn random_chains_of_the_peer_have_its_roots_and_logs() {
@@ -235,7 +235,7 @@ fn random_chains_of_the_peer_have_its_roots_and_logs() {
     assert!(transactions > 0);
 }
 
-/// The random chains that are kept here: seeds of which an earlier program had other roots.
+/// The stored random chains: seeds for which an earlier version had other roots.
 #[test]
 fn kept_random_chains_have_the_roots_and_logs_of_neo_go() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random");
@@ -248,8 +248,8 @@ fn kept_random_chains_have_the_roots_and_logs_of_neo_go() {
     }
 }
 
-/// The chain in which the committee fixes the fee of a method a second time. neo-go keeps the first
-/// fee in memory until it is started again; here the stored one counts (`docs/neo.md`).
+/// The chain in which the committee sets the fixed fee of a method a second time. neo-go keeps the
+/// first fee in memory until a restart; blockmill uses the stored one (`docs/neo.md`).
 #[test]
 fn a_fee_that_is_fixed_again_counts_at_once_as_in_a_node_that_was_started_again() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random/fixed-fees");
@@ -257,7 +257,7 @@ fn a_fee_that_is_fixed_again_counts_at_once_as_in_a_node_that_was_started_again(
     let oracle = Oracle::read(&path("roots.txt"), &path("logs.txt.zst"));
     let compared = compare(&path("chain.acc.zst"), &path("chain.yml"), &oracle);
     assert_eq!((compared.transactions, compared.texts.len()), (20, 0));
-    // roots are equal, and so are all answers that do not depend on a start
+    // roots are equal, and so are all results that do not depend on a restart
     let kinds: Vec<&str> = compared.values.iter().map(|(kind, ..)| &**kind).collect();
     let expected = ["call_first_fee", "list_first_fee", "set_twice_first_fee", "list_first_fee"];
     assert_eq!((&*kinds, compared.others.len()), (&expected[..], 4));

@@ -1,5 +1,5 @@
-//! Neo against dumps of the network and the answers of neo-go: one test program, so that it is
-//! linked once and its tests fill all cores.
+//! Neo against dumps and results of neo-go: one test program, which is linked once and runs its
+//! tests on all cores.
 
 mod dumps;
 

@@ -1,5 +1,5 @@
-//! Blocks that contracts see no more are removed: the rest of the store, and every later block, is
-//! that of a store which keeps all.
+//! Untraceable blocks are removed: the rest of the store and every later block equal those of a
+//! store of all blocks.
 
 use crate::dumps::Dump;
 use blockmill_archive::{ChunkLimit, acc};
@@ -24,10 +24,10 @@ use std::sync::Arc;
 
 const DUMP: Dump = Dump::CHAIN50;
 const LAST: u64 = 50;
-/// How far back contracts see.
+/// `MaxTraceableBlocks` of the test network.
 const SEEN: u64 = 10;
 
-/// With a small window, in which Echidna falls, and many commits.
+/// A network with a small window that includes Echidna, and many commits.
 fn options(with: &[&str]) -> Options {
     let text = std::fs::read_to_string(blockmill_testkit::fixture(DUMP.config)).unwrap();
     let window = format!("  MaxTraceableBlocks: {SEEN}");
@@ -63,10 +63,10 @@ fn run(ledger: Ledger, options: &Options, until: Option<u32>) -> Result<Option<u
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Header and hash of a block; body and log where it is whole.
+/// Header and hash of a block; body and log if it is complete.
 type Block = (Vec<u8>, [u8; 32], Option<[Vec<u8>; 2]>);
 
-/// All that a store of executed blocks holds.
+/// The contents of a store of executed blocks.
 #[derive(Clone, PartialEq)]
 struct Whole {
     first: u64,
@@ -108,7 +108,7 @@ impl Whole {
         }
     }
 
-    /// The same without what is removed with the blocks before `first`.
+    /// The contents without the data of removed blocks before `first`.
     fn without(mut self, first: u64) -> Self {
         self.blocks.iter_mut().take(first as usize).for_each(|(_, _, whole)| *whole = None);
         self.first = first;
@@ -117,7 +117,7 @@ impl Whole {
         self.tables.get_mut(ROOTS).unwrap().retain(|key, _| height(key) >= first);
         let conflicts = self.tables.get_mut(CONFLICTS).unwrap();
         conflicts.retain(|_, at| u32::from_le_bytes(at[..].try_into().unwrap()) >= first);
-        // of NEP-17 the last transfer of each token stays
+        // the last NEP-17 transfer of each token stays
         let transfers = self.tables.get_mut(TRANSFERS).unwrap();
         let old = |key: &[u8]| key[20] == 17 && height(&key[21..]) < first;
         let mut last: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl Whole {
         self
     }
 
-    /// Compares without printing all of it.
+    /// Compares without printing the contents.
     fn assert_same(&self, other: &Self, what: &str) {
         assert_eq!((self.first, self.blocks.len()), (other.first, other.blocks.len()), "{what}");
         assert!(self.blocks == other.blocks, "{what}: blocks or logs differ");
@@ -141,7 +141,7 @@ impl Whole {
     }
 }
 
-/// A store that keeps all blocks, up to one.
+/// A store of all blocks up to a height.
 fn all(until: Option<u32>) -> Whole {
     let folder = tempfile::tempdir().unwrap();
     run(open(folder.path()), &options(&[]), until).unwrap();
@@ -150,10 +150,10 @@ fn all(until: Option<u32>) -> Whole {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn what_is_left_is_what_a_store_of_all_blocks_has() {
+fn remaining_data_equals_that_of_a_store_of_all_blocks() {
     let whole = all(None);
     assert!(whole.tables[TRANSFERS].len() > 100);
-    // without a way back there are the blocks that are seen, and no others
+    // without an undo log exactly the traceable blocks are left
     for with in [vec!["blocks=traceable", "log=off"], vec!["blocks=traceable"]] {
         let folder = tempfile::tempdir().unwrap();
         for until in [Some(7), Some(30), None] {
@@ -173,7 +173,7 @@ fn what_is_left_is_what_a_store_of_all_blocks_has() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
+fn a_store_of_all_blocks_can_start_removal_but_not_end_it() {
     let folder = tempfile::tempdir().unwrap();
     let (every, few) = (options(&["log=off"]), options(&["blocks=traceable", "log=off"]));
     run(open(folder.path()), &every, None).unwrap();
@@ -188,7 +188,7 @@ fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
     assert_eq!(refused.status(), Status::Usage);
     run(open(folder.path()), &few, None).unwrap();
     Whole::of(folder.path()).assert_same(&expected, "again");
-    // the state as of every block needs what would go
+    // the history needs the data that would be removed
     let history = tempfile::tempdir().unwrap();
     let ledger = Ledger::open_with_history(history.path(), &small()).unwrap();
     let refused = run(ledger, &few, None).unwrap_err().to_string();
@@ -197,7 +197,7 @@ fn a_store_of_all_blocks_is_lessened_and_never_filled_again() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_reader_is_told_what_was_removed() {
+fn a_reader_reports_removed_blocks() {
     let folder = tempfile::tempdir().unwrap();
     run(open(folder.path()), &options(&["blocks=traceable", "log=off"]), None).unwrap();
     let stored = StoreReader::open(folder.path()).unwrap();
@@ -209,7 +209,7 @@ fn a_reader_is_told_what_was_removed() {
         told(stored.executions(height).unwrap_err());
     }
     assert!(stored.block(41).unwrap().is_some() && stored.executions(50).unwrap().is_some());
-    // where a transaction was is known, and a header by its hash
+    // positions of transactions and headers stay
     let whole = all(None);
     let height = |value: &[u8]| u32::from_le_bytes(*value.first_chunk().unwrap());
     let places = whole.tables[TRANSACTIONS].iter();
@@ -224,7 +224,7 @@ fn a_reader_is_told_what_was_removed() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn blocks_are_taken_back_as_far_as_the_log_goes_and_come_again() {
+fn blocks_are_unwound_to_the_start_of_the_log_and_imported_again() {
     let folder = tempfile::tempdir().unwrap();
     let few = options(&["blocks=traceable"]);
     run(open(folder.path()), &few, None).unwrap();
@@ -237,7 +237,7 @@ fn blocks_are_taken_back_as_far_as_the_log_goes_and_come_again() {
         let found = Whole::of(folder.path());
         found.assert_same(&all(Some(to as u32)).without(before.first), &format!("back to {to}"));
         run(open(folder.path()), &few, None).unwrap();
-        // the log may have turned at another block
+        // the undo log may have switched at another block
         let found = Whole::of(folder.path());
         assert!(found.first >= before.first);
         found.assert_same(&all(None).without(found.first), "come again");
@@ -248,7 +248,7 @@ fn blocks_are_taken_back_as_far_as_the_log_goes_and_come_again() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_death_at_any_point_leaves_a_whole_store_that_goes_on() {
+fn a_crash_at_any_point_leaves_an_intact_store_that_resumes() {
     let few = options(&["blocks=traceable", "log=off"]);
     let expected = all(None).without(LAST + 1 - SEEN);
     let mut known: BTreeMap<u64, Whole> = BTreeMap::new();
@@ -279,7 +279,7 @@ fn a_death_at_any_point_leaves_a_whole_store_that_goes_on() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_power_loss_leaves_a_whole_store() {
+fn a_power_loss_leaves_an_intact_store() {
     let (disk, dir) = (SimulatedDisk::default(), Path::new("data"));
     let on =
         |disk: &SimulatedDisk| blockmill_store::Options { disk: Arc::new(disk.clone()), ..small() };

@@ -1,5 +1,5 @@
-//! Blocks of heights that came before, in another dump or in the store, are compared at every
-//! level: equal ones are skipped, different ones are faults, and a dump that is cut is incomplete.
+//! Blocks at heights of an earlier dump or of the store are compared at every level: equal ones are
+//! skipped, different ones are faults, and a truncated dump is incomplete.
 
 use crate::dumps;
 use crate::dumps::{Dump, records};
@@ -25,7 +25,7 @@ fn options(level: Level) -> Options {
     Options { threads: 2, level, ..Options::new(Protocol::from_yaml(&text).unwrap()) }
 }
 
-/// A store of this level; blocks of lower ones are kept or, without a folder, only verified.
+/// A store of this level; at lower levels blocks are stored or, without a folder, only verified.
 fn sink(level: Level, data: Option<&Path>) -> Sink {
     let options = blockmill_store::Options::default();
     match (data, level) {
@@ -78,8 +78,8 @@ fn fault(outcome: Result<(), Error>) -> (u64, PathBuf, u64, Option<Rule>) {
     (fault.block, location.file, location.offset, rule)
 }
 
-/// Runs over dumps alone, or over a store that has all of the fixture; `each` gets the dumps to be
-/// read, first the whole one where there is no store.
+/// Runs over dumps alone, or over a store with the whole fixture. `each` gets the dumps to read,
+/// the whole one first if there is no store.
 fn over_everything(mut each: impl FnMut(&Options, &mut Sink, &[&Path])) {
     let whole = blockmill_testkit::fixture(DUMP.file);
     for level in LEVELS {
@@ -113,7 +113,7 @@ fn an_equal_block_of_a_known_height_is_skipped_and_counted() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn another_block_of_a_known_height_is_a_fault_with_its_place_and_both_hashes() {
+fn another_block_of_a_known_height_is_a_fault_with_location_and_both_hashes() {
     let (folder, records) = (tempfile::tempdir().unwrap(), records(DUMP));
     let hash = dumps::blocks(DUMP)[20].hash;
     let mut changed = records[10..40].to_vec();
@@ -142,14 +142,15 @@ fn another_body_of_a_known_block_is_a_fault() {
     let (mut without, mut twice) = (records[height].clone(), records[height].clone());
     without.truncate(at);
     without.push(0);
-    // the merkle root of one transaction that is there twice is another; of two of three it is not
+    // duplicating the only transaction changes the merkle root; duplicating the last of three does
+    // not
     twice[at] = 2;
     twice.extend_from_slice(&records[height][at + 1..]);
     for (name, block) in [("without.acc", without), ("twice.acc", twice)] {
         let path = incremental(&folder, name, height, &[block]);
         over_everything(|options, sink, before| {
             let (_, outcome) = run(&[before, &[&path]].concat(), options, sink);
-            // headers are all that is compared at their level
+            // level `headers` compares headers only
             match options.level {
                 Level::Headers => outcome.unwrap(),
                 _ => {
@@ -176,7 +177,7 @@ fn random_bytes_at_known_heights_are_refused() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_cut_dump_of_known_blocks_is_incomplete() {
+fn a_truncated_dump_of_known_blocks_is_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let path = incremental(&folder, "cut.acc", 10, &records(DUMP)[10..]);
     let bytes = std::fs::read(&path).unwrap();
@@ -198,10 +199,10 @@ fn another_network_is_refused_over_a_store() {
         let folder = tempfile::tempdir().unwrap();
         let (mut sink, options) = (sink(level, Some(folder.path())), options(level));
         run(&[&blockmill_testkit::fixture(DUMP.file)], &options, &mut sink).1.unwrap();
-        // the configuration is that of the store, the dump is not
+        // the configuration matches the store, the dump does not
         let (_, outcome) = run(&[&other], &options, &mut sink);
         assert_eq!(fault(outcome).0, 0);
-        // an end before the dump's does not hide it
+        // `until` before the end of the dump does not hide it
         let until = Options { until: Some(30), ..options.clone() };
         let (_, outcome) = run(&[&other], &until, &mut sink);
         assert_eq!(fault(outcome).0, 0);
@@ -210,7 +211,7 @@ fn another_network_is_refused_over_a_store() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_resumed_import_compares_what_it_has() {
+fn a_resumed_import_compares_stored_blocks() {
     let (folder, mut records) = (tempfile::tempdir().unwrap(), records(DUMP));
     let whole = blockmill_testkit::fixture(DUMP.file);
     records[5][68] ^= 1;

@@ -1,4 +1,4 @@
-//! The layers of the state against a plain map, with a table on disk below.
+//! The layers of the state over a table on disk, against a plain map.
 
 use blockmill_neo::state::{Base, Direction, State, StorageKey, Value};
 use blockmill_store::{Store, StoreOptions, TableOptions};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 type Map = BTreeMap<(i32, Vec<u8>), Vec<u8>>;
 
-/// Short keys, many of which begin alike.
+/// Short keys, many with common prefixes.
 fn key(random: &mut Random) -> Vec<u8> {
     let length = random.below(4_usize);
     (0..length).map(|_| random.pick(&[0, 1, 2, 0xfe, 0xff])).collect()
@@ -76,8 +76,8 @@ fn check(random: &mut Random, state: &State, map: &Map) {
 }
 
 #[test]
-fn layers_over_a_table_are_as_one_map() {
-    let mut random = Random::new_each_run("layers_over_a_table_are_as_one_map");
+fn layers_over_a_table_equal_one_map() {
+    let mut random = Random::new_each_run("layers_over_a_table_equal_one_map");
     let folder = tempfile::tempdir().unwrap();
     let mut opening = Store::open(folder.path(), &StoreOptions::default()).unwrap();
     let mut table = opening.table("storage", &TableOptions::new(1 << 22)).unwrap();
@@ -106,7 +106,7 @@ fn layers_over_a_table_are_as_one_map() {
                 assert!(changes.is_sorted_by(|one, other| one.0 < other.0));
             }
             4 if maps.len() == 1 => {
-                // a flush while blocks go on
+                // a flush while blocks are executed
                 state.end_block();
                 let layer = state.base_mut().begin_flush();
                 for (key, value) in &*layer {
@@ -136,7 +136,7 @@ fn iterations_of_a_long_block_see_all_its_layers() {
     let mut random = Random::new_each_run("iterations_of_a_long_block_see_all_its_layers");
     let mut state = State::new(Base::default());
     let mut maps = vec![Map::new()];
-    // so many that the block's keys are put in order
+    // enough to sort the keys of the block
     for _ in 0..8_000 {
         match random.below(20_u8) {
             0 => {
@@ -160,14 +160,14 @@ fn iterations_of_a_long_block_see_all_its_layers() {
     assert!(changes.is_sorted_by(|one, other| one.0 < other.0));
     maps.truncate(1);
     check(&mut random, &state, &maps[0]);
-    // without a transaction, all of the block is given up
+    // without an open layer the whole block is rolled back
     change(&mut random, &mut state, &mut maps[0].clone());
     state.rollback();
     check(&mut random, &state, &maps[0]);
 }
 
 #[test]
-fn an_iteration_gives_the_state_of_its_beginning() {
+fn an_iteration_sees_the_state_of_its_start() {
     let mut state = State::new(Base::default());
     for number in 0..100_u8 {
         state.put(1, &[number], &[number][..]);
@@ -195,7 +195,7 @@ fn an_iteration_gives_the_state_of_its_beginning() {
 }
 
 #[test]
-fn an_iteration_passes_over_many_keys_that_are_gone() {
+fn an_iteration_skips_many_deleted_keys() {
     let folder = tempfile::tempdir().unwrap();
     let mut opening = Store::open(folder.path(), &StoreOptions::default()).unwrap();
     let mut table = opening.table("storage", &TableOptions::new(1 << 22)).unwrap();
@@ -221,7 +221,7 @@ fn an_iteration_passes_over_many_keys_that_are_gone() {
 }
 
 #[test]
-fn a_key_that_is_too_long_is_nowhere() {
+fn a_key_that_is_too_long_is_never_found() {
     let mut state = State::new(Base::default());
     state.put(1, &[7; 65], &[1][..]);
     state.put(1, &[7; 64], &[2][..]);

@@ -13,7 +13,7 @@ fn every_block_of_every_dump_has_the_root_of_neo_go() {
         let (roots, changes) = (oracle::roots(dump), oracle::changes(dump));
         assert_eq!((roots.len(), changes.len()), (dump.blocks, dump.blocks));
         let mut trie = StateTrie::new(ManySha256::detect()).unwrap();
-        // through the layers, as execution will do it
+        // through the layers, as in execution
         let mut state = State::new(Base::default());
         let mut count = 0;
         for (height, (expected, changes)) in roots.iter().zip(&changes).enumerate() {
@@ -54,7 +54,7 @@ fn several_blocks_at_once_have_the_same_roots() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn headers_state_the_root_of_the_block_before() {
+fn headers_have_the_state_root_of_the_parent() {
     for dump in [Dump::EMPTY, Dump::MIXED] {
         let blocks = dumps::blocks(dump);
         let roots = oracle::roots(dump);

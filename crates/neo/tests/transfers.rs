@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 
-/// Hash and id of the native contracts NEO and GAS, and where they keep balances.
+/// Hash and id of the native contracts NEO and GAS, and the prefix of their balances.
 const NEO: (&str, i32) = ("0xef4073a0f2b305a38ec4050e4d3d28bc40ea63f5", -5);
 const GAS: (&str, i32) = ("0xd2a4cff31913016155e38e474a2c06d08be276cf", -6);
 const BALANCES: u8 = 20;
@@ -68,7 +68,7 @@ fn blocks(dump: Dump) -> Vec<Vec<(u32, i32, Movement)>> {
 fn movements(block: &Value) -> Vec<(u32, i32, Movement)> {
     let mut found = vec![];
     for (number, execution) in (0..).zip(block["executions"].as_array().unwrap()) {
-        // what fails transfers nothing
+        // a failed execution transfers nothing
         if execution["vmstate"] != "HALT" {
             continue;
         }
@@ -80,7 +80,7 @@ fn movements(block: &Value) -> Vec<(u32, i32, Movement)> {
             let name = event["eventname"].as_str().unwrap();
             let contract = contract.parse().unwrap();
             let movement = transfer_of(&Event { contract, name, state: &state });
-            // contracts that are no native ones are given one number here
+            // all other contracts get one id here
             let id = id.map_or(1, |(_, id)| id);
             found.extend(movement.map(|movement| (number, id, movement)));
         }
@@ -95,7 +95,7 @@ fn number(bytes: &[u8]) -> i128 {
     i128::from_le_bytes(all)
 }
 
-/// The balances that storage has: the first field of a struct, an integer.
+/// The balances in storage: the first field of a struct, an integer.
 fn balances(state: &State, id: i32) -> BTreeMap<UInt160, i128> {
     let pairs = state.find_all(id, &[BALANCES], Direction::Forwards);
     let balance = |value: &[u8]| {

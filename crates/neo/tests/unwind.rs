@@ -1,5 +1,5 @@
-//! Blocks are taken back with all that they left, and come again: the store is then that of a
-//! restore which never had them, and goes on as one.
+//! Blocks are unwound with all their results and imported again: the store then equals that of an
+//! import without the unwind.
 
 use crate::dumps::Dump;
 use blockmill_archive::{ChunkLimit, acc};
@@ -47,7 +47,7 @@ fn small() -> blockmill_store::Options {
     }
 }
 
-/// Imports a dump up to a block; the last block that is committed.
+/// Imports a dump up to a block. Returns the last committed block.
 fn run(ledger: Ledger, options: &Options, dump: Dump, until: Option<u32>) -> Option<u64> {
     let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
     let options = Options { until, ..options.clone() };
@@ -65,7 +65,7 @@ fn unwind(ledger: Ledger, to: u64) -> Result<Unwound, Error> {
     ledger.unwind(to, &Cancel::new()).map(|done| done.expect("nobody asked to stop"))
 }
 
-/// All that a store of executed blocks holds.
+/// The contents of a store of executed blocks.
 #[derive(PartialEq)]
 struct Whole {
     blocks: Vec<[Vec<u8>; 4]>,
@@ -104,7 +104,7 @@ impl Whole {
         }
     }
 
-    /// Compares without printing all of it.
+    /// Compares without printing the contents.
     fn assert_same(&self, other: &Self, what: &str) {
         assert_eq!(self.blocks.len(), other.blocks.len(), "{what}");
         assert!(self.blocks == other.blocks, "{what}: blocks or logs differ");
@@ -117,7 +117,7 @@ impl Whole {
     }
 }
 
-/// Restores a dump, takes blocks back to each of `stops` and lets them come again.
+/// Imports a dump, unwinds it to each of `stops` and imports the blocks again.
 fn there_and_back(dump: Dump, stops: &[u64], history: bool) {
     let options = options(dump);
     let open = |data: &Path| match history {
@@ -144,30 +144,30 @@ fn there_and_back(dump: Dump, stops: &[u64], history: bool) {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_mixed_chain_goes_back_as_if_blocks_had_never_been_and_comes_again() {
+fn a_mixed_chain_is_unwound_without_a_trace_and_imported_again() {
     there_and_back(Dump::MIXED, &[200, 101, 3], false);
 }
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_chain_goes_back_to_its_first_block_and_its_history_with_it() {
+fn a_chain_is_unwound_to_genesis_with_its_history() {
     there_and_back(Dump::CHAIN50, &[49, 20, 0, 50], true);
     there_and_back(Dump::EMPTY, &[1_500, 4], false);
 }
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn as_many_blocks_can_be_taken_back_as_was_asked_for_and_at_most_twice_as_many() {
+fn the_undo_log_covers_the_depth_and_at_most_twice_as_many_blocks() {
     let (dump, folder) = (Dump::EMPTY, tempfile::tempdir().unwrap());
     let options = options(dump);
     for (until, depth) in [(400, 90), (701, 90), (702, 90), (2_003, 200)] {
         run(open(folder.path()).with_depth(depth), &options, dump, Some(until));
         let earliest = open(folder.path()).earliest().unwrap();
         let room = u64::from(until) - earliest;
-        // a commit is of several batches
+        // a commit has several batches
         assert!((90..=2 * u64::from(depth) + 60).contains(&room), "{room} of {depth} at {until}");
     }
-    // across both logs, each
+    // each across both logs
     for _ in 0..2 {
         let earliest = open(folder.path()).earliest().unwrap();
         let refused = unwind(open(folder.path()), earliest - 1).unwrap_err();
@@ -185,7 +185,7 @@ fn as_many_blocks_can_be_taken_back_as_was_asked_for_and_at_most_twice_as_many()
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn what_was_stored_without_a_log_cannot_be_taken_back() {
+fn blocks_stored_without_a_log_cannot_be_unwound() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     for (option, until, earliest) in [
         ("log=undo", 10, 0),
@@ -208,7 +208,7 @@ fn what_was_stored_without_a_log_cannot_be_taken_back() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_store_of_blocks_alone_goes_back_too() {
+fn a_store_without_a_state_can_be_unwound() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     let options = Options { level: Level::Bodies, ..options(dump) };
     let dumps = acc::open(&[blockmill_testkit::fixture(dump.file)]).unwrap();
@@ -227,7 +227,7 @@ fn a_store_of_blocks_alone_goes_back_too() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_request_to_stop_changes_nothing() {
+fn a_cancelled_unwind_changes_nothing() {
     let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
     run(open(folder.path()), &options(dump), dump, None);
     let whole = Whole::of(folder.path());
@@ -239,7 +239,7 @@ fn a_request_to_stop_changes_nothing() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
+fn a_crash_during_an_unwind_leaves_one_tip_or_the_other() {
     let dump = Dump::CHAIN50;
     let options = Options { batch: ChunkLimit { blocks: 5, bytes: 1 << 20 }, ..options(dump) };
     let open = |data: &Path, options: &blockmill_store::Options| {
@@ -277,7 +277,7 @@ fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_power_loss_on_the_way_back_leaves_one_block_or_the_other() {
+fn a_power_loss_during_an_unwind_leaves_one_tip_or_the_other() {
     let dump = Dump::CHAIN50;
     let options = options(dump);
     let (disk, dir) = (SimulatedDisk::default(), Path::new("data"));

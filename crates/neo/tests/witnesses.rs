@@ -1,4 +1,4 @@
-//! Standard witnesses, many at once, against one signature after the other.
+//! Batches of standard witnesses, against checks of one signature at a time.
 
 use blockmill_hashes::{ManySha256, sha256};
 use blockmill_neo::types::{PublicKey, UInt160, UInt256, Witness};
@@ -10,7 +10,7 @@ use p256::ecdsa::{Signature, SigningKey};
 
 const MAGIC: u32 = 0x334f_454e;
 
-/// Keys in the order of scripts, and who signs with them.
+/// Keys in script order, and their secrets.
 fn signers(random: &mut Random, count: usize) -> Vec<(PublicKey, SigningKey)> {
     let mut signers: Vec<_> = (0..count)
         .map(|_| {
@@ -29,7 +29,7 @@ fn sign(key: &SigningKey, magic: u32, hash: UInt256) -> Vec<u8> {
     [&[0x0c, 64][..], &signature.to_bytes()].concat()
 }
 
-/// A witness and what it is worth.
+/// A witness and its verdict.
 struct Case {
     hash: UInt256,
     invocation: Vec<u8>,
@@ -37,7 +37,7 @@ struct Case {
     expected: Verdict,
 }
 
-/// A witness of `count` keys of which `wanted` must sign: valid, or spoilt in some way.
+/// A multisig witness of `wanted` of `count` keys: valid, or invalid in some way.
 fn case(random: &mut Random, count: usize, wanted: usize) -> Case {
     let signers = signers(random, count);
     let keys: Vec<PublicKey> = signers.iter().map(|(key, _)| *key).collect();
@@ -62,7 +62,7 @@ fn case(random: &mut Random, count: usize, wanted: usize) -> Case {
             Verdict::Invalid
         }
         1 if wanted > 1 => {
-            // the order of keys counts
+            // the order of keys matters
             signatures.swap(0, wanted - 1);
             Verdict::Invalid
         }
@@ -71,11 +71,11 @@ fn case(random: &mut Random, count: usize, wanted: usize) -> Case {
             Verdict::Invalid
         }
         3 if wanted > 1 => {
-            // nobody signs twice
+            // no key signs twice
             signatures[1] = signatures[0].clone();
             Verdict::Invalid
         }
-        // too few, or of another length: what then happens the machine knows
+        // too few, or of another length: the machine decides
         4 => {
             signatures.pop();
             Verdict::Machine
@@ -90,13 +90,13 @@ fn case(random: &mut Random, count: usize, wanted: usize) -> Case {
 }
 
 #[test]
-fn every_way_to_verify_gives_the_verdict_of_one_signature_after_the_other() {
+fn every_verifier_has_the_verdicts_of_one_signature_at_a_time() {
     let mut random = Random::new_each_run("every_way_to_verify_gives_the_verdict");
     let mut cases: Vec<Case> = Vec::new();
     for _ in 0..150 {
         let count = random.pick(&[1, 1, 2, 3, 4, 7, 21, 28]);
         let wanted = 1 + random.below(count);
-        // a script of 28 keys of which all sign is longer than a witness may be, not than this is
+        // 28 of 28 keys exceed the limit of a witness, but not of this verifier
         cases.push(case(&mut random, count, wanted));
     }
     let valid = cases.iter().filter(|case| matches!(case.expected, Verdict::Valid { .. })).count();
@@ -122,7 +122,7 @@ fn every_way_to_verify_gives_the_verdict_of_one_signature_after_the_other() {
     }
 }
 
-/// The verification script of keys of which two sign, one of them no point, and the signatures.
+/// A verification script of keys, one of which is invalid, and two signatures.
 pub fn with_malformed_key(
     hash: UInt256,
     magic: u32,
@@ -133,7 +133,7 @@ pub fn with_malformed_key(
     let mut keys: Vec<PublicKey> = signers.iter().map(|(key, _)| *key).collect();
     let mut verification = multisig_script(2, &keys);
     if let Some(bad) = bad {
-        // no square has this x
+        // this x is not on the curve
         keys[bad] = [0xff; 33];
         keys[bad][0] = 2;
         let place = 1 + 35 * bad + 2;
@@ -144,7 +144,7 @@ pub fn with_malformed_key(
 }
 
 #[test]
-fn several_keys_with_a_malformed_one_are_left_to_the_machine() {
+fn a_multisig_script_with_a_malformed_key_needs_the_machine() {
     let tables = KeyTables::new(0);
     let (signatures, hasher) = (Signatures::detect(), ManySha256::detect());
     let verifier = Verifier { magic: MAGIC, signatures, tables: &tables, hasher };

@@ -139,8 +139,11 @@ mod tests {
             let checked = verifier.verify(&[Signed { hash: UInt256([3; 32]), witness }]);
             assert_eq!(checked[0].script_hash, account.hash);
             let Verdict::Valid { units } = checked[0].verdict else { panic!("{checked:?}") };
-            let told = account.witness_units();
-            assert!((u64::from(units)..=u64::from(units) + 2).contains(&told), "{units} {told}");
+            let computed = account.witness_units();
+            assert!(
+                (u64::from(units)..=u64::from(units) + 2).contains(&computed),
+                "{units} {computed}"
+            );
         }
     }
 }

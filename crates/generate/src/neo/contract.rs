@@ -204,13 +204,13 @@ fn transfer(code: &mut Script) {
     begin(code, "transfer", 1, 4).code(&[LDARG2, PUSH0, LT]).jump(JMPIFL, "negative");
     code.code(&[LDARG0]).system("System.Runtime.CheckWitness").jump(JMPIFNOTL, "no");
     code.code(&[LDARG0]).jump(CALLL, "balanceOf").code(&[STLOC0, LDLOC0, LDARG2, LT]);
-    code.jump(JMPIFL, "no").code(&[LDARG0, LDARG1, EQUAL]).jump(JMPIFL, "tell");
+    code.jump(JMPIFL, "no").code(&[LDARG0, LDARG1, EQUAL]).jump(JMPIFL, "notify");
     code.code(&[LDLOC0, LDARG2, NUMEQUAL]).jump(JMPIFNOTL, "rest");
     delete(code.code(&[LDARG0]).jump(CALLL, "key")).jump(JMPL, "credit");
     put(code.label("rest").code(&[LDLOC0, LDARG2, SUB, LDARG0]).jump(CALLL, "key"));
     code.label("credit").code(&[LDARG1]).jump(CALLL, "balanceOf").code(&[LDARG2, ADD, LDARG1]);
     put(code.jump(CALLL, "key"));
-    code.label("tell").code(&[LDARG2, LDARG1, LDARG0, PUSH3, PACK]).bytes(b"Transfer");
+    code.label("notify").code(&[LDARG2, LDARG1, LDARG0, PUSH3, PACK]).bytes(b"Transfer");
     code.system("System.Runtime.Notify").code(&[LDARG1]);
     code.call_with(1, &native_hash("ContractManagement"), "getContract").code(&[ISNULL]);
     code.jump(JMPIFL, "yes").code(&[LDARG3, LDARG2, LDARG0, PUSH3, PACK]);

@@ -96,8 +96,8 @@ impl Mixture {
 
     /// Updates contracts, requests and deposits from the results of a block.
     pub fn observe(&mut self, executed: &Executed) {
-        let told = executed.executions.iter().flat_map(|each| &each.notifications);
-        let asked = told
+        let notifications = executed.executions.iter().flat_map(|each| &each.notifications);
+        let asked = notifications
             .filter(|each| each.contract.0 == self.natives.oracle && each.name == "OracleRequest");
         self.requests.extend(asked.filter_map(|each| first_number(&each.state)));
     }

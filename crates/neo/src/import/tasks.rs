@@ -21,11 +21,11 @@ use blockmill_pipeline::{Flow, Task};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 blockmill_pipeline::named_option! {
-    /// Which tasks process a block: its execution, storing blocks and transactions, and processing
-    /// results and transfers.
+    /// How the work on a block is distributed over tasks: its execution, storing blocks and
+    /// transactions, processing results and transfers.
     ///
-    /// neo-go, commit 49be753850, `Blockchain.storeBlock`. State roots are one more task with
-    /// `roots=many-blocks`.
+    /// neo-go, commit 49be753850, `Blockchain.storeBlock`. Each task has its own cache. With
+    /// `roots=many-blocks` state roots are one more task.
     pub enum Tasks: "tasks", level Execution {
         /// One task does everything.
         One = "1",

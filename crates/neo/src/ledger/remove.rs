@@ -22,14 +22,14 @@ use crate::types::{Attribute, Block, UInt160};
 use std::collections::BTreeSet;
 
 blockmill_pipeline::named_option! {
-    /// Whether a store keeps old blocks.
+    /// Whether a store keeps untraceable blocks.
     ///
-    /// Bodies, application logs, state roots, conflicts and NEP-17 transfers are removed of blocks
-    /// that contracts cannot see any more ([what
-    /// stays](../formats/neo-logs.md#removed-blocks); neo-go, `RemoveUntraceableBlocks`). With
-    /// `log=off` exactly the blocks that contracts see are left, with `log=undo` those and as many
-    /// before them as `unwind` may take back. What is left is the same as in a store of all blocks,
-    /// and so is every later block. A store that has removed blocks continues to do so.
+    /// `traceable` removes bodies, application logs, state roots, conflicts and NEP-17 transfers of
+    /// blocks that contracts can no longer read ([what is
+    /// kept](../formats/neo-logs.md#removed-blocks); neo-go, `RemoveUntraceableBlocks`). With
+    /// `log=off` exactly the traceable blocks are left, with `log=undo` also those that an unwind
+    /// needs. The remaining data and all later blocks equal those of a store of all blocks. A store
+    /// with removed blocks continues to remove them.
     pub enum KeptBlocks: "blocks", level Execution {
         /// Remove blocks that contracts and the undo log no longer need.
         Traceable = "traceable",

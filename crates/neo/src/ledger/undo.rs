@@ -22,13 +22,13 @@ const FILE_BYTES: u64 = 1 << 30;
 pub const UNWIND_DEPTH: u32 = 10_000;
 
 blockmill_pipeline::named_option! {
-    /// Which values that blocks replace are kept.
+    /// Whether the old values of blocks are logged.
     ///
     /// [Format of the undo log](../formats/neo-logs.md#undo-log).
     pub enum ChangeLog: "log", level Execution {
-        /// None.
+        /// No log.
         Off = "off",
-        /// The old values, so that `blockmill unwind` can take blocks back.
+        /// The old values, for `blockmill unwind`.
         Undo = "undo",
     }
 }

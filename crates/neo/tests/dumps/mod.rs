@@ -16,7 +16,7 @@ pub struct Dump {
     pub name: &'static str,
     pub file: &'static str,
     pub config: &'static str,
-    /// Has it state roots in headers?
+    /// Whether headers have state roots.
     pub state_root: bool,
     pub blocks: usize,
     pub transactions: usize,

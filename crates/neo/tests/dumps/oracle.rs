@@ -1,4 +1,4 @@
-//! What neo-go says of a dump: storage changes and state roots, block by block.
+//! neo-go's results for a dump: storage changes and state roots, block by block.
 
 use super::Dump;
 use blockmill_neo::state::{Change, StorageKey, Value};
@@ -18,7 +18,7 @@ pub fn roots(dump: Dump) -> Vec<UInt256> {
     lines.enumerate().map(root).collect()
 }
 
-/// The storage changes of each block, in the order of keys.
+/// The storage changes of each block, in key order.
 pub fn changes(dump: Dump) -> Vec<Vec<Change>> {
     let file = blockmill_testkit::read(format!("neo/oracle/{}.storage.jsonl.gz", dump.name));
     let lines = BufReader::new(GzDecoder::new(&file[..])).lines();

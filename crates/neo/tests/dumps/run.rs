@@ -49,7 +49,7 @@ impl Run {
     }
 }
 
-/// Blocks that were executed.
+/// The executed blocks.
 #[derive(Default)]
 struct Known {
     hashes: Vec<UInt256>,

@@ -34,7 +34,7 @@ pub fn execution(execution: &Execution) -> Value {
     })
 }
 
-/// Objects of the host have no value; all others are as in notifications.
+/// Interop objects have no value; other items are as in notifications.
 fn shown_item(bytes: &[u8], item: &dyn Fn(&[u8]) -> Value) -> Value {
     match bytes {
         [0x60] => json!({ "type": "InteropInterface" }),
