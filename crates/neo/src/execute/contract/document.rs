@@ -9,7 +9,7 @@ pub struct Document<'a>(&'a str);
 /// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum JsonType {
     Null,
     Bool,
     Number,
@@ -35,14 +35,14 @@ impl<'a> Document<'a> {
     }
 
     /// The type of the value, by its first byte.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> JsonType {
         match self.0.as_bytes().first() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::List,
-            Some(b'"') => Kind::Text,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Number,
+            Some(b'{') => JsonType::Object,
+            Some(b'[') => JsonType::List,
+            Some(b'"') => JsonType::Text,
+            Some(b't' | b'f') => JsonType::Bool,
+            Some(b'n') => JsonType::Null,
+            _ => JsonType::Number,
         }
     }
 

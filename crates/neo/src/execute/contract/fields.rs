@@ -2,7 +2,7 @@
 
 use super::{
     Error,
-    document::{Document, Kind},
+    document::{Document, JsonType},
 };
 
 /// The destination of a value in Go's types: struct, path of the field, type.
@@ -13,14 +13,16 @@ impl At<'_> {
     pub fn mismatch(&self, value: Document<'_>) -> Error {
         let Self(of, path, kind) = self;
         let found = match value.kind() {
-            Kind::Null => "null",
-            Kind::Bool => "bool",
+            JsonType::Null => "null",
+            JsonType::Bool => "bool",
             // integers show the digits
-            Kind::Number if matches!(*kind, "int" | "uint8") => &format!("number {}", value.raw()),
-            Kind::Number => "number",
-            Kind::Text => "string",
-            Kind::List => "array",
-            Kind::Object => "object",
+            JsonType::Number if matches!(*kind, "int" | "uint8") => {
+                &format!("number {}", value.raw())
+            }
+            JsonType::Number => "number",
+            JsonType::Text => "string",
+            JsonType::List => "array",
+            JsonType::Object => "object",
         };
         let place = match path.is_empty() {
             true => "value".into(),
@@ -42,8 +44,8 @@ pub(super) fn object<'a>(
     mut read: impl FnMut(&str, Document<'a>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     match value.kind() {
-        Kind::Null => Ok(()),
-        Kind::Object => value.members().try_for_each(|(key, value)| read(&folded(&key), value)),
+        JsonType::Null => Ok(()),
+        JsonType::Object => value.members().try_for_each(|(key, value)| read(&folded(&key), value)),
         _ => Err(at.mismatch(value)),
     }
 }
@@ -61,8 +63,8 @@ fn folded(key: &str) -> String {
 /// Reads a string. Null leaves the old value.
 pub(super) fn text(place: &mut String, value: Document<'_>, at: &At<'_>) -> Result<(), Error> {
     match value.kind() {
-        Kind::Text => *place = value.text(),
-        Kind::Null => {}
+        JsonType::Text => *place = value.text(),
+        JsonType::Null => {}
         _ => return Err(at.mismatch(value)),
     }
     Ok(())
@@ -90,8 +92,8 @@ impl<T: Default> Slots<T> {
         element: impl Fn(&mut T, Document<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match value.kind() {
-            Kind::Null => *self = Self::default(),
-            Kind::List => {
+            JsonType::Null => *self = Self::default(),
+            JsonType::List => {
                 let mut len = 0;
                 for value in value.elements() {
                     if len == self.places.len() {

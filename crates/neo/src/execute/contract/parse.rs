@@ -6,7 +6,7 @@
 
 use super::{
     Description, Error, Event, Group, Manifest, Method, ParamType, Parameter, Permission,
-    document::{Document, Kind},
+    document::{Document, JsonType},
     field,
     fields::{At, Slots, object, text, text_of},
 };
@@ -155,8 +155,8 @@ fn method(draft: &mut Draft, value: Document<'_>) -> Result<(), Error> {
         "offset" => {
             let at = At("Method", "abi.methods.offset", "int");
             match value.kind() {
-                Kind::Null => Ok(()),
-                Kind::Number => {
+                JsonType::Null => Ok(()),
+                JsonType::Number => {
                     draft.offset = value.raw().parse().map_err(|_| at.mismatch(value))?;
                     Ok(())
                 }
@@ -164,8 +164,8 @@ fn method(draft: &mut Draft, value: Document<'_>) -> Result<(), Error> {
             }
         }
         "safe" => match value.kind() {
-            Kind::Null => Ok(()),
-            Kind::Bool => {
+            JsonType::Null => Ok(()),
+            JsonType::Bool => {
                 draft.safe = value.raw() == "true";
                 Ok(())
             }
@@ -329,7 +329,7 @@ fn group(value: Document<'_>) -> Result<Group, Error> {
 /// Reads bytes: padded base 64 (line ends are ignored) or a list of numbers.
 fn bytes(place: &mut Vec<u8>, value: Document<'_>) -> Result<(), Error> {
     *place = match value.kind() {
-        Kind::Text => {
+        JsonType::Text => {
             let text = value.text().into_bytes();
             let fault = || {
                 let at = base64::fault_at(&text, &base64::STANDARD);
@@ -337,12 +337,12 @@ fn bytes(place: &mut Vec<u8>, value: Document<'_>) -> Result<(), Error> {
             };
             base64::decode(&text, &base64::STANDARD).ok_or_else(fault)?
         }
-        Kind::Null => Vec::new(),
-        Kind::List => {
+        JsonType::Null => Vec::new(),
+        JsonType::List => {
             let old = std::mem::take(place);
             let at = At("Manifest", "groups.signature", "uint8");
             let byte = |(index, value): (usize, Document<'_>)| match value.kind() {
-                Kind::Null => Ok(old.get(index).copied().unwrap_or(0)),
+                JsonType::Null => Ok(old.get(index).copied().unwrap_or(0)),
                 _ => value.raw().parse().map_err(|_| at.mismatch(value)),
             };
             value.elements().enumerate().map(byte).collect::<Result<_, Error>>()?

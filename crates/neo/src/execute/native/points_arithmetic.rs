@@ -25,7 +25,7 @@ fn give(point: Point) -> Answer {
     Ok(Some(Item::interop(Interop::Point(Box::new(point)))))
 }
 
-fn take(item: &Item) -> Result<Rc<Interop>, Fault> {
+fn interop_of(item: &Item) -> Result<Rc<Interop>, Fault> {
     match item {
         Item::Interop(interop) if matches!(**interop, Interop::Point(_)) => Ok(Rc::clone(interop)),
         _ => Err(Fault::Rule("not a bls12381 point")),
@@ -41,7 +41,7 @@ fn point(interop: &Interop) -> Result<&Point, Fault> {
 
 /// `bls12381Serialize`.
 pub(super) fn serialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let interop = take(&arguments[0])?;
+    let interop = interop_of(&arguments[0])?;
     Ok(Some(Item::bytes(&encode(point(&interop)?))))
 }
 
@@ -179,7 +179,7 @@ fn target(bytes: &[u8]) -> Result<Fq12, Fault> {
 
 /// `bls12381Equal`: points of different forms have no answer.
 pub(super) fn equal(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
+    let (a, b) = (interop_of(&arguments[0])?, interop_of(&arguments[1])?);
     let (a, b) = (point(&a)?, point(&b)?);
     if a.type_name() != b.type_name() {
         let x = a.type_name();
@@ -192,7 +192,7 @@ pub(super) fn equal(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 
 /// `bls12381Add`.
 pub(super) fn add(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
+    let (a, b) = (interop_of(&arguments[0])?, interop_of(&arguments[1])?);
     give(match (point(&a)?, point(&b)?) {
         (Point::G1(a, _), Point::G1(b, _)) => Point::G1(*a + b, Form::Jacobian),
         (Point::G2(a, _), Point::G2(b, _)) => Point::G2(*a + b, Form::Jacobian),
@@ -203,7 +203,7 @@ pub(super) fn add(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 
 /// `bls12381Mul`.
 pub(super) fn multiply(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let interop = take(&arguments[0])?;
+    let interop = interop_of(&arguments[0])?;
     let bytes: [u8; 32] = arguments[1].to_array()?;
     let mut factor = Fr::from_le_bytes_mod_order(&bytes);
     if factor.into_bigint().to_bytes_le() != bytes {
@@ -222,7 +222,7 @@ pub(super) fn multiply(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 
 /// `bls12381Pairing`.
 pub(super) fn pair(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
+    let (a, b) = (interop_of(&arguments[0])?, interop_of(&arguments[1])?);
     match (point(&a)?, point(&b)?) {
         (Point::G1(a, _), Point::G2(b, _)) => give(Point::Gt(Bls12_381::pairing(a, b).0)),
         _ => Err(Fault::Rule("bls12381 pairing of other points than G1 and G2")),

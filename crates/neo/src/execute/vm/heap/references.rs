@@ -61,7 +61,7 @@ impl Heap {
             let start = work.len();
             let plain = self.gather(place, &mut work);
             self.count += plain + work.len() - start;
-            self.keep(&mut work, start, Self::first_reference);
+            self.retain_from(&mut work, start, Self::first_reference);
         }
         self.work = work;
     }
@@ -85,7 +85,7 @@ impl Heap {
             let start = work.len();
             let plain = self.gather(place, &mut work);
             self.count_less(plain);
-            self.keep(&mut work, start, Self::last_reference);
+            self.retain_from(&mut work, start, Self::last_reference);
         }
         self.work = work;
     }
@@ -131,7 +131,12 @@ impl Heap {
     }
 
     /// Removes the slots from `start` on for which `wanted` is false.
-    fn keep(&mut self, places: &mut Vec<Ref>, start: usize, wanted: fn(&mut Self, Ref) -> bool) {
+    fn retain_from(
+        &mut self,
+        places: &mut Vec<Ref>,
+        start: usize,
+        wanted: fn(&mut Self, Ref) -> bool,
+    ) {
         let mut kept = start;
         for index in start..places.len() {
             let place = places[index];
