@@ -1,9 +1,7 @@
-//! Is a store what was verified? Every header against its hash and the block before, every body
-//! against the merkle root, every application log against its block, contract storage against the
-//! state root.
+//! Checks the contents of a store: every header against its hash and parent, every body against the
+//! merkle root, every application log against its block, contract storage against the state root.
 //!
-//! That the bytes are those that were written is for [`ChainStore::check`] to say; blocks whose
-//! bytes are not are left out here.
+//! [`ChainStore::check`] checks the bytes; blocks with corrupt bytes are skipped here.
 
 use crate::Level;
 use crate::body::merkle;
@@ -16,17 +14,17 @@ use blockmill_store::{ChainStore, TableOptions};
 use blockmill_verdict::CheckReport;
 use std::path::Path;
 
-/// Blocks between two looks at whether to stop.
+/// Blocks between two checks for cancellation.
 const STRETCH: u64 = 256;
 
-/// What is expected of a part that cannot be decoded.
+/// The expected value in findings about a part that cannot be decoded.
 const READABLE: &str = "one that can be read";
 
-/// Checks every block of a store. `watch` gets the bytes that were read now and then; when it says
-/// no, the check ends.
+/// Checks every block of a store. `watch` regularly gets the number of bytes read; the check ends
+/// when it returns false.
 ///
 /// # Errors
-/// When the system refuses to read. Corruption is no error.
+/// Returns an I/O error if the store cannot be read. Corruption is a finding, not an error.
 pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<CheckReport, Error> {
     let mut checked = CheckReport::default();
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(checked) };
@@ -36,14 +34,14 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
             checked.add(number, "last block", READABLE, format!("another than {expected}"));
             return Ok(checked);
         }
-        // the other check has told it
+        // the check of bytes has reported it
         Err(Error::Store(blockmill_store::Error::Corrupt { .. })) => return Ok(checked),
         Err(error) => return Err(error),
     };
     let (hasher, level) = (ManySha256::detect(), Level::stored(tip.level));
     let level = level.unwrap_or(Level::Headers);
     let (mut before, mut bytes) = (None, 0);
-    // of removed blocks there are headers
+    // removed blocks have headers only
     let whole = store.first_whole().unwrap_or(first);
     for number in first..=tip.number {
         let level = if number < whole { Level::Headers } else { level };
@@ -61,7 +59,7 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
     Ok(checked)
 }
 
-/// Checks a block; its hash, for the one after it, and the bytes that were read.
+/// Checks a block. Returns its hash, for the next block, and the number of bytes read.
 fn one(
     store: &ChainStore,
     number: u64,
@@ -116,11 +114,12 @@ fn one(
     Ok((Some(block.hash), read))
 }
 
-/// Builds the state trie of a store of executed blocks from contract storage: the root that was
-/// committed, and the one that was found where that is another.
+/// Builds the state trie of a store of executed blocks from contract storage. Returns the committed
+/// root, and the computed one if it differs.
 ///
 /// # Errors
-/// Those of reading.
+/// Returns [`Error::Store`] if the store cannot be read, [`Error::StoredFacts`] if its facts cannot
+/// be decoded.
 pub fn check_state(folder: &Path) -> Result<Option<(UInt256, Option<UInt256>)>, Error> {
     let parts = |opening: &mut blockmill_store::Opening| {
         opening.table(STORAGE, &TableOptions::new(TABLE_MEMORY))

@@ -1,22 +1,22 @@
-//! What can be wrong with a block: the rule that it breaks, what was expected, what was found.
+//! The rules of blocks, and violations: rule, expected and found.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The rules of blocks, one for each way in which neo-go refuses one.
+/// The rules of blocks, one for each reason for which neo-go rejects a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
-    /// The first block is that of the configuration.
+    /// The genesis block follows from the configuration.
     Genesis,
-    /// The header names the block before.
+    /// The header names its parent.
     PreviousHash,
-    /// The height is one more than that of the block before.
+    /// The height is the parent's plus one.
     Index,
-    /// The time is later than that of the block before.
+    /// The time is later than the parent's.
     Timestamp,
     /// The primary is one of the consensus nodes.
     PrimaryIndex,
-    /// The witness is that of the account that the block before names.
+    /// The witness belongs to the account that the parent names.
     BlockAccount,
     /// The consensus nodes signed the block.
     BlockWitness,
@@ -24,7 +24,7 @@ pub enum Rule {
     MerkleRoot,
     /// There is one block of each height.
     KnownBlock,
-    /// No transaction stands twice in a block.
+    /// No transaction is in a block twice.
     RepeatedTransaction,
     /// A transaction has at most 102,400 bytes.
     TransactionSize,
@@ -32,21 +32,21 @@ pub enum Rule {
     Expired,
     /// A transaction is not in a block before the height that it names.
     NotValidBefore,
-    /// No transaction names another twice as one that conflicts.
+    /// No transaction names another one twice as conflicting.
     RepeatedConflict,
-    /// Attributes are of types that the network has at this height.
+    /// Attribute types are valid in the network at this height.
     AttributeType,
     /// A notary-assisted transaction is signed by the Notary contract.
     NotaryAssisted,
-    /// The signers of an oracle's response have no scopes.
+    /// The signers of an oracle response have no scopes.
     OracleScopes,
-    /// A witness is that of its signer's account.
+    /// A witness belongs to its signer's account.
     WitnessAccount,
     /// A witness is satisfied.
     Witness,
-    /// A header carries the state root after the block before.
+    /// A header has the state root after its parent.
     StateRoot,
-    /// A transaction's script consists of instructions.
+    /// A transaction's script consists of valid instructions.
     Script,
     /// The last height of a transaction is not too far ahead.
     ValidUntilIncrement,
@@ -64,11 +64,11 @@ pub enum Rule {
     ConflictInBlock,
     /// The committee signs for high priority.
     HighPriority,
-    /// An answer of the oracle nodes belongs to a request.
+    /// An oracle response belongs to a request.
     OracleResponse,
-    /// What native contracts do before and after the transactions does not fail.
+    /// OnPersist and PostPersist of native contracts succeed.
     System,
-    /// Who pays has the fees of all its transactions in the block.
+    /// The payer can pay the fees of all its transactions in the block.
     Funds,
 }
 

@@ -1,4 +1,4 @@
-//! The store's chain for a real client: the database that neo-go opens and goes on from.
+//! Converts a store of executed blocks into a neo-go database, ready to sync.
 
 use crate::datadir::containers::ContainersWriter;
 use crate::datadir::nodes::{Nodes, add_references};
@@ -12,12 +12,12 @@ use blockmill_pipeline::Cancel;
 use std::ops::Bound;
 use std::path::Path;
 
-/// Bytes of memory that entries are sorted in.
+/// Memory for sorting entries, in bytes.
 const SORT_MEMORY: usize = 256 << 20;
-/// Pairs of contract storage between two looks at whether to stop.
+/// Pairs of contract storage between two checks for cancellation.
 const STRETCH: u32 = 1 << 12;
 
-/// What was written.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The last block.
@@ -28,25 +28,26 @@ pub struct Written {
     pub root: UInt256,
     /// Pairs of contract storage.
     pub pairs: u64,
-    /// Transfers, each once for each of its accounts.
+    /// Transfers, counted once for each account.
     pub transfers: u64,
     /// Entries of the database.
     pub entries: u64,
     /// Bytes of its tables.
     pub bytes: u64,
-    /// Has it the state after every block, or after the last one only?
+    /// Whether it has the state after every block, not only after the last one.
     pub keeps_history: bool,
 }
 
-/// Writes the store of executed blocks in `data` as a LevelDB database in `out` that neo-go opens
-/// and goes on from: with `KeepOnlyLatestState: true`, or with `false` where the store has the
-/// state after every block. None when the user asked to stop.
+/// Writes the store of executed blocks in `data` as a LevelDB database of neo-go in `out`: for
+/// `KeepOnlyLatestState: true`, or for `false` if the store has the state after every block.
+/// Returns `None` if it was cancelled.
 ///
-/// Entries come in the order of their keys, prefix by prefix. What is not in that order in the
-/// store is sorted beside the output, with as much memory whatever the size of the chain.
+/// Entries are written in key order, prefix by prefix. Entries that the store has in another order
+/// are sorted next to the output, in bounded memory.
 ///
 /// # Errors
-/// When the blocks of the store were not executed, when it is damaged, or when `out` is not empty.
+/// Returns [`Error::NotExecuted`] if the store has no executed blocks, an error of the store if it
+/// is corrupt, and an I/O error if `out` is not empty or cannot be written.
 pub fn to_neo_go(data: &Path, out: &Path, cancel: &Cancel) -> Result<Option<Written>, Error> {
     let source = SourceStore::open(data)?;
     let output = OutputFolder::create(out)?;
@@ -101,8 +102,7 @@ pub fn to_neo_go(data: &Path, out: &Path, cancel: &Cancel) -> Result<Option<Writ
     Ok(Some(Written { height, tip, root, pairs, transfers, entries, bytes, keeps_history }))
 }
 
-/// Puts the nodes of the state trie, whose root must be the one that was committed. False when the
-/// user asked to stop.
+/// Puts the nodes of the state trie and checks its root. Returns false if it was cancelled.
 fn put_nodes(source: &SourceStore, into: &mut Sorter, cancel: &Cancel) -> Result<bool, Error> {
     let mut nodes = Nodes::new(into);
     let runs = source.storage.snapshot();

@@ -1,4 +1,4 @@
-//! What stops an import: the block, the location on disk, the rule, what was expected and found.
+//! The errors of an import: block, location on disk, rule, expected and found.
 
 use crate::error::Violation;
 use crate::logs::TransferError;
@@ -10,18 +10,18 @@ use blockmill_verdict::{
 };
 use std::fmt;
 
-/// Why a block is not accepted.
+/// Why a block is invalid or unreadable.
 #[derive(Debug)]
 pub enum Cause {
     /// The dump cannot be read here.
     Archive(blockmill_archive::Error),
-    /// The bytes are no block.
+    /// The block cannot be decoded.
     Decode(types::Error),
     /// The block, or one of its transactions, breaks a rule of the chain.
     Rule(Violation),
 }
 
-/// A block that is not accepted.
+/// The fault of a block.
 pub type Fault = blockmill_verdict::Fault<Cause>;
 
 impl blockmill_verdict::Cause for Cause {
@@ -73,98 +73,99 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Why an import ended before its end.
+/// The error of an import.
 #[derive(Debug)]
 pub enum Error {
-    /// A block is not accepted.
+    /// A block is invalid or unreadable.
     Fault(Box<Fault>),
-    /// The dumps cannot be read at all.
+    /// The dumps cannot be read.
     Archive(blockmill_archive::Error),
     /// The store cannot be read or written.
     Store(blockmill_store::Error),
-    /// The store holds another chain or another depth of verification.
+    /// The store has another chain or another level.
     OtherChain {
-        /// What the store holds.
+        /// The chain or level of the store.
         expected: String,
-        /// What was to be imported.
+        /// The chain or level of the import.
         found: String,
     },
-    /// The store was made with another configuration of the network.
+    /// The store has another configuration of the network.
     OtherConfiguration(Difference),
-    /// The store does not go on with this value of the option `blocks`.
+    /// The store cannot continue with this value of the option `blocks`.
     Blocks {
-        /// The value that it goes on with, and why.
+        /// The value that it requires, and the reason.
         expected: String,
-        /// The value that was asked for.
+        /// The requested value.
         found: &'static str,
     },
-    /// Blocks cannot be taken back to there.
+    /// The store cannot be unwound to this block.
     Unwind {
-        /// How far they can.
+        /// The possible target.
         expected: String,
-        /// What was asked for.
+        /// The requested target.
         found: String,
     },
-    /// What the last commit says of the store is not what one says.
+    /// The facts of the last commit cannot be decoded.
     StoredFacts(String),
-    /// The record of a block in the undo log is none.
+    /// A record in the undo log cannot be decoded.
     StoredUndo {
-        /// Its height.
+        /// The height of its block.
         height: u32,
-        /// What is wrong with it.
+        /// The decode error.
         error: types::Error,
     },
-    /// An entry of the table of transfers is none.
+    /// An entry of the table of transfers cannot be decoded.
     StoredTransfer(types::Error),
-    /// A transfer of the store is of a block or an execution that is not there: the block.
+    /// A stored transfer names a missing execution of this block.
     StoredPlace(u32),
-    /// What is to be handed over was not executed, or has no block: how deep it was verified.
+    /// The store has no executed blocks; its level.
     NotExecuted(Option<Level>),
-    /// A database of a client cannot be written.
+    /// The neo-go database cannot be written.
     Database(leveldb::Error),
-    /// A level was asked for that blocks are not verified to.
+    /// The sink does not fit the requested level.
     Level(Level),
-    /// The dumps begin in the middle of the chain, and nothing says who signs the first block.
+    /// The dumps begin in the middle of the chain, and the signers of their first block are
+    /// unknown.
     NoBeginning {
-        /// The block that is needed.
+        /// The required first block.
         expected: u32,
         /// The first block of the dumps.
         found: u32,
     },
-    /// The block that is to be taken for valid is not in the dumps.
+    /// The block of `--assume-valid` is not in the dumps.
     NotThere(UInt256),
-    /// The dumps have no block in the range that was asked for.
+    /// The dumps have no block in the requested range.
     Empty,
-    /// The configuration's first block is none.
+    /// The configuration has an invalid genesis block.
     Genesis(types::Error),
-    /// A block of the store is not what was written there.
+    /// A stored block is not the committed one.
     StoredBlock {
-        /// Its height.
+        /// The height of its block.
         number: u64,
-        /// The hash that was committed.
+        /// The committed hash.
         expected: UInt256,
-        /// That of what is there now; none where nothing is.
+        /// The hash of the stored block; `None` if it cannot be read.
         found: Option<UInt256>,
     },
     /// The state trie cannot be built.
     Trie(blockmill_trie::update::Error),
-    /// The state of the store is not what was committed.
+    /// The stored state is not the committed one.
     StoredState {
-        /// The state root that was committed.
+        /// The committed state root.
         expected: UInt256,
-        /// That of what is there now.
+        /// The root of the stored state.
         found: UInt256,
     },
-    /// An application log of the store is none.
+    /// A stored application log cannot be decoded.
     StoredLog {
         /// The height of its block.
         height: u32,
-        /// What is wrong with it.
+        /// The decode error.
         error: types::Error,
     },
-    /// The application logs of a batch are longer than the store takes at a time.
+    /// The application logs of a batch exceed the limit of the store.
     LongLog(u32),
-    /// Every block that was read is good, and something is missing.
+    /// All blocks that were read are valid, but the input is incomplete.
     Incomplete(Vec<Shortfall>),
     /// The consumer of verified blocks failed.
     Consumer(ConsumerError),
@@ -247,7 +248,7 @@ fn write_shortfalls(f: &mut fmt::Formatter<'_>, shortfalls: &[Shortfall]) -> fmt
 impl std::error::Error for Error {}
 
 impl Error {
-    /// What is damaged in a store.
+    /// The corrupt part of a store.
     fn fmt_stored(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StoredFacts(found) => {
@@ -280,7 +281,7 @@ impl Error {
         }
     }
 
-    /// What the error says of the chain, the dumps, the store or this machine.
+    /// The status of the error.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
@@ -310,7 +311,7 @@ impl Error {
         }
     }
 
-    /// What the dumps lack, as far as that is what stopped the run.
+    /// The shortfall of the dumps, if it is the cause of the error.
     pub(crate) fn shortfall(&self) -> Option<Shortfall> {
         match self {
             Self::Fault(fault) => fault.shortfall(),
@@ -319,7 +320,7 @@ impl Error {
         }
     }
 
-    /// Its parts.
+    /// The report of the error.
     #[must_use]
     pub fn report(&self) -> FaultReport {
         match self {

@@ -1,4 +1,4 @@
-//! The front door: read, decode, verify, link, write, in order and on one screen.
+//! The front door: wires the stages of an import (read, check, link and execute, tasks, write).
 
 mod assumed;
 mod batch;
@@ -40,11 +40,11 @@ use sink::Commit;
 use std::time::Instant;
 use writer::Writer;
 
-/// The stage that has the most to do; records show it in its parts.
+/// Name of the check stage; records show its parts.
 pub(crate) const CHECK: &str = "check";
 
-/// Imports `dumps` into `sink`. What was verified before a fault is committed; the first value says
-/// what was done in any case.
+/// Imports `dumps` into `sink`. Blocks before a fault are committed. The first value describes the
+/// run in any case.
 pub fn import(
     dumps: &Dumps,
     options: &Options,
@@ -62,7 +62,7 @@ pub fn import(
     let synced = sink.sync();
     run.sync_s = sync.elapsed().as_secs_f64();
     run.wall_s = start.elapsed().as_secs_f64();
-    // what is said to be committed was just read
+    // read the tip back: report only what is durable
     let read_back = sink.read_back(options.protocol.state_root_in_header);
     run.committed = read_back.as_ref().ok().and_then(|tip| tip.as_ref()).and(sink.committed());
     (run, outcome.and(synced).and(read_back.map(drop)))
@@ -118,13 +118,13 @@ fn stages(
     let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         let clock = Instant::now();
         let mut flow = Flow::Continue;
-        // the writer compares those that came before
+        // the write stage compares repeated blocks
         if !batch.packed.is_repeated() {
             link.extend(batch);
             flow = execution.as_mut().map_or(Ok(flow), |all| all.run(batch))?;
         }
         batch.times.link = clock.elapsed();
-        // nothing after a fault counts
+        // stop after a fault
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
     let roots = |batch: &mut Batch| -> Result<Flow, Error> {
@@ -150,7 +150,7 @@ fn stages(
     run.close(last.as_ref(), next, ended.outcome)
 }
 
-/// The first block of the network.
+/// The genesis block of the network.
 fn genesis(options: &Options) -> Result<Block, Error> {
     let mut block = Block { raw: options.protocol.genesis_block(), ..Block::default() };
     let hasher = ManySha256::scalar();
@@ -158,16 +158,16 @@ fn genesis(options: &Options) -> Result<Block, Error> {
     Ok(block)
 }
 
-/// Finds out after which block to begin: the last stored one, or none. Dumps that begin with
-/// block 1 leave out the first block, which follows from the configuration: the second value is
-/// it, where it has to be executed or stored.
+/// Determines the block to continue after: the last stored one, or none. Dumps that begin with
+/// block 1 lack the genesis block, which follows from the configuration: the second value is the
+/// genesis block, if it must be executed or stored.
 fn begin(
     dumps: &Dumps,
     options: &Options,
     sink: &Sink,
     genesis: &Block,
 ) -> Result<(Option<Parent>, Option<Vec<u8>>), Error> {
-    // what is executed leaves more than a store of blocks keeps, and only that does
+    // executed blocks need a ledger, and a ledger needs executed blocks
     if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
     }
@@ -178,7 +178,7 @@ fn begin(
         return match (found, sink) {
             (0, _) => Ok((None, None)),
             (1, Sink::Discard) => Ok((Some(Parent::from(genesis)), None)),
-            // a store holds its chain from the first block on
+            // a store has its chain from the genesis block on
             (1, Sink::Store(_) | Sink::Ledger(_)) => Ok((None, Some(genesis.raw.clone()))),
             (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
             (_, Sink::Store(_) | Sink::Ledger(_)) => Err(Error::NoBeginning { expected: 0, found }),
@@ -195,7 +195,7 @@ fn begin(
         return Err(Error::OtherChain { expected, found });
     }
     let next = u32::try_from(tip.number + 1).unwrap_or(u32::MAX);
-    // a whole store was made by one configuration, but for what had not begun
+    // all blocks of a store have one configuration, except for values that begin later
     if let Some(facts) = sink.with(Facts::read).transpose()?.flatten() {
         let allowed = facts.configuration.allows(&options.protocol.configuration(), next - 1);
         allowed.map_err(Error::OtherConfiguration)?;

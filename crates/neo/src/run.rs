@@ -1,4 +1,4 @@
-//! What a run did.
+//! The result of a run.
 
 use crate::error::Violation;
 use crate::fault::{Cause, Error, Fault};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// The phases of a batch.
 pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
 
-/// Violations of a network that stores such blocks that are told one by one.
-const TOLD: usize = 10;
+/// Limit of tolerated violations that are listed.
+const LISTED_VIOLATIONS: usize = 10;
 
-/// What a run did, whether it reached the end or not.
+/// The result of a run, complete or not.
 #[derive(Debug, Default)]
 pub struct Run {
     /// First and last new block.
@@ -25,49 +25,49 @@ pub struct Run {
     pub blocks: u64,
     /// Bytes of the dumps that were read.
     pub bytes: u64,
-    /// The last block of the chain now.
+    /// The last block of the chain.
     pub tip: Option<(u32, UInt256)>,
-    /// The state root after it, where blocks are executed.
+    /// The state root after it, if blocks are executed.
     pub root: Option<UInt256>,
-    /// The block from which an earlier run's store went on.
+    /// The last block of an earlier run that this run continued.
     pub resumed: Option<u32>,
-    /// Blocks of heights that came before: they are the same, and were skipped.
+    /// Repeated blocks, which equal the earlier ones and were skipped.
     pub repeated: u64,
     /// Transactions in the bodies that were checked.
     pub transactions: u64,
     /// Witnesses of transactions that were verified.
     pub witnesses: u64,
-    /// Witnesses of transactions that need the virtual machine, and were not.
+    /// Witnesses of transactions that need the virtual machine and were not verified.
     pub unverified: u64,
-    /// Blocks with transactions that break a rule, where the network stores such blocks.
+    /// Blocks that break a transaction rule, in a network that stores them anyway.
     pub tolerated: u64,
-    /// The first of them.
+    /// The first tolerated blocks.
     pub first_tolerated: Vec<(u32, Violation)>,
     /// What the dumps lack.
     pub shortfalls: Vec<Shortfall>,
-    /// What a user should know of files that were not read.
+    /// Notes about files that were not read.
     pub left_out: Vec<String>,
-    /// The last block that the store holds, as it was read back after the run.
+    /// The last committed block, read back after the run.
     pub committed: Option<u64>,
-    /// True when the run was asked to stop.
+    /// Whether the run was stopped on request.
     pub stopped: bool,
     /// Times of each batch.
     pub chunks: Vec<ChunkTimes>,
     /// Busy and waiting times of the stages.
     pub times: Times,
-    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    /// Start time in seconds since 1970-01-01T00:00:00Z.
     pub started_unix: f64,
-    /// From the first read to the last write, in seconds.
+    /// Wall time from the first read to the last write, in seconds.
     pub wall_s: f64,
-    /// Of which the last sync to disk.
+    /// Time of the last sync to disk, in seconds.
     pub sync_s: f64,
 }
 
 impl Run {
-    /// Adds one batch: the time it took to write it.
+    /// Adds a batch. `written` is the time that writing it took.
     pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
         self.tolerated += batch.tolerated.len() as u64;
-        let room = TOLD.saturating_sub(self.first_tolerated.len());
+        let room = LISTED_VIOLATIONS.saturating_sub(self.first_tolerated.len());
         self.first_tolerated.extend(batch.tolerated.iter().take(room).cloned());
         let (Some(first), Some(last)) = (batch.blocks().first(), batch.blocks().last()) else {
             return;
@@ -92,7 +92,7 @@ impl Run {
         });
     }
 
-    /// Records the end of the chain. `next` is the height of the block that the dumps give next.
+    /// Records the end of the chain. `next` is the height of the next block in the dumps.
     pub(crate) fn close(
         &mut self,
         tip: Option<&Parent>,
@@ -101,7 +101,7 @@ impl Run {
     ) -> Result<(), Error> {
         self.tip = tip.map(|tip| (tip.index, tip.hash));
         match outcome {
-            // the reading stage knows the location, this one which block should have been there
+            // the read stage knows the location, this stage the expected block
             Err(Error::Archive(error)) => {
                 let (block, location) = (next.into(), error.location().cloned());
                 Err(Fault { block, hash: None, location, cause: Cause::Archive(error) }.into())
@@ -113,8 +113,8 @@ impl Run {
         }
     }
 
-    /// Adds what stopped the run to what the dumps lack; then all of it decides how the run ended,
-    /// unless the user knew.
+    /// Adds the cause of an early end to the shortfalls. They decide how the run ended, unless the
+    /// user accepts a partial input.
     pub(crate) fn judge(&mut self, partial: bool, outcome: Result<(), Error>) -> Result<(), Error> {
         if let Err(error) = &outcome {
             self.shortfalls.extend(error.shortfall());

@@ -1,4 +1,4 @@
-//! A store of Neo blocks: its bytes, then what they mean.
+//! Checks a store of Neo blocks: its bytes, then its contents.
 
 use super::network;
 use crate::check::{Checked, CorruptPart, REBUILT, Watch};
@@ -9,13 +9,13 @@ use blockmill_store::{ChainStore, Corruption, Error};
 use blockmill_verdict::{Finding, Level, Status, grouped};
 use std::path::Path;
 
-/// What repairs a store of which something is gone.
+/// The repair of a store with missing data.
 const ANEW: &str = "import the dumps again into a new folder";
-/// What repairs what follows from something else.
+/// The repair of derived data.
 const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
-/// Checks the store in `data`, and repairs it on request; the second value says whether that was
-/// done.
+/// Checks the store in `data` and repairs it on request. The second value is true if it was
+/// repaired.
 pub fn check<'a>(
     data: &Path,
     threads: usize,
@@ -32,13 +32,13 @@ pub fn check<'a>(
         }
         Err(error) => return Err(error.into()),
     };
-    // the blocks are read twice: against their sums, and against the hashes
+    // the blocks are read twice: against checksums and against hashes
     let watch = watch(store.bytes_to_check(None).saturating_mul(2));
     damage.extend(store.check(None, threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, &mut |bytes| watch.read(bytes))?;
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;
-    // damaged bytes of the state are told by now
+    // corrupt bytes of the state are reported by now
     let state = match damage.is_empty() && !blocks.stopped {
         true => check::check_state(data)?,
         false => None,
@@ -66,18 +66,18 @@ pub fn check<'a>(
     }
 }
 
-/// What `--repair` does.
+/// The plan of `--repair`.
 struct Plan {
-    /// The last block then.
+    /// The last block after the repair.
     last: u64,
-    /// There are blocks after it.
+    /// Whether later blocks are removed.
     goes_back: bool,
-    /// The undo log is damaged, and given up.
+    /// Whether the undo log is corrupt and discarded.
     gives_up_log: bool,
 }
 
 impl Plan {
-    /// None where nothing in place repairs the store.
+    /// `None` if the store cannot be repaired in place.
     fn of(
         data: &Path,
         store: &ChainStore,
@@ -93,7 +93,7 @@ impl Plan {
             true => store.last_whole(damage, findings.first().map(|it| it.block)),
             false => store.tip().map(|tip| tip.number),
         };
-        // the log leads back, so that both cannot be damaged
+        // an unwind needs the log, so blocks and log must not both be corrupt
         let Some(last) = last.filter(|_| !is_in_tables && !is_other_state) else { return Ok(None) };
         if goes_back && (gives_up_log || !goes_back_to(data, last)?) {
             return Ok(None);
@@ -101,7 +101,7 @@ impl Plan {
         Ok(Some(Self { last, goes_back, gives_up_log }))
     }
 
-    /// What it will do, and what to do then.
+    /// What the repair does, and what to do afterwards.
     fn advice(&self) -> String {
         match self.goes_back {
             true => format!(
@@ -117,7 +117,7 @@ impl Plan {
         }
     }
 
-    /// Does it.
+    /// Runs the repair.
     fn run(&self, data: &Path, mut checked: Checked) -> Result<(Checked, bool)> {
         let Self { last, goes_back, gives_up_log } = *self;
         let done = match goes_back || gives_up_log {
@@ -146,7 +146,7 @@ impl Plan {
     }
 }
 
-/// Does the undo log lead back to block `to`?
+/// Reports whether the undo log reaches block `to`.
 fn goes_back_to(data: &Path, to: u64) -> Result<bool> {
     match ledger::goes_back_to(data, to) {
         Err(error) if error.status() == Status::Corrupt => Ok(false),
@@ -154,7 +154,8 @@ fn goes_back_to(data: &Path, to: u64) -> Result<bool> {
     }
 }
 
-/// Is this why a store cannot be repaired in place: what is needed is damaged, or was removed?
+/// Reports whether an error means that the store cannot be repaired in place: needed data is
+/// corrupt or was removed.
 fn is_in_the_way(error: &NeoError) -> bool {
     error.status() == Status::Corrupt || matches!(error, NeoError::Unwind { .. })
 }
