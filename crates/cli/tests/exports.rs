@@ -84,7 +84,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn corruption_leaves_whole_units_and_no_word_of_a_chain() {
+fn corruption_leaves_complete_partitions_and_no_word_of_a_chain() {
     let scratch = Scratch::new("exports_damage");
     let folder = scratch.path("era1");
     fs::create_dir_all(&folder).unwrap();
@@ -108,7 +108,7 @@ fn corruption_leaves_whole_units_and_no_word_of_a_chain() {
         let ended = run(export(&folder, &other, "--tables blocks --force").arg("--json"));
         let answer = document(&ended);
         assert!([1, 4].contains(&answer["exit_code"].as_i64().unwrap()), "{answer}");
-        assert_eq!(answer["result"]["verified"], "unit");
+        assert_eq!(answer["result"]["verified"], "partition");
         assert!(answer["kept"].as_str().unwrap().contains("no manifest.json"), "{answer}");
         // the manifest of the run before spoke of files that are replaced
         assert!(!other.join("manifest.json").exists());
@@ -136,7 +136,8 @@ fn block_files_that_are_cut_are_a_part_only_where_that_is_said() {
     let to = scratch.path("out");
     let ended = run(export(&to, "").arg("--json"));
     let answer = document(&ended);
-    assert_eq!((&answer["exit_code"], &answer["result"]["verified"]), (&3.into(), &"unit".into()));
+    let verified = &answer["result"]["verified"];
+    assert_eq!((&answer["exit_code"], verified), (&3.into(), &"partition".into()));
     assert!(!to.join("manifest.json").exists());
     let answer = succeed_json(&mut export(&to, "--partial"));
     assert_eq!(answer["verified"], "partial");

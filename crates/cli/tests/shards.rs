@@ -55,7 +55,7 @@ fn shards_are_merged_to_the_chain() {
     }
     // the second alone rests on its first block, the first alone is what it is
     let ended = merge(&files[1..], "");
-    assert!(ended.stderr.contains("as far as block 8,192 is right"), "{ended:?}");
+    assert!(ended.stderr.contains("provided that block 8,192 is right"), "{ended:?}");
     let missing = merge(&[files[0].clone(), files[0].clone()], "");
     assert_eq!(missing.code, code(Status::Invalid), "a shard twice: {missing:?}");
 }
