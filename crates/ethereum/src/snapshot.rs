@@ -1,9 +1,9 @@
-//! A flat snapshot: the whole state behind one block in one file, in the order of the keys of its
+//! Flat snapshots: the whole state after one block in one file, in the order of the keys of its
 //! tries. Bytes: `docs/formats/snapshot.md`.
 //!
-//! The file is frames of a few thousand slots, each with a sum and with the first and the last key
-//! in it. So whoever reads knows the neighbours of a frame before it is looked into, and any thread
-//! hashes it: all of the tries but the few branches that frames share ([`blockmill_trie::Part`]).
+//! The file consists of frames of a few thousand slots, each with a checksum and its first and last
+//! key. A reader knows the neighbours of a frame before it is decoded, so any thread can hash all
+//! parts of the tries except the few branches that frames share ([`blockmill_trie::Part`]).
 
 mod frame;
 mod read;
@@ -24,21 +24,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What a file begins with.
+/// Magic bytes of a file.
 pub const MAGIC: [u8; 8] = *b"BMFLAT01";
-/// Bytes of the file's head: [`Head`] between the magic and a sum.
+/// Bytes of the file's head: magic, [`Head`], checksum.
 const HEAD: usize = 8 + 8 + 32 + 8 + 32 + 32 + 4;
 /// Bytes of a frame's head.
 const FRAME_HEAD: usize = 4 + 4 + 64 + 64 + 4;
-/// Most bytes of a frame behind its head, so that few of them are in memory.
+/// Limit of the payload of a frame, which bounds memory.
 const FRAME: usize = 256 << 10;
-/// Most bytes of a frame of codes, of which one may be long.
+/// Limit of the payload of a frame of codes, since a code may be long.
 const MOST: usize = 16 << 20;
 
-/// Of which chain, behind which block.
+/// The chain and the block of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The chain's number (EIP-155).
+    /// The chain id (EIP-155).
     pub chain_id: u64,
     /// Hash of its genesis block.
     pub genesis: Hash,
@@ -62,7 +62,7 @@ impl Head {
         bytes
     }
 
-    /// A field at its offset that contradicts another one: what it should be, and what it is.
+    /// A field that contradicts another one: its offset, the expected and the found value.
     fn contradiction(&self) -> Option<(u64, String, String)> {
         if let Some(spec) = ChainSpec::by_genesis_hash(&self.genesis)
             && spec.chain_id != self.chain_id
@@ -79,7 +79,7 @@ impl Head {
         })
     }
 
-    /// None where the sum is another one.
+    /// `None` if the checksum does not match.
     fn decode(bytes: &[u8; HEAD]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let (_magic, chain_id) = (fields.array::<8>(), u64::from_le_bytes(fields.array()));
@@ -90,7 +90,7 @@ impl Head {
     }
 }
 
-/// Takes fields of fixed size off bytes that have them all.
+/// Reads fields of fixed size.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -103,46 +103,46 @@ impl Fields<'_> {
     }
 }
 
-/// What a frame has.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+enum FrameKind {
     /// Codes, in the order of their hashes.
     #[default]
     Codes = 1,
-    /// Accounts with all of their slots, or with those that are left of the first one.
+    /// Accounts with their slots; of the first one the remaining slots.
     Accounts = 2,
-    /// Slots of one account, of which there are more in the next frame.
+    /// Slots of one account that continues in the next frame.
     Slots = 3,
     /// The numbers of codes, accounts and slots. Nothing follows.
     End = 4,
 }
 
-impl Kind {
+impl FrameKind {
     const ALL: [Self; 4] = [Self::Codes, Self::Accounts, Self::Slots, Self::End];
 }
 
-/// Where in the order of keys: the Keccak-256 of a code or of an address, and that of a slot; zeros
-/// in the place of the slot where there is none.
+/// A position in the order of keys: Keccak-256 of a code or an address, and of a slot; zeros without
+/// a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     key: Hash,
     slot: Hash,
 }
 
-/// What is known of a frame without looking into it.
+/// The head of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FrameHead {
-    kind: Kind,
-    /// Bytes behind this.
+    kind: FrameKind,
+    /// Bytes of the payload.
     length: u32,
     first: Position,
     last: Position,
-    /// CRC-32 of the fields before this one and of the bytes behind it.
+    /// CRC-32 of the earlier fields and of the payload.
     sum: u32,
 }
 
 impl FrameHead {
-    /// With the sum over all and `payload`.
+    /// Sets the checksum over the fields and `payload`, and encodes the head.
     fn encode(&mut self, payload: &[u8]) -> [u8; FRAME_HEAD] {
         let (kind, length) = ((self.kind as u32).to_le_bytes(), self.length.to_le_bytes());
         let fields: [&[u8]; 6] =
@@ -154,21 +154,21 @@ impl FrameHead {
         bytes
     }
 
-    /// None where it is none, whatever its sum.
+    /// `None` for an invalid head. Does not verify the checksum.
     fn decode(bytes: &[u8; FRAME_HEAD]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let kind = u32::from_le_bytes(fields.array());
-        let kind = Kind::ALL.into_iter().find(|known| *known as u32 == kind)?;
+        let kind = FrameKind::ALL.into_iter().find(|known| *known as u32 == kind)?;
         let length = u32::from_le_bytes(fields.array());
         let mut position = || Position { key: fields.array(), slot: fields.array() };
         let (first, last) = (position(), position());
         let sum = u32::from_le_bytes(fields.array());
-        let most = if kind == Kind::Codes { MOST } else { FRAME };
+        let most = if kind == FrameKind::Codes { MOST } else { FRAME };
         (length as usize <= most).then_some(Self { kind, length, first, last, sum })
     }
 }
 
-/// The sum of a frame.
+/// The checksum of a frame.
 fn sum(head: &[u8; FRAME_HEAD], payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&head[..FRAME_HEAD - 4]);
@@ -176,10 +176,10 @@ fn sum(head: &[u8; FRAME_HEAD], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Why a snapshot is not read to its end.
+/// The reason why a snapshot is not read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// The system refuses.
+    /// The file cannot be opened or read.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
@@ -187,44 +187,44 @@ pub enum SnapshotError {
         /// Why.
         error: std::io::Error,
     },
-    /// It is not what was written there, or not the state of its block.
+    /// The file is corrupt, or not the state of its block.
     #[error("{}: expected {expected}, found {found}", Place(path, *offset, account.as_ref()))]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// Byte in it.
+        /// Offset in it.
         offset: u64,
-        /// The account that it is about.
+        /// The account, if the error is about one.
         account: Option<Address>,
-        /// What should be there.
+        /// What was expected.
         expected: String,
-        /// What is.
+        /// What was found.
         found: String,
     },
-    /// It is not for this store.
+    /// The snapshot does not fit the store.
     #[error("expected {expected}, found {found}")]
     Unfit {
-        /// What is asked for.
+        /// What was expected.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
-    /// Who gets what it has cannot take it.
+    /// The receiver of the entries failed.
     #[error(transparent)]
-    Taker(Box<crate::fault::Error>),
-    /// It was asked to stop.
+    Receiver(Box<crate::fault::Error>),
+    /// Reading was cancelled.
     #[error("stopped")]
     Stopped,
 }
 
 impl From<crate::fault::Error> for SnapshotError {
     fn from(error: crate::fault::Error) -> Self {
-        Self::Taker(Box::new(error))
+        Self::Receiver(Box::new(error))
     }
 }
 
-/// What a snapshot has, in its order: codes before accounts. The slots of an account come before
-/// it, and some of them may come long before.
+/// An entry of a snapshot. Codes come before accounts, and the slots of an account before it, some
+/// of them in much earlier frames.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry<'a> {
     /// A code and its hash.
@@ -235,10 +235,10 @@ pub enum Entry<'a> {
     Slot(&'a Address, U256, U256),
 }
 
-/// Whether a path leads to a file that begins as a snapshot does.
+/// Returns whether a path leads to a file with the magic bytes of a snapshot.
 ///
 /// # Errors
-/// When it cannot be opened or read.
+/// An I/O error if it cannot be opened or read.
 pub fn is_snapshot(path: &Path) -> std::io::Result<bool> {
     if !files::is_file(path)? {
         return Ok(false);
@@ -255,7 +255,7 @@ impl SnapshotError {
     }
 }
 
-/// A file, a byte in it, and the account that it is about.
+/// The place of an error: file, offset, account.
 struct Place<'a>(&'a Path, u64, Option<&'a Address>);
 
 impl fmt::Display for Place<'_> {
@@ -269,10 +269,10 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Who gets what a snapshot has.
+/// The receiver of the entries of a snapshot.
 pub type Take<'t> = dyn FnMut(Entry<'_>) -> Result<(), crate::fault::Error> + Send + 't;
 
-/// What is wrong in a frame, `offset` bytes into what is behind its head.
+/// An error in a frame, `offset` bytes into its payload.
 #[derive(Debug)]
 struct Wrong {
     offset: usize,
@@ -281,7 +281,7 @@ struct Wrong {
     found: String,
 }
 
-/// How much there is.
+/// Numbers of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Codes.

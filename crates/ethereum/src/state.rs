@@ -1,9 +1,9 @@
-//! The state: accounts and their storage, what a block changes in them, and their tries.
+//! The state: accounts and their storage, the changes of blocks, and the tries.
 //!
-//! Execution works on the *flat* state: accounts in a list, found by address, each with its slots
-//! behind it, so that a slot is one look-up away. What a block changes is a list with old and new
-//! values ([`Changes`]): it goes into the tries to give the state root, into the log to make the
-//! block durable, and backwards into the state to undo the block.
+//! Execution works on the *flat* state: a list of accounts, indexed by address, each with its
+//! slots, so that a slot is one look-up away. The [`Changes`] of a block have old and new values:
+//! the tries turn them into the state root, the log makes them durable, and undo applies them
+//! backwards.
 
 mod arena;
 mod changes;
@@ -46,43 +46,43 @@ pub const EMPTY_CODE: Hash = [
     0xe5, 0x00, 0xb6, 0x53, 0xca, 0x82, 0x27, 0x3b, 0x7b, 0xfa, 0xd8, 0x04, 0x5d, 0x85, 0xa4, 0x70,
 ];
 
-/// What an account owns besides its storage (Yellow Paper 4.1).
+/// An account without its storage (Yellow Paper 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Transactions that it sent, or contracts that it made.
+    /// Number of transactions that it sent, or of contracts that it created.
     pub nonce: u64,
-    /// Wei that it owns.
+    /// Balance in wei.
     pub balance: U256,
     /// Keccak-256 of its code.
     pub code_hash: Hash,
 }
 
 impl Default for Account {
-    /// An account that was touched and owns nothing.
+    /// An empty account.
     fn default() -> Self {
         Self { nonce: 0, balance: U256::ZERO, code_hash: EMPTY_CODE }
     }
 }
 
 impl Account {
-    /// Without nonce, balance and code: what EIP-161 removes from the state.
+    /// Whether it has neither nonce, balance nor code: EIP-161 removes such accounts.
     pub fn is_empty(&self) -> bool {
         self.nonce == 0 && self.balance.is_zero() && self.code_hash == EMPTY_CODE
     }
 }
 
-/// What the state does not have although a block needs it: only where not all of it is known.
+/// An error of reading or changing a state. A state in memory as a whole lacks nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// A node of a trie that a look-up or an update comes to.
+    /// A trie node that is not known.
     #[error("the state lacks the trie node {}, {depth} half-bytes below its root", Hex(hash))]
     MissingNode {
         /// Its hash.
         hash: Hash,
-        /// How far below the root it stands.
+        /// Its depth in half-bytes.
         depth: usize,
     },
-    /// Bytes that stand for a node of a trie and are none.
+    /// A malformed trie node.
     #[error("the trie node {} is malformed: {error}", Hex(hash))]
     BadNode {
         /// Their hash.
@@ -90,31 +90,31 @@ pub enum StateError {
         /// What is wrong with them.
         error: String,
     },
-    /// The code of a contract.
+    /// A code that is not known.
     #[error("the state lacks the code {}", Hex(hash))]
     MissingCode {
         /// Its hash.
         hash: Hash,
     },
-    /// The hash of an earlier block that a contract asks for.
+    /// The hash of an earlier block that is not known.
     #[error("the hash of block {number} is not known here")]
     MissingBlockHash {
         /// The block's number.
         number: u64,
     },
-    /// The state on disk is damaged, or cannot be read or changed.
+    /// The state on disk is corrupt, or cannot be read or changed.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// The tries in memory cannot be changed.
     #[error(transparent)]
     Trie(#[from] blockmill_trie::update::Error),
-    /// More accounts than an index can name.
+    /// More accounts than [`AccountId`] can index.
     #[error("more than {} accounts", u32::MAX)]
     TooManyAccounts,
-    /// A balance that takes more than 256 bits.
+    /// A balance beyond 256 bits.
     #[error("the balance of {} exceeds 256 bits", Hex(address))]
     BalanceOverflow {
-        /// Whose.
+        /// The account.
         address: Address,
     },
 }

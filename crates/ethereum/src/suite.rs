@@ -1,5 +1,5 @@
-//! The public tests of the execution layer (github.com/ethereum/tests and those of the Python
-//! specification): BlockchainTests and GeneralStateTests, run as other clients run them.
+//! Runs the public tests of the execution layer (github.com/ethereum/tests and the tests of the
+//! Python specification) as other clients do: BlockchainTests and GeneralStateTests.
 
 mod blockchain;
 mod json;
@@ -19,9 +19,9 @@ pub enum Verdict {
     Passed,
     /// Not as expected.
     Failed {
-        /// What the test says.
+        /// The expected result.
         expected: String,
-        /// What happened.
+        /// The result.
         found: String,
     },
     /// Not run.
@@ -34,13 +34,13 @@ pub enum Verdict {
 /// A case of a test.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The test's name, and in a state test the indexes of data, gas and value.
+    /// The test's name, with the indexes of data, gas and value in a state test.
     pub name: String,
-    /// The network that sets the rules; empty where the test names none.
+    /// The network; empty if the test names none.
     pub network: String,
     /// The result.
     pub verdict: Verdict,
-    /// The state root after the case, where it was reached.
+    /// The state root after the case, if it was reached.
     pub state_root: Option<Hash>,
 }
 
@@ -52,21 +52,21 @@ impl Case {
     }
 }
 
-/// Why a file or one of its tests is not run.
+/// The reason why a file or a test is not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
-    /// No JSON.
+    /// Not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A field is not what it should be.
+    /// A field has an unexpected value.
     #[error("{field}: expected {expected}")]
     Field {
         /// Its name.
         field: String,
-        /// What it should hold.
+        /// What was expected.
         expected: &'static str,
     },
-    /// No test names this network.
+    /// An unknown network.
     #[error("unknown network {name}")]
     Network {
         /// Its name.
@@ -78,22 +78,23 @@ pub enum SuiteError {
         /// Its name.
         fork: String,
     },
-    /// A test of a kind that is not supported.
+    /// An unsupported kind of test.
     #[error("{0}")]
     Kind(&'static str),
-    /// No test at all.
+    /// Not a test.
     #[error("expected BlockchainTests or GeneralStateTests, found neither blocks nor a post state")]
     Unknown,
 }
 
-/// Kinds of tests that are recognised and not run: a field that only this kind has, and the reason.
+/// Kinds of tests that are recognised but not supported: a field that only this kind has, and the
+/// reason.
 const NOT_SUPPORTED: [(&str, &str); 2] = [
     ("engineNewPayloads", "tests of the engine API (blockchain_test_engine) are not supported"),
     ("result", "transaction tests are not supported"),
 ];
 
-/// Runs all cases of one file, whose kind shows in its fields. A test that cannot be run is a case
-/// that was skipped.
+/// Runs all cases of one file. The fields of a test determine its kind. A test that cannot be run is
+/// a skipped case.
 ///
 /// # Errors
 /// Returns an error if the text is not JSON, or holds no test of any kind.

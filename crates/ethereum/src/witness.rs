@@ -1,12 +1,13 @@
-//! A stateless witness: one block with all of the state that it needs, and nothing else. It is
-//! read, executed, and made from a whole state.
+//! Stateless witnesses: one block with exactly the state that it needs. A witness can be read,
+//! executed, and recorded from a state.
 //!
-//! The file that this program writes is JSON: `{chainId, number, hash, block, witness: {state,
-//! codes, keys, headers}}`, with the block in RLP, trie nodes and codes as bytes, and the headers
-//! of ancestors that contracts ask for, the parent among them. [`Document`] has the other shapes.
+//! This program writes JSON: `{chainId, number, hash, block, witness: {state, codes, keys,
+//! headers}}`, with the block in RLP, trie nodes and codes as bytes, and the headers of the parent
+//! and of ancestors whose hashes contracts read. [`Document`] lists the other shapes.
 
 mod document;
 mod header;
+mod values;
 
 pub use document::{Document, Parts};
 
@@ -25,39 +26,39 @@ use serde_json::{Value, json};
 /// A block and its state.
 #[derive(Debug)]
 pub struct Witness {
-    /// The number that transactions of its chain sign, where the file has it.
+    /// The chain id, if the file has it.
     pub chain_id: Option<u64>,
     stated: Stated,
     block: Vec<u8>,
     parts: Parts,
 }
 
-/// What a file says of its block.
+/// Number and hash of the block that a file states.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stated {
     number: Option<u64>,
     hash: Option<Hash>,
 }
 
-/// A witness of a chain with a larger id is in no format.
+/// The error for a chain id that no format can hold.
 const WIDE_CHAIN: WitnessError =
     WitnessError::Field { field: "chainId", expected: "a number of at most 64 bits" };
 
-/// Why a witness is refused.
+/// The reason why a witness is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// No JSON, or other values than those of a witness.
+    /// Not JSON, or not the values of a witness.
     #[error("not a witness: {0}")]
     Json(#[from] serde_json::Error),
-    /// Another shape than the known ones.
+    /// An unknown shape.
     #[error("not a witness of a known shape: {0}")]
     Shape(String),
-    /// A field is not what it should be.
+    /// A field has an unexpected value.
     #[error("{field}: expected {expected}")]
     Field {
         /// Its name.
         field: &'static str,
-        /// What it should hold.
+        /// What was expected.
         expected: &'static str,
     },
     /// The block has another number or hash than the file says.
@@ -70,13 +71,13 @@ pub enum WitnessError {
         /// What the block has.
         found: String,
     },
-    /// The witness lacks the header of the block's parent, without which nothing is known.
+    /// The witness lacks the header of the parent block.
     #[error("the witness lacks the header of the parent block, {}", Hex(hash))]
     MissingParent {
         /// Its hash.
         hash: Hash,
     },
-    /// The block is not what its header says, or the witness lacks something.
+    /// The block is invalid, or the witness is incomplete.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
 }
@@ -87,14 +88,14 @@ impl From<Violation> for WitnessError {
     }
 }
 
-/// What executing a witness gives.
+/// The result of executing a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stateless {
     /// Number of the block.
     pub number: u64,
     /// Its hash.
     pub hash: Hash,
-    /// The state root behind it, which is the header's.
+    /// The state root after the block, which is the header's.
     pub state_root: Hash,
     /// Gas of its transactions.
     pub gas_used: u64,
@@ -113,18 +114,18 @@ impl Witness {
         }
     }
 
-    /// A witness from two files.
+    /// A witness whose block and state are from two files.
     #[must_use]
     pub fn from_parts(block: Vec<u8>, parts: Parts) -> Self {
         Self { chain_id: None, stated: Stated::default(), block, parts }
     }
 
-    /// Makes the witness of a block from the state before it ([`NodeSet::from_state`]), by executing
-    /// it: what it asks for is the witness. `header_of` gives the headers of its ancestors, in RLP,
-    /// by their numbers; they are asked for from the parent backwards, as far as contracts see.
+    /// Records the witness of a block by executing it on the state before it
+    /// ([`NodeSet::from_state`]). `header_of` returns the headers of ancestors, in RLP, by number.
+    /// It is called from the parent backwards, as far as contracts read hashes.
     ///
     /// # Errors
-    /// The rule that the block breaks; a header that is not known.
+    /// [`WitnessError`] for an invalid block; errors of `header_of`.
     pub fn record<E: From<WitnessError>>(
         spec: &ChainSpec,
         header: &[u8],
@@ -143,7 +144,7 @@ impl Witness {
         while let Err(error) = execute(spec, &block, &headers, before, []) {
             let first = number - headers.len() as u64;
             match missing_hash(&error) {
-                // it is in the header behind it
+                // the next header has the hash
                 Some(asked) if asked + 1 < first => {
                     for ancestor in (asked + 1..first).rev() {
                         headers.push(header_of(ancestor)?);
@@ -162,7 +163,7 @@ impl Witness {
         Ok(Self { chain_id: Some(chain_id), ..Self::from_parts(block, parts) })
     }
 
-    /// The text of a file; `done` is what executing it gives.
+    /// The JSON of a file; `done` is the result of executing the witness.
     #[must_use]
     pub fn to_json(&self, done: &Stateless) -> Value {
         let list = |items: &[Vec<u8>]| -> Vec<String> {
@@ -182,7 +183,7 @@ impl Witness {
         })
     }
 
-    /// Trie nodes, codes and headers that it has.
+    /// Numbers of its trie nodes, codes and headers.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
         let Parts { nodes, codes, headers } = &self.parts;
@@ -190,10 +191,11 @@ impl Witness {
     }
 
     /// Verifies and executes the block: every rule of its header, body and transactions, receipts
-    /// root and state root; then what the file says of it.
+    /// root and state root; then the stated number and hash.
     ///
     /// # Errors
-    /// The rule that is broken; the header, node, code or hash that the witness lacks.
+    /// [`WitnessError::Execution`] for an invalid block or an incomplete witness,
+    /// [`WitnessError::MissingParent`], [`WitnessError::Stated`].
     pub fn execute(&self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
         let Parts { nodes, codes, headers } = &self.parts;
         let nodes: NodeSet = nodes.iter().cloned().collect();
@@ -204,7 +206,7 @@ impl Witness {
 }
 
 impl Parts {
-    /// Is there the header of this block's parent?
+    /// Whether it has the header of this block's parent.
     #[must_use]
     pub fn is_of(&self, block: &[u8]) -> bool {
         let parent = BodyView::decode_block(block).ok().and_then(|(header, _)| {
@@ -218,7 +220,7 @@ impl Parts {
 }
 
 impl Stated {
-    /// The block is the one that the file says.
+    /// Compares the block with the stated number and hash.
     fn verify(&self, done: &Stateless) -> Result<(), WitnessError> {
         if let Some(number) = self.number.filter(|number| *number != done.number) {
             let (stated, found) = (number.to_string(), done.number.to_string());
@@ -232,7 +234,7 @@ impl Stated {
     }
 }
 
-/// A block, put together from its header and the items of its body.
+/// A block, composed of its header and the items of its body.
 struct Joined<'a> {
     header: &'a [u8],
     items: &'a [u8],
@@ -249,7 +251,7 @@ impl Encode for Joined<'_> {
     }
 }
 
-/// The block whose hash was asked for and is not known.
+/// The number of the block whose hash is missing.
 fn missing_hash(error: &WitnessError) -> Option<u64> {
     match error {
         WitnessError::Execution(ExecutionError::State(StateError::MissingBlockHash { number })) => {
@@ -263,7 +265,7 @@ fn malformed(expected: &str, error: impl std::fmt::Display) -> Violation {
     Violation::new(Rule::HeaderEncoding, expected, error)
 }
 
-/// Executes an encoded block on the state of which these nodes and codes are known.
+/// Executes an encoded block on the state in these nodes and codes.
 fn execute(
     spec: &ChainSpec,
     block: &[u8],
@@ -298,7 +300,7 @@ fn execute(
     })
 }
 
-/// Gives the state the hashes of those ancestors that are tied to the parent, one to the next.
+/// Sets the hashes of the ancestors that are linked to the parent.
 fn verify_line(ancestors: &[HeaderView<'_>], parent: &Hash, state: &mut State) {
     let mut line = vec![];
     let mut next = *parent;

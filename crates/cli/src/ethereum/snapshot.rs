@@ -160,7 +160,7 @@ fn refused(error: SnapshotError) -> Result<Answer> {
     }
     match error {
         SnapshotError::Stopped => Ok(Answer::with_status(Status::Interrupted)),
-        SnapshotError::Taker(error) => Err((*error).into()),
+        SnapshotError::Receiver(error) => Err((*error).into()),
         error => Err(error.into()),
     }
 }

@@ -1,19 +1,18 @@
 //! The executed state on disk: a checkpoint, and a log of what each block changed since.
 //!
-//! Both are parts of the store of the blocks, under its one manifest, so that blocks and state are
-//! true together. The *log* is two segments, which are appended to in turn: a record for each block
-//! with the new values and, where the way back is kept, the old ones. The *checkpoint* is a table
-//! of accounts, slots and codes, in order and with sums. When the log since the last checkpoint has
-//! grown to a share of it, or has as many blocks as the way back is to have, what the log says is
-//! put into the table in one durable commit. Then, too, the other log is begun if the active one
-//! has as many blocks as the way back is to have, and what the other one had is given up.
+//! Both are parts of the store of the blocks, under one manifest, so that blocks and state are
+//! committed together. The *log* is two segments that are used alternately: a record for each block
+//! with the new values and, for rollback, the old ones. The *checkpoint* is a checksummed table of
+//! accounts, slots and codes. When the log since the last checkpoint exceeds a share of it, or the
+//! rollback depth, it is applied to the table in one durable commit. If the active segment has as
+//! many blocks as the rollback depth, the other segment is emptied and becomes active.
 //!
-//! A state that stays on disk (`state=pages`, `flat+trie`) is its own checkpoint, in the place of
-//! the table: it is committed when it has enough changes, by the commit of the last block whose
-//! changes it has, which nobody may pass meanwhile (`crate::execute::stages`).
+//! A state on disk (`state=pages`, `flat+trie`) is its own checkpoint. When it has enough changes,
+//! the commit of the last block with changes in it commits it; later chunks wait for that
+//! (`crate::execute::stages`).
 //!
-//! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be
-//! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
+//! Recovery loads the checkpoint and applies the log since; the state root must be that of the
+//! stored block. Blocks that were stored without a log are executed again. Bytes:
 //! `docs/formats/state-log.md`.
 
 mod adopt;
@@ -48,21 +47,20 @@ use blockmill_store::{ChainStore, Options, Recovery, Tip};
 use parts::{Parts, StatePart};
 use std::path::Path;
 
-/// How large things become.
+/// Limits and options of an executed store.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Blocks that can be taken back at least, where the log has as many. After as many there is a
-    /// checkpoint, too.
+    /// Rollback depth: blocks that can be undone at least, and the most blocks between checkpoints.
     pub depth: u64,
-    /// Bytes of log since the last checkpoint before there is another one.
+    /// Least bytes of log between checkpoints.
     pub least_log: u64,
-    /// And at least the checkpoint's bytes divided by this.
+    /// Least bytes of log between checkpoints, as a fraction (one over this) of the checkpoint.
     pub share: u64,
-    /// Bytes in a file of a new log.
+    /// Bytes of a file of a new log.
     pub file_bytes: u64,
     /// Bytes of memory for the changes of a checkpoint.
     pub memory_bytes: usize,
-    /// Where a new store keeps its state; an existing one goes on as it is.
+    /// Where a new store keeps its state. An existing store keeps its kind.
     pub state: StateKind,
     /// How a state on disk is opened.
     pub disk: DiskOptions,
@@ -82,12 +80,12 @@ impl Default for Limits {
     }
 }
 
-/// A store of blocks and of the state behind the last one.
+/// A store of blocks and of the state after the last one.
 pub struct ExecutedStore {
     /// The blocks.
     pub(crate) blocks: ChainStore,
     parts: Parts,
-    /// As of what was appended; none without a state.
+    /// Facts of the state, appended blocks included; `None` without a state.
     facts: Option<Facts>,
     limits: Limits,
 }
@@ -155,27 +153,27 @@ impl ExecutedStore {
         &self.blocks
     }
 
-    /// What the last commit says of the state; none where there is none.
+    /// Facts of the state; `None` without a state.
     #[must_use]
     pub fn facts(&self) -> Option<&Facts> {
         self.facts.as_ref()
     }
 
-    /// The facts that a commit may name: none without a state, and none while the state on disk
-    /// that the chain begins with is in no commit.
+    /// The facts to commit. `None` without a state, and until the genesis state on disk is
+    /// committed.
     fn named_facts(&self) -> Option<&Facts> {
         let is_kept = |facts: &&Facts| self.disk().is_none() || facts.checkpoint.is_some();
         self.facts.as_ref().filter(is_kept)
     }
 
-    /// Is it time to write a state on disk that is the one after the last block of the log?
+    /// Whether a state on disk should be written, if it is the one after the last block of the log.
     fn wants_checkpoint(&self) -> bool {
         let (Some(facts), Some(disk)) = (&self.facts, self.disk()) else { return false };
         let since = facts.checkpoint.map(|number| facts.block - number);
         since.is_none_or(|blocks| blocks >= self.limits.depth) || disk.read().wants_commit()
     }
 
-    /// Appends the record of the next block. It counts after the next commit.
+    /// Appends the record of the next block. The next commit makes it durable.
     ///
     /// # Errors
     /// [`blockmill_store::Error::Mismatch`] where the block does not follow the last one; those of
@@ -195,7 +193,7 @@ impl ExecutedStore {
         Ok(())
     }
 
-    /// How large things become.
+    /// Limits and options.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -206,14 +204,14 @@ impl ExecutedStore {
         self.parts.kind
     }
 
-    /// The state on disk; none where it is in memory.
+    /// The state on disk; `None` for a state in memory.
     pub(crate) fn disk(&self) -> Option<&SharedState> {
         self.parts.disk()
     }
 
-    /// Commits what was appended to blocks and log. Durable where a checkpoint is due. `writes_state`
-    /// says that a state on disk is the one behind the last block, and that it is time to write it.
-    /// Until that was so once, commits have blocks only.
+    /// Commits appended blocks and log records; durably if a checkpoint is due. With `writes_state`,
+    /// a state on disk is the one after the last block, and is written. Until the first such commit
+    /// only blocks are committed.
     ///
     /// # Errors
     /// Those of the store.
@@ -223,7 +221,7 @@ impl ExecutedStore {
         }
         let Some(facts) = &self.facts else { return Ok(self.blocks.commit(tip)?) };
         let grown = self.parts.logs[facts.active].len() - facts.start;
-        // a log that is long enough to go back goes no further than twice that
+        // bounds the log to twice the rollback depth
         let blocks = facts.block - facts.checkpoint.unwrap_or(0);
         let is_due = match &self.parts.state {
             StatePart::Disk(_) => writes_state,
@@ -236,8 +234,8 @@ impl ExecutedStore {
             let state = facts.encode();
             return self.parts.commit(&mut self.blocks, tip, &state, false);
         }
-        // until all of it is committed the facts stay as they are: who goes on after an error must
-        // not name a state that is not on disk
+        // the facts change after the commit: after an error they must not name a state that is not
+        // on disk
         let mut now = *facts;
         if let StatePart::Table(table) = &mut self.parts.state {
             flat::checkpoint(table, &self.parts.logs[facts.active], facts)?;

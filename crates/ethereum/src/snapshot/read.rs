@@ -1,9 +1,9 @@
-//! Reads a snapshot and holds all of it to its sums, to its order and to the state root.
+//! Reads a snapshot and verifies its checksums, its order and its state root.
 
-use super::frame::{Frame, Looked, Shown};
+use super::frame::{Checked, Frame, Shown};
 use super::{
-    Counts, FRAME, FRAME_HEAD, FrameHead, HEAD, Head, Kind, MAGIC, MOST, Position, SnapshotError,
-    Take, Wrong,
+    Counts, FRAME, FRAME_HEAD, FrameHead, FrameKind, HEAD, Head, MAGIC, MOST, Position,
+    SnapshotError, Take, Wrong,
 };
 use crate::{Address, Hash};
 use blockmill_pipeline::{Cancel, Flow, Stages};
@@ -14,28 +14,28 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// A snapshot that is what it says.
+/// A verified snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Of which chain, behind which block.
+    /// Its chain and block.
     pub head: Head,
-    /// How much it has.
+    /// Numbers of its entries.
     pub counts: Counts,
     /// Bytes of the file.
     pub bytes: u64,
 }
 
-/// What a file says of itself.
+/// Reads the head of a snapshot.
 ///
 /// # Errors
-/// Where it is no snapshot; those of the system.
+/// [`SnapshotError::Corrupt`] if it is not a snapshot, [`SnapshotError::Io`] if it cannot be read.
 pub fn head_of(path: &Path) -> Result<Head, SnapshotError> {
     let file = File::open(path).map_err(SnapshotError::io(path))?;
-    Ok(Source::open(path, file)?.head)
+    Ok(FrameReader::open(path, file)?.head)
 }
 
-/// Verifies the file at `path` on `threads` threads beside the one that reads; `watch` gets the
-/// bytes of each frame. That its state root is that of the block it names is for who has the block.
+/// Verifies the file at `path` on `threads` threads and the one that reads. `watch` gets the bytes
+/// of each frame. The caller compares the state root with the block's header.
 ///
 /// # Errors
 /// [`SnapshotError::Corrupt`] with the first thing in the file that is wrong; those of the system.
@@ -49,10 +49,11 @@ pub fn verify(
     verify_from(path, file, threads, cancel, watch)
 }
 
-/// The same of what `input` reads; `path` names it in errors.
+/// Verifies the bytes of `input`; `path` names it in errors.
 ///
 /// # Errors
-/// Those of [`verify`].
+/// [`SnapshotError::Corrupt`] with the first error in the input, [`SnapshotError::Io`] if it cannot
+/// be read, [`SnapshotError::Stopped`] when cancelled.
 pub fn verify_from(
     path: &Path,
     input: impl Read + Send,
@@ -63,11 +64,11 @@ pub fn verify_from(
     run(path, input, threads, cancel, watch, None)
 }
 
-/// The same, and `take` gets all that the snapshot has. What it got counts when this returns: the
-/// state root is known at the end.
+/// Verifies a snapshot and passes its entries to `take`. The entries are verified when this returns:
+/// the state root is known at the end.
 ///
 /// # Errors
-/// Those of [`verify`] and of `take`.
+/// Those of [`verify_from`]; [`SnapshotError::Receiver`] if `take` fails.
 pub fn read(
     path: &Path,
     input: impl Read + Send,
@@ -87,7 +88,7 @@ fn run(
     mut watch: impl FnMut(u64) + Send,
     mut take: Option<&mut Take<'_>>,
 ) -> Result<Verified, SnapshotError> {
-    let mut source = Source::open(path, input)?;
+    let mut source = FrameReader::open(path, input)?;
     let head = source.head;
     let mut joined = Joined::new(path, head);
     let read = |frame: &mut Frame| source.read(frame);
@@ -100,7 +101,7 @@ fn run(
         Ok(if cancel.is_cancelled() { Flow::Stop } else { Flow::Continue })
     };
     let frames = (0..blockmill_pipeline::buffers(threads)).map(|_| Frame::default()).collect();
-    let stages = Stages::read("read", read).parallel("hash", Frame::look).serial("join", join);
+    let stages = Stages::read("read", read).parallel("hash", Frame::check).serial("join", join);
     stages.run(frames, threads).outcome?;
     if cancel.is_cancelled() {
         return Err(SnapshotError::Stopped);
@@ -110,20 +111,20 @@ fn run(
 }
 
 /// The file, frame by frame.
-struct Source<'p, R> {
+struct FrameReader<'p, R> {
     path: &'p Path,
     file: R,
     head: Head,
-    /// Behind the last byte that was read.
+    /// Offset of the next byte.
     offset: u64,
-    /// The head of the next frame, and where it begins.
+    /// The head of the next frame, and its offset.
     next: Option<(FrameHead, [u8; FRAME_HEAD], u64)>,
     before: Option<FrameHead>,
-    /// The last account that ended.
+    /// The last complete account.
     ended: Option<Hash>,
 }
 
-impl<'p, R: Read> Source<'p, R> {
+impl<'p, R: Read> FrameReader<'p, R> {
     fn open(path: &'p Path, file: R) -> Result<Self, SnapshotError> {
         let head =
             Head { chain_id: 0, genesis: [0; 32], number: 0, hash: [0; 32], state_root: [0; 32] };
@@ -151,7 +152,7 @@ impl<'p, R: Read> Source<'p, R> {
         SnapshotError::Corrupt { path: self.path.into(), offset, account: None, expected, found }
     }
 
-    /// Fills `bytes`, or says what should be there.
+    /// Fills `bytes`; `expected` is for the error at the end of the file.
     fn exact(&mut self, bytes: &mut [u8], expected: &str) -> Result<(), SnapshotError> {
         match self.file.read_exact(bytes) {
             Ok(()) => {
@@ -177,10 +178,10 @@ impl<'p, R: Read> Source<'p, R> {
         Ok((head, bytes, offset))
     }
 
-    /// Reads the next frame, and the head of the one after it; false behind the last one.
+    /// Reads the next frame, and the head of the one after it. Returns false after the last frame.
     fn read(&mut self, frame: &mut Frame) -> Result<bool, SnapshotError> {
         let Some((head, bytes, offset)) = self.next.take() else { return Ok(false) };
-        (frame.head, frame.offset, frame.looked) = (head, offset, None);
+        (frame.head, frame.offset, frame.checked) = (head, offset, None);
         frame.raw_head.clear();
         frame.raw_head.extend_from_slice(&bytes);
         frame.payload.resize(head.length as usize, 0);
@@ -188,14 +189,14 @@ impl<'p, R: Read> Source<'p, R> {
         let read = self.exact(&mut payload, "the rest of a frame");
         frame.payload = payload;
         read?;
-        let goes_on = self.before.filter(|before| before.kind == Kind::Slots);
+        let goes_on = self.before.filter(|before| before.kind == FrameKind::Slots);
         (frame.ended, frame.slot_before) = (self.ended, goes_on.map(|before| before.last.slot));
-        if head.kind == Kind::Accounts {
+        if head.kind == FrameKind::Accounts {
             self.ended = Some(head.last.key);
         }
         self.before = Some(head);
         frame.after = None;
-        if head.kind == Kind::End {
+        if head.kind == FrameKind::End {
             return match self.file.read(&mut [0]) {
                 Ok(0) => Ok(true),
                 Ok(_) => Err(self.damaged(self.offset, "the end of the file", "more bytes")),
@@ -203,13 +204,14 @@ impl<'p, R: Read> Source<'p, R> {
             };
         }
         let next = self.frame_head()?;
-        // else it is an account that ends there, or nothing
-        frame.after = matches!(next.0.kind, Kind::Accounts | Kind::Slots).then_some(next.0.first);
+        // otherwise an account is complete there, or nothing follows
+        frame.after =
+            matches!(next.0.kind, FrameKind::Accounts | FrameKind::Slots).then_some(next.0.first);
         self.next = Some(next);
         Ok(true)
     }
 
-    /// A frame may stand behind the one before it.
+    /// Checks that a frame may follow the one before it.
     fn follows(&self, head: &FrameHead, offset: u64) -> Result<(), SnapshotError> {
         let none = Position::default();
         let wrong =
@@ -220,19 +222,20 @@ impl<'p, R: Read> Source<'p, R> {
         let Some(before) = &self.before else { return Ok(()) };
         let (first, last) = (head.first, before.last);
         match (before.kind, head.kind) {
-            (Kind::Slots, Kind::Accounts | Kind::Slots) => {
+            (FrameKind::Slots, FrameKind::Accounts | FrameKind::Slots) => {
                 if first.key != last.key || first.slot <= last.slot {
                     return wrong(format!("more slots of {}", Shown(last)), first);
                 }
             }
-            (Kind::Slots, _) => return wrong(format!("more slots of {}", Shown(last)), none),
-            (Kind::Codes, Kind::Codes) | (Kind::Accounts, Kind::Accounts | Kind::Slots) => {
+            (FrameKind::Slots, _) => return wrong(format!("more slots of {}", Shown(last)), none),
+            (FrameKind::Codes, FrameKind::Codes)
+            | (FrameKind::Accounts, FrameKind::Accounts | FrameKind::Slots) => {
                 if first.key <= last.key {
                     return wrong(format!("a frame above {}", Shown(last)), first);
                 }
             }
-            (Kind::Codes | Kind::Accounts, Kind::End) | (Kind::Codes, _) => {}
-            (Kind::Accounts | Kind::End, _) => {
+            (FrameKind::Codes | FrameKind::Accounts, FrameKind::End) | (FrameKind::Codes, _) => {}
+            (FrameKind::Accounts | FrameKind::End, _) => {
                 return wrong("accounts or the end".into(), first);
             }
         }
@@ -240,7 +243,7 @@ impl<'p, R: Read> Source<'p, R> {
     }
 }
 
-/// What frames share, in their order.
+/// Merges what frames share, in order.
 struct Joined<'p> {
     path: &'p Path,
     head: Head,
@@ -269,15 +272,15 @@ impl<'p> Joined<'p> {
     }
 
     fn join(&mut self, frame: &mut Frame) -> Result<(), SnapshotError> {
-        let looked = frame.looked.take().unwrap_or_else(|| Ok(Looked::default()));
-        let looked = looked.map_err(|wrong: Wrong| {
+        let checked = frame.checked.take().unwrap_or_else(|| Ok(Checked::default()));
+        let checked = checked.map_err(|wrong: Wrong| {
             let Wrong { offset, account, expected, found } = wrong;
             let offset = frame.offset + (FRAME_HEAD + offset) as u64;
             SnapshotError::Corrupt { path: self.path.into(), offset, account, expected, found }
         })?;
-        self.counts.add(&looked.counts);
-        self.codes.extend(&looked.codes);
-        for (address, hash) in &looked.used {
+        self.counts.add(&checked.counts);
+        self.codes.extend(&checked.codes);
+        for (address, hash) in &checked.used {
             if !self.codes.contains(hash) {
                 let expected = format!("the code {}", Hex(hash));
                 return Err(self.damaged(
@@ -288,18 +291,18 @@ impl<'p> Joined<'p> {
                 ));
             }
         }
-        if let Some(part) = &looked.storage {
+        if let Some(part) = &checked.storage {
             self.storage.join(part);
         }
-        if let Some((address, expected)) = looked.claim {
+        if let Some((address, expected)) = checked.claim {
             let found = self.storage.root();
             if found != expected {
                 let expected = format!("slots with the root {}", Hex(&expected));
                 return Err(self.damaged(frame, Some(address), expected, Hex(&found)));
             }
         }
-        self.accounts.join(&looked.accounts);
-        if frame.head.kind == Kind::End {
+        self.accounts.join(&checked.accounts);
+        if frame.head.kind == FrameKind::End {
             let root = self.accounts.root();
             if root != self.head.state_root {
                 let expected = format!("the state root {}", Hex(&self.head.state_root));

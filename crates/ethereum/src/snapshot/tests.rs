@@ -147,7 +147,7 @@ fn any_damage_is_found_and_named() {
 }
 
 /// A file of these frames, whose sums and heads are right.
-fn forged(head: &Head, frames: &[(Kind, Position, Position, Vec<u8>)]) -> Vec<u8> {
+fn forged(head: &Head, frames: &[(FrameKind, Position, Position, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = head.encode().to_vec();
     for (kind, first, last, payload) in frames {
         let length = payload.len() as u32;
@@ -159,7 +159,7 @@ fn forged(head: &Head, frames: &[(Kind, Position, Position, Vec<u8>)]) -> Vec<u8
 }
 
 /// The frames of a file.
-fn frames_of(mut bytes: &[u8]) -> Vec<(Kind, Position, Position, Vec<u8>)> {
+fn frames_of(mut bytes: &[u8]) -> Vec<(FrameKind, Position, Position, Vec<u8>)> {
     bytes = &bytes[HEAD..];
     let mut frames = vec![];
     while let Some((head, rest)) = bytes.split_first_chunk() {
@@ -180,7 +180,7 @@ fn a_state_that_is_another_one_is_refused_though_its_sums_are_right() {
     let frames = frames_of(&bytes);
     assert_eq!(forged(&head, &frames), bytes);
     let kinds: Vec<_> = frames.iter().map(|frame| frame.0).collect();
-    let slots = kinds.iter().position(|kind| *kind == Kind::Slots).unwrap();
+    let slots = kinds.iter().position(|kind| *kind == FrameKind::Slots).unwrap();
 
     let other = Head { state_root: [9; 32], ..head };
     let (account, words) = fault(&forged(&other, &frames));
@@ -225,7 +225,7 @@ fn a_state_that_is_another_one_is_refused_though_its_sums_are_right() {
 }
 
 /// A frame of accounts without slots, whose keys are in this order.
-fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
+fn accounts(addresses: &[Address]) -> (FrameKind, Position, Position, Vec<u8>) {
     let mut payload = vec![];
     for address in addresses {
         payload.extend(address);
@@ -238,7 +238,7 @@ fn accounts(addresses: &[Address]) -> (Kind, Position, Position, Vec<u8>) {
     let at =
         |address: &Address| Position { key: blockmill_hashes::keccak256(address), slot: [0; 32] };
     let (first, last) = (at(&addresses[0]), at(&addresses[addresses.len() - 1]));
-    (Kind::Accounts, first, last, payload)
+    (FrameKind::Accounts, first, last, payload)
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn keys_that_do_not_ascend_are_refused() {
     addresses.sort_by_key(|address| blockmill_hashes::keccak256(address));
     let end = |accounts| {
         let counts = Counts { accounts, ..Counts::default() };
-        (Kind::End, Position::default(), Position::default(), counts.encode())
+        (FrameKind::End, Position::default(), Position::default(), counts.encode())
     };
     let given: Vec<GenesisAccount> = addresses
         .iter()

@@ -1,6 +1,6 @@
 //! Writes a snapshot of a state that is in memory.
 
-use super::{Counts, FRAME, FrameHead, Head, Kind, MOST, Position};
+use super::{Counts, FRAME, FrameHead, FrameKind, Head, MOST, Position};
 use crate::commit::executed_store::{put_account, put_number, put_word};
 use crate::execute::Code;
 use crate::state::{Account, AccountId, State};
@@ -13,22 +13,22 @@ use blockmill_trie::RootBuilder;
 use hashbrown::HashSet;
 use std::io::{self, Write};
 
-/// What was written.
+/// The result of writing a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// How much.
+    /// Numbers of entries.
     pub counts: Counts,
-    /// In so many bytes.
+    /// Bytes of the file.
     pub bytes: u64,
-    /// The root of what was written, whatever the head says.
+    /// The state root of the entries, whatever the head says.
     pub state_root: Hash,
 }
 
-/// Writes `state`, all of which is known, to `out`; none when asked to stop. Codes that no account
-/// has are left out.
+/// Writes `state`, which is in memory as a whole, to `out`. `None` when cancelled. Codes without an
+/// account are left out.
 ///
 /// # Errors
-/// Those of `out`.
+/// An I/O error of `out`, or of kind `InvalidData` for a code that is too long.
 pub fn write(
     state: &State,
     head: &Head,
@@ -56,7 +56,7 @@ pub fn write(
     for (hash, code) in codes {
         frames.code(hash, code.bytes())?;
     }
-    frames.end_frame(Kind::Codes)?;
+    frames.end_frame(FrameKind::Codes)?;
     let mut slots = Slots { hasher, roots: RootBuilder::new(), slots: vec![] };
     let mut leaves = Vec::with_capacity(accounts.len());
     for (key, id, address, account) in accounts {
@@ -69,9 +69,9 @@ pub fn write(
         let leaf = Leaf { nonce, balance, storage_root: &root, code_hash: &account.code_hash };
         leaves.push((key, leaf.encode()));
     }
-    frames.end_frame(Kind::Accounts)?;
+    frames.end_frame(FrameKind::Accounts)?;
     frames.frame.payload = frames.counts.encode();
-    frames.end_frame(Kind::End)?;
+    frames.end_frame(FrameKind::End)?;
     frames.out.flush()?;
     let state_root = slots.roots.sorted(leaves);
     Ok(Some(Written { counts: frames.counts, bytes: frames.bytes, state_root }))
@@ -86,7 +86,7 @@ struct Slots {
 }
 
 impl Slots {
-    /// Sets the slots to those of an account; the root of their trie.
+    /// Collects the slots of an account, and returns the root of their trie.
     fn collect(&mut self, state: &State, id: AccountId) -> Hash {
         self.slots.clear();
         let all = state.slots(id);
@@ -101,7 +101,7 @@ impl Slots {
     }
 }
 
-/// The frame in the making.
+/// The current frame.
 #[derive(Default)]
 struct Frame {
     payload: Vec<u8>,
@@ -124,8 +124,8 @@ struct Frames<'a> {
 }
 
 impl Frames<'_> {
-    /// Writes the frame in the making, if there is something in it.
-    fn end_frame(&mut self, kind: Kind) -> io::Result<()> {
+    /// Writes the current frame unless it is empty.
+    fn end_frame(&mut self, kind: FrameKind) -> io::Result<()> {
         let Frame { payload, first, last } = std::mem::take(&mut self.frame);
         if payload.is_empty() {
             return Ok(());
@@ -146,7 +146,7 @@ impl Frames<'_> {
 
     fn code(&mut self, hash: &Hash, code: &[u8]) -> io::Result<()> {
         if self.frame.payload.len() + code.len() > FRAME {
-            self.end_frame(Kind::Codes)?;
+            self.end_frame(FrameKind::Codes)?;
         }
         self.frame.at(hash, Hash::default());
         put_number(code.len() as u64, &mut self.frame.payload);
@@ -163,19 +163,19 @@ impl Frames<'_> {
         root: &Hash,
         mut slots: &[(Hash, U256, U256)],
     ) -> io::Result<()> {
-        /// Most bytes of an account without slots, and of a slot.
+        /// Limits of the bytes of an account without slots, and of a slot.
         const ACCOUNT: usize = 20 + 10 + 33 + 33 + 33 + 10;
         const SLOT: usize = 66;
         (self.counts.accounts, self.counts.slots) =
             (self.counts.accounts + 1, self.counts.slots + slots.len() as u64);
         if self.frame.payload.len() + ACCOUNT + slots.len().saturating_mul(SLOT) > FRAME {
-            self.end_frame(Kind::Accounts)?;
+            self.end_frame(FrameKind::Accounts)?;
         }
         while ACCOUNT + slots.len() * SLOT > FRAME {
             let (some, rest) = slots.split_at((FRAME - ACCOUNT) / SLOT);
             self.frame.payload.extend(address);
             self.slots(key, some);
-            self.end_frame(Kind::Slots)?;
+            self.end_frame(FrameKind::Slots)?;
             slots = rest;
         }
         let payload = &mut self.frame.payload;
@@ -195,7 +195,7 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// A number of slots of the account with this key, and these.
+    /// Appends the number of slots and the slots of the account with this key.
     fn slots(&mut self, key: &Hash, slots: &[(Hash, U256, U256)]) {
         put_number(slots.len() as u64, &mut self.frame.payload);
         for (slot_key, slot, value) in slots {

@@ -1,6 +1,6 @@
-//! The tries over the state in two arenas: the storage of all accounts, and the accounts. All keys
-//! of a block are hashed together in lanes, walk down together, and the nodes that changed are
-//! hashed level by level ([`blockmill_trie::update`]).
+//! The tries over the state in two arenas: storage, and accounts. The keys of a block are hashed
+//! together in lanes and descend together; changed nodes are hashed level by level
+//! ([`blockmill_trie::update`]).
 
 use super::{AccountId, Changes, StateError, TrieHashers};
 use crate::Hash;
@@ -12,7 +12,7 @@ use blockmill_trie::codec::Ethereum;
 use blockmill_trie::update::{self, Forest, TrieId, Update};
 use hashbrown::HashMap;
 
-/// What the tries know of an account.
+/// Key and storage trie of an account.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// Keccak-256 of its address.
@@ -33,7 +33,7 @@ pub(super) struct ArenaTries {
 }
 
 impl ArenaTries {
-    /// No accounts.
+    /// Empty tries.
     pub fn new(hashers: TrieHashers) -> Result<Self, StateError> {
         let forest = || Forest::new(Ethereum::with_hasher(hashers.nodes));
         let mut accounts = forest();
@@ -48,7 +48,7 @@ impl ArenaTries {
 
     /// The state root after `changes`.
     pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
-        self.learn(changes);
+        self.hash_addresses(changes);
         let slots = self.slots(changes)?;
         if !slots.wiped.is_empty() || !slots.tries.is_empty() {
             let updates = slots.updates();
@@ -60,12 +60,11 @@ impl ArenaTries {
         self.root()
     }
 
-    /// The state roots after each of several small changes; the nodes of all of them are hashed
-    /// together.
+    /// The state roots after each of several small changes, whose nodes are hashed together.
     pub fn apply_group(&mut self, group: &[&Changes]) -> Result<Vec<Hash>, StateError> {
         let mut slots = Vec::with_capacity(group.len());
         for changes in group {
-            self.learn(changes);
+            self.hash_addresses(changes);
             slots.push(self.slots(changes)?);
         }
         let before = self.roots_before(&slots)?;
@@ -109,8 +108,8 @@ impl ArenaTries {
         Ok(roots)
     }
 
-    /// Hashes the addresses that were not met before.
-    fn learn(&mut self, changes: &Changes) {
+    /// Hashes the addresses that are new.
+    fn hash_addresses(&mut self, changes: &Changes) {
         let ids = changes.accounts.iter().map(|change| change.id as usize + 1);
         let most = ids.max().unwrap_or(0).max(self.known.len());
         self.known.resize(most, Known::default());
@@ -133,7 +132,7 @@ impl ArenaTries {
         }
     }
 
-    /// What changes in the storage tries.
+    /// The changes of storage tries.
     fn slots(&mut self, changes: &Changes) -> Result<SlotUpdates, StateError> {
         if changes.slots.is_empty() && changes.cleared.is_empty() {
             return Ok(SlotUpdates::default());
@@ -155,7 +154,7 @@ impl ArenaTries {
         Ok(SlotUpdates { wiped, tries, keys, values })
     }
 
-    /// The accounts that change, as their trie holds them, by key.
+    /// The leaves of changed accounts, by key.
     fn leaves(
         &self,
         changes: &Changes,
@@ -179,7 +178,7 @@ impl ArenaTries {
     }
 }
 
-/// An account's key, and what its trie holds there; nothing where there is none.
+/// An account's key and its leaf; `None` if it does not exist.
 type EncodedAccount = (Hash, Option<Vec<u8>>);
 
 /// Changes of storage tries, encoded.

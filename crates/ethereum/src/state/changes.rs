@@ -1,4 +1,4 @@
-//! What a block changes, as a list with old and new values.
+//! The changes of a block, with old and new values.
 
 use super::{Account, AccountId};
 use crate::execute::Code;
@@ -8,40 +8,39 @@ use hashbrown::HashMap;
 /// An account before and after a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountChange {
-    /// Which.
+    /// Index of the account.
     pub id: AccountId,
     /// Its address.
     pub address: Address,
-    /// As the block found it; none where it did not exist.
+    /// Before the block; `None` if it did not exist.
     pub before: Option<Account>,
-    /// As the block left it; none where it does not exist any more.
+    /// After the block; `None` if it does not exist any more.
     pub after: Option<Account>,
 }
 
 /// A slot before and after a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotChange {
-    /// Whose.
+    /// Index of the account.
     pub id: AccountId,
-    /// Which of its slots.
+    /// The slot.
     pub slot: U256,
-    /// The value before; 0 where there was none.
+    /// Value before; 0 if there was none.
     pub before: U256,
-    /// The value after; 0 where there is none any more.
+    /// Value after; 0 if there is none.
     pub after: U256,
 }
 
-/// Everything that a block, or a transaction, changes.
+/// All changes of a block or a transaction.
 ///
-/// The state after it follows from the state before it by the new values, and the other way round
-/// by the old ones. An account is listed once, a slot as often as it was changed, in order. Storage
-/// that an account loses as a whole is listed slot by slot. Each account with a changed slot is
-/// among the accounts.
+/// Old and new values allow undo and redo. An account is listed once, a slot for each of its
+/// changes, in order. The slots of cleared storage are listed, too. Each account with a changed slot
+/// is among the accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Accounts, in the order of their first change.
     pub accounts: Vec<AccountChange>,
-    /// Accounts whose storage was emptied as a whole; what they had is among the slots too.
+    /// Accounts whose storage was cleared. The slots list what was in memory of it.
     pub cleared: Vec<AccountId>,
     /// Slots, in the order of the changes.
     pub slots: Vec<SlotChange>,
@@ -50,7 +49,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The way back: what these changes changed, changed to what it was.
+    /// The changes that undo these.
     #[must_use]
     pub fn reversed(&self) -> Self {
         let accounts = self.accounts.iter().map(|change| {
@@ -66,8 +65,8 @@ impl Changes {
         }
     }
 
-    /// What these changes, one after the other, come to. Storage that is emptied as a whole is
-    /// listed slot by slot only, as it may be filled again.
+    /// Merges consecutive changes. Cleared storage is listed by slots only, since it may be set
+    /// again.
     #[must_use]
     pub fn together<'a>(steps: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();

@@ -5,21 +5,23 @@
 //! It is what pages are measured against: a node is read for each level that a change comes
 //! through, and all nodes above a change are written again.
 
-mod ahead;
+mod backend;
 mod heal;
-mod kept;
-mod make_again;
+mod preload;
+mod reader;
+mod rebuild;
 mod update;
 
-pub use heal::{Healed, LostNode};
-pub(super) use kept::is_part;
-pub use kept::{
+pub(super) use backend::is_part;
+pub use backend::{
     BlockCache, Bloom, FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, ReadChecksum,
     RocksDbOptions,
 };
+pub use heal::{Healed, LostNode};
 
-use self::ahead::Ahead;
-use self::kept::{Commits, Kept};
+use self::backend::{Backend, RocksDbCommits};
+use self::preload::PreloadedNodes;
+use self::reader::Reader;
 use super::sparse::Nodes;
 use super::{NodeBytes, StateError};
 use crate::Hash;
@@ -28,8 +30,6 @@ use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_state_store::StateKey;
 use blockmill_store::{CommitPart, Opening, Table};
 use blockmill_trie::EMPTY_ROOT;
-use hashbrown::HashMap;
-use std::cell::RefCell;
 use std::path::Path;
 
 /// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, behind
@@ -39,16 +39,16 @@ const OF_STORAGE: u8 = 1;
 /// The key of the state root.
 const ROOT: &[u8] = &[2];
 
-/// What reading or changing such a state fails with.
+/// An error of reading or changing a flat+trie state.
 #[derive(Debug, thiserror::Error)]
 pub enum FlatTrieError {
-    /// What the tables do not have.
+    /// A node that is missing or malformed.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The tables.
+    /// An error of the tables.
     #[error(transparent)]
     Store(#[from] blockmill_store::Error),
-    /// What is not a value of this kind of state.
+    /// Bytes that are not a valid value or node.
     #[error("{what}: expected {expected}, found {found}")]
     Malformed {
         /// What was read or given.
@@ -66,16 +66,16 @@ fn malformed(what: &'static str, expected: &str, found: impl ToString) -> FlatTr
 
 /// See the module's text.
 pub struct FlatTrie {
-    accounts: Kept,
-    slots: Kept,
-    nodes: Kept,
+    accounts: Backend,
+    slots: Backend,
+    nodes: Backend,
     /// What makes RocksDB true with the commits of the store, where it is in that.
-    commits: Option<Commits>,
+    commits: Option<RocksDbCommits>,
     root: Hash,
     /// Values and nodes that were put right while they were read.
     healed: Healed,
     /// Nodes that a root may need.
-    ahead: Ahead,
+    preloaded: PreloadedNodes,
     /// What is damaged of files that were left out.
     damage: Vec<blockmill_store::Error>,
     /// The first nodes that cannot be made again.
@@ -94,7 +94,7 @@ impl FlatTrie {
         dir: &Path,
         options: &FlatOptions,
     ) -> Result<Self, FlatTrieError> {
-        let ([accounts, slots, nodes], commits, damage) = kept::open(opening, dir, options)?;
+        let ([accounts, slots, nodes], commits, damage) = backend::open(opening, dir, options)?;
         let mut root = vec![];
         let root = match nodes.get(ROOT, &mut root)? {
             false => EMPTY_ROOT,
@@ -102,8 +102,8 @@ impl FlatTrie {
                 malformed("state root", "32 bytes", format!("{} bytes", other.len()))
             })?,
         };
-        let (healed, ahead, lost) = Default::default();
-        Ok(Self { accounts, slots, nodes, commits, root, healed, ahead, damage, lost })
+        let (healed, preloaded, lost) = Default::default();
+        Ok(Self { accounts, slots, nodes, commits, root, healed, preloaded, damage, lost })
     }
 
     /// Where it is kept.
@@ -121,13 +121,13 @@ impl FlatTrie {
         commit: impl FnOnce(Vec<CommitPart<'_>>) -> blockmill_store::Result<T>,
     ) -> blockmill_store::Result<T> {
         let Self { accounts, slots, nodes, commits, .. } = self;
-        kept::commit([accounts, slots, nodes], commits.as_mut(), commit)
+        backend::commit([accounts, slots, nodes], commits.as_mut(), commit)
     }
 
     /// Is it time to commit?
     #[must_use]
     pub fn wants_flush(&self) -> bool {
-        [&self.accounts, &self.slots, &self.nodes].into_iter().any(Kept::wants_flush)
+        [&self.accounts, &self.slots, &self.nodes].into_iter().any(Backend::wants_flush)
     }
 
     /// Writes changes out now, for the next commit to name them ([`Table::spill`]).
@@ -136,7 +136,7 @@ impl FlatTrie {
     /// Those of the tables.
     pub fn spill(&mut self) -> blockmill_store::Result<()> {
         let Self { accounts, slots, nodes, commits, .. } = self;
-        kept::spill([accounts, slots, nodes], commits.as_ref())
+        backend::spill([accounts, slots, nodes], commits.as_ref())
     }
 
     /// The state root.
@@ -145,7 +145,7 @@ impl FlatTrie {
         self.root
     }
 
-    /// Values and nodes that were put right while they were read or changed.
+    /// Values and nodes that were repaired while they were read or changed.
     #[must_use]
     pub fn healed(&self) -> Healed {
         self.healed
@@ -181,7 +181,7 @@ impl FlatTrie {
             .filter_map(|(_, key)| Some(slot_key(&key.account, key.slot.as_ref()?)))
             .collect();
         self.slots.fetch(&whole, |i, value| each(slots[i].0, value))?;
-        if self.ahead.is_on() { self.preload(keys) } else { Ok(()) }
+        if self.preloaded.is_on() { self.preload(keys) } else { Ok(()) }
     }
 
     /// Calls `each` with the slots of an account and their values, in the order of their keys.
@@ -217,11 +217,11 @@ impl FlatTrie {
         reader.finish(reader.node(hash, key, depth))
     }
 
-    /// Waits for tables that are being merged; whether there were any, so that a commit is due.
+    /// Waits for running compactions. Returns whether there were any, so that a commit is due.
     pub fn wait_for_merge(&self) -> bool {
         let merging = [&self.accounts, &self.slots, &self.nodes];
         let merging =
-            merging.into_iter().filter_map(Kept::table).filter(|table| table.is_merging());
+            merging.into_iter().filter_map(Backend::table).filter(|table| table.is_merging());
         merging.map(Table::wait_for_merge).count() > 0
     }
 
@@ -283,84 +283,4 @@ fn node_key(account: Option<&Hash>, key: &Hash, depth: usize) -> Vec<u8> {
 fn storage_root(leaf: &[u8]) -> Result<Hash, FlatTrieError> {
     let error = |error| malformed("account", "RLP of one", format!("{error}"));
     Ok(*Leaf::decode(leaf).map_err(error)?.storage_root)
-}
-
-/// Reads the nodes of one trie.
-struct Reader<'a> {
-    state: &'a FlatTrie,
-    account: Option<Hash>,
-    /// What was read, by key and depth.
-    read: RefCell<Vec<(Hash, usize)>>,
-    /// What went wrong in a table.
-    error: RefCell<Option<FlatTrieError>>,
-    /// Nodes that were made again because they were not there.
-    made: RefCell<HashMap<Vec<u8>, Vec<u8>>>,
-    /// For a root to come: what is read is kept, and nothing is made again.
-    is_ahead: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn new(state: &'a FlatTrie, account: Option<Hash>) -> Self {
-        let (read, error, made, is_ahead) = Default::default();
-        Self { state, account, read, error, made, is_ahead }
-    }
-
-    /// For roots to come.
-    fn ahead(state: &'a FlatTrie, account: Option<Hash>) -> Self {
-        Self { is_ahead: true, ..Self::new(state, account) }
-    }
-
-    /// An answer, or the error of the table because of which there is none.
-    fn finish<T>(&self, answer: Result<T, StateError>) -> Result<T, FlatTrieError> {
-        let error = self.error.borrow_mut().take();
-        answer.map_err(|answer| error.unwrap_or(answer.into()))
-    }
-
-    /// The value under a key of the trie with this root.
-    fn value(&self, root: &Hash, key: &Hash) -> Result<Option<Vec<u8>>, StateError> {
-        super::nodes::value(self, root, key, &mut |_| {})
-    }
-
-    /// The node that is stored at a place, if its hash is this one.
-    fn stored(
-        &self,
-        hash: &Hash,
-        key: &Hash,
-        depth: usize,
-    ) -> Result<Option<Vec<u8>>, FlatTrieError> {
-        let FlatTrie { nodes, ahead, .. } = self.state;
-        let place = node_key(self.account.as_ref(), key, depth);
-        if let Some(node) = ahead.get(&place, hash) {
-            return Ok(Some(node));
-        }
-        let mut bytes = vec![];
-        nodes.get(&place, &mut bytes)?;
-        let found = (blockmill_hashes::keccak256(&bytes) == *hash).then_some(bytes);
-        if let Some(node) = found.as_ref().filter(|_| self.is_ahead) {
-            ahead.keep(place, hash, node);
-        }
-        Ok(found)
-    }
-}
-
-impl Nodes for Reader<'_> {
-    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
-        if !self.is_ahead {
-            self.read.borrow_mut().push((*key, depth));
-        }
-        let found = match self.stored(hash, key, depth) {
-            Ok(Some(node)) => Ok(Some(node)),
-            Ok(None) if self.is_ahead => Ok(None),
-            Ok(None) => self.made_again(hash, key, depth),
-            Err(error) => Err(error),
-        };
-        match found {
-            Ok(Some(node)) => Ok(node.into()),
-            Ok(None) => Err(StateError::MissingNode { hash: *hash, depth }),
-            Err(error) => {
-                *self.error.borrow_mut() = Some(error);
-                Err(StateError::MissingNode { hash: *hash, depth })
-            }
-        }
-    }
 }

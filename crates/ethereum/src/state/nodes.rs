@@ -1,5 +1,5 @@
-//! Trie nodes by their hashes: a part of a state, as a stateless witness carries it, or all of it,
-//! made as it is asked for.
+//! Trie nodes by their hashes: those of a stateless witness, or all nodes of a state, built on
+//! demand.
 
 use super::disk::DiskNodes;
 use super::sparse::Nodes;
@@ -17,15 +17,15 @@ pub type NodeBytes = Arc<[u8]>;
 
 /// Trie nodes by the Keccak-256 of their encodings. A clone is the same set.
 #[derive(Clone, Debug)]
-pub struct NodeSet(Arc<Source>);
+pub struct NodeSet(Arc<Origin>);
 
 #[derive(Debug)]
-enum Source {
-    /// These, and no others.
+enum Origin {
+    /// A given set.
     Given(HashMap<Hash, NodeBytes>),
-    /// All of a state in memory.
+    /// All nodes of a state in memory.
     Whole(Box<WholeState>),
-    /// All of a state on disk.
+    /// All nodes of a state on disk.
     Disk(Box<DiskNodes>),
 }
 
@@ -38,54 +38,55 @@ impl Default for NodeSet {
 impl FromIterator<Vec<u8>> for NodeSet {
     fn from_iter<I: IntoIterator<Item = Vec<u8>>>(nodes: I) -> Self {
         let named = nodes.into_iter().map(|node| (blockmill_hashes::keccak256(&node), node.into()));
-        Self(Arc::new(Source::Given(named.collect())))
+        Self(Arc::new(Origin::Given(named.collect())))
     }
 }
 
 impl NodeSet {
-    /// All nodes of a state of which all is known, and its root. The set notes what is asked for.
+    /// All nodes of a state that is in memory as a whole, and its root. The set records what is
+    /// read.
     ///
     /// # Errors
-    /// None in a state of which all is known.
+    /// [`StateError`] if a part of the state is not in memory.
     pub fn from_state(state: State) -> Result<(Self, Hash), StateError> {
         let (whole, root) = WholeState::new(state)?;
-        Ok((Self(Arc::new(Source::Whole(Box::new(whole)))), root))
+        Ok((Self(Arc::new(Origin::Whole(Box::new(whole)))), root))
     }
 
-    /// All nodes of a state on disk. The set notes what is asked for.
+    /// All nodes of a state on disk. The set records what is read.
     #[must_use]
     pub fn from_disk(state: SharedState) -> Self {
-        Self(Arc::new(Source::Disk(Box::new(DiskNodes::new(state)))))
+        Self(Arc::new(Origin::Disk(Box::new(DiskNodes::new(state)))))
     }
 
-    /// The nodes and the codes that a set of all nodes was asked for; none of one that was given.
+    /// The nodes and codes that were read; none for a given set.
     #[must_use]
     pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
         match &*self.0 {
-            Source::Given(_) => Default::default(),
-            Source::Whole(whole) => whole.asked(),
-            Source::Disk(nodes) => nodes.asked(),
+            Origin::Given(_) => Default::default(),
+            Origin::Whole(whole) => whole.asked(),
+            Origin::Disk(nodes) => nodes.asked(),
         }
     }
 
-    /// Those of the trie with this root, of accounts or of an account's storage.
+    /// The nodes of the trie with this root, of accounts or of storage.
     pub(super) fn below(&self, root: Hash) -> Below<'_> {
         Below { set: self, root }
     }
 
-    /// The code with this hash, where the set has codes.
+    /// The code with this hash, if the set has codes.
     pub(super) fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match &*self.0 {
-            Source::Given(_) => Ok(None),
-            Source::Whole(whole) => Ok(whole.code(hash)),
-            Source::Disk(nodes) => nodes.code(hash),
+            Origin::Given(_) => Ok(None),
+            Origin::Whole(whole) => Ok(whole.code(hash)),
+            Origin::Disk(nodes) => nodes.code(hash),
         }
     }
 
-    /// An account and the root of its storage; none where the state does not have it.
+    /// An account and the root of its storage; `None` if it does not exist.
     ///
     /// # Errors
-    /// A node on the way that is not known, or that is none.
+    /// [`StateError::MissingNode`] or [`StateError::BadNode`] on the path to it.
     pub fn account(
         &self,
         root: &Hash,
@@ -94,10 +95,10 @@ impl NodeSet {
         self.account_along(root, address, &mut |_| {})
     }
 
-    /// The same; `visit` is shown the nodes on the way, from the root on.
+    /// The same; calls `visit` with the nodes of the path, the root first.
     ///
     /// # Errors
-    /// Those of [`NodeSet::account`].
+    /// [`StateError::MissingNode`] or [`StateError::BadNode`] on the path to it.
     pub fn account_along(
         &self,
         root: &Hash,
@@ -108,24 +109,24 @@ impl NodeSet {
         let Some(value) = value else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
-        if let Source::Disk(nodes) = &*self.0 {
+        if let Origin::Disk(nodes) = &*self.0 {
             nodes.owns(address, leaf.storage_root);
         }
         Ok(Some((Account { nonce, balance, code_hash }, *leaf.storage_root)))
     }
 
-    /// The value of a slot in the storage with this root, 0 where it has none.
+    /// The value of a slot in the storage with this root; 0 if there is none.
     ///
     /// # Errors
-    /// A node on the way that is not known, or that is none.
+    /// [`StateError::MissingNode`] or [`StateError::BadNode`] on the path to it.
     pub fn slot(&self, root: &Hash, slot: &U256) -> Result<U256, StateError> {
         self.slot_along(root, slot, &mut |_| {})
     }
 
-    /// The same; `visit` is shown the nodes on the way, from the root on.
+    /// The same; calls `visit` with the nodes of the path, the root first.
     ///
     /// # Errors
-    /// Those of [`NodeSet::slot`].
+    /// [`StateError::MissingNode`] or [`StateError::BadNode`] on the path to it.
     pub fn slot_along(
         &self,
         root: &Hash,
@@ -149,15 +150,15 @@ pub(super) struct Below<'a> {
 impl Nodes for Below<'_> {
     fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
         let node = match &*self.set.0 {
-            Source::Given(nodes) => nodes.get(hash).cloned(),
-            Source::Whole(whole) => whole.node(hash)?,
-            Source::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?,
+            Origin::Given(nodes) => nodes.get(hash).cloned(),
+            Origin::Whole(whole) => whole.node(hash)?,
+            Origin::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?,
         };
         node.ok_or(StateError::MissingNode { hash: *hash, depth })
     }
 }
 
-/// None at all: for tries of which every node is known.
+/// An empty source, for tries whose nodes are all in memory.
 pub(super) struct NoNodes;
 
 impl Nodes for NoNodes {
@@ -166,7 +167,7 @@ impl Nodes for NoNodes {
     }
 }
 
-/// The value under a key of the trie with this root; `visit` is shown the nodes on the way.
+/// The value of a key in the trie with this root. Calls `visit` with the nodes of the path.
 pub(super) fn value(
     nodes: &dyn Nodes,
     root: &Hash,
@@ -178,7 +179,7 @@ pub(super) fn value(
     }
     let mut rest = halves(key);
     let (mut hash, mut node) = (*root, nodes.node(root, key, 0)?);
-    // every node takes a piece of the key or is the last one, so this ends
+    // terminates: each node consumes a part of the key or is the last one
     loop {
         visit(&node);
         match step(&node, &mut rest).map_err(|error| bad(&hash, error))? {
@@ -191,7 +192,7 @@ pub(super) fn value(
     }
 }
 
-/// Where a key leads in a node and in those that are a part of it.
+/// Where a key leads from a node, embedded nodes included.
 enum Step {
     /// To its value, or nowhere.
     End(Option<Vec<u8>>),
@@ -234,7 +235,7 @@ fn halves(key: &Hash) -> impl ExactSizeIterator<Item = u8> {
     (0..64).map(move |at| key[at / 2] >> (4 * (1 - at % 2)) & 15)
 }
 
-/// Bytes that stand for a node and are none.
+/// The error for a malformed node.
 pub(super) fn bad(hash: &Hash, error: blockmill_rlp::Error) -> StateError {
     StateError::BadNode { hash: *hash, error: error.to_string() }
 }

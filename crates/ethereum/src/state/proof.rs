@@ -4,29 +4,29 @@ use super::{Account, NodeBytes, NodeSet, StateError};
 use crate::{Address, Hash, U256};
 use blockmill_trie::EMPTY_ROOT;
 
-/// An account, and the nodes from the state root to it or to where it would be.
+/// An account with the nodes on the path from the state root to it, or to its absence.
 #[derive(Clone, Debug)]
 pub struct AccountProof {
-    /// Whose.
+    /// The address.
     pub address: Address,
-    /// What it owns; nothing where the state does not have it.
+    /// The account; empty if it does not exist.
     pub account: Account,
     /// The root of its storage.
     pub storage_root: Hash,
-    /// Nodes of the trie of accounts, that of the root first.
+    /// Nodes of the trie of accounts, the root first.
     pub nodes: Vec<NodeBytes>,
-    /// Its slots, in the order in which they were asked for.
+    /// Slots, in the requested order.
     pub slots: Vec<SlotProof>,
 }
 
-/// A slot, and the nodes from the root of its storage to it or to where it would be.
+/// A slot with the nodes on the path from the storage root to it, or to its absence.
 #[derive(Clone, Debug)]
 pub struct SlotProof {
-    /// Which.
+    /// The slot.
     pub slot: U256,
-    /// Its value; 0 where it has none.
+    /// Its value; 0 if there is none.
     pub value: U256,
-    /// Nodes of the trie of its account's storage, that of the root first.
+    /// Nodes of the storage trie, the root first.
     pub nodes: Vec<NodeBytes>,
 }
 
@@ -34,7 +34,7 @@ impl AccountProof {
     /// Proves an account and some of its slots in the state with this root.
     ///
     /// # Errors
-    /// A node on the way that is not known.
+    /// [`StateError`] if a node of a path is not known or cannot be read.
     pub fn new(
         nodes: &NodeSet,
         root: &Hash,

@@ -1,5 +1,5 @@
-//! The slots of one account: a table in which a slot and its value fill one line of the CPU's
-//! caches, so that a look-up among millions costs one miss.
+//! The slots of one account: a hash table in which a slot and its value fill one cache line, so that
+//! a look-up among millions costs one cache miss.
 
 use crate::U256;
 use blockmill_platform::memory::prefetch;
@@ -19,22 +19,22 @@ const LEAST: usize = 4;
 /// Places of the largest: 8 MiB of them.
 const MOST: usize = 1 << 17;
 
-/// What keys are mixed with: they come from contracts, whose authors must not know which of them
-/// fall together.
+/// Random seeds of the hash function: keys come from contracts, whose authors must not be able to
+/// provoke collisions.
 static SEEDS: LazyLock<[u64; 4]> = LazyLock::new(|| {
     let random = RandomState::new();
     [0u64, 1, 2, 3].map(|i| random.hash_one(i) | 1)
 });
 
-/// Slots by key. A slot that is 0 is no slot.
+/// Slots that are not 0, by key.
 ///
-/// A table that doubles touches as much memory again as it has, and a machine may have to find it
-/// first. So there is one table up to a size, and behind that many of that size, of which one is
-/// cut in two when it is full (extendible hashing: Fagin, Nievergelt, Pippenger and Strong, 1979).
+/// Doubling a large table touches as much new memory at once. So there is one table up to a size,
+/// and beyond it many tables of that size, of which one is split when it is full (extendible
+/// hashing: Fagin, Nievergelt, Pippenger and Strong, 1979).
 #[derive(Debug, Default)]
 pub(super) struct Slots<const PLACES: usize = MOST> {
     one: Table,
-    /// Instead of it.
+    /// Replaces `one`.
     many: Option<Box<Many>>,
     used: usize,
 }
@@ -46,12 +46,11 @@ struct Many {
     /// Which table has the slots whose hashes begin with the bits of a number of `bits` bits.
     directory: Vec<u32>,
     bits: u32,
-    /// Free places of a table that was cut.
+    /// Free places of a table that was split.
     spare: Vec<Slot>,
 }
 
-/// Open addressing: a slot stands at the place of its hash or behind it without a gap, and at most
-/// three in four places are taken.
+/// Open addressing with linear probing, at most three quarters full.
 #[derive(Debug, Default)]
 struct Table {
     /// None, or a power of two of them.
@@ -70,14 +69,14 @@ impl<const PLACES: usize> Slots<PLACES> {
         self.used
     }
 
-    /// The value of a slot; 0 where there is none.
+    /// The value of a slot; 0 if there is none.
     #[inline]
     pub fn get(&self, key: &U256) -> U256 {
         let hash = hash(key);
         self.table(hash).get(hash, key)
     }
 
-    /// Has the CPU fetch what a look-up of a slot will need.
+    /// Prefetches the cache line of a slot.
     #[inline]
     pub fn touch(&self, key: &U256) {
         let hash = hash(key);
@@ -87,7 +86,7 @@ impl<const PLACES: usize> Slots<PLACES> {
         }
     }
 
-    /// Sets a slot; its value before.
+    /// Sets a slot, and returns its value before.
     pub fn set(&mut self, key: U256, value: U256) -> U256 {
         let hash = hash(&key);
         if value.is_zero() {
@@ -139,7 +138,7 @@ impl<const PLACES: usize> Slots<PLACES> {
             let tables = vec![std::mem::take(one)];
             Box::new(Many { tables, directory: vec![0], ..Many::default() })
         });
-        many.cut(hash);
+        many.split(hash);
     }
 }
 
@@ -149,8 +148,8 @@ impl Many {
         self.directory[first_bits(hash, self.bits)] as usize
     }
 
-    /// Cuts the table of a hash in two, by the next bit.
-    fn cut(&mut self, hash: u64) {
+    /// Splits the table of a hash by the next bit.
+    fn split(&mut self, hash: u64) {
         let at = self.at(hash);
         let bits = self.tables[at].bits;
         if bits == self.bits {
@@ -170,7 +169,7 @@ impl Many {
         }
         old.fill(Slot::default());
         self.spare = old;
-        // the upper half of its places in the directory is the new one's
+        // the new table gets the upper half of the entries in the directory
         let span = 1 << (self.bits - bits);
         let start = (first_bits(hash, bits) | 1) * span;
         self.directory[start..start + span].fill(self.tables.len() as u32);
@@ -233,7 +232,7 @@ impl Table {
             return before;
         }
         self.used -= 1;
-        // those behind it that would not be found any more move up
+        // closes the gap: later slots that would not be found any more move up
         let mut at = gap;
         loop {
             at = (at + 1) & last;

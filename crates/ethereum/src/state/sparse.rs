@@ -1,9 +1,8 @@
-//! A trie of pointers that is changed key by key, with the hash of each node kept until something
-//! below it changes.
+//! A trie of pointers that is changed key by key. Each node caches its hash until something below it
+//! changes.
 //!
-//! It may know only a part of its nodes: the others are read when a change comes to them, and what
-//! is not there is an error. So it is the trie of a stateless witness, and the oracle of the one in
-//! the arena.
+//! A part of the nodes may be unread: they are read when a change reaches them, and a missing node
+//! is an error. It is the trie of stateless witnesses, and the oracle of the trie in an arena.
 
 mod hash;
 mod read;
@@ -14,19 +13,19 @@ use super::StateError;
 use super::nodes::NodeBytes;
 use crate::Hash;
 use blockmill_trie::EMPTY_ROOT;
-use hash::{Name, name, places};
+use hash::{NodeReference, positions, reference};
 use read::read;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
 
-/// Where nodes are that were not read yet.
+/// A source of unread nodes.
 pub trait Nodes {
     /// The encoding of the node with this hash, to which the first `depth` half-bytes of `key`
     /// lead.
     ///
     /// # Errors
-    /// It is not there.
+    /// [`StateError::MissingNode`] if it is missing.
     fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError>;
 }
 
@@ -49,10 +48,10 @@ enum Node {
 
 #[derive(Clone, Debug)]
 struct Leaf {
-    /// The whole key: where the leaf stands tells which part of it is its path.
+    /// The whole key; the position of the leaf determines which part of it is its path.
     key: Hash,
     value: Vec<u8>,
-    name: Option<Name>,
+    reference: Option<NodeReference>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,17 +61,17 @@ struct Extension {
     /// Half-bytes of the key up to the branch.
     end: usize,
     child: Node,
-    name: Option<Name>,
+    reference: Option<NodeReference>,
 }
 
 #[derive(Clone, Debug)]
 struct Branch {
     children: [Node; 16],
-    name: Option<Name>,
+    reference: Option<NodeReference>,
 }
 
 impl SparseTrie {
-    /// The trie with this root, of which no node has been read.
+    /// The trie with this root, without any node read.
     pub fn unread(root: Hash) -> Self {
         Self { root: if root == EMPTY_ROOT { Node::Empty } else { Node::Unread(root) } }
     }
@@ -80,7 +79,7 @@ impl SparseTrie {
     /// Sets the value of a key, or removes it.
     ///
     /// # Errors
-    /// A node that `nodes` lacks; the trie must not be used any more then.
+    /// [`StateError`] if `nodes` lacks a node. The trie must not be used any more then.
     pub fn set(
         &mut self,
         key: &Hash,
@@ -100,13 +99,12 @@ impl SparseTrie {
         self.root_with(&mut |_| {})
     }
 
-    /// The root; `made` is shown each node that is hashed for it, the one of the root among them
-    /// however short it is.
+    /// The root. Calls `made` with each node that is hashed, the root node always included.
     pub fn root_with(&mut self, made: &mut dyn FnMut(HashedNode<'_>)) -> Hash {
-        match name(&mut self.root, &mut [0; 32], 0, made) {
+        match reference(&mut self.root, &mut [0; 32], 0, made) {
             None => EMPTY_ROOT,
-            Some(Name::Hash(hash)) => hash,
-            Some(Name::Embedded(encoding)) => {
+            Some(NodeReference::Hash(hash)) => hash,
+            Some(NodeReference::Embedded(encoding)) => {
                 let hash = blockmill_hashes::keccak256(&encoding);
                 made(HashedNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
                 hash
@@ -114,8 +112,8 @@ impl SparseTrie {
         }
     }
 
-    /// The hash of what stands `depth` half-bytes below the root, to where all keys lead; none
-    /// where nothing does, or something shorter than a hash.
+    /// The hash of the node `depth` half-bytes below the root, if all keys share that prefix. `None`
+    /// if there is no node, or an embedded one.
     pub fn hash_at(&mut self, depth: usize, made: &mut dyn FnMut(HashedNode<'_>)) -> Option<Hash> {
         let mut path = [0; 32];
         let node = match &mut self.root {
@@ -127,16 +125,16 @@ impl SparseTrie {
             Node::Branch(_) if depth > 0 => return None,
             node => node,
         };
-        match name(node, &mut path, depth, made) {
-            Some(Name::Hash(hash)) => Some(hash),
+        match reference(node, &mut path, depth, made) {
+            Some(NodeReference::Hash(hash)) => Some(hash),
             _ => None,
         }
     }
 
-    /// Where nodes stand that were read or made and have a hash: a key that leads there, and how
-    /// many of its half-bytes do. The trie must have been hashed.
-    pub fn places(&self, visit: &mut dyn FnMut(&Hash, usize)) {
-        places(&self.root, &mut [0; 32], 0, visit);
+    /// Calls `visit` with the positions of all read or built nodes with a hash: a key that leads
+    /// there, and the depth. The trie must be hashed.
+    pub fn positions(&self, visit: &mut dyn FnMut(&Hash, usize)) {
+        positions(&self.root, &mut [0; 32], 0, visit);
     }
 }
 
@@ -156,7 +154,7 @@ fn differs(a: &Hash, b: &Hash, from: usize, end: usize) -> usize {
 }
 
 fn leaf(key: &Hash, value: Vec<u8>) -> Node {
-    Node::Leaf(Box::new(Leaf { key: *key, value, name: None }))
+    Node::Leaf(Box::new(Leaf { key: *key, value, reference: None }))
 }
 
 /// An extension from `from` to `end`, or the child itself where there is nothing between.
@@ -164,7 +162,7 @@ fn extension(key: &Hash, from: usize, end: usize, child: Node) -> Node {
     if from == end {
         return child;
     }
-    Node::Extension(Box::new(Extension { key: *key, end, child, name: None }))
+    Node::Extension(Box::new(Extension { key: *key, end, child, reference: None }))
 }
 
 /// A branch at `at` with two nodes below it.
@@ -172,10 +170,10 @@ fn fork(at: usize, (key, node): (&Hash, Node), (other, other_node): (&Hash, Node
     let mut children: [Node; 16] = Default::default();
     children[usize::from(half(key, at))] = node;
     children[usize::from(half(other, at))] = other_node;
-    Node::Branch(Box::new(Branch { children, name: None }))
+    Node::Branch(Box::new(Branch { children, reference: None }))
 }
 
-/// The node with `key` set, which stands `depth` half-bytes below the root.
+/// Sets `key` in the subtrie of a node, which is `depth` half-bytes below the root.
 fn insert(
     node: Node,
     depth: usize,
@@ -190,18 +188,18 @@ fn insert(
             let at = differs(&old.key, key, depth, HALVES);
             if at == HALVES {
                 if old.value != value {
-                    (old.value, old.name) = (value, None);
+                    (old.value, old.reference) = (value, None);
                 }
                 return Ok(Node::Leaf(old));
             }
             let old_key = old.key;
-            old.name = None;
+            old.reference = None;
             let branch = fork(at, (&old_key, Node::Leaf(old)), (key, leaf(key, value)));
             extension(key, depth, at, branch)
         }
         Node::Extension(mut old) => {
             let at = differs(&old.key, key, depth, old.end);
-            old.name = None;
+            old.reference = None;
             if at == old.end {
                 old.child = insert(old.child, at, key, value, nodes)?;
                 return Ok(Node::Extension(old));
@@ -210,7 +208,7 @@ fn insert(
             extension(key, depth, at, fork(at, (&old.key, below), (key, leaf(key, value))))
         }
         Node::Branch(mut branch) => {
-            branch.name = None;
+            branch.reference = None;
             let child = &mut branch.children[usize::from(half(key, depth))];
             *child = insert(std::mem::take(child), depth + 1, key, value, nodes)?;
             Node::Branch(branch)
@@ -229,7 +227,7 @@ fn remove(node: Node, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Nod
             if differs(&old.key, key, depth, old.end) < old.end {
                 return Ok(Node::Extension(old));
             }
-            old.name = None;
+            old.reference = None;
             match remove(old.child, old.end, key, nodes)? {
                 Node::Branch(branch) => {
                     old.child = Node::Branch(branch);
@@ -239,7 +237,7 @@ fn remove(node: Node, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Nod
             }
         }
         Node::Branch(mut branch) => {
-            branch.name = None;
+            branch.reference = None;
             let own = usize::from(half(key, depth));
             let child = std::mem::take(&mut branch.children[own]);
             branch.children[own] = remove(child, depth + 1, key, nodes)?;
@@ -258,8 +256,8 @@ fn remove(node: Node, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Nod
     })
 }
 
-/// What stands at `from` when nothing but `child`, which stands at `end`, is left below: a leaf or
-/// an extension takes the path in between for itself.
+/// Replaces a node at `from` whose only child, at `end`, is left: a leaf or an extension takes over
+/// the path in between.
 fn join(
     key: &Hash,
     from: usize,
@@ -271,11 +269,11 @@ fn join(
         Node::Empty => Node::Empty,
         Node::Unread(hash) => join(key, from, end, read(&hash, end, key, nodes)?, nodes)?,
         Node::Leaf(mut leaf) => {
-            leaf.name = None;
+            leaf.reference = None;
             Node::Leaf(leaf)
         }
         Node::Extension(mut extension) => {
-            extension.name = None;
+            extension.reference = None;
             Node::Extension(extension)
         }
         Node::Branch(branch) => extension(key, from, end, Node::Branch(branch)),

@@ -1,4 +1,4 @@
-//! The tries over the state: what a block changed goes in, the state root comes out.
+//! The tries over the state: they turn the changes of a block into the state root.
 
 use super::arena::ArenaTries;
 use super::{AccountId, Changes, HashedChanges, NodeSet, SharedState, SparseTrie, StateError};
@@ -9,22 +9,22 @@ use blockmill_rlp::ethereum::Account as Leaf;
 use blockmill_trie::EMPTY_ROOT;
 use hashbrown::HashMap;
 
-/// The trie of the accounts and those of their storage.
+/// The trie of accounts and the storage tries.
 #[derive(Debug)]
-pub struct Tries(Kind);
+pub struct Tries(Variant);
 
 #[derive(Debug)]
-enum Kind {
+enum Variant {
     Pointers(Box<Pointers>),
     Arena(Box<ArenaTries>),
-    /// With the state; what hashes keys.
+    /// The tries of a state on disk, and the hasher of keys.
     Disk(SharedState, ManyKeccak),
 }
 
 /// Storage that an account lost as a whole.
 #[derive(Clone, Debug)]
 pub struct ClearedStorage {
-    /// Whose.
+    /// The account.
     pub id: AccountId,
     /// Slots by their hashes, and their values.
     pub slots: Vec<(Hash, U256)>,
@@ -78,7 +78,7 @@ impl Default for TrieHashers {
 }
 
 impl Tries {
-    /// Without accounts, in arenas: the fast way.
+    /// Empty tries in arenas: the fast layout.
     ///
     /// # Errors
     /// More tries than numbers.
@@ -86,37 +86,37 @@ impl Tries {
         Self::arena_with(TrieHashers::default())
     }
 
-    /// The same, which hashes as it is told.
+    /// Empty tries in arenas with these hashers.
     ///
     /// # Errors
     /// More tries than numbers.
     pub fn arena_with(hashers: TrieHashers) -> Result<Self, StateError> {
-        Ok(Self(Kind::Arena(Box::new(ArenaTries::new(hashers)?))))
+        Ok(Self(Variant::Arena(Box::new(ArenaTries::new(hashers)?))))
     }
 
-    /// Without accounts, of pointers: the plain way.
+    /// Empty tries of pointers: the simple layout.
     #[must_use]
     pub fn pointers() -> Self {
-        Self(Kind::Pointers(Box::default()))
+        Self(Variant::Pointers(Box::default()))
     }
 
-    /// Those of a state on disk.
+    /// The tries of a state on disk.
     #[must_use]
     pub fn on_disk(disk: SharedState, hashers: TrieHashers) -> Self {
-        Self(Kind::Disk(disk, hashers.keys))
+        Self(Variant::Disk(disk, hashers.keys))
     }
 
-    /// The state on disk that these are the tries of; none of those in memory.
+    /// The state on disk; `None` for tries in memory.
     #[must_use]
     pub fn disk(&self) -> Option<&SharedState> {
         match &self.0 {
-            Kind::Disk(disk, _) => Some(disk),
+            Variant::Disk(disk, _) => Some(disk),
             _ => None,
         }
     }
 
-    /// What accounts have on disk of the storage that they lose by these changes as a whole; what
-    /// is in memory was listed slot by slot.
+    /// The storage on disk that these changes clear as a whole. Slots in memory are listed in the
+    /// changes.
     ///
     /// # Errors
     /// Corruption; those of the system.
@@ -124,7 +124,7 @@ impl Tries {
         &self,
         steps: impl IntoIterator<Item = &'c Changes>,
     ) -> Result<Vec<ClearedStorage>, StateError> {
-        let Kind::Disk(disk, _) = &self.0 else { return Ok(vec![]) };
+        let Variant::Disk(disk, _) = &self.0 else { return Ok(vec![]) };
         let mut lost: Vec<ClearedStorage> = vec![];
         for step in steps {
             for id in &step.cleared {
@@ -139,13 +139,13 @@ impl Tries {
         Ok(lost)
     }
 
-    /// The tries of a state of which only these nodes are known, of pointers.
+    /// Tries of which these nodes are known.
     #[must_use]
     pub fn from_nodes(root: Hash, nodes: NodeSet) -> Self {
         let accounts = SparseTrie::unread(root);
         let pointers =
             Pointers { accounts, storage: HashMap::default(), nodes: Some((nodes, root)) };
-        Self(Kind::Pointers(Box::new(pointers)))
+        Self(Variant::Pointers(Box::new(pointers)))
     }
 
     /// The state root after `changes`.
@@ -154,23 +154,24 @@ impl Tries {
     /// A node that is not known; more nodes than memory. The tries must not be used any more then.
     pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
         match &mut self.0 {
-            Kind::Pointers(tries) => tries.apply(changes),
-            Kind::Arena(tries) => tries.apply(changes),
-            Kind::Disk(disk, hasher) => {
+            Variant::Pointers(tries) => tries.apply(changes),
+            Variant::Arena(tries) => tries.apply(changes),
+            Variant::Disk(disk, hasher) => {
                 let codes = changes.codes.iter().map(|(hash, code)| (hash, code));
                 disk.apply(&HashedChanges::from_changes(changes, *hasher), codes)
             }
         }
     }
 
-    /// The state roots after each of several changes, one after the other. In arenas the nodes of
-    /// all of them are hashed together, which pays where each changes little.
+    /// The state roots after each of consecutive changes. In arenas the nodes of all versions are
+    /// hashed together, which pays for small changes.
     ///
     /// # Errors
-    /// Those of [`Tries::apply`].
+    /// [`StateError`] if a node is not known or cannot be read. The tries must not be used any more
+    /// then.
     pub fn apply_group(&mut self, group: &[&Changes]) -> Result<Vec<Hash>, StateError> {
         match &mut self.0 {
-            Kind::Arena(tries) if group.len() > 1 => tries.apply_group(group),
+            Variant::Arena(tries) if group.len() > 1 => tries.apply_group(group),
             _ => group.iter().map(|changes| self.apply(changes)).collect(),
         }
     }
@@ -181,9 +182,9 @@ impl Tries {
     /// None, as long as no error came before.
     pub fn root(&mut self) -> Result<Hash, StateError> {
         match &mut self.0 {
-            Kind::Pointers(tries) => Ok(tries.accounts.root()),
-            Kind::Arena(tries) => tries.root(),
-            Kind::Disk(disk, _) => Ok(disk.read().root()),
+            Variant::Pointers(tries) => Ok(tries.accounts.root()),
+            Variant::Arena(tries) => tries.root(),
+            Variant::Disk(disk, _) => Ok(disk.read().root()),
         }
     }
 }
@@ -192,9 +193,9 @@ impl Tries {
 #[derive(Debug, Default)]
 struct Pointers {
     accounts: SparseTrie,
-    /// By account, with the roots below which nodes are that were not read yet.
+    /// Storage tries by account, with the roots of their unread nodes.
     storage: HashMap<AccountId, (SparseTrie, Hash)>,
-    /// Nodes that were not read yet, and the root that they are below.
+    /// Unread nodes, and their root.
     nodes: Option<(NodeSet, Hash)>,
 }
 

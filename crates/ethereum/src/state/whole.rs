@@ -1,8 +1,8 @@
-//! The nodes of all tries of a state of which all is known.
+//! The trie nodes of a state that is in memory as a whole.
 //!
-//! The trie of accounts is made at once, that of an account's storage when its root is asked for:
-//! who proves a slot of one account does not wait for the tries of all others. What is asked for is
-//! noted: the nodes that a block asks for while it is executed are its stateless witness.
+//! The trie of accounts is built first, a storage trie when its root is read: a proof of one slot
+//! does not wait for the tries of other accounts. Reads are recorded: the nodes that a block reads
+//! are its stateless witness.
 
 use super::nodes::{NoNodes, NodeBytes};
 use super::{AccountId, SparseTrie, State, StateError};
@@ -15,19 +15,18 @@ use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A state, and the nodes of its tries as far as they were made.
+/// A state, and the trie nodes that were built.
 #[derive(Debug)]
 pub(super) struct WholeState {
     state: State,
-    /// Accounts by the roots of their storage, those of none left out. Of several with the same
-    /// storage any will do.
+    /// Accounts with storage by their storage roots. Any of several with the same storage will do.
     owners: HashMap<Hash, AccountId>,
     tables: Mutex<Tables>,
 }
 
 #[derive(Debug, Default)]
 struct Tables {
-    made: HashMap<Hash, NodeBytes>,
+    built: HashMap<Hash, NodeBytes>,
     asked: BTreeMap<Hash, NodeBytes>,
     codes: BTreeMap<Hash, Code>,
 }
@@ -59,29 +58,29 @@ impl WholeState {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A node, which counts as asked for.
+    /// Reads and records a node.
     pub fn node(&self, hash: &Hash) -> Result<Option<NodeBytes>, StateError> {
         let mut tables = self.tables();
-        if !tables.made.contains_key(hash)
+        if !tables.built.contains_key(hash)
             && let Some(id) = self.owners.get(hash)
         {
             tables.make(slots(&self.state, *id))?;
         }
-        let node = tables.made.get(hash).cloned();
+        let node = tables.built.get(hash).cloned();
         if let Some(node) = &node {
             tables.asked.insert(*hash, node.clone());
         }
         Ok(node)
     }
 
-    /// A code, which counts as asked for.
+    /// Reads and records a code.
     pub fn code(&self, hash: &Hash) -> Option<Code> {
         let code = self.state.code(hash).ok()?;
         self.tables().codes.insert(*hash, code.clone());
         Some(code)
     }
 
-    /// The nodes and the codes that were asked for, in the order of their hashes.
+    /// The recorded nodes and codes, sorted by hash.
     pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
         let tables = self.tables();
         (tables.asked.values().cloned().collect(), tables.codes.values().cloned().collect())
@@ -89,7 +88,7 @@ impl WholeState {
 }
 
 impl Tables {
-    /// Makes the nodes of a trie; its root.
+    /// Builds the nodes of a trie, and returns its root.
     fn make(&mut self, leaves: Vec<(Hash, Vec<u8>)>) -> Result<Hash, StateError> {
         let none = NoNodes;
         let mut trie = SparseTrie::default();
@@ -97,7 +96,7 @@ impl Tables {
             trie.set(&key, Some(value), &none)?;
         }
         Ok(trie.root_with(&mut |node| {
-            self.made.insert(*node.hash, node.encoding.into());
+            self.built.insert(*node.hash, node.encoding.into());
         }))
     }
 }

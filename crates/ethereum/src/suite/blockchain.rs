@@ -1,4 +1,4 @@
-//! BlockchainTests: blocks on one or more branches, some of which must be refused.
+//! BlockchainTests: blocks on one or more branches, some of which must be rejected.
 
 use super::{Case, SuiteError, Verdict, json, networks};
 use crate::body::BodyView;
@@ -14,12 +14,12 @@ use blockmill_verdict::Hex;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// A block that was accepted.
+/// An accepted block.
 struct Known {
     raw: Vec<u8>,
     total_difficulty: U256,
     changes: Vec<Changes>,
-    /// Its own hash is the last of them.
+    /// Hashes of its ancestors and its own.
     ancestors: Ancestors,
 }
 
@@ -38,11 +38,11 @@ fn encoding(error: impl std::fmt::Display) -> Violation {
     Violation::new(Rule::HeaderEncoding, "a block", error)
 }
 
-/// All blocks of a test, and the state behind one of them.
+/// All blocks of a test, and the state after one of them.
 struct Chain<'c> {
     spec: &'c ChainSpec,
     replay: Replay<'c>,
-    /// The block whose state that is.
+    /// The block of the state.
     at: Hash,
     /// The last block of the canonical chain.
     head: Hash,
@@ -71,7 +71,7 @@ impl<'c> Chain<'c> {
         self.blocks.get(hash).ok_or_else(missing)
     }
 
-    /// The last blocks before `hash`, itself included, oldest first.
+    /// The last blocks up to `hash`, oldest first.
     fn window(&self, hash: &Hash) -> Result<AncestorWindow, Violation> {
         let mut ancestors = vec![];
         let mut next = self.blocks.get_key_value(hash);
@@ -86,7 +86,7 @@ impl<'c> Chain<'c> {
         Ok(window)
     }
 
-    /// Goes to the state behind a block: back to where the branches part, then forward.
+    /// Moves to the state after a block: back to the common ancestor, then forward.
     fn go_to(&mut self, target: &Hash) -> Result<(), ExecutionError> {
         let mut way = vec![];
         let mut forward = *target;
@@ -114,7 +114,10 @@ impl<'c> Chain<'c> {
         Ok(())
     }
 
-    /// Accepts a block that breaks no rule.
+    /// Adds a block.
+    ///
+    /// # Errors
+    /// [`ExecutionError`] if it is invalid.
     fn add(&mut self, raw: &[u8]) -> Result<(), ExecutionError> {
         let mut outer = blockmill_rlp::Reader::new(raw);
         let header = outer.list().and_then(|mut block| block.item()).map_err(encoding)?;
@@ -154,7 +157,7 @@ pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
     Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
 }
 
-/// The verdict; `end` becomes the state root, where it comes so far.
+/// Runs a test; sets `end` to the state root if it is reached.
 fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
     let header = &test["genesisBlockHeader"];
     if network == "Prague" && header["requestsHash"].is_null() {
@@ -201,7 +204,7 @@ fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdic
     Ok(Verdict::Passed)
 }
 
-/// The root of the state that the test ends with, from its accounts where it lists them.
+/// The state root that the test expects, computed from its accounts if it lists them.
 fn post_root(network: &str, test: &Value) -> Result<Hash, SuiteError> {
     if test["postStateHash"].is_string() {
         return json::hash(test, "postStateHash");

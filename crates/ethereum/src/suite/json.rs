@@ -4,7 +4,7 @@ use super::SuiteError;
 use crate::{Address, Hash, U256};
 use serde_json::Value;
 
-/// The error for a field that is not what it should be.
+/// The error for a field with an unexpected value.
 pub(super) fn wrong(field: &str, expected: &'static str) -> SuiteError {
     SuiteError::Field { field: field.into(), expected }
 }
@@ -19,7 +19,7 @@ pub(super) fn bytes(object: &Value, field: &str) -> Result<Vec<u8>, SuiteError> 
     decode(text(object, field)?).ok_or_else(|| wrong(field, "0x and hexadecimal digits"))
 }
 
-/// Bytes of a known number.
+/// Bytes of a fixed length.
 pub(super) fn fixed<const N: usize>(object: &Value, field: &str) -> Result<[u8; N], SuiteError> {
     bytes(object, field)?.try_into().map_err(|_| wrong(field, "another number of bytes"))
 }
@@ -40,7 +40,7 @@ pub(super) fn number(object: &Value, field: &str) -> Result<U256, SuiteError> {
     number_of(&object[field]).ok_or_else(|| wrong(field, "a number of 256 bits"))
 }
 
-/// The same, or none where the field is missing or null.
+/// The same; `None` if the field is missing or null.
 pub(super) fn maybe_number(object: &Value, field: &str) -> Result<Option<U256>, SuiteError> {
     if object[field].is_null() { Ok(None) } else { number(object, field).map(Some) }
 }

@@ -1,4 +1,4 @@
-//! The networks that the public tests name, as chains.
+//! Chain specifications of the networks in the public tests.
 
 use super::SuiteError;
 use crate::params::ChainSpec;
@@ -30,7 +30,7 @@ const FORKS: [(&str, &[&str], &[&str]); 22] = [
     ("BPO3", &[], &["bpo3Time"]),
     ("BPO4", &[], &["bpo4Time"]),
 ];
-/// Forks that the tests name and that are not executed yet.
+/// Forks of the tests that are not executed yet.
 const NOT_EXECUTED: [&str; 1] = ["Amsterdam"];
 /// Target, maximum and update fraction of the blob-parameter forks (EIP-7892), as go-ethereum's
 /// runner has them (`params/config.go`): the first two are mainnet's.
@@ -42,7 +42,7 @@ const BLOBS: [(&str, [u64; 3]); 4] = [
 ];
 /// The deposit contract of mainnet, which the runners of all clients use (EIP-6110).
 const DEPOSIT_CONTRACT: &str = "0x00000000219ab540356cbb839cbe05303d7705fa";
-/// Where Petersburg is set when a test is about Constantinople without it.
+/// Block of Petersburg in a test of Constantinople without it.
 const NEVER: u64 = 1 << 40;
 
 fn position(fork: &str) -> Result<usize, SuiteError> {
@@ -54,7 +54,7 @@ fn position(fork: &str) -> Result<usize, SuiteError> {
     })
 }
 
-/// Sets every switch up to `fork` to 0, except those of the last one, which begin at `at`.
+/// Activates all forks before `fork` at 0, and `fork` at `at`.
 fn set(config: &mut Map<String, Value>, fork: &str, at: u64) -> Result<(), SuiteError> {
     let last = position(fork)?;
     for (i, (_, _, switches)) in FORKS.iter().enumerate().take(last + 1) {
@@ -101,7 +101,7 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
             set(&mut config, before, 0)?;
             let last = position(fork)?;
             set(&mut config, fork, at)?;
-            // of two forks at once, both begin here
+            // forks in between are activated at the same block
             let between = FORKS.get(position(before)? + 1..last).unwrap_or_default();
             for (_, _, switches) in between {
                 for switch in *switches {
@@ -113,7 +113,7 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
     Ok(config)
 }
 
-/// The chain of a test: its network, the header of its first block, the accounts before it.
+/// The chain of a test: its network, its genesis header, and its accounts.
 pub(super) fn spec(
     network: &str,
     header: &Value,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::params::Fork;
 
-    fn of(network: &str) -> Result<ChainSpec, SuiteError> {
+    fn chain(network: &str) -> Result<ChainSpec, SuiteError> {
         let header = json!({ "difficulty": "0x20000", "gasLimit": "0x5000" });
         spec(network, &header, &json!({}))
     }
@@ -167,22 +167,22 @@ mod tests {
             (["Osaka", "BPO1"], Fork::Osaka),
         ] {
             for name in names {
-                assert_eq!(of(name).unwrap().rules_at(0, 0).fork, fork, "{name}");
+                assert_eq!(chain(name).unwrap().rules_at(0, 0).fork, fork, "{name}");
             }
         }
-        let blobs = |network, time| of(network).unwrap().rules_at(0, time).blobs.unwrap().max;
+        let blobs = |network, time| chain(network).unwrap().rules_at(0, time).blobs.unwrap().max;
         let of_forks = ["Cancun", "Osaka", "BPO1", "BPO2", "BPO3", "BPO4"].map(|n| blobs(n, 0));
         assert_eq!(of_forks, [6, 9, 15, 21, 32, 21]);
         let transition = "OsakaToBPO1AtTime15k";
         assert_eq!((blobs(transition, 14_999), blobs(transition, 15_000)), (9, 15));
-        let glacier = of("ArrowGlacierToParisAtDiffC0000").unwrap();
+        let glacier = chain("ArrowGlacierToParisAtDiffC0000").unwrap();
         assert_eq!(glacier.rules_at(0, 0).fork, Fork::ArrowGlacier);
     }
 
     #[test]
     fn deposits_go_to_the_contract_of_mainnet() {
         let mainnet = ChainSpec::by_name("mainnet").unwrap().deposit_contract;
-        assert_eq!(of("Prague").unwrap().deposit_contract, mainnet);
+        assert_eq!(chain("Prague").unwrap().deposit_contract, mainnet);
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
             ("BerlinToLondonAtTime15kAt5", "unknown network"),
             ("BerlinToLondon", "unknown network BerlinToLondon"),
         ] {
-            let error = of(name).unwrap_err().to_string();
+            let error = chain(name).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }

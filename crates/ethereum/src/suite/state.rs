@@ -1,4 +1,4 @@
-//! GeneralStateTests: one transaction on a state, under many forks.
+//! GeneralStateTests: one transaction on a state, under several forks.
 
 use super::unsigned::{self, Given};
 use super::{Case, SuiteError, Verdict, json, networks};
@@ -15,7 +15,7 @@ use blockmill_rlp::ethereum::{self, Transaction};
 use blockmill_verdict::Hex;
 use serde_json::Value;
 
-/// The base fee from London on where a test names none (go-ethereum's `tests/state_test_util.go`).
+/// The default base fee from London on (go-ethereum's `tests/state_test_util.go`).
 const BASE_FEE: u64 = 10;
 
 /// Runs every case of a test.
@@ -48,7 +48,7 @@ pub(super) fn run(name: &str, test: &Value) -> Result<Vec<Case>, SuiteError> {
     Ok(cases)
 }
 
-/// What the test says of the block.
+/// The header in a test's environment.
 fn header(env: &Value) -> Result<Header, SuiteError> {
     let random = json::maybe_number(env, "currentRandom")?;
     let excess = json::maybe_number(env, "currentExcessBlobGas")?;
@@ -65,7 +65,7 @@ fn header(env: &Value) -> Result<Header, SuiteError> {
     })
 }
 
-/// A genesis header that any network takes: only the forks and the accounts count.
+/// A genesis header for any network: only the forks and the accounts matter.
 fn genesis(header: &Header) -> Value {
     serde_json::json!({ "difficulty": "0x20000", "gasLimit": format!("{:#x}", header.gas_limit) })
 }
@@ -114,13 +114,13 @@ fn verdict(
     Ok((Verdict::Passed, end))
 }
 
-/// What a case led to.
+/// The result of a case.
 struct Done {
     refused: Option<Violation>,
     root: Hash,
-    /// Of a transaction that was refused, the root where the beneficiary is not touched. Runners
-    /// differ in this: those that filled ethereum/tests touched it, those of the Python
-    /// specification do not. It shows before EIP-161 only.
+    /// The root after a refused transaction if the beneficiary is not touched. Runners differ: those
+    /// that filled ethereum/tests touched it, those of the Python specification do not. It makes a
+    /// difference before EIP-161 only.
     untouched: Option<Hash>,
     logs: Hash,
 }
@@ -174,7 +174,7 @@ fn encoding(error: impl std::fmt::Display) -> Violation {
     Violation::new(Rule::Transaction, "what decodes", error)
 }
 
-/// A transaction that keeps all rules that need no accounts.
+/// Verifies every rule of a transaction that needs no state, and prepares it.
 fn prepare(
     spec: &ChainSpec,
     header: &Header,

@@ -1,5 +1,5 @@
-//! The transaction of a state test that has no signed bytes: it is built from the fields and the
-//! indexes of a result, as go-ethereum's runner does (`stTransaction.toMessage`).
+//! Builds the transaction of a state test without signed bytes from its fields and the indexes of a
+//! result, like go-ethereum's runner (`stTransaction.toMessage`).
 
 use super::{SuiteError, json};
 use crate::error::{Rule, Violation};
@@ -22,12 +22,12 @@ const GENERATOR_X: U256 = U256::from_limbs([
 pub(super) struct Given {
     /// Its canonical encoding.
     pub raw: Vec<u8>,
-    /// Who sent it, where the test names an account; otherwise the signature says it.
+    /// The sender, if the test names one; otherwise it is recovered from the signature.
     pub sender: Option<Address>,
 }
 
-/// Builds the transaction of a result. The inner error is that of numbers that no transaction can
-/// hold, which a test may expect to be refused.
+/// Builds the transaction of a result. The inner error is for numbers that no transaction can hold,
+/// which a test may expect.
 ///
 /// # Errors
 /// Returns an error if a field is missing or malformed.
@@ -51,7 +51,7 @@ pub(super) fn build(
     Ok(fields.encode(chain_id, key).map(|raw| Given { raw, sender }))
 }
 
-/// The fields of the transaction that a result is about.
+/// The fields of the transaction of a result.
 struct Fields {
     kind: TransactionType,
     nonce: U256,
@@ -59,7 +59,7 @@ struct Fields {
     max_priority_fee: U256,
     gas_limit: U256,
     to: Option<Address>,
-    /// None where it has more than 256 bits.
+    /// `None` if it exceeds 256 bits.
     value: Option<U256>,
     data: Vec<u8>,
     access_list: Vec<(Address, Vec<Hash>)>,
@@ -198,7 +198,7 @@ fn delegations(list: &Value) -> Result<Vec<Delegation>, SuiteError> {
     list.iter().map(delegation).collect()
 }
 
-/// Hashes; none where the field is missing.
+/// Hashes; empty if the field is missing.
 fn list(list: &Value) -> Result<Vec<Hash>, SuiteError> {
     let Some(list) = list.as_array() else { return Ok(vec![]) };
     let hash = |value: &Value| value.as_str().and_then(json::decode)?.try_into().ok();

@@ -11,18 +11,18 @@
 //! or objects (go-ethereum). Keys are not needed. Memory is bounded by the length of a file:
 //! nothing but bytes is kept of it.
 
-use super::header::JsonHeader;
+use super::values::{Bytes, Fixed, Headers, Items, Number, decode, visited};
 use super::{Stated, Witness, WitnessError};
 use crate::Hash;
 use blockmill_rlp::Reader;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 
 /// Names of unknown fields that an error lists.
 const NAMED: usize = 6;
 
-/// Shapes that are recognised and not read: a field that only they have, and what they are.
+/// Shapes that are recognised but not supported: a field that only they have, and what they are.
 const OTHERS: [(&str, &str); 6] = [
     ("full_blocks", "a cached input of zeth"),
     ("storageTrace", "a trace of a Scroll block"),
@@ -32,28 +32,7 @@ const OTHERS: [(&str, &str); 6] = [
     ("alloc", "a genesis.json"),
 ];
 
-/// Implements `Deserialize` with a visitor of the given methods.
-macro_rules! visited {
-    ($of:ty, $expected:literal, $($methods:tt)*) => {
-        impl<'de> Deserialize<'de> for $of {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Each;
-                impl<'de> Visitor<'de> for Each {
-                    type Value = $of;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-
-                    $($methods)*
-                }
-                from.deserialize_any(Each)
-            }
-        }
-    };
-}
-
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Document {
     /// A block and its witness.
@@ -81,24 +60,23 @@ impl Document {
         let first = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
         match first.map(|at| (at, bytes[at])) {
             Some((_, b'{')) => match serde_json::from_slice(bytes) {
-                Ok(object) => of_object(object),
-                Err(error) => Err(of_another_shape(bytes).unwrap_or(error.into())),
+                Ok(object) => from_object(object),
+                Err(error) => Err(known_other_shape(bytes).unwrap_or(error.into())),
             },
-            Some((_, b'"')) => of_rlp(&serde_json::from_slice::<Bytes>(bytes)?.0),
+            Some((_, b'"')) => from_rlp(&serde_json::from_slice::<Bytes>(bytes)?.0),
             Some((at, b'0')) => {
                 let digits = bytes[at..].trim_ascii_end();
                 let raw = std::str::from_utf8(digits).ok().and_then(decode);
-                of_rlp(&raw.ok_or(WitnessError::Shape("neither JSON nor RLP".into()))?)
+                from_rlp(&raw.ok_or(WitnessError::Shape("neither JSON nor RLP".into()))?)
             }
-            Some(_) => of_rlp(bytes),
+            Some(_) => from_rlp(bytes),
             None => Err(WitnessError::Shape("an empty file".into())),
         }
     }
 }
 
-/// The error for an object whose fields show what it is, though their values are not those that are
-/// expected of fields of these names.
-fn of_another_shape(bytes: &[u8]) -> Option<WitnessError> {
+/// The error for an object whose fields show that it is of another shape.
+fn known_other_shape(bytes: &[u8]) -> Option<WitnessError> {
     let Names(names) = serde_json::from_slice(bytes).ok()?;
     let other = OTHERS.iter().find(|(field, _)| names.iter().any(|name| name == field));
     other.map(|(_, what)| WitnessError::Shape((*what).to_owned()))
@@ -106,7 +84,7 @@ fn of_another_shape(bytes: &[u8]) -> Option<WitnessError> {
 
 /// A block, or a witness as go-ethereum encodes it: lists, the first of which is a header, or the
 /// list of headers.
-fn of_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
+fn from_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
     let shape =
         |error: blockmill_rlp::Error| WitnessError::Shape(format!("neither JSON nor RLP: {error}"));
     let mut outer = Reader::new(bytes);
@@ -130,13 +108,13 @@ fn of_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
     Ok(Document::Bare(Parts { nodes, codes, headers }))
 }
 
-fn of_object(object: Object) -> Result<Document, WitnessError> {
+fn from_object(object: Object) -> Result<Document, WitnessError> {
     let Object { chain_id, number, hash, block, witness, result, bare, others } = object;
     let wrong = |field, expected| WitnessError::Field { field, expected };
     if let Some(result) = result {
         return match result {
-            Answer::Raw(raw) => of_rlp(&raw),
-            Answer::Object(object) => of_object(*object),
+            Answer::Raw(raw) => from_rlp(&raw),
+            Answer::Object(object) => from_object(*object),
         };
     }
     match (block, witness) {
@@ -165,12 +143,12 @@ struct Object {
     block: Option<Bytes>,
     witness: Option<Lists>,
     result: Option<Answer>,
-    /// The lists of a witness that stand in the object itself.
+    /// The lists of a witness in the object itself.
     bare: Lists,
     others: Vec<String>,
 }
 
-/// The lists of a witness, as far as they are there.
+/// The lists of a witness that are present.
 #[derive(Default)]
 struct Lists {
     state: Option<Vec<Vec<u8>>>,
@@ -180,7 +158,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Some shapes leave out lists that are empty, or the headers.
+    /// Converts the lists; some shapes omit empty lists or the headers.
     fn parts(self) -> Result<Parts, WitnessError> {
         let Self { state, codes, headers, others } = self;
         let Some(nodes) = state else {
@@ -192,7 +170,7 @@ impl Lists {
         Ok(Parts { nodes, codes, headers })
     }
 
-    /// Takes the value of a field of a witness; false for another field.
+    /// Reads the value of a field of a witness. Returns false for other fields.
     fn take<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
         match name {
             "state" => self.state = map.next_value::<Option<Items>>()?.map(|items| items.0),
@@ -204,7 +182,7 @@ impl Lists {
     }
 }
 
-/// Reads over a field, and keeps its name for an error.
+/// Skips a field, and records its name for an error.
 fn pass<'de, A: MapAccess<'de>>(
     name: String,
     others: &mut Vec<String>,
@@ -217,7 +195,7 @@ fn pass<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// The names of an object's fields that tell other shapes.
+/// The names of the fields of an object.
 struct Names(Vec<String>);
 
 visited! { Names, "an object",
@@ -276,103 +254,4 @@ visited! { Answer, "an object or bytes",
     fn visit_str<E: Error>(self, text: &str) -> Result<Answer, E> {
         decode(text).map(Answer::Raw).ok_or_else(|| E::custom("expected 0x and digits"))
     }
-}
-
-/// A list of bytes, or a map with bytes as values.
-struct Items(Vec<Vec<u8>>);
-
-visited! { Items, "a list of bytes, or a map with bytes as values",
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items, A::Error> {
-        let mut items = vec![];
-        while let Some(Bytes(item)) = list.next_element()? {
-            items.push(item);
-        }
-        Ok(Items(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Items, A::Error> {
-        let mut items = vec![];
-        while let Some((IgnoredAny, Bytes(item))) = map.next_entry()? {
-            items.push(item);
-        }
-        Ok(Items(items))
-    }
-}
-
-/// Encoded headers.
-struct Headers(Vec<Vec<u8>>);
-
-visited! { Headers, "a list of headers",
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
-        let mut headers = vec![];
-        while let Some(Header(header)) = list.next_element()? {
-            headers.push(header);
-        }
-        Ok(Headers(headers))
-    }
-}
-
-/// A header: its encoding, or an object.
-struct Header(Vec<u8>);
-
-visited! { Header, "a header as bytes or as an object",
-    fn visit_str<E: Error>(self, text: &str) -> Result<Header, E> {
-        decode(text).map(Header).ok_or_else(|| E::custom("expected 0x and digits"))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Header, A::Error> {
-        let map = serde::de::value::MapAccessDeserializer::new(map);
-        let header = JsonHeader::deserialize(map)?;
-        header.encode().map(Header).map_err(A::Error::custom)
-    }
-}
-
-/// Bytes as 0x and hexadecimal digits.
-#[derive(Debug, Default)]
-pub(super) struct Bytes(pub Vec<u8>);
-
-visited! { Bytes, "bytes as 0x and hexadecimal digits",
-    fn visit_str<E: Error>(self, text: &str) -> Result<Bytes, E> {
-        decode(text).map(Bytes).ok_or_else(|| E::custom("expected 0x and hexadecimal digits"))
-    }
-}
-
-/// Bytes of a known number.
-#[derive(Debug)]
-pub(super) struct Fixed<const N: usize>(pub [u8; N]);
-
-impl<'de, const N: usize> Deserialize<'de> for Fixed<N> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let bytes = Bytes::deserialize(from)?.0;
-        let fixed = bytes.try_into();
-        fixed.map(Fixed).map_err(|_| D::Error::custom(format!("expected {N} bytes")))
-    }
-}
-
-/// A number below 2^64, as a number or as text with 0x.
-#[derive(Debug)]
-pub(super) struct Number(pub u64);
-
-visited! { Number, "a number below 2^64",
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Number, E> {
-        Ok(Number(number))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-        let number = match text.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => text.parse(),
-        };
-        number.map(Number).map_err(|_| E::custom("expected a number below 2^64"))
-    }
-}
-
-/// The bytes after `0x`.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?.as_bytes();
-    if digits.len() % 2 == 1 {
-        return None;
-    }
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
 }

@@ -1,13 +1,13 @@
 //! A header as a JSON object, as go-ethereum and the RPC write it.
 
-use super::document::{Bytes, Fixed, Number};
+use super::values::{Bytes, Fixed, Number};
 use crate::U256;
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Header;
 use blockmill_verdict::Hex;
 use serde::{Deserialize, Deserializer};
 
-/// The fields of a header. Others, such as the size, are passed over.
+/// The fields of a header. Other fields, such as the size, are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct JsonHeader {
@@ -53,7 +53,10 @@ impl<'de> Deserialize<'de> for Wide {
 }
 
 impl JsonHeader {
-    /// The header in RLP. The error says that the object has another hash than it states.
+    /// Encodes the header in RLP.
+    ///
+    /// # Errors
+    /// A message if the stated hash is another one.
     pub fn encode(&self) -> Result<Vec<u8>, String> {
         let of = |field: &Option<Number>| field.as_ref().map(|number| number.0);
         let hash = |field: &Option<Fixed<32>>| field.as_ref().map(|hash| hash.0);

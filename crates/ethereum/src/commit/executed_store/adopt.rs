@@ -1,4 +1,4 @@
-//! A snapshot as the state of a store of blocks.
+//! Adopts a snapshot as the state of a store of blocks.
 
 use super::on_disk::state_error;
 use super::parts::StatePart;
@@ -16,11 +16,10 @@ use std::fs::File;
 use std::path::Path;
 
 impl ExecutedStore {
-    /// Puts the state of the snapshot at `path` beside the blocks of a store that has none, so that
-    /// imports go on behind its last block, which must be the snapshot's. All of the snapshot is
-    /// verified; then the state becomes a part of the store in one durable commit, where the limits
-    /// of the store say: in memory with a checkpoint, or on disk. On an error the store is as it
-    /// was.
+    /// Adds the state of the snapshot at `path` to a store of blocks without a state, so that
+    /// imports resume after its last block, which must be the snapshot's. The whole snapshot is
+    /// verified; then one durable commit adds the state, as a checkpoint or on disk. On an error the
+    /// store is unchanged.
     ///
     /// # Errors
     /// [`SnapshotError::Unfit`] where the store's last block is another one, or it has a state;
@@ -75,7 +74,8 @@ impl ExecutedStore {
         Ok(found)
     }
 
-    /// The store's last block, if the snapshot is of the state behind it and there is none yet.
+    /// Returns the store's last block, if the snapshot is of the state after it and the store has no
+    /// state yet.
     fn expects(&self, head: &Head) -> Result<Tip, SnapshotError> {
         let block = |number: u64, hash: &Hash| format!("block {number} {}", Hex(hash));
         let expected = block(head.number, &head.hash);

@@ -1,20 +1,20 @@
-//! What a block changed, as it stands in the log: with addresses, and with old values where the way
-//! back is kept. Bytes: `docs/formats/state-log.md`.
+//! The changes of a block as a record of the log: by address, and with old values if rollback is
+//! possible. Bytes: `docs/formats/state-log.md`.
 
 use crate::state::{Account, AccountId, Changes, ClearedStorage, EMPTY_CODE};
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
 
-/// A block's changes, all of its steps together.
+/// The changes of a block, all steps merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockChanges {
-    /// Which block.
+    /// Block number.
     pub number: u64,
     /// Whether old values are kept.
     pub has_old: bool,
-    /// In the order of addresses.
+    /// Changed accounts, sorted by address.
     pub accounts: Vec<AccountRecord>,
-    /// Codes that were not known before, in the order of their hashes.
+    /// New codes, sorted by hash.
     pub codes: Vec<Vec<u8>>,
 }
 
@@ -23,13 +23,13 @@ pub struct BlockChanges {
 pub struct AccountRecord {
     /// Which.
     pub address: Address,
-    /// Before the block; none where it did not exist, or where old values are not kept.
+    /// Before the block; `None` if it did not exist, or without old values.
     pub before: Option<Account>,
-    /// After it; none where it does not exist any more.
+    /// After the block; `None` if it does not exist any more.
     pub after: Option<Account>,
-    /// In the order of slots.
+    /// Changed slots, sorted.
     pub slots: Vec<SlotRecord>,
-    /// What the block emptied as a whole of a state on disk; none where it did not.
+    /// Storage on disk that the block cleared as a whole; `None` if it cleared none.
     pub cleared: Option<Vec<(Hash, U256)>>,
 }
 
@@ -38,21 +38,21 @@ pub struct AccountRecord {
 pub struct SlotRecord {
     /// Which.
     pub slot: U256,
-    /// Before the block; 0 where old values are not kept.
+    /// Before the block; 0 without old values.
     pub before: U256,
     /// After it.
     pub after: U256,
 }
 
-/// Bytes that are no record of a block.
+/// The error for bytes that are not a record of a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, found {found}")]
 pub struct Malformed {
-    /// Where in the record.
+    /// Offset in the record.
     pub offset: usize,
-    /// What should stand there.
+    /// What was expected there.
     pub expected: &'static str,
-    /// What does.
+    /// What was found.
     pub found: String,
 }
 
@@ -66,14 +66,14 @@ const CLEARED: u8 = 4;
 const LEAST: [usize; 4] = [22, 2, 1, 33];
 
 impl BlockChanges {
-    /// The changes of all steps of block `number`, which came one after the other: what is after
-    /// the last as it was before the first is left out.
+    /// Merges the changes of all steps of block `number`. Values that are the same before and after
+    /// the block are left out.
     #[must_use]
-    pub fn of<'a>(number: u64, steps: impl IntoIterator<Item = &'a Changes>) -> Self {
+    pub fn from_steps<'a>(number: u64, steps: impl IntoIterator<Item = &'a Changes>) -> Self {
         Self::with_cleared(number, steps, &[])
     }
 
-    /// The same of a block that emptied storage of a state on disk as a whole.
+    /// Merges the changes of a block that cleared storage of a state on disk as a whole.
     #[must_use]
     pub fn with_cleared<'a>(
         number: u64,
@@ -111,7 +111,7 @@ impl BlockChanges {
             }
             codes.extend(&step.codes);
         }
-        // they came in the order in which the machine lists accounts
+        // the machine lists accounts in no fixed order
         codes.sort_unstable_by_key(|(hash, _)| *hash);
         let codes = codes.into_iter().map(|(_, code)| code.bytes().to_vec()).collect();
         for ClearedStorage { id, slots } in cleared {
@@ -164,10 +164,10 @@ impl BlockChanges {
         }
     }
 
-    /// The record that these bytes are.
+    /// Decodes a record.
     ///
     /// # Errors
-    /// Where they are none.
+    /// [`Malformed`] for other bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut input = Input { bytes, offset: 0 };
         let number = u64::from_le_bytes(input.array("the number of a block")?);
@@ -193,8 +193,8 @@ impl BlockChanges {
 }
 
 impl AccountRecord {
-    /// Takes in what the account had on disk before the block, of which nothing is left: the old
-    /// values of slots that the block came to, and the rest.
+    /// Records that the block cleared this storage: as old values of slots that it changed, and as
+    /// cleared slots.
     fn clear_storage(&mut self, all: &[(Hash, U256)]) {
         let mut rest: HashMap<Hash, U256> = all.iter().copied().collect();
         for record in &mut self.slots {
@@ -286,7 +286,7 @@ impl<'a> Input<'a> {
         Err(self.malformed("a number of at most 64 bits in its shortest form", "another"))
     }
 
-    /// How many things of at least so many bytes follow.
+    /// Reads the number of the following items, each of at least `least` bytes.
     pub fn count(&mut self, least: usize) -> Result<usize, Malformed> {
         let number = self.number()?;
         let fits = usize::try_from(number).ok().filter(|count| *count <= self.left() / least);

@@ -1,11 +1,11 @@
-//! What the commits of a store say of the executed state: `docs/formats/state-log.md`.
+//! The state's part of a commit: `docs/formats/state-log.md`.
 
 use super::Limits;
 use crate::Hash;
 use crate::state::StateKind;
 use std::ops::Range;
 
-/// What they begin with, by where the state is.
+/// Magic bytes, by the kind of state.
 const MAGIC: [(StateKind, &[u8; 8]); 3] = [
     (StateKind::Memory, b"BMSTATE1"),
     (StateKind::Pages, b"BMSTATEP"),
@@ -13,7 +13,7 @@ const MAGIC: [(StateKind, &[u8; 8]); 3] = [
 ];
 /// Bytes of all fields.
 const LEN: usize = 81;
-/// Stands for no checkpoint.
+/// Encodes that there is no checkpoint.
 const NONE: u64 = u64::MAX;
 
 /// Where state and log are, as of the last commit.
@@ -25,26 +25,26 @@ pub struct Facts {
     pub block: u64,
     /// Its hash.
     pub hash: Hash,
-    /// Table, pages or flat tables hold the state after this block. None while a state on disk is
-    /// in no commit: then no commit may name these facts.
+    /// The checkpoint, or the state on disk, is the state after this block. `None` until a state on
+    /// disk is committed: these facts must not be committed then.
     pub checkpoint: Option<u64>,
-    /// The first block in each log, where there is one.
+    /// The first block in each log, if it is not empty.
     pub first: [u64; 2],
-    /// Where in the active log the first record after the checkpoint begins.
+    /// Offset of the first record after the checkpoint, in the active log.
     pub start: u64,
     /// The log that is appended to.
     pub active: usize,
 }
 
 impl Facts {
-    /// Of the state that a chain begins with: it is in the table, or it will be in the first commit
-    /// of a state on disk.
+    /// Facts of a genesis state: it is in the table, or the first commit of a state on disk writes
+    /// it.
     pub(crate) fn at_genesis(kind: StateKind, hash: Hash) -> Self {
         let checkpoint = (kind == StateKind::Memory).then_some(0);
         Self { kind, checkpoint, ..Self::at_checkpoint(0, hash) }
     }
 
-    /// Of the state behind a block that is in the table, before there is a log.
+    /// Facts of a state that is the checkpoint, with empty logs.
     pub(crate) fn at_checkpoint(block: u64, hash: Hash) -> Self {
         let first = [block + 1, 0];
         let kind = StateKind::Memory;
@@ -64,7 +64,7 @@ impl Facts {
         out
     }
 
-    /// None where these bytes are no facts.
+    /// Decodes facts; `None` for other bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (magic, fields) = bytes.split_first_chunk::<8>()?;
         let (kind, _) = MAGIC.into_iter().find(|(_, known)| *known == magic)?;
@@ -90,7 +90,7 @@ impl Facts {
         fits.then_some(facts)
     }
 
-    /// Should the other log begin after a checkpoint behind the last block?
+    /// Whether the other log should become active at the next checkpoint.
     pub(crate) fn is_long(&self, limits: &Limits) -> bool {
         (self.block + 1).saturating_sub(self.first[self.active]) >= limits.depth
     }

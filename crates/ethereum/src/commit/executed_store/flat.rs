@@ -18,7 +18,7 @@ const ACCOUNT: u8 = 1;
 /// Entries that are read between two looks at whether to stop.
 const PATIENCE: u64 = 1 << 14;
 
-/// The key of an account, which those of its slots begin with.
+/// The key of an account, which is the prefix of the keys of its slots.
 fn account_key(address: &Address) -> Vec<u8> {
     [&[ACCOUNT][..], address].concat()
 }
@@ -44,7 +44,7 @@ pub(super) fn put_in_table(
     Ok(table.put(&key, &value)?)
 }
 
-/// Sets a slot in the table, or removes it where it is 0.
+/// Sets a slot in the table, or removes it if it is 0.
 pub(super) fn put_slot_in_table(
     table: &mut Table,
     address: &Address,
@@ -60,7 +60,7 @@ pub(super) fn put_slot_in_table(
     Ok(table.put(&key, &bytes)?)
 }
 
-/// Puts a whole state into the table, on disk: a large one would keep the first blocks waiting.
+/// Writes a whole state to the table, on disk, so that the first commit does not take long.
 ///
 /// # Errors
 /// Those of the table.
@@ -77,7 +77,7 @@ pub(super) fn put_all_in_table(table: &mut Table, state: &State) -> Result<(), E
     Ok(table.spill()?)
 }
 
-/// Puts what the log says since the last checkpoint into the table.
+/// Applies the log since the last checkpoint to the table.
 ///
 /// # Errors
 /// Corruption of the log; those of the table.
@@ -99,7 +99,7 @@ pub(super) fn checkpoint(table: &mut Table, log: &Segment, facts: &Facts) -> Res
     Ok(())
 }
 
-/// What a key of the table stands for.
+/// A key of the table.
 enum Key {
     Code(Hash),
     Account(Address),
@@ -125,10 +125,10 @@ impl Key {
     }
 }
 
-/// Puts all that the table has into an empty state; false when asked to stop.
+/// Loads the table into an empty state. Returns false when cancelled.
 ///
 /// # Errors
-/// Corruption of the table; entries that stand for nothing.
+/// [`Error::Store`] if the table is corrupt or has invalid entries.
 pub(super) fn load(
     table: &Table,
     dir: &Path,
@@ -169,7 +169,7 @@ pub(super) fn load(
     Ok(true)
 }
 
-/// All bytes as one thing.
+/// Decodes all bytes as one value.
 fn whole<'a, T>(
     bytes: &'a [u8],
     read: impl Fn(&mut Input<'a>) -> Result<T, Malformed>,
@@ -182,7 +182,7 @@ fn whole<'a, T>(
     }
 }
 
-/// An entry of the table that stands for nothing, although its page is what was written.
+/// The error for an invalid entry of the table, whose page has the right checksum.
 fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
     Error::Store(blockmill_store::Error::Corrupt {
         path: dir.join(MANIFEST),
@@ -193,7 +193,7 @@ fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
     })
 }
 
-/// Does again what a block did, in the flat state only.
+/// Redoes a block in the flat state.
 ///
 /// # Errors
 /// More accounts than can be named.
@@ -211,7 +211,7 @@ pub(super) fn redo(
     Ok(())
 }
 
-/// Takes back what a block did, in the flat state only.
+/// Undoes a block in the flat state.
 ///
 /// # Errors
 /// More accounts than can be named.

@@ -1,5 +1,4 @@
-//! A state that is kept twice, made whole again: damaged bytes count as absent, and what one copy
-//! lacks is made from the other.
+//! Repairs a flat+trie state from its redundant copy. Corrupt bytes count as missing.
 
 use super::on_disk::state_error;
 use super::{ExecutedStore, Facts};
@@ -9,20 +8,20 @@ use blockmill_pipeline::Cancel;
 use blockmill_store::Options;
 use std::path::Path;
 
-/// Pieces of a state that are healed one after the other.
+/// Number of pieces of a state, which are repaired one by one.
 pub const HEAL_PIECES: u64 = 256;
 
-/// What healing a state came to.
+/// The result of repairing a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Healing {
-    /// What was put right.
+    /// Counts of repairs.
     pub healed: Healed,
-    /// Corrupt places of files. They were replaced, unless something is lost or the run was
-    /// stopped: then these files are as they were.
+    /// Corrupt places of files. The files were replaced, unless data is lost or the run was
+    /// cancelled: then they are unchanged.
     pub damaged: Vec<String>,
-    /// The first nodes that cannot be made again.
+    /// The first nodes that cannot be rebuilt.
     pub lost: Vec<LostNode>,
-    /// All was inspected.
+    /// Whether all pieces were inspected.
     pub is_whole: bool,
 }
 
@@ -38,14 +37,13 @@ impl ExecutedStore {
         Ok(Self::open(dir, &Options::default(), limits)?.0)
     }
 
-    /// Puts the flat values and the nodes of the tries right, each from the other, where a state is
-    /// kept in both (`state=flat+trie`); `watch` is told after each of [`HEAL_PIECES`] pieces.
+    /// Repairs the flat values and the trie nodes of a flat+trie state from each other. `watch` gets
+    /// the number of finished pieces, of [`HEAL_PIECES`].
     ///
-    /// First the state as of the last commit, up to the root in the header of its block, then what
-    /// the log has since. Where files are damaged, they are replaced in one commit at the end, and
-    /// only if nothing is lost: what is lost stays damaged. Otherwise what was put right is
-    /// committed when the memory for changes is full, too. Who begins anew after a stop finds less
-    /// to do.
+    /// Repairs the state of the last commit, up to the root in the header of its block, then applies
+    /// the log since. Corrupt files are replaced in one commit at the end, if nothing is lost.
+    /// Without corrupt files, repairs are also committed when the memory for changes is full, so
+    /// that a later run has less to do.
     ///
     /// # Errors
     /// [`Error::Unwind`] where the state is not kept twice; damage of other files; those of the
@@ -94,8 +92,8 @@ impl ExecutedStore {
         Ok(healing)
     }
 
-    /// Takes the state root as of the last commit from the header of its block, where the store has
-    /// it; whether the state had another one.
+    /// Sets the state root of the last commit to the one in the header of its block, if the store
+    /// has it. Returns whether it was another one.
     fn trust_header(&self, disk: &SharedState, facts: &Facts) -> Result<bool, Error> {
         let last = self.blocks.tip().map(|tip| tip.number);
         match facts.checkpoint.filter(|number| Some(*number) <= last) {

@@ -1,5 +1,5 @@
-//! A log of records, which is read in both directions: each stands between two copies of its
-//! length. Sums are those of the segment.
+//! A log of records that can be read in both directions: each record is between two copies of its
+//! length. The segment has the checksums.
 
 use super::{BlockChanges, Malformed};
 use crate::fault::Error;
@@ -39,14 +39,14 @@ pub(super) fn append(log: &mut Segment, record: &[u8]) -> Result<(), Error> {
     Ok(log.append(&frame)?)
 }
 
-/// The record that begins at `start`, and where it ends.
+/// Reads the record that begins at `start`, and returns its end.
 pub(super) fn read_from(log: &Segment, start: u64) -> Result<(BlockChanges, u64), Error> {
     let len = length_at(log, start, log.len())?;
     let end = start + 2 * EDGE + len;
     Ok((read(log, start, len, end - EDGE)?, end))
 }
 
-/// The record that ends at `end`, and where it begins.
+/// Reads the record that ends at `end`, and returns its start.
 pub(super) fn read_to(log: &Segment, end: u64) -> Result<(BlockChanges, u64), Error> {
     let Some(edge) = end.checked_sub(EDGE) else { return Err(damaged(log, 0, "a record", end)) };
     let len = length_at(log, edge, end)?;
@@ -56,7 +56,7 @@ pub(super) fn read_to(log: &Segment, end: u64) -> Result<(BlockChanges, u64), Er
     Ok((read(log, start, len, start)?, start))
 }
 
-/// The length that stands at `edge`.
+/// Reads the length at `edge`.
 fn length_at(log: &Segment, edge: u64, end: u64) -> Result<u64, Error> {
     let mut bytes = [0; EDGE as usize];
     if edge.checked_add(EDGE).is_none_or(|behind| behind > end) {
@@ -66,8 +66,8 @@ fn length_at(log: &Segment, edge: u64, end: u64) -> Result<u64, Error> {
     Ok(u64::from(u32::from_le_bytes(bytes)))
 }
 
-/// The record of so many bytes in the frame from `start` on, of which the length at `other` must be
-/// the same.
+/// Reads the record of `len` bytes in the frame from `start` on, whose other copy of the length is
+/// at `other`.
 fn read(log: &Segment, start: u64, len: u64, other: u64) -> Result<BlockChanges, Error> {
     let fits = start.checked_add(2 * EDGE + len).is_some_and(|end| end <= log.len());
     if !fits {
@@ -84,7 +84,7 @@ fn read(log: &Segment, start: u64, len: u64, other: u64) -> Result<BlockChanges,
     })
 }
 
-/// Bytes at `position` that are not what was written.
+/// The error for corrupt bytes at `position`.
 pub(super) fn damaged(log: &Segment, position: u64, expected: &str, found: impl ToString) -> Error {
     let (path, offset) = log.location(position);
     Error::Store(blockmill_store::Error::Corrupt {

@@ -1,4 +1,4 @@
-//! A state that stays on disk: brought up to the last block of the log, and taken back along it.
+//! A state on disk: redo to the last block of the log, and rollback along it.
 
 use super::recover::unusable;
 use super::{BlockChanges, ExecutedStore, Facts, Unwound, log};
@@ -10,12 +10,12 @@ use crate::state::{DiskState, HashedChanges, NodeSet, SharedState, StateError};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
 
-/// Changes of several blocks that are applied together: what they have in common is hashed once.
+/// Limit of changes that are applied together, so that shared trie nodes are hashed once.
 const TOGETHER: usize = 1 << 14;
 
 impl ExecutedStore {
-    /// Brings the state on disk to the last block of the log, and holds it to the root in that
-    /// block's header, where the store has it; false when asked to stop.
+    /// Applies the log to the state on disk, and verifies the root in the last block's header, if
+    /// the store has it. Returns false when cancelled.
     pub(super) fn redo_on_disk(&self, disk: &SharedState, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
         let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
@@ -35,7 +35,7 @@ impl ExecutedStore {
                 state.put_code(&blockmill_hashes::keccak256(code), code).map_err(state_error)?;
             }
             let changes = forward(&block);
-            // behind one that removes something there may be new slots of the same account
+            // a later change may set slots of an account that this block cleared
             let removes = changes.removes();
             if removes || together.count() >= TOGETHER {
                 apply(&mut state, std::mem::take(&mut together))?;
@@ -52,8 +52,8 @@ impl ExecutedStore {
             let expected = format!("records up to block {}", facts.block);
             return Err(log::damaged(log, at, &expected, format!("{next} as the next")));
         }
-        // after a repair the header of that block may be gone: whoever goes back from it has the
-        // root of a stored block to compare
+        // a repair may have removed the header of that block; a rollback verifies the root of an
+        // earlier one
         if self.last_block_before_state().is_none() {
             self.verify_root(disk, facts.block)?;
         }
@@ -79,9 +79,9 @@ impl ExecutedStore {
         Ok(*header.state_root)
     }
 
-    /// Takes blocks back until block `to` is the last one, in one commit or, where that is more
-    /// than the memory for changes, in several, each of which leaves blocks and state together.
-    /// None when asked to stop before the first of them.
+    /// Undoes blocks until block `to` is the last one: in one commit or, if the changes exceed the
+    /// memory for them, in several commits of blocks and state. `None` when cancelled before the
+    /// first commit.
     pub(super) fn unwind_on_disk(
         &mut self,
         disk: &SharedState,
@@ -105,8 +105,8 @@ impl ExecutedStore {
         Ok(Some(Unwound { from, to, with_state: true }))
     }
 
-    /// The nodes of the state behind a block, to which the log leads; none when asked to stop. What
-    /// lies between the last commit and that block is in memory.
+    /// The trie nodes of the state after a block that the log reaches. `None` when cancelled. The
+    /// changes since the last commit are in memory.
     pub(super) fn nodes_on_disk(
         &self,
         number: u64,
@@ -127,8 +127,8 @@ impl ExecutedStore {
         Ok(Some(NodeSet::from_disk(disk.clone())))
     }
 
-    /// Takes back blocks after one in the state on disk, all of them or as many as the memory for
-    /// changes takes; where state and log are then. None when asked to stop.
+    /// Undoes blocks in the state on disk: all after `to`, or as many as fit in the memory for
+    /// changes. Returns the facts afterwards; `None` when cancelled.
     fn undo_on_disk(
         &self,
         disk: &SharedState,
@@ -165,8 +165,8 @@ impl ExecutedStore {
         Ok(Some(now))
     }
 
-    /// Makes a block the last one whose state is on disk now. Of a block that a repair gave up
-    /// nobody has the hash: it is 0 until the state is that of a stored block.
+    /// Commits a rollback to a block whose state is on disk. The hash of a block that a repair
+    /// removed is not known: it is 0 until the state is that of a stored block.
     fn commit_unwind_on_disk(&mut self, mut now: Facts) -> Result<(), Error> {
         let number =
             self.last_block_before_state().map_or(now.block, |blocks| blocks.min(now.block));
@@ -189,7 +189,7 @@ impl ExecutedStore {
     }
 }
 
-/// Corruption of the state on disk, or what the system says.
+/// Converts an error of the state.
 pub(crate) fn state_error(error: StateError) -> Error {
     match error {
         StateError::Disk(error) => Error::State(error),
@@ -197,7 +197,7 @@ pub(crate) fn state_error(error: StateError) -> Error {
     }
 }
 
-/// Applies what blocks changed, if anything.
+/// Applies changes, if there are any.
 fn apply(state: &mut DiskState, changes: HashedChanges) -> Result<(), Error> {
     if changes.count() > 0 || changes.removes() {
         state.update(&changes.in_order()).map_err(state_error)?;
@@ -205,7 +205,7 @@ fn apply(state: &mut DiskState, changes: HashedChanges) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a block did.
+/// The changes of a block.
 fn forward(block: &BlockChanges) -> HashedChanges {
     let mut changes = HashedChanges::default();
     let (accounts, mut slots) = keys_of(block);
@@ -223,7 +223,7 @@ fn forward(block: &BlockChanges) -> HashedChanges {
     changes.in_order()
 }
 
-/// What takes it back.
+/// The changes that undo a block.
 fn backward(block: &BlockChanges) -> HashedChanges {
     let mut changes = HashedChanges::default();
     let (accounts, mut slots) = keys_of(block);

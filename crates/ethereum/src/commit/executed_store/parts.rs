@@ -1,4 +1,4 @@
-//! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
+//! The parts of a store with the state: the log, and the checkpoint or the state on disk.
 
 use super::Limits;
 use super::on_disk::state_error;
@@ -13,7 +13,7 @@ use std::path::Path;
 const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
 pub(super) const TABLE: &str = "state";
 
-/// Is `name` that of a part of a store that has the state or its log?
+/// Returns whether a part of a store belongs to the state or its log.
 #[must_use]
 pub fn is_state_part(name: &str) -> bool {
     name == TABLE || LOGS.contains(&name) || DiskState::is_part(name)
@@ -27,7 +27,7 @@ pub(crate) struct Parts {
     pub logs: [Segment; 2],
 }
 
-/// What holds the state as of the last checkpoint.
+/// The state as of the last checkpoint.
 pub(crate) enum StatePart {
     /// A checkpoint of the state that is in memory.
     Table(Box<Table>),
@@ -94,8 +94,7 @@ impl Parts {
         Ok(done?)
     }
 
-    /// Commits blocks and log, durably where that is asked for, or where the state that the chain
-    /// begins with is not on disk yet.
+    /// Commits blocks and log; durably on request, or if the genesis state is not on disk yet.
     pub fn commit(
         &mut self,
         blocks: &mut ChainStore,
@@ -128,7 +127,7 @@ impl Parts {
         self.with(true, |parts| blocks.commit_with(tip, parts, state))
     }
 
-    /// Makes `tip` the last block, and everything as it is the state behind it.
+    /// Makes `tip` the last block, with the present parts as the state after it.
     pub fn truncate_after(
         &mut self,
         blocks: &mut ChainStore,

@@ -1,4 +1,4 @@
-//! The state behind a block that is not the last one, for who asks for parts of it.
+//! The state after an earlier block, for queries.
 
 use super::recover::{execute_stored, unready, unusable};
 use super::{ExecutedStore, Facts};
@@ -10,8 +10,8 @@ use crate::state::{NodeSet, State, Tries};
 use blockmill_pipeline::Cancel;
 
 impl ExecutedStore {
-    /// The flat state behind block `number`, without the hashes of ancestors; none when asked to
-    /// stop. Its root is not looked at.
+    /// The flat state after block `number`, without the hashes of ancestors. `None` when cancelled.
+    /// Its root is not verified.
     ///
     /// # Errors
     /// [`Error::Unwind`] where there is no state, it ends before that block, or the log does not
@@ -25,7 +25,7 @@ impl ExecutedStore {
 
     /// The flat state after block `number`, with addresses and slots, of a store that keeps its
     /// state on disk by their hashes: the stored blocks are executed again in memory, from the
-    /// genesis block on. None when asked to stop.
+    /// genesis block on. `None` when cancelled.
     ///
     /// # Errors
     /// [`Error::Unwind`] where the store does not begin with the genesis block or ends before that
@@ -56,7 +56,7 @@ impl ExecutedStore {
         Ok(Some(replay.state))
     }
 
-    /// Whether the log leads back to the state behind block `number`.
+    /// Checks that the log reaches back to the state after block `number`.
     pub(super) fn reaches(&self, number: u64) -> Result<&Facts, Error> {
         let (Some(facts), Some(earliest)) = (&self.facts, self.earliest()) else {
             let (expected, found) = ("a store with a state".into(), "blocks only".into());
@@ -69,8 +69,8 @@ impl ExecutedStore {
         Ok(facts)
     }
 
-    /// The nodes of that state, and its root, which is the one in the block's header; none when
-    /// asked to stop.
+    /// The trie nodes of the state after block `number`, and its root, which is verified. `None`
+    /// when cancelled.
     ///
     /// # Errors
     /// Those of [`ExecutedStore::state_after`].

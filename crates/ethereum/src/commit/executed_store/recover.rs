@@ -1,4 +1,4 @@
-//! The state of a store that was opened: checkpoint, log, and the stored blocks behind it.
+//! Recovery of the state of a store: from checkpoint, log, and the stored blocks after it.
 
 use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, LogValues, flat, log};
@@ -13,7 +13,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Tip};
 use std::fmt::Display;
 
-/// Accounts and slots that go into the tries at a time.
+/// Accounts and slots that are added to the tries at a time.
 const GROUP: usize = 1 << 16;
 /// Blocks that are executed again between two commits of the log.
 const COMMIT_EVERY: u64 = 1024;
@@ -21,11 +21,10 @@ const COMMIT_EVERY: u64 = 1024;
 const ANCESTORS: u64 = 256;
 
 impl ExecutedStore {
-    /// The state behind the last stored block, or the one that the chain begins with, and its
-    /// tries; `tries` are without accounts. None when asked to stop. Blocks that were stored
-    /// without a log are executed again, and their changes logged where `values` says so. In a
-    /// store that has blocks, the state that the chain begins with is committed before they are
-    /// executed: every later commit and recovery starts from it.
+    /// Recovers the state after the last stored block, or the genesis state, with its tries;
+    /// `tries` are empty. `None` when cancelled. Blocks that were stored without a log are executed
+    /// again, and their changes are logged as `values` says. In a store with blocks, the genesis
+    /// state is committed before they are executed: every later commit and recovery starts from it.
     ///
     /// # Errors
     /// Corruption; a state root that is not that of the stored block; stored blocks that do not
@@ -59,7 +58,7 @@ impl ExecutedStore {
             }
         };
         let Some(tip) = self.blocks.tip() else { return Ok(Some(replay)) };
-        // without a log what is executed here is executed again the next time
+        // without a log, the next run executes the same blocks again
         let behind = self.facts.map_or(0, |facts| facts.block);
         for number in behind + 1..=tip.number {
             if cancel.is_cancelled() {
@@ -83,7 +82,7 @@ impl ExecutedStore {
         Ok(Some(replay))
     }
 
-    /// Logs what a block changed, step by step.
+    /// Logs the changes of a block.
     fn log_steps(
         &mut self,
         number: u64,
@@ -100,7 +99,7 @@ impl ExecutedStore {
         self.log(number, hash, &record)
     }
 
-    /// The state behind the last block of the log, held to the root in that block's header.
+    /// The state after the last block of the log, whose root is verified.
     fn recover_logged(
         &mut self,
         tries: Tries,
@@ -120,15 +119,15 @@ impl ExecutedStore {
         self.logged_state(tries, cancel)
     }
 
-    /// The last block of the store where the state is that of a later one.
+    /// The last block of the store, if the state is that of a later block.
     pub(super) fn last_block_before_state(&self) -> Option<u64> {
         let (facts, tip) = (self.facts?, self.blocks.tip()?);
         (tip.number < facts.block).then_some(tip.number)
     }
 
-    /// Is the state of the last commit the one that the header of its block names, or does the log
-    /// lead from it back to the last block? False when asked to stop. Nothing is written; a store
-    /// without a state has nothing to check.
+    /// Verifies that the state of the last commit has the root in its block's header, or that the
+    /// log leads back to the last block. Returns false when cancelled. Writes nothing. A store
+    /// without a state passes.
     ///
     /// # Errors
     /// [`Error::StoredState`], [`Error::StoredBlock`] and [`Error::StateAhead`] where it is another
@@ -144,7 +143,8 @@ impl ExecutedStore {
         }
     }
 
-    /// The same of a store whose blocks reach as far as its log. Nothing is written.
+    /// Loads and verifies the state after the last block of the log, which the store has. Writes
+    /// nothing.
     fn logged_state(&self, tries: Tries, cancel: &Cancel) -> Result<Option<(State, Tries)>, Error> {
         let Some(facts) = self.facts else { return Ok(None) };
         let found = self.blocks.hash_of(facts.block)?;
@@ -175,7 +175,7 @@ impl ExecutedStore {
         Ok(Some((state, tries)))
     }
 
-    /// The flat state behind the last block of the log; none when asked to stop.
+    /// The flat state after the last block of the log. `None` when cancelled.
     pub(super) fn flat_state(&self, cancel: &Cancel) -> Result<Option<State>, Error> {
         let Some(facts) = &self.facts else { return Ok(None) };
         let StatePart::Table(table) = &self.parts.state else { return Err(on_disk()) };
@@ -205,8 +205,8 @@ impl ExecutedStore {
         Ok(Some(state))
     }
 
-    /// The tries of a state, if their root is that in the header of a stored block; none when asked
-    /// to stop.
+    /// Builds the tries of a state, and verifies the root in the header of a stored block. `None`
+    /// when cancelled.
     pub(super) fn tries_at(
         &self,
         number: u64,
@@ -227,7 +227,7 @@ impl ExecutedStore {
     }
 }
 
-/// The tries of a whole state, and their root; none when asked to stop.
+/// Builds the tries of a state in memory. `None` when cancelled.
 fn tries_of(
     state: &State,
     mut tries: Tries,
@@ -264,7 +264,7 @@ fn tries_of(
     Ok(Some((tries, root)))
 }
 
-/// Executes a block that was verified by an earlier run; its hash, and what it changed in steps.
+/// Executes a block that an earlier run verified. Returns its hash and its changes.
 pub(crate) fn execute_stored(
     spec: &ChainSpec,
     store: &ChainStore,
@@ -283,7 +283,7 @@ pub(crate) fn execute_stored(
     Ok((hash, done))
 }
 
-/// The error for a block that was right before, or for the state on disk that it needs.
+/// The error for a block that was valid before, or for the state on disk that it needs.
 pub(crate) fn unready(number: u64, error: &ExecutionError) -> Error {
     match error {
         ExecutionError::State(StateError::Disk(error)) => Error::State(error.clone()),
@@ -291,13 +291,13 @@ pub(crate) fn unready(number: u64, error: &ExecutionError) -> Error {
     }
 }
 
-/// The error for who asks a state on disk for addresses and slots, of which it has the hashes.
+/// The error for a query by address or slot of a state on disk, which has hashed keys only.
 fn on_disk() -> Error {
     let expected = "a store with its state in memory (state=memory)".into();
     Error::Unwind { expected, found: "one with its state on disk, by hashed key".into() }
 }
 
-/// The error for a block that was right before.
+/// The error for a block that was valid before.
 pub(crate) fn unusable(number: u64, error: &dyn Display) -> Error {
     Error::Execution { lacks: format!("a store whose block {number} executes, found {error}") }
 }

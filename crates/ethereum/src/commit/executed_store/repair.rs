@@ -1,4 +1,4 @@
-//! What becomes of the state when blocks of its store are given up, or when it is damaged itself.
+//! Repair of a store: the state follows removed blocks, or is removed if it is corrupt.
 
 use super::{ExecutedStore, Facts, KeptState, Limits, is_state_part};
 use crate::fault::Error;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The state after a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateAfter {
-    /// There was none, or it is the one after the last block, or after an earlier one.
+    /// There was none, or it is the state after the last block or an earlier one.
     Kept,
     /// It was removed: the next import executes the blocks of the store again.
     GivenUp,
@@ -25,19 +25,19 @@ impl Facts {
         Self::decode(store.state_of_parts())
     }
 
-    /// Has the log, or had it once, the blocks that lead back to block `to`?
+    /// Whether the log has, or had, the blocks after block `to`.
     #[must_use]
     pub fn reaches(&self, to: u64) -> bool {
         let [active, other] = [self.first[self.active], self.first[1 - self.active]];
-        // a log that was never begun, or was given up, says 0 or a later block
+        // an unused or emptied log has 0 or a later block
         let first = if (1..active).contains(&other) { other } else { active };
         to >= self.block || to + 1 >= first
     }
 }
 
-/// Makes `tip` the last block of the store in `dir`. All blocks up to it are whole. The state goes
-/// back with them where `keeps_state` says so and the log leads there; otherwise it is given up,
-/// with its log, and the store remembers where it was.
+/// Makes `tip` the last block of the store in `dir`; all blocks up to it are intact. With
+/// `keeps_state`, the state is rolled back too, if the log reaches that far. Otherwise state and log
+/// are removed, and the store keeps the kind of its state.
 ///
 /// # Errors
 /// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and
@@ -66,8 +66,8 @@ pub fn repair(
     Ok(StateAfter::GivenUp)
 }
 
-/// Takes the state back to block `to`, the last one of the store. What a stop leaves the next
-/// import takes back.
+/// Rolls the state back to block `to`, the last one of the store. The next import completes a
+/// cancelled rollback.
 fn follow(dir: &Path, to: u64, cancel: &Cancel) -> Result<(), Error> {
     let (store, _) = ChainStore::open_read_only(dir)?;
     if Facts::from_store(&store).is_none_or(|facts| facts.block <= to) {

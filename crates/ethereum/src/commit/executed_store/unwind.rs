@@ -1,4 +1,4 @@
-//! Going back along the log: blocks, state and log together, in one commit.
+//! Rollback along the log: blocks, state and log in one commit.
 
 use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, flat, log};
@@ -9,29 +9,29 @@ use crate::{Address, U256};
 use blockmill_pipeline::Cancel;
 use std::collections::BTreeSet;
 
-/// What going back has done.
+/// The result of a rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwound {
     /// The last block before.
     pub from: u64,
     /// The last block now.
     pub to: u64,
-    /// Whether a state went back with the blocks.
+    /// Whether a state was rolled back with the blocks.
     pub with_state: bool,
 }
 
-/// Where the log ends after going back, and what the checkpoint must be told.
+/// The end of the log after a rollback, and the changes to undo in the checkpoint.
 #[derive(Default)]
 pub(super) struct Back {
     active: usize,
     end: u64,
-    /// Accounts and slots of blocks that the checkpoint had.
+    /// Accounts and slots of undone blocks that are in the checkpoint.
     accounts: BTreeSet<Address>,
     slots: BTreeSet<(Address, U256)>,
 }
 
 impl ExecutedStore {
-    /// The earliest block that can be gone back to; none where the store has no block.
+    /// The earliest block to which the store can be rolled back; `None` without blocks.
     #[must_use]
     pub fn earliest(&self) -> Option<u64> {
         let first = self.blocks.first()?;
@@ -41,10 +41,9 @@ impl ExecutedStore {
         Some(facts.first[log].saturating_sub(1).max(first).min(facts.block))
     }
 
-    /// Makes block `to` the last one: takes back the blocks after it, what they changed in the
-    /// state, and their log. Before anything is written, the state root is computed and held to the
-    /// one in that block's header. Durable when it returns; none when asked to stop, and then
-    /// nothing has changed.
+    /// Makes block `to` the last one: undoes the later blocks, their changes and their log. The
+    /// state root is verified with the header before anything is written. Durable when it returns.
+    /// `None` when cancelled, and then nothing has changed.
     ///
     /// # Errors
     /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
@@ -63,13 +62,13 @@ impl ExecutedStore {
             return Err(Error::StoredBlock { number: to, expected: [0; 32], found: None });
         };
         let Some(facts) = self.named_facts().copied() else {
-            // a state is made by executing the blocks that are left
+            // the next import executes the remaining blocks
             self.blocks.truncate_after(&new)?;
             self.facts = None;
             return Ok(Some(Unwound { from: last, to, with_state: false }));
         };
         if to >= facts.block {
-            // the state is behind the blocks, and stays where it is
+            // the state is that of an earlier block, and stays
             let state = facts.encode();
             self.parts.truncate_after(&mut self.blocks, &new, &state, false)?;
             return Ok(Some(Unwound { from: last, to, with_state: true }));
@@ -135,7 +134,7 @@ impl ExecutedStore {
         Ok(Some(back))
     }
 
-    /// Writes what going back has come to.
+    /// Commits a rollback.
     fn commit_unwind(
         &mut self,
         facts: &Facts,

@@ -1,5 +1,5 @@
-//! An empty state on disk gets the accounts that a chain begins with, or those of a snapshot: in
-//! the order of their keys, and written out as it goes, within the memory for changes.
+//! Loads the accounts of a genesis block or of a snapshot into an empty state on disk, in the order
+//! of their keys, within the memory for changes.
 
 use super::{DiskState, HashedChanges};
 use crate::execute::Code;
@@ -9,14 +9,13 @@ use crate::state::{Account, EMPTY_CODE, StateError};
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
 
-/// Accounts and slots that are hashed, and put in, together.
+/// Accounts and slots that are hashed and written together.
 const TOGETHER: usize = 1 << 16;
 
 impl DiskState {
-    /// Puts the accounts that a chain begins with into an empty state; the state root.
+    /// Writes the accounts of a genesis block to an empty state, and returns the state root.
     ///
-    /// They go in in the order of their keys: each part of a trie is made once then, and not again
-    /// with every stretch of slots, which are all over it.
+    /// They are written in the order of their keys, so that each part of a trie is built once.
     ///
     /// # Errors
     /// Those of the system.
@@ -41,7 +40,7 @@ impl DiskState {
         self.update(&changes.in_order())
     }
 
-    /// Puts changes in where they are enough.
+    /// Writes changes when there are enough of them.
     fn put_enough(&mut self, changes: &mut HashedChanges) -> Result<(), StateError> {
         if changes.count() >= TOGETHER {
             self.put(std::mem::take(changes))?;
@@ -58,7 +57,7 @@ impl DiskState {
     }
 }
 
-/// What a snapshot has, on its way into an empty state.
+/// Loads the entries of a snapshot into an empty state.
 pub struct StateLoader {
     hasher: ManyKeccak,
     slots: Vec<(Address, U256, U256)>,
@@ -66,13 +65,13 @@ pub struct StateLoader {
 }
 
 impl StateLoader {
-    /// Nothing yet; keys are hashed with `hasher`.
+    /// A loader that hashes keys with `hasher`.
     #[must_use]
     pub fn new(hasher: ManyKeccak) -> Self {
         Self { hasher, slots: vec![], accounts: vec![] }
     }
 
-    /// Takes what comes next in a snapshot.
+    /// Adds the next entry of a snapshot.
     ///
     /// # Errors
     /// Those of the system.
@@ -88,7 +87,7 @@ impl StateLoader {
         }
     }
 
-    /// The snapshot has no more; the state root.
+    /// Writes the last entries, and returns the state root.
     ///
     /// # Errors
     /// Those of the system.
@@ -108,7 +107,7 @@ impl StateLoader {
         let (accounts, keys) = keys.split_at(self.accounts.len());
         let (owners, slots) = keys.split_at(owners.len());
         let mut changes = HashedChanges::default();
-        // the account behind the last slots may come later, and there is no storage without one
+        // the account of the last slots may come later, and storage needs an account
         let mut each = slots.iter();
         for (own, owner) in self.slots.chunk_by(|a, b| a.0 == b.0).zip(owners) {
             changes.account(*owner, Some(&Account::default()));
@@ -125,8 +124,7 @@ impl StateLoader {
     }
 }
 
-/// The hashes of what items are known by, in their order, each with the place of its item; of equal
-/// ones the later item comes later.
+/// The hashes of the keys of items, sorted, each with the index of its item.
 fn in_order<T>(hasher: ManyKeccak, items: &[T], name: impl Fn(&T) -> &[u8]) -> Vec<(Hash, usize)> {
     let mut order = Vec::with_capacity(items.len());
     let mut hashes = vec![[0; 32]; TOGETHER.min(items.len())];

@@ -1,11 +1,11 @@
 //! When a state on disk is written, and the commit that it is a part of.
 
-use super::{Design, DiskError, DiskState};
+use super::{DiskError, DiskState, Layout};
 use crate::state::StateError;
 use blockmill_store::CommitPart;
 
 impl DiskState {
-    /// Has the parts committed by `act`, with others of the same store.
+    /// Commits the parts by `act`, with other parts of the same store.
     ///
     /// # Errors
     /// Those of `act`, and of what is beside the store: it must be opened again then.
@@ -15,12 +15,12 @@ impl DiskState {
         act: impl FnOnce(&mut [CommitPart<'_>]) -> blockmill_store::Result<T>,
     ) -> blockmill_store::Result<T> {
         others.push((&mut self.codes).into());
-        match &mut self.design {
-            Design::Pages(pages) => {
+        match &mut self.layout {
+            Layout::Pages(pages) => {
                 others.push((&mut **pages).into());
                 act(&mut others)
             }
-            Design::FlatTrie(state) => state.commit(|own| {
+            Layout::FlatTrie(state) => state.commit(|own| {
                 // for as long as all of them are there
                 let mut all = own;
                 all.extend(others);
@@ -29,13 +29,13 @@ impl DiskState {
         }
     }
 
-    /// Is it time to commit?
+    /// Whether a commit is due.
     #[must_use]
     pub fn wants_commit(&self) -> bool {
         self.codes.wants_flush()
-            || match &self.design {
-                Design::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
-                Design::FlatTrie(state) => state.wants_flush(),
+            || match &self.layout {
+                Layout::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
+                Layout::FlatTrie(state) => state.wants_flush(),
             }
     }
 
@@ -44,9 +44,9 @@ impl DiskState {
     /// # Errors
     /// Those of the system. The store must be opened again then.
     pub fn spill(&mut self) -> Result<(), StateError> {
-        let written = self.codes.spill().and_then(|()| match &mut self.design {
-            Design::Pages(pages) => pages.spill(),
-            Design::FlatTrie(state) => state.spill(),
+        let written = self.codes.spill().and_then(|()| match &mut self.layout {
+            Layout::Pages(pages) => pages.spill(),
+            Layout::FlatTrie(state) => state.spill(),
         });
         Ok(written.map_err(DiskError::from)?)
     }

@@ -1,22 +1,22 @@
 //! Healing of a state that is kept twice.
 
-use super::{Design, DiskError, DiskState, of_tables};
+use super::{DiskError, DiskState, Layout, flat_trie_error};
 use crate::Hash;
 use crate::state::{FlatTrie, Healed, LostNode, StateError};
 
 impl DiskState {
-    /// Puts a piece of values and nodes right, each from the other ([`FlatTrie::heal`]); nothing of
-    /// pages, which have each value once.
+    /// Repairs a piece of a flat+trie state ([`FlatTrie::heal`]). Does nothing for pages, which are
+    /// not redundant.
     ///
     /// # Errors
     /// Corruption; those of the system.
     pub fn heal(&mut self, piece: u8) -> Result<Healed, StateError> {
-        let Self { design, dir, .. } = self;
-        match design {
-            Design::Pages(_) => Ok(Healed::default()),
-            Design::FlatTrie(state) => {
+        let Self { layout, dir, .. } = self;
+        match layout {
+            Layout::Pages(_) => Ok(Healed::default()),
+            Layout::FlatTrie(state) => {
                 let healed = state.heal(piece);
-                Ok(healed.map_err(|error| DiskError::from(of_tables(dir, error)))?)
+                Ok(healed.map_err(|error| DiskError::from(flat_trie_error(dir, error)))?)
             }
         }
     }
@@ -27,12 +27,12 @@ impl DiskState {
     /// # Errors
     /// Those of the tables.
     pub fn trust_root(&mut self, root: &Hash) -> Result<bool, StateError> {
-        let Self { design, dir, .. } = self;
-        match design {
-            Design::Pages(_) => Ok(false),
-            Design::FlatTrie(state) => {
+        let Self { layout, dir, .. } = self;
+        match layout {
+            Layout::Pages(_) => Ok(false),
+            Layout::FlatTrie(state) => {
                 let trusted = state.trust_root(root);
-                Ok(trusted.map_err(|error| DiskError::from(of_tables(dir, error)))?)
+                Ok(trusted.map_err(|error| DiskError::from(flat_trie_error(dir, error)))?)
             }
         }
     }
@@ -43,16 +43,16 @@ impl DiskState {
         self.flat_trie().map_or(&[], FlatTrie::damage)
     }
 
-    /// The first nodes that could not be made again.
+    /// The first nodes that could not be rebuilt.
     #[must_use]
     pub fn lost(&self) -> &[LostNode] {
         self.flat_trie().map_or(&[], FlatTrie::lost)
     }
 
     fn flat_trie(&self) -> Option<&FlatTrie> {
-        match &self.design {
-            Design::Pages(_) => None,
-            Design::FlatTrie(state) => Some(state),
+        match &self.layout {
+            Layout::Pages(_) => None,
+            Layout::FlatTrie(state) => Some(state),
         }
     }
 }

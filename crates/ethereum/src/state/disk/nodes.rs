@@ -1,5 +1,5 @@
-//! The nodes of the tries of a state on disk by their hashes: found by the paths that lead to them,
-//! and noted, so that what a block asks for becomes its witness.
+//! The trie nodes of a state on disk by their hashes. They are found by their paths, and recorded:
+//! the nodes that a block reads are its witness.
 
 use super::SharedState;
 use crate::execute::Code;
@@ -21,8 +21,8 @@ struct Tables {
     /// Hashed addresses of accounts by the roots of their storage. Of several with the same storage
     /// any will do.
     owners: HashMap<Hash, Hash>,
-    /// Nodes that were made with others, not asked for yet.
-    made: HashMap<Hash, NodeBytes>,
+    /// Nodes that were built with others and not read yet.
+    built: HashMap<Hash, NodeBytes>,
     asked: BTreeMap<Hash, NodeBytes>,
     codes: BTreeMap<Hash, Code>,
 }
@@ -36,12 +36,12 @@ impl DiskNodes {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whose storage has a root.
+    /// Records the account of a storage root.
     pub fn owns(&self, address: &Address, storage_root: &Hash) {
         self.tables().owners.insert(*storage_root, blockmill_hashes::keccak256(address));
     }
 
-    /// A node, which counts as asked for. `root` is that of its trie.
+    /// Reads and records a node of the trie with this root.
     pub fn node(
         &self,
         root: &Hash,
@@ -52,19 +52,19 @@ impl DiskNodes {
         if let Some(node) = tables.asked.get(hash) {
             return Ok(Some(node.clone()));
         }
-        if !tables.made.contains_key(hash) {
+        if !tables.built.contains_key(hash) {
             let owner = tables.owners.get(root).copied();
             let found = self.state.read().nodes_at(owner.as_ref(), hash, place)?;
-            tables.made.extend(found);
+            tables.built.extend(found);
         }
-        let node = tables.made.remove(hash);
+        let node = tables.built.remove(hash);
         if let Some(node) = &node {
             tables.asked.insert(*hash, node.clone());
         }
         Ok(node)
     }
 
-    /// A code, which counts as asked for.
+    /// Reads and records a code.
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         let code = self.state.code(hash)?;
         if let Some(code) = &code {
@@ -73,7 +73,7 @@ impl DiskNodes {
         Ok(code)
     }
 
-    /// The nodes and the codes that were asked for, in the order of their hashes.
+    /// The recorded nodes and codes, in the order of their hashes.
     pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
         let tables = self.tables();
         (tables.asked.values().cloned().collect(), tables.codes.values().cloned().collect())

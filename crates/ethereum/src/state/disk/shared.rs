@@ -44,10 +44,10 @@ impl fmt::Display for DiskError {
 
 impl std::error::Error for DiskError {}
 
-/// Slots that are read before somebody who waits may change the state.
+/// Slots that are read under one lock, so that writers do not wait long.
 const TOGETHER: usize = 256;
 
-/// What is done to pages is done where there are some.
+/// The error for an operation on pages of a flat+trie state.
 fn no_pages() -> blockmill_store::Error {
     let (expected, found) = (StateKind::Pages.to_string(), StateKind::FlatTrie.to_string());
     blockmill_store::Error::Mismatch { what: "kind of a state", expected, found }
@@ -61,7 +61,7 @@ struct Shared {
     state: RwLock<DiskState>,
     /// Lists of changes that were applied.
     applied: AtomicU64,
-    /// The turn of those who execute on it.
+    /// Generation of the cache of the execution.
     generation: AtomicU64,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Debug for SharedState {
 }
 
 impl SharedState {
-    /// To be shared from now on.
+    /// Shares a state.
     #[must_use]
     pub fn new(state: DiskState) -> Self {
         let (state, applied, generation) =
@@ -80,13 +80,13 @@ impl SharedState {
         Self(Arc::new(Shared { state, applied, generation }))
     }
 
-    /// To be read.
+    /// Locks the state for reading.
     pub fn read(&self) -> RwLockReadGuard<'_, DiskState> {
         // a panic ends the run elsewhere
         self.0.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be changed or committed.
+    /// Locks the state for changes or a commit.
     pub fn write(&self) -> RwLockWriteGuard<'_, DiskState> {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,18 +97,18 @@ impl SharedState {
         self.0.applied.load(Ordering::Acquire)
     }
 
-    /// Which turn it is of the memory of those who execute on it.
+    /// Generation of the cache of the execution.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
     }
 
-    /// Begins a turn.
+    /// Begins a generation.
     pub fn begin_generation(&self, generation: u64) {
         self.0.generation.store(generation, Ordering::Release);
     }
 
-    /// Applies the next list of changes; the state root behind it.
+    /// Applies the next list of changes, and returns the state root.
     ///
     /// # Errors
     /// Corruption; those of the system. The store must be opened again then.
@@ -163,7 +163,7 @@ impl SharedState {
         })
     }
 
-    /// A step with the pages, while others may read.
+    /// Runs a step on the pages with a shared lock.
     fn beside<T>(
         &self,
         step: impl FnOnce(&Pages) -> blockmill_store::Result<T>,
@@ -173,7 +173,7 @@ impl SharedState {
         Ok(pages.and_then(step).map_err(DiskError::from)?)
     }
 
-    /// A step with the pages, while nobody else has them.
+    /// Runs a step on the pages with an exclusive lock.
     fn alone<T>(
         &self,
         step: impl FnOnce(&mut Pages) -> blockmill_store::Result<T>,
@@ -206,7 +206,7 @@ impl SharedState {
     pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
-            // who changes the state waits for so many at most
+            // bounds the time that writers wait
             values.extend(self.read().slots(keys)?);
         }
         Ok(values)

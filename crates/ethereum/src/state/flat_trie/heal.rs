@@ -1,10 +1,10 @@
-//! Values from nodes, and nodes from values: each of the two says what the other one was.
+//! Repairs a flat+trie state from its redundant copy: values from nodes, and nodes from values.
 //!
-//! A node that is lost, or is not the one that its parent names, is made again from the values
-//! below it, and must have the hash that the parent has for it. A value that is lost, or is not the
-//! one of its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
+//! A node that is missing or does not have the hash in its parent is rebuilt from the values below
+//! it, and must have that hash. A value that is missing or differs from its leaf is replaced by the
+//! leaf. Data that both copies lack is lost, and counted.
 
-use super::kept::Pairs;
+use super::backend::Pairs;
 use super::{FlatTrie, FlatTrieError, ROOT, Reader, malformed, slot_key, storage_root};
 use crate::Hash;
 use crate::state::StateError;
@@ -22,23 +22,23 @@ const HALVES: usize = 64;
 /// Limit of the lost nodes that are named.
 const NAMED: usize = 16;
 
-/// What was put right.
+/// Counts of repairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Healed {
-    /// Values that were lost or wrong.
+    /// Values that were missing or wrong.
     pub values: u64,
-    /// Nodes that were lost or wrong.
+    /// Nodes that were missing or wrong.
     pub nodes: u64,
-    /// Values that the trie does not have: they were removed.
+    /// Removed values without a leaf in the trie.
     pub removed: u64,
-    /// Nodes that cannot be made again, because values below them are lost, too.
+    /// Nodes that cannot be rebuilt, because values below them are missing, too.
     pub lost: u64,
 }
 
-/// A node that cannot be made again.
+/// A node that cannot be rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostNode {
-    /// The hashed address of the account in the trie of which storage it is; none in the trie of
+    /// Hashed address of the account with the storage trie of the node; `None` for the trie of
     /// accounts.
     pub account: Option<Hash>,
     /// The half-bytes that lead to it.
@@ -57,7 +57,7 @@ impl fmt::Display for LostNode {
 }
 
 impl Healed {
-    /// Adds what else was put right.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.values += other.values;
         self.nodes += other.nodes;
@@ -67,7 +67,7 @@ impl Healed {
 }
 
 impl Reader<'_> {
-    /// What keys of values below a place begin with, and how many bytes come before the hash.
+    /// Prefix of the keys of values below a position, and the number of bytes before the hash.
     pub(super) fn prefix(&self, key: &Hash, depth: usize) -> (Vec<u8>, usize) {
         let account = self.account.as_ref().map_or(&[][..], |account| account);
         ([account, &key[..depth / 2]].concat(), account.len())
@@ -78,7 +78,7 @@ impl Reader<'_> {
         Ok(table.scan_prefix(prefix)?)
     }
 
-    /// Compares the leaves of the trie with the flat values, of keys that begin with `within`.
+    /// Compares the leaves of the trie with the flat values, for keys that begin with `within`.
     fn compare(&self, root: &Hash, within: Option<u8>) -> Result<Differences, FlatTrieError> {
         let start = within.unwrap_or(0);
         let mut key = [0; 32];
@@ -99,7 +99,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the flat values lack, and what they have that the trie does not have.
+/// Differences between flat values and the leaves of a trie.
 #[derive(Default)]
 struct Differences {
     put: Vec<(Hash, Vec<u8>)>,
@@ -128,7 +128,7 @@ impl Values<'_> {
     }
 }
 
-/// A walk over the leaves of a trie beside its flat values.
+/// A traversal of the leaves of a trie in step with its flat values.
 struct Walk<'w, 'a> {
     reader: &'w Reader<'w>,
     within: Option<u8>,
@@ -137,13 +137,13 @@ struct Walk<'w, 'a> {
 }
 
 impl Walk<'_, '_> {
-    /// Whether keys that begin with the first `depth` half-bytes of `key` are looked at.
+    /// Whether keys that begin with the first `depth` half-bytes of `key` are compared.
     fn is_within(&self, key: &Hash, depth: usize) -> bool {
         let same = |at| self.within.is_none_or(|byte| nibble(key, at) == nibble(&[byte], at));
         (0..depth.min(2)).all(same)
     }
 
-    /// Walks below the node with this hash.
+    /// Traverses the subtrie of the node with this hash.
     fn below(&mut self, hash: &Hash, key: &mut Hash, depth: usize) -> Result<(), FlatTrieError> {
         match self.reader.finish(self.reader.node(hash, key, depth)) {
             Ok(node) => self.node(&node, key, depth),
@@ -226,7 +226,7 @@ impl FlatTrie {
         &self.damage
     }
 
-    /// The first nodes that could not be made again.
+    /// The first nodes that could not be rebuilt.
     #[must_use]
     pub fn lost(&self) -> &[LostNode] {
         &self.lost
@@ -245,9 +245,8 @@ impl FlatTrie {
         Ok(true)
     }
 
-    /// Puts right what begins with this byte: the nodes and values of these accounts, and their
-    /// storage. All 256 pieces in any order are the whole state; a piece that is whole stays as it
-    /// is.
+    /// Repairs the accounts with keys that begin with this byte: their nodes, values and storage.
+    /// The whole state is 256 pieces, in any order. An intact piece is not changed.
     ///
     /// # Errors
     /// Those of the tables, among them damage of their files; what is no node and has its hash.
@@ -282,9 +281,9 @@ impl FlatTrie {
     ) -> Result<(), FlatTrieError> {
         let reader = Reader::new(self, account);
         let differ = reader.compare(&root, within)?;
-        let made = reader.made.into_inner();
+        let made = reader.rebuilt.into_inner();
         healed.nodes += made.len() as u64;
-        self.put_again(made)?;
+        self.put_rebuilt(made)?;
         healed.values += differ.put.len() as u64;
         healed.lost += differ.lost.len() as u64;
         let own = |key: &Hash| match &account {
@@ -295,7 +294,7 @@ impl FlatTrie {
         for (key, value) in &differ.put {
             table.put(&own(key), value)?;
         }
-        // below a node that is lost the trie says nothing of values
+        // the trie does not show which values are below a lost node
         let nothing_lost = differ.lost.is_empty();
         let room = NAMED.saturating_sub(self.lost.len());
         self.lost.extend(differ.lost.into_iter().take(room));

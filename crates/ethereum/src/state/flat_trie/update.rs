@@ -1,5 +1,5 @@
-//! A block's changes: each storage trie, then the trie of accounts. The flat tables change last, so
-//! that a node that is lost can be made from what they had before.
+//! Applies the changes of a block: to storage tries, to the trie of accounts, then to the flat
+//! tables. The flat tables change last, so that a missing node can be rebuilt from their old values.
 
 use super::{
     FlatTrie, FlatTrieError, OF_STORAGE, ROOT, Reader, malformed, node_key, slot_key, storage_root,
@@ -72,11 +72,11 @@ impl FlatTrie {
             made.push((key, *node.hash, node.encoding));
         });
         let mut left = HashSet::new();
-        trie.places(&mut |key, depth| _ = left.insert(node_key(account.as_ref(), key, depth)));
-        let Reader { read, made: again, .. } = reader;
+        trie.positions(&mut |key, depth| _ = left.insert(node_key(account.as_ref(), key, depth)));
+        let Reader { read, rebuilt: again, .. } = reader;
         let (read, again) = (read.into_inner(), again.into_inner());
         self.healed.nodes += again.len() as u64;
-        self.put_again(again)?;
+        self.put_rebuilt(again)?;
         for (key, depth) in read {
             let key = node_key(account.as_ref(), &key, depth);
             if !left.contains(&key) {
@@ -84,14 +84,14 @@ impl FlatTrie {
             }
         }
         for (key, hash, node) in made {
-            self.ahead.change(&key, &hash, &node);
+            self.preloaded.change(&key, &hash, &node);
             self.nodes.put(&key, &node)?;
         }
         Ok(root)
     }
 
-    /// Stores nodes that were made again.
-    pub(super) fn put_again(
+    /// Stores rebuilt nodes.
+    pub(super) fn put_rebuilt(
         &mut self,
         nodes: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>,
     ) -> Result<(), FlatTrieError> {
@@ -118,7 +118,7 @@ impl FlatTrie {
         Ok(())
     }
 
-    /// Puts what changed into the flat tables.
+    /// Writes changed values to the flat tables.
     fn put_values(
         &mut self,
         changes: &[Change<'_>],
@@ -152,7 +152,7 @@ fn with_storage(leaf: &[u8], root: &Hash) -> Result<Vec<u8>, FlatTrieError> {
     Ok(Leaf { storage_root: root, ..Leaf::decode(leaf).map_err(error)? }.encode())
 }
 
-/// Are these changes of a block?
+/// Checks the order of changes, and that removed accounts have no slots.
 fn check(changes: &[Change<'_>]) -> Result<(), FlatTrieError> {
     if changes.windows(2).any(|pair| pair[0].key >= pair[1].key) {
         return Err(malformed("keys of changes", "each greater than the one before", "another"));

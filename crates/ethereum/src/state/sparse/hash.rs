@@ -1,4 +1,4 @@
-//! Nodes written and hashed, and where those stand that have a hash.
+//! Encodes and hashes nodes, and finds the positions of nodes with a hash.
 
 use super::{Extension, HALVES, Leaf, Node, set_half};
 use crate::Hash;
@@ -18,18 +18,18 @@ pub struct HashedNode<'a> {
     pub encoding: Vec<u8>,
 }
 
-/// What stands in the parent.
+/// The reference to a node in its parent: its hash, or the node itself if it is shorter.
 #[derive(Clone, Debug)]
-pub(super) enum Name {
+pub(super) enum NodeReference {
     Hash(Hash),
     Embedded(Vec<u8>),
 }
 
-/// Who is shown each node that is hashed.
-pub(super) type Made<'a> = &'a mut dyn FnMut(HashedNode<'_>);
+/// A callback for each hashed node.
+pub(super) type OnHashed<'a> = &'a mut dyn FnMut(HashedNode<'_>);
 
-impl Name {
-    fn of(encoding: Vec<u8>, key: &Hash, depth: usize, made: Made<'_>) -> Self {
+impl NodeReference {
+    fn from_encoding(encoding: Vec<u8>, key: &Hash, depth: usize, made: OnHashed<'_>) -> Self {
         if encoding.len() < 32 {
             return Self::Embedded(encoding);
         }
@@ -48,76 +48,82 @@ impl Name {
 
 /// What the parent holds of a node, to which the first `depth` half-bytes of `path` lead; none of
 /// one that is empty.
-pub(super) fn name(node: &mut Node, path: &mut Hash, depth: usize, made: Made<'_>) -> Option<Name> {
+pub(super) fn reference(
+    node: &mut Node,
+    path: &mut Hash,
+    depth: usize,
+    made: OnHashed<'_>,
+) -> Option<NodeReference> {
     let (kept, new) = match node {
         Node::Empty => return None,
-        Node::Unread(hash) => return Some(Name::Hash(*hash)),
+        Node::Unread(hash) => return Some(NodeReference::Hash(*hash)),
         Node::Leaf(leaf) => {
-            let Leaf { key, value, name } = &mut **leaf;
-            if name.is_none() {
+            let Leaf { key, value, reference } = &mut **leaf;
+            if reference.is_none() {
                 let path = PathBuffer::new(key, depth..HALVES, true);
                 let encoding = TrieNode::Leaf { path: path.path(), value }.encode();
-                *name = Some(Name::of(encoding, key, depth, made));
+                *reference = Some(NodeReference::from_encoding(encoding, key, depth, made));
             }
-            return name.clone();
+            return reference.clone();
         }
         Node::Extension(extension) => {
-            if extension.name.is_some() {
-                return extension.name.clone();
+            if extension.reference.is_some() {
+                return extension.reference.clone();
             }
             let Extension { key, end, child, .. } = &mut **extension;
             *path = *key;
-            let child = name(child, path, *end, made)?;
+            let child = reference(child, path, *end, made)?;
             let path = PathBuffer::new(key, depth..*end, false);
             let encoding = TrieNode::Extension { path: path.path(), child: child.child() }.encode();
-            let new = Name::of(encoding, key, depth, made);
-            (&mut extension.name, new)
+            let new = NodeReference::from_encoding(encoding, key, depth, made);
+            (&mut extension.reference, new)
         }
         Node::Branch(branch) => {
-            if branch.name.is_some() {
-                return branch.name.clone();
+            if branch.reference.is_some() {
+                return branch.reference.clone();
             }
-            let mut names: [Option<Name>; 16] = Default::default();
-            for (half, (child, own)) in (0..).zip(branch.children.iter_mut().zip(&mut names)) {
+            let mut references: [Option<NodeReference>; 16] = Default::default();
+            for (half, (child, own)) in (0..).zip(branch.children.iter_mut().zip(&mut references)) {
                 set_half(path, depth, half);
-                *own = name(child, path, depth + 1, made);
+                *own = reference(child, path, depth + 1, made);
             }
-            let children =
-                names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
+            let children = references
+                .each_ref()
+                .map(|reference| reference.as_ref().map_or(Child::Empty, NodeReference::child));
             let encoding = TrieNode::Branch { children, value: &[] }.encode();
-            (&mut branch.name, Name::of(encoding, path, depth, made))
+            (&mut branch.reference, NodeReference::from_encoding(encoding, path, depth, made))
         }
     };
     kept.insert(new).clone().into()
 }
 
-/// See [`super::SparseTrie::places`].
-pub(super) fn places(
+/// See [`super::SparseTrie::positions`].
+pub(super) fn positions(
     node: &Node,
     key: &mut Hash,
     depth: usize,
     visit: &mut dyn FnMut(&Hash, usize),
 ) {
-    let name = match node {
+    let reference = match node {
         Node::Empty | Node::Unread(_) => return,
         Node::Leaf(leaf) => {
             *key = leaf.key;
-            &leaf.name
+            &leaf.reference
         }
         Node::Extension(extension) => {
             *key = extension.key;
-            places(&extension.child, key, extension.end, visit);
-            &extension.name
+            positions(&extension.child, key, extension.end, visit);
+            &extension.reference
         }
         Node::Branch(branch) => {
             for (half, child) in (0..).zip(&branch.children) {
                 set_half(key, depth, half);
-                places(child, key, depth + 1, visit);
+                positions(child, key, depth + 1, visit);
             }
-            &branch.name
+            &branch.reference
         }
     };
-    if matches!(name, Some(Name::Hash(_))) {
+    if matches!(reference, Some(NodeReference::Hash(_))) {
         visit(key, depth);
     }
 }

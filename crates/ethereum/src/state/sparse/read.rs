@@ -1,6 +1,6 @@
-//! Nodes from their encodings.
+//! Decodes nodes.
 
-use super::{Branch, Extension, HALVES, Name, Node, Nodes, leaf, set_half};
+use super::{Branch, Extension, HALVES, Node, NodeReference, Nodes, leaf, set_half};
 use crate::Hash;
 use crate::state::StateError;
 use crate::state::nodes::bad;
@@ -16,10 +16,10 @@ pub(super) fn read(
 ) -> Result<Node, StateError> {
     let node =
         decode(&nodes.node(hash, key, depth)?, depth, key).map_err(|error| bad(hash, error))?;
-    Ok(with_name(node, Name::Hash(*hash)))
+    Ok(with_reference(node, NodeReference::Hash(*hash)))
 }
 
-/// A node in its encoding, which stands `depth` half-bytes below the root.
+/// Decodes a node, which is `depth` half-bytes below the root.
 fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, blockmill_rlp::Error> {
     let too_long = || blockmill_rlp::Error {
         offset: 0,
@@ -41,7 +41,7 @@ fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, blockmill_rlp::E
         TrieNode::Extension { path, child } => {
             let (key, end) = along(&path)?;
             let child = below(&child, end, &key)?;
-            Node::Extension(Box::new(Extension { key, end, child, name: None }))
+            Node::Extension(Box::new(Extension { key, end, child, reference: None }))
         }
         TrieNode::Branch { children, .. } => {
             if depth >= HALVES {
@@ -53,7 +53,7 @@ fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, blockmill_rlp::E
                 set_half(&mut path, depth, at as u8);
                 *node = below(child, depth + 1, &path)?;
             }
-            Node::Branch(Box::new(Branch { children: nodes, name: None }))
+            Node::Branch(Box::new(Branch { children: nodes, reference: None }))
         }
     })
 }
@@ -66,11 +66,11 @@ fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, blockmill_
     }
 }
 
-fn with_name(mut node: Node, name: Name) -> Node {
+fn with_reference(mut node: Node, reference: NodeReference) -> Node {
     match &mut node {
-        Node::Leaf(leaf) => leaf.name = Some(name),
-        Node::Extension(extension) => extension.name = Some(name),
-        Node::Branch(branch) => branch.name = Some(name),
+        Node::Leaf(leaf) => leaf.reference = Some(reference),
+        Node::Extension(extension) => extension.reference = Some(reference),
+        Node::Branch(branch) => branch.reference = Some(reference),
         Node::Empty | Node::Unread(_) => {}
     }
     node

@@ -1,6 +1,6 @@
-//! A node that is lost, or is not the one that its parent names, made again: from the flat values
-//! below it, from the nodes right below it, or from the leaves that either has. Whatever is made
-//! counts if it has the hash that the parent has for it.
+//! Rebuilds a node that is missing or does not have the hash in its parent: from the flat values
+//! below it, from its children, or from the leaves in both. A rebuilt node is accepted if it has the
+//! hash in the parent.
 
 use super::{FlatTrieError, Reader, node_key};
 use crate::Hash;
@@ -12,7 +12,7 @@ use blockmill_rlp::{Decode, OnePass, Write};
 use blockmill_trie::nibbles::nibble;
 use std::collections::BTreeMap;
 
-/// Values below a node at most that is made again from them: they are in memory for that.
+/// Limit of the values from which a node is rebuilt, since they are in memory.
 const MOST: usize = 1 << 22;
 /// Half-bytes of a key, and children of a branch.
 const HALVES: usize = 64;
@@ -22,35 +22,35 @@ const CHILDREN: u8 = 16;
 type Leaves = BTreeMap<Hash, Vec<u8>>;
 
 impl Reader<'_> {
-    /// The node with this hash at a place, if what is stored below gives it; all nodes that were
-    /// made for it are kept, to be stored again.
-    pub(super) fn made_again(
+    /// Rebuilds the node with this hash at a position. `None` if the data below does not give it.
+    /// Keeps all nodes that were rebuilt, to be stored.
+    pub(super) fn rebuild(
         &self,
         hash: &Hash,
         key: &Hash,
         depth: usize,
     ) -> Result<Option<Vec<u8>>, FlatTrieError> {
         let own = node_key(self.account.as_ref(), key, depth);
-        if let Some(node) = self.made.borrow().get(&own) {
+        if let Some(node) = self.rebuilt.borrow().get(&own) {
             return Ok(Some(node.clone()));
         }
         let values = self.values_below(key, depth)?;
         if let Some(values) = &values
-            && let Some(node) = self.of_leaves(values, hash, key, depth)?
+            && let Some(node) = self.rebuild_from_leaves(values, hash, key, depth)?
         {
             return Ok(Some(node));
         }
-        if let Some(node) = self.of_children(hash, key, depth)? {
-            self.made.borrow_mut().insert(own, node.clone());
+        if let Some(node) = self.rebuild_from_children(hash, key, depth)? {
+            self.rebuilt.borrow_mut().insert(own, node.clone());
             return Ok(Some(node));
         }
         let Some(mut values) = values else { return Ok(None) };
-        // what one has lost the other may have
+        // values that are missing may be in leaves, and the other way round
         values.extend(self.leaves_below(&own)?);
-        self.of_leaves(&values, hash, key, depth)
+        self.rebuild_from_leaves(&values, hash, key, depth)
     }
 
-    /// The flat values below a place; none where they are too many.
+    /// The flat values below a position; `None` if they exceed the limit.
     fn values_below(&self, key: &Hash, depth: usize) -> Result<Option<Leaves>, FlatTrieError> {
         let (prefix, skip) = self.prefix(key, depth);
         let mut values = Leaves::new();
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(Some(values))
     }
 
-    /// The values in the leaves that are stored below the place of a node.
+    /// The values in the leaves that are stored below the position of a node.
     fn leaves_below(&self, place: &[u8]) -> Result<Leaves, FlatTrieError> {
         let before = 1 + self.account.map_or(0, |account| account.len());
         let mut leaves = Leaves::new();
@@ -86,8 +86,8 @@ impl Reader<'_> {
         Ok(leaves)
     }
 
-    /// The node that these leaves give, if it is the one with this hash.
-    fn of_leaves(
+    /// The node over these leaves, if it has this hash.
+    fn rebuild_from_leaves(
         &self,
         leaves: &Leaves,
         hash: &Hash,
@@ -101,14 +101,14 @@ impl Reader<'_> {
         if hash_of(leaves, depth, &mut keep)? != Some(*hash) {
             return Ok(None);
         }
-        let mut all = self.made.borrow_mut();
+        let mut all = self.rebuilt.borrow_mut();
         all.extend(made);
         Ok(all.get(&node_key(self.account.as_ref(), key, depth)).cloned())
     }
 
-    /// The branch over the nodes that are stored right below a place, or that the values below give
-    /// there, if it is the one with this hash.
-    fn of_children(
+    /// The branch over the children of a position, stored or rebuilt from values, if it has this
+    /// hash.
+    fn rebuild_from_children(
         &self,
         hash: &Hash,
         key: &Hash,
@@ -141,8 +141,8 @@ impl Reader<'_> {
     }
 }
 
-/// The hash of the node at a depth over these leaves; none where there are none, or where the node
-/// is part of the one above.
+/// The hash of the node at a depth over these leaves; `None` without leaves, or if the node is
+/// embedded in its parent.
 fn hash_of(
     leaves: &Leaves,
     depth: usize,

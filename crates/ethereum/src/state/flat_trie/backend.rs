@@ -1,23 +1,22 @@
-//! Where values and nodes are kept: in tables of the store, or beside them in RocksDB, as Besu has
-//! them. Both are asked in the same way.
+//! The backends of values and nodes: tables of the store, or RocksDB as in Besu.
 //!
-//! RocksDB is there where the program was built with `--features rocksdb`.
+//! RocksDB needs a build with `--features rocksdb`.
 
 mod commits;
 #[cfg(feature = "rocksdb")]
 mod database;
 #[cfg(not(feature = "rocksdb"))]
-#[path = "kept/no_database.rs"]
+#[path = "backend/no_database.rs"]
 mod database;
 mod family;
 mod settings;
 
-pub(super) use commits::Commits;
 pub use commits::ROCKSDB_PART;
+pub(super) use commits::RocksDbCommits;
 pub use database::HAS_ROCKSDB;
 
 use blockmill_store::{CommitPart, Error, Fetched, Opening, Result, Scan, Table, TableOptions};
-use family::{Changed, Merged};
+use family::{BufferedFamily, Merged};
 pub use settings::{BlockCache, Bloom, FlatStore, ReadChecksum};
 use std::path::Path;
 
@@ -26,7 +25,7 @@ const ACCOUNTS: &str = "flat-accounts";
 const SLOTS: &str = "flat-slots";
 const NODES: &str = "trie-nodes";
 
-/// Is `name` that of a part of a store that has values or nodes?
+/// Returns whether a part of a store has values or nodes.
 pub(in crate::state) fn is_part(name: &str) -> bool {
     [ACCOUNTS, SLOTS, NODES, ROCKSDB_PART].contains(&name)
 }
@@ -42,14 +41,14 @@ impl FlatStore {
     }
 }
 
-/// What RocksDB does and leaves.
+/// Options of RocksDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RocksDbOptions {
-    /// Whether blocks that are read are held to their sums.
+    /// Whether reads verify checksums of blocks.
     pub read_checksum: bool,
-    /// Whether files have filters, which answer for most absent keys.
+    /// Whether files have Bloom filters.
     pub bloom: bool,
-    /// Whether blocks that were read stay in memory.
+    /// Whether blocks are cached.
     pub block_cache: bool,
 }
 
@@ -80,24 +79,23 @@ impl FlatOptions {
     }
 }
 
-/// Values of accounts, values of slots, or nodes.
-pub(super) enum Kept {
+/// What stores the values of accounts, the values of slots, or the nodes.
+pub(super) enum Backend {
     Table(Box<Table>),
-    /// A family of RocksDB's.
-    Family(Changed),
+    /// A column family of RocksDB.
+    Family(BufferedFamily),
 }
 
-/// All three, what makes those of RocksDB true with the commits of the store, and what is damaged
-/// of their files.
-pub(super) type Opened = ([Kept; 3], Option<Commits>, Vec<Error>);
+/// The three backends, the commit protocol of RocksDB, and the corruption of files.
+pub(super) type Opened = ([Backend; 3], Option<RocksDbCommits>, Vec<Error>);
 
 /// Opens them among the parts of a store in `dir`, or creates empty ones.
 pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> Result<Opened> {
     if FlatStore::from_parts(|name| opening.has(name)).unwrap_or(options.store)
         == FlatStore::RocksDb
     {
-        let (families, commits) = Commits::open(opening, dir, options)?;
-        return Ok((families.map(Kept::Family), Some(commits), vec![]));
+        let (families, commits) = RocksDbCommits::open(opening, dir, options)?;
+        return Ok((families.map(Backend::Family), Some(commits), vec![]));
     }
     let mut damage = vec![];
     let mut table = |name, prefix_bytes| {
@@ -110,10 +108,10 @@ pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> 
         Ok(table)
     };
     let tables = [table(ACCOUNTS, 0)?, table(SLOTS, 32)?, table(NODES, 0)?];
-    Ok((tables.map(|table| Kept::Table(Box::new(table))), None, damage))
+    Ok((tables.map(|table| Backend::Table(Box::new(table))), None, damage))
 }
 
-impl Kept {
+impl Backend {
     /// Appends the value of a key to `out`; whether there is one.
     pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match self {
@@ -175,7 +173,7 @@ impl Kept {
         }
     }
 
-    /// The table that it is, where it is one.
+    /// The table; `None` for RocksDB.
     pub fn table(&self) -> Option<&Table> {
         match self {
             Self::Table(table) => Some(table),
@@ -191,8 +189,8 @@ impl Kept {
         }
     }
 
-    /// The family of RocksDB's that it is, where it is one.
-    fn family(&self) -> Option<&Changed> {
+    /// The column family; `None` for a table.
+    fn family(&self) -> Option<&BufferedFamily> {
         match self {
             Self::Table(_) => None,
             Self::Family(family) => Some(family),
@@ -200,7 +198,7 @@ impl Kept {
     }
 
     /// The same, to be changed.
-    fn family_mut(&mut self) -> Option<&mut Changed> {
+    fn family_mut(&mut self) -> Option<&mut BufferedFamily> {
         match self {
             Self::Table(_) => None,
             Self::Family(family) => Some(family),
@@ -209,26 +207,26 @@ impl Kept {
 }
 
 /// Writes changes out now, for the next commit to name them.
-pub(super) fn spill(kept: [&mut Kept; 3], commits: Option<&Commits>) -> Result<()> {
+pub(super) fn spill(backends: [&mut Backend; 3], commits: Option<&RocksDbCommits>) -> Result<()> {
     match commits {
-        Some(commits) => commits.spill(kept.into_iter().filter_map(Kept::family_mut)),
-        None => kept.into_iter().filter_map(Kept::table_mut).try_for_each(Table::spill),
+        Some(commits) => commits.spill(backends.into_iter().filter_map(Backend::family_mut)),
+        None => backends.into_iter().filter_map(Backend::table_mut).try_for_each(Table::spill),
     }
 }
 
-/// Has the parts committed by `act`, together with what is beside the store.
+/// Commits the parts by `act`, together with RocksDB.
 pub(super) fn commit<T>(
-    kept: [&mut Kept; 3],
-    commits: Option<&mut Commits>,
+    backends: [&mut Backend; 3],
+    commits: Option<&mut RocksDbCommits>,
     act: impl FnOnce(Vec<CommitPart<'_>>) -> Result<T>,
 ) -> Result<T> {
     let Some(commits) = commits else {
-        let tables = kept.into_iter().filter_map(Kept::table_mut);
+        let tables = backends.into_iter().filter_map(Backend::table_mut);
         return act(tables.map(CommitPart::from).collect());
     };
-    commits.stage(kept.iter().filter_map(|kept| kept.family()))?;
+    commits.stage(backends.iter().filter_map(|backend| backend.family()))?;
     let done = act(vec![commits.part()])?;
-    commits.settle(kept.into_iter().filter_map(Kept::family_mut))?;
+    commits.finish(backends.into_iter().filter_map(Backend::family_mut))?;
     Ok(done)
 }
 
@@ -239,7 +237,7 @@ pub(super) enum Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// The next pair; none after the last.
+    /// The next pair; `None` after the last one.
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         match self {
             Self::Table(scan) => scan.next(),

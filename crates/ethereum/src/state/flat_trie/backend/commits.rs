@@ -1,21 +1,21 @@
-//! Commits of a state in RocksDB, which become true with those of the store that it is a part of.
+//! The commit protocol of a state in RocksDB, atomic with the commits of the store.
 //!
-//! Changes since the last commit are in memory. A commit has a number, and these steps:
+//! Changes since the last commit are in memory. A commit has a number and these steps:
 //!
-//! 1. [`Commits::stage`] writes all changes into RocksDB, durably, as one value that counts for
-//!    nothing yet: it is *pending* for the commit with this number.
-//! 2. The store commits. A table of it, which its manifest names, has the number: from here on the
-//!    pending changes count, also after a power loss.
-//! 3. [`Commits::settle`] makes the changes in the families of keys, writes the number there and
-//!    removes what is pending, all in one.
+//! 1. [`RocksDbCommits::stage`] writes all changes to RocksDB, durably, as one value that is
+//!    *pending* for the commit with this number.
+//! 2. The store commits a table with the number. From here on the pending changes are committed,
+//!    also after a power loss.
+//! 3. [`RocksDbCommits::finish`] applies the changes to the column families, writes the number and
+//!    removes the pending value, atomically.
 //!
-//! Who opens the store makes up for step 3 where the number in the table is that of what is
-//! pending, and throws away what is pending for a commit that never was. A database with any other
-//! number is not the store's.
+//! Opening the store repeats step 3 if the number in the table is that of the pending value, and
+//! discards a pending value of a commit that did not happen. A database with any other number does
+//! not belong to the store.
 
 use super::FlatOptions;
 use super::database::Database;
-use super::family::{Changed, Family, Write};
+use super::family::{BufferedFamily, Family, Write};
 use blockmill_store::{CommitPart, Error, Opening, Result, Table, TableOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use std::sync::Arc;
 pub const ROCKSDB_PART: &str = "flat-rocksdb";
 /// The folder of the database.
 const FOLDER: &str = "rocksdb";
-/// The key of the number of the last commit, in the table, and of the last one whose changes are
-/// in the families.
+/// The key of the number of the last commit, in the table, and of the last applied commit, in the
+/// database.
 const NUMBER: &[u8] = b"commit";
 /// The key of what is pending.
 const PENDING: &[u8] = b"pending";
@@ -37,7 +37,7 @@ const TABLE_BYTES: usize = 1 << 16;
 /// Stands for the length of a value that is removed.
 const REMOVED: u32 = u32::MAX;
 
-/// What a database is opened for.
+/// The purpose of opening a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To be read: nothing is changed.
@@ -49,22 +49,22 @@ pub(super) enum Purpose {
 }
 
 /// See the module's text.
-pub(in crate::state::flat_trie) struct Commits {
+pub(in crate::state::flat_trie) struct RocksDbCommits {
     database: Arc<Database>,
     table: Table,
     /// That of the last commit; 0 before the first one.
     number: u64,
-    /// There are changes that the next commit makes true.
+    /// Whether changes are pending for the next commit.
     is_staged: bool,
 }
 
-impl Commits {
+impl RocksDbCommits {
     /// Opens the database as of the last commit of the store in `dir`, or makes an empty one.
     pub fn open(
         opening: &mut Opening,
         dir: &Path,
         options: &FlatOptions,
-    ) -> Result<([Changed; 3], Self)> {
+    ) -> Result<([BufferedFamily; 3], Self)> {
         let table = opening.table(ROCKSDB_PART, &TableOptions::new(TABLE_BYTES))?;
         let mut number = vec![];
         table.get(NUMBER, &mut number)?;
@@ -78,19 +78,20 @@ impl Commits {
         };
         let memory = options.memory_bytes;
         let database = Arc::new(Database::open(&folder, memory, &options.rocksdb, purpose)?);
-        let new = |family| Changed::new(Arc::clone(&database), family, memory / CHANGES_SHARE);
+        let new =
+            |family| BufferedFamily::new(Arc::clone(&database), family, memory / CHANGES_SHARE);
         let mut families = Family::OF_STATE.map(new);
         let mut commits = Self { database, table, number, is_staged: false };
-        commits.bring(&folder, purpose, &mut families)?;
+        commits.recover(&folder, purpose, &mut families)?;
         Ok((families, commits))
     }
 
-    /// Brings the database to the last commit.
-    fn bring(
+    /// Recovers the database to the last commit.
+    fn recover(
         &mut self,
         folder: &Path,
         purpose: Purpose,
-        families: &mut [Changed; 3],
+        families: &mut [BufferedFamily; 3],
     ) -> Result<()> {
         let (mut number, mut pending) = (vec![], vec![]);
         self.database.get(Family::Commits, NUMBER, &mut number)?;
@@ -115,26 +116,26 @@ impl Commits {
                 own.change(key, *value);
             });
         }
-        // who only reads has them in memory
+        // a reader keeps them in memory
         match purpose {
             Purpose::Read => Ok(()),
             Purpose::Write | Purpose::Create => self.apply(families.iter_mut()),
         }
     }
 
-    /// Is what is pending for `of` what the database of commit `number` lacks?
+    /// Whether the pending changes of commit `of` follow commit `number` of the database.
     fn follows(&self, number: u64, of: u64) -> bool {
         of == self.number && number.checked_add(1) == Some(of)
     }
 
-    /// What the store commits with its other parts.
+    /// The part that the store commits with its other parts.
     pub fn part(&mut self) -> CommitPart<'_> {
         (&mut self.table).into()
     }
 
     /// Step 1.
-    pub fn stage<'a>(&mut self, families: impl Iterator<Item = &'a Changed>) -> Result<()> {
-        let mut changes = families.flat_map(Changed::changes).peekable();
+    pub fn stage<'a>(&mut self, families: impl Iterator<Item = &'a BufferedFamily>) -> Result<()> {
+        let mut changes = families.flat_map(BufferedFamily::changes).peekable();
         self.is_staged = changes.peek().is_some() || self.number == 0;
         if !self.is_staged {
             return Ok(());
@@ -146,7 +147,10 @@ impl Commits {
     }
 
     /// Step 3.
-    pub fn settle<'a>(&mut self, families: impl Iterator<Item = &'a mut Changed>) -> Result<()> {
+    pub fn finish<'a>(
+        &mut self,
+        families: impl Iterator<Item = &'a mut BufferedFamily>,
+    ) -> Result<()> {
         if std::mem::take(&mut self.is_staged) {
             self.number += 1;
             self.apply(families)?;
@@ -154,9 +158,9 @@ impl Commits {
         Ok(())
     }
 
-    /// Makes the changes of the last commit in the families. A power loss may take that back, not
-    /// what is pending.
-    fn apply<'a>(&self, families: impl Iterator<Item = &'a mut Changed>) -> Result<()> {
+    /// Applies the changes of the last commit to the column families. A power loss may undo that,
+    /// but not the pending value.
+    fn apply<'a>(&self, families: impl Iterator<Item = &'a mut BufferedFamily>) -> Result<()> {
         let mut families: Vec<_> = families.collect();
         let number = self.number.to_le_bytes();
         let of_commit =
@@ -167,9 +171,9 @@ impl Commits {
         Ok(())
     }
 
-    /// Before the first commit nothing in the database counts: changes are written there, so that
-    /// they take no memory. Later ones stay in memory.
-    pub fn spill<'a>(&self, families: impl Iterator<Item = &'a mut Changed>) -> Result<()> {
+    /// Writes changes to the database, so that they take no memory. Before the first commit only:
+    /// later changes stay in memory.
+    pub fn spill<'a>(&self, families: impl Iterator<Item = &'a mut BufferedFamily>) -> Result<()> {
         if self.number > 0 {
             return Ok(());
         }
@@ -225,7 +229,7 @@ fn other(folder: &Path, expected: &str, found: &str) -> Error {
     damaged(folder, expected, found.to_owned())
 }
 
-/// What is in the database is not what was written.
+/// The error for corrupt bytes in the database.
 pub(super) fn damaged(folder: &Path, expected: &str, found: String) -> Error {
     let (path, expected) = (folder.to_path_buf(), expected.to_owned());
     Error::Corrupt { path, offset: 0, what: "RocksDB", expected, found }

@@ -1,5 +1,5 @@
-//! A family of RocksDB's with what changed since the last commit, which is in memory: a read asks
-//! the changes first.
+//! A column family of RocksDB with the changes since the last commit in memory. Reads look at the
+//! changes first.
 
 use super::database::{Cursor, Database};
 use blockmill_store::Result;
@@ -28,21 +28,21 @@ impl Family {
 /// A change: the key and its new value, or none where it is removed.
 pub(super) type Write<'a> = (Family, &'a [u8], Option<&'a [u8]>);
 
-/// What a change takes besides its bytes.
+/// Estimated bytes of a change besides its key and value.
 const OVERHEAD: usize = 64;
 
 /// See the module's text.
-pub(in crate::state::flat_trie) struct Changed {
+pub(in crate::state::flat_trie) struct BufferedFamily {
     database: Arc<Database>,
     family: Family,
     changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Bytes of the changes.
     bytes: usize,
-    /// Bytes of changes behind which it is time to commit.
+    /// Bytes of changes from which on a commit is due.
     most: usize,
 }
 
-impl Changed {
+impl BufferedFamily {
     pub(super) fn new(database: Arc<Database>, family: Family, most: usize) -> Self {
         Self { database, family, changes: BTreeMap::new(), bytes: 0, most }
     }
@@ -102,12 +102,12 @@ impl Changed {
         self.bytes >= self.most
     }
 
-    /// What changed since the last commit.
+    /// The changes since the last commit.
     pub(super) fn changes(&self) -> impl Iterator<Item = Write<'_>> {
         self.changes.iter().map(|(key, value)| (self.family, &**key, value.as_deref()))
     }
 
-    /// What changed is in the database.
+    /// Forgets the changes, which are in the database.
     pub fn clear(&mut self) {
         self.changes.clear();
         self.bytes = 0;
