@@ -127,8 +127,8 @@ struct Linked {
 }
 
 impl Linked {
-    /// Shares all files of records obfuscated with `key`, except corrupt files and the last one of a
-    /// folder, to which its owner may still append.
+    /// Shares all files of records obfuscated with `key`, except corrupt files and the last one of
+    /// a folder, to which its owner may still append.
     fn share(
         (files, corrupt): (&BlockFiles, &HashSet<u32>),
         tree: &Tree,

@@ -145,8 +145,7 @@ impl Job<'_> {
             } else {
                 next = path.shared(&chain, tree).min(next).max(begin);
             }
-            let first = next as u32;
-            let (path, clock) = (&path, &clock);
+            let (path, clock, first) = (&path, &clock, next as u32);
             let pass =
                 Pass { files, tree, options, path, clock, assumed, first, start, multiset: None };
             match pass.run(chainstate.as_mut(), progress, run) {

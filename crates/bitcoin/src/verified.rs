@@ -23,7 +23,8 @@ pub(crate) struct Spent<'a> {
 }
 
 impl<'a> VerifiedBlock<'a> {
-    /// The coins that its inputs spend; the coinbase spends none. `None` if blocks are not connected.
+    /// The coins that its inputs spend; the coinbase spends none. `None` if blocks are not
+    /// connected.
     #[must_use]
     pub fn spent(&self) -> Option<Vec<Coin<'a>>> {
         let Spent { coins, scripts } = self.spent?;

@@ -53,8 +53,8 @@ impl Good {
         self.ends.entry(height).or_insert_with(|| End::naive(blocks))
     }
 
-    /// Imports `bytes`, and checks what must hold however they are corrupted. Gives the height of the
-    /// tip, and all that was reported.
+    /// Imports `bytes`, and checks what must hold however they are corrupted. Gives the height of
+    /// the tip, and all that was reported.
     fn check(&mut self, bytes: &[u8], options: &Options, what: &str) -> (u32, String) {
         let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = folder.path().join(self.name);

@@ -91,13 +91,13 @@ fn create(folder: &Path) -> Result<()> {
 fn kept(folder: &Path) -> String {
     let folder = folder.display();
     format!(
-        "the files in {folder} have complete partitions; no {MANIFEST} says that they are a verified \
-         chain"
+        "the files in {folder} have complete partitions; no {MANIFEST} says that they are a \
+         verified chain"
     )
 }
 
-/// Writes the tables of one shard, verified after the blocks of `after`. The answer has its summary,
-/// and the files if the run completed.
+/// Writes the tables of one shard, verified after the blocks of `after`. The answer has its
+/// summary, and the files if the run completed.
 pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     shard::expect_no_record(asked, "--shard")?;

@@ -43,7 +43,8 @@ impl Cause {
         match self {
             Self::Archive(_) | Self::Changed { .. } | Self::Encoding(_) => true,
             Self::Rule(violation) => {
-                // the merkle root of the header, or the commitment of the coinbase, does not cover these
+                // the merkle root of the header, or the commitment of the coinbase, does not cover
+                // these
                 let rule = violation.rule;
                 rule == Rule::MerkleRoot
                     || rule == Rule::RepeatedTransactions

@@ -99,27 +99,23 @@ pub(super) fn headers(
 fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
     let own = (0..).zip(&shard.records).filter(|(_, record)| record.file == number);
     let own: Vec<(usize, &Record)> = own.collect();
-    let corruption: Vec<&Corruption> = shard
+    let ranges: Vec<&Corruption> = shard
         .corruption
         .iter()
         .filter(|(file, _)| *file == number)
-        .map(|(_, corruption)| corruption)
+        .map(|(_, range)| range)
         .collect();
-    if shard.unlisted > 0 && corruption.len() < MAX_LISTED && shard.sources.len() == 1 {
+    if shard.unlisted > 0 && ranges.len() < MAX_LISTED && shard.sources.len() == 1 {
         return Err(inconsistent(file, "unlisted", 0, shard.unlisted));
     }
     sizes(file, &own)?;
     let Shape::Records { .. } = file.shape() else { return whole(file, &own) };
-    let is_gap =
-        |corruption: &&&Corruption| !matches!(corruption.kind, CorruptionKind::WrongSize { .. });
-    let gaps: HashMap<u64, u64> = corruption
-        .iter()
-        .filter(is_gap)
-        .map(|corruption| (corruption.offset, corruption.length))
-        .collect();
+    let is_gap = |range: &&&Corruption| !matches!(range.kind, CorruptionKind::WrongSize { .. });
+    let gaps: HashMap<u64, u64> =
+        ranges.iter().filter(is_gap).map(|range| (range.offset, range.length)).collect();
     let listed_to = match shard.unlisted {
         0 => u64::MAX,
-        _ => corruption.last().map_or(0, |corruption| corruption.offset),
+        _ => ranges.last().map_or(0, |range| range.offset),
     };
     let (mut at, mut used) = (0, 0);
     for (i, record) in &own {
@@ -138,7 +134,7 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
     if at + tail > length {
         return Err(inconsistent(file, "records", format!("{length} bytes"), at + tail));
     }
-    let listed = corruption.iter().filter(is_gap).count();
+    let listed = ranges.iter().filter(is_gap).count();
     expect(file, "corruption (ranges between records)", used, listed)?;
     if shard.unlisted > 0 {
         return Ok(());
@@ -155,19 +151,19 @@ fn layout(file: &BlockFile, number: u32, shard: &Headers) -> Result<(), Error> {
             return Err(inconsistent(file, "corruption", expected, "nothing"));
         }
     }
-    for corruption in corruption.iter().filter(is_gap) {
-        let range = corruption.offset..corruption.offset + corruption.length;
-        if let (Some(offset), _) = blocks_in(file, range)? {
+    for range in ranges.iter().filter(is_gap) {
+        let bytes = range.offset..range.offset + range.length;
+        if let (Some(offset), _) = blocks_in(file, bytes)? {
             return Err(inconsistent(
                 file,
                 "corruption",
                 format!("a record at byte {offset}"),
-                corruption,
+                range,
             ));
         }
     }
-    lengths(file, &own, &corruption)?;
-    last_length(file, &own, &corruption)
+    lengths(file, &own, &ranges)?;
+    last_length(file, &own, &ranges)
 }
 
 /// Checks that each record has the size of a possible block.

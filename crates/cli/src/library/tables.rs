@@ -14,8 +14,8 @@ use std::ffi::OsString;
 use std::sync::mpsc::SyncSender;
 
 /// Writes the tables of one shard, with the arguments of `blockmill export`. The `result` of the
-/// document has its `summary`, as [`verify_shard`](super::verify_shard) gives it, and `files`, as in
-/// the manifest of an export.
+/// document has its `summary`, as [`verify_shard`](super::verify_shard) gives it, and `files`, as
+/// in the manifest of an export.
 pub fn export_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();
@@ -29,8 +29,8 @@ pub fn export_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> 
 }
 
 /// Sends the rows of one table to a reader while they are verified, with the arguments of
-/// `blockmill export` without `--to`. Returns the document of a `verify` after the last row, or when
-/// the reader is dropped. The rows are those of a verified chain only if its status says so.
+/// `blockmill export` without `--to`. Returns the document of a `verify` after the last row, or
+/// when the reader is dropped. The rows are those of a verified chain only if its status says so.
 pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> String {
     ethereum::register();
     let program = OsString::from("blockmill read");

@@ -28,8 +28,8 @@ pub struct Files<'a> {
     pub withdrawals: &'a Path,
 }
 
-/// Passes each block of a partition to `each`: number, hash and RLP. The hash is checked against the
-/// row, the body against its header.
+/// Passes each block of a partition to `each`: number, hash and RLP. The hash is checked against
+/// the row, the body against its header.
 ///
 /// # Errors
 /// When a file cannot be read, a header has not the hash of its row, or the rows of other tables
