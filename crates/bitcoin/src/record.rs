@@ -3,13 +3,11 @@
 use crate::Level;
 use crate::fault::Error;
 use crate::options::Options;
-use crate::run::Run;
+use crate::run::{PHASES, Run};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_pipeline::options::OptionSet;
-use blockmill_pipeline::record::{
-    BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage,
-};
-use blockmill_verdict::{Status, counted};
+use blockmill_pipeline::record::{Data, Facts, Program, RunRecord};
+use blockmill_verdict::counted;
 
 /// Maximum number of listed corrupt ranges.
 const MAX_LISTED: usize = 20;
@@ -23,57 +21,24 @@ pub fn of(
     program: Program,
     label: &str,
 ) -> RunRecord {
-    let mut record = RunRecord::new(program, label);
-    record.started_unix = run.started_unix;
-    record.machine = blockmill_pipeline::machine::Machine::detect();
-    let (first, last) = run.range.unwrap_or_default();
+    let run_outcome = run.outcome(outcome, options.partial);
+    // without batches there was no pass 2
+    let phases = if run.chunks.is_empty() { &[][..] } else { &PHASES };
+    let chunks = (&run.chunks[..], phases);
+    let mut record = RunRecord::of_run(program, label, &run_outcome, chunks, &run.times);
     record.data = Data {
         paths: files.files().iter().map(|file| file.path().display().to_string()).collect(),
         format: "blk".into(),
         chain: options.params.name.into(),
-        first: first.into(),
-        last: last.into(),
-        blocks: run.blocks,
-        bytes: run.bytes,
         checksum: checksum(run, options),
+        ..record.data
     };
     record.level = options.level.name().into();
     record.options = options.settings.to_map();
-    // each batch passes through all stages of pass 2
-    let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
-    record.series.push(Series::of_chunks(&run.chunks, &phases));
-    record.series.push(Series::of_slices(&run.times.timeline));
-    record.took(run.wall_s);
-    record.take_usage();
-    let stages = run.times.stages.iter();
-    record.stages = stages.map(|times| Stage::from_times(times, run.blocks, run.bytes)).collect();
-    record.threads = run.times.threads.iter().map(Into::into).collect();
     facts(run, &mut record.facts);
     if options.level == Level::Execution {
         record.answer.insert("coins".into(), run.coins.to_string());
     }
-    let fault = match outcome {
-        Err(error) => Some(error.report()),
-        Ok(()) if run.stopped => None,
-        Ok(()) => run.damage_of_files(),
-    };
-    record.result = Outcome {
-        tip_number: run.tip.map_or(0, |tip| tip.height.into()),
-        tip_hash: run.tip.map_or(String::new(), |tip| tip.hash.to_string()),
-        error: fault.as_ref().map(|fault| fault.message.clone()),
-        status: match outcome {
-            Err(error) => error.status(),
-            Ok(()) if run.stopped => Status::Interrupted,
-            Ok(()) => run.status_of_files(options.partial),
-        },
-        shortfalls: run.shortfalls.clone(),
-        anchor: run.anchor.map(|anchor| BlockRef {
-            number: anchor.height.unwrap_or(0).into(),
-            hash: anchor.hash.to_string(),
-        }),
-        fault,
-        ..Outcome::default()
-    };
     record.notes = notes(run, options);
     record
 }

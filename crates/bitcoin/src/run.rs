@@ -2,11 +2,12 @@
 
 use crate::BlockHash;
 use crate::execute::Batch;
+use crate::fault::Error;
 use crate::index::{Anchor, WrongLength};
 use crate::multiset::Proof;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::ChunkTimes;
-use blockmill_verdict::{FaultReport, Shortfall, Status};
+use blockmill_verdict::{BlockRef, FaultReport, RunOutcome, Shortfall, Status};
 use std::time::{Duration, Instant};
 
 /// A block of the chain.
@@ -16,6 +17,13 @@ pub struct Tip {
     pub height: u32,
     /// Its hash.
     pub hash: BlockHash,
+}
+
+impl Tip {
+    /// The block as messages and documents show it.
+    fn shown(self) -> BlockRef {
+        BlockRef { number: self.height.into(), hash: self.hash.to_string() }
+    }
 }
 
 /// A record whose block is shorter than the record says.
@@ -120,7 +128,38 @@ pub struct Run {
     pub commit_s: f64,
 }
 
+/// The phases of a batch.
+pub(crate) const PHASES: [&str; 5] = ["read", "prepare", "connect", "check", "finish"];
+
 impl Run {
+    /// The part that runs of all chains share. `ended` is the result of the run. The program reads
+    /// the committed block itself, because `verify` has a store for the time of the run only.
+    #[must_use]
+    pub fn outcome(&self, ended: &Result<(), Error>, partial: bool) -> RunOutcome {
+        let (status, fault) = match ended {
+            Err(error) => (error.status(), Some(error.report())),
+            Ok(()) if self.stopped => (Status::Interrupted, None),
+            Ok(()) => (self.status_of_files(partial), self.damage_of_files()),
+        };
+        RunOutcome {
+            range: self.range.map(|(first, last)| (first.into(), last.into())),
+            blocks: self.blocks,
+            bytes: self.bytes,
+            tip: self.tip.map(Tip::shown),
+            anchor: self.anchor.map(|anchor| BlockRef {
+                number: anchor.height.unwrap_or(0).into(),
+                hash: anchor.hash.to_string(),
+            }),
+            resumed: self.resumed.map(|tip| tip.height.into()),
+            committed: None,
+            status,
+            fault,
+            shortfalls: self.shortfalls.clone(),
+            started_unix: self.started_unix,
+            wall_s: self.wall_s,
+        }
+    }
+
     /// What the files are, where every block was verified.
     #[must_use]
     pub fn status_of_files(&self, partial: bool) -> Status {

@@ -3,10 +3,11 @@
 
 pub(crate) mod disconnect;
 
-use crate::coins::compress::{self, CoinReader, Malformed, read_varint, take};
+use crate::coins::compress::{self, CoinReader, Malformed, read_varint};
 use crate::types::Coin;
 use crate::{BlockHash, Hash};
 use blockmill_hashes::{Sha256, sha256};
+use blockmill_verdict::split_array;
 
 /// Appends the undo data of a block.
 ///
@@ -165,11 +166,11 @@ pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Ma
 /// Reads a count from the front, without checking it against the bytes after it.
 #[inline]
 pub(crate) fn read_any_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
-    let [first] = *take(from, what)?;
+    let [first] = *split_array(from, what)?;
     let (number, least) = match first {
-        0xfd => (u16::from_le_bytes(*take(from, what)?).into(), 0xfd),
-        0xfe => (u32::from_le_bytes(*take(from, what)?).into(), 0x1_0000),
-        0xff => (u64::from_le_bytes(*take(from, what)?), 0x1_0000_0000),
+        0xfd => (u16::from_le_bytes(*split_array(from, what)?).into(), 0xfd),
+        0xfe => (u32::from_le_bytes(*split_array(from, what)?).into(), 0x1_0000),
+        0xff => (u64::from_le_bytes(*split_array(from, what)?), 0x1_0000_0000),
         _ => (first.into(), 0),
     };
     if number < least {

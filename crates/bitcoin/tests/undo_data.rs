@@ -121,7 +121,7 @@ fn scripts_come_back_and_usual_ones_are_short() {
     let mut five = [0; 35];
     // x = 5 is on no point of the curve
     (five[2], five[34]) = (4, 5);
-    assert_eq!(reader.read(&five), Err(Malformed::NoPoint));
+    assert_eq!(reader.read(&five), Err(Malformed::NotOnCurve));
     // a script of 10,001 bytes
     let mut long = vec![0, 0];
     write_varint(&mut long, 10_007);

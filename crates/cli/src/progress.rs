@@ -2,6 +2,7 @@
 
 use crate::log;
 use crate::stop;
+use blockmill_pipeline::live::Live;
 use blockmill_verdict::{Progress, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -47,10 +48,18 @@ impl Display {
         Self::with(total_bytes, blocks_template(), format!("verifying {level}"), quiet)
     }
 
-    /// Shows how far `work` comes, and removes the bar; what is then still to come is noted.
-    pub fn watch<T>(mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    /// Shows the progress that `work` reports, here and to whoever looks at `live`, and removes the
+    /// bar. The bytes that are left then are noted for a message about a full disk.
+    pub fn watch<T>(
+        mut self,
+        live: &Live,
+        work: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> T,
+    ) -> T {
         let total = self.total_bytes;
-        let ended = work(&mut self);
+        let ended = work(&mut |progress: &Progress| {
+            live.progress(progress);
+            self.update(progress);
+        });
         self.finish();
         stop::still_to_come(total.saturating_sub(self.bytes));
         ended

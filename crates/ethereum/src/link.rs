@@ -24,7 +24,7 @@ use crate::verify::{Checked, Checks, Verdict};
 use crate::{Hash, Level, U256};
 use blockmill_archive::Part;
 use blockmill_archive::era1::Accumulator;
-use blockmill_verdict::Hex;
+use blockmill_verdict::{BlockRef, Hex};
 use passed::Passed;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -36,6 +36,13 @@ pub struct BlockId {
     pub number: u64,
     /// Hash of its header.
     pub hash: Hash,
+}
+
+impl BlockId {
+    /// The block as messages and documents show it.
+    pub(crate) fn shown(&self) -> BlockRef {
+        BlockRef { number: self.number, hash: Hex(&self.hash).to_string() }
+    }
 }
 
 /// The last block of the chain so far.

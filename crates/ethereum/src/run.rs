@@ -12,7 +12,7 @@ use blockmill_archive::Survey;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 use blockmill_pipeline::usage::CpuTimes;
-use blockmill_verdict::{Shortfall, ShortfallKind, Status};
+use blockmill_verdict::{RunOutcome, Shortfall, ShortfallKind, Status};
 use std::time::{Duration, Instant};
 
 /// The phases of a chunk; linking is part of the validation.
@@ -101,6 +101,25 @@ impl Run {
     pub(crate) fn of(survey: Survey) -> Self {
         let Survey { shortfalls, notes } = survey;
         Self { surveyed: shortfalls.len(), shortfalls, notes, ..Self::default() }
+    }
+
+    /// The part that runs of all chains share. `ended` is the result of the run.
+    #[must_use]
+    pub fn outcome(&self, ended: &Result<(), Error>) -> RunOutcome {
+        RunOutcome {
+            range: self.range,
+            blocks: self.blocks,
+            bytes: self.bytes,
+            tip: self.tip.as_ref().map(|tip| tip.id.shown()),
+            anchor: self.anchor.as_ref().map(BlockId::shown),
+            resumed: self.resumed.map(|id| id.number),
+            committed: self.committed,
+            shortfalls: self.shortfalls.clone(),
+            started_unix: self.started_unix,
+            wall_s: self.wall_s,
+            ..RunOutcome::default()
+        }
+        .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)
     }
 
     /// Did the run find no block that the store does not have?

@@ -7,6 +7,7 @@ use crate::outlet::Outlet;
 use crate::schema::{Form, Table};
 use crate::write::FileWriter;
 use arrow_array::RecordBatch;
+use blockmill_verdict::RunOutcome;
 use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -186,7 +187,7 @@ impl Export {
 /// What was found about the whole chain.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// Were blocks missing, and did the user know?
+    /// Are blocks missing, with the user's consent?
     pub partial: bool,
     /// The first block.
     pub first: u64,
@@ -194,8 +195,21 @@ pub struct Verdict {
     pub last: u64,
     /// Its hash.
     pub tip: String,
-    /// The block that was believed without its parent.
+    /// The first block of an archive that begins in the middle of its chain.
     pub anchor: Option<String>,
+}
+
+impl From<RunOutcome> for Verdict {
+    fn from(outcome: RunOutcome) -> Self {
+        let (first, last) = outcome.range.unwrap_or_default();
+        Self {
+            partial: !outcome.shortfalls.is_empty(),
+            first,
+            last,
+            tip: outcome.tip.map(|tip| tip.hash).unwrap_or_default(),
+            anchor: outcome.anchor.map(|anchor| format!("{} {}", anchor.number, anchor.hash)),
+        }
+    }
 }
 
 /// A part of encoding.

@@ -1,8 +1,8 @@
 //! Blocks of a table: sorted entries, each without the prefix that its key shares with the previous
 //! key.
 
-use super::error::{Malformed, take_slice};
 use super::read_varint;
+use blockmill_verdict::{Malformed, split_bytes};
 
 /// Puts entries together to a block.
 #[derive(Debug)]
@@ -110,9 +110,9 @@ impl BlockReader {
             return Err(Malformed::TooLarge { what, limit, found: shared });
         }
         self.key.truncate(shared as usize);
-        self.key.extend_from_slice(take_slice(&mut from, fresh, what)?);
+        self.key.extend_from_slice(split_bytes(&mut from, fresh, what)?);
         let start = self.bytes.len() - from.len();
-        let value = take_slice(&mut from, length, what)?;
+        let value = split_bytes(&mut from, length, what)?;
         self.value = start..start + value.len();
         self.at = self.value.end;
         Ok(true)

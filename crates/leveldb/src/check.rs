@@ -2,13 +2,13 @@
 //! the first corrupt place.
 
 use super::block::BlockReader;
-use super::error::{Malformed, take_slice};
 use super::log::LogReader;
 use super::manifest::Version;
 use super::scan::{logs, manifest_of, order, read_batch};
 use super::table::{BLOCK_TAIL, FOOTER_BYTES, read_block, read_handles};
 use super::{Error, Handle, KEY_TAIL, TableFile, read_file, table_path};
 use blockmill_verdict::Status;
+use blockmill_verdict::{Malformed, split_bytes};
 use std::path::Path;
 
 /// Corrupt places that are listed.
@@ -162,7 +162,7 @@ fn block_at(blocks: &[u8], handle: Handle) -> Result<Vec<u8>, Malformed> {
     let needed = handle.size.saturating_add(BLOCK_TAIL as u64);
     let start = usize::try_from(handle.offset).unwrap_or(usize::MAX);
     let mut from = blocks.get(start..).ok_or(Malformed::Truncated { what, needed, available })?;
-    let bytes = take_slice(&mut from, needed, what)?.to_vec();
+    let bytes = split_bytes(&mut from, needed, what)?.to_vec();
     // filters have a checksum, and no entries
     super::table::expect_checksum(&bytes)?;
     Ok(bytes)

@@ -22,13 +22,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use blockmill_verdict::Malformed;
 pub use bulk::{BulkWriter, Loaded};
 pub use check::{Checked, check};
-pub use error::{Error, Malformed};
+pub use error::Error;
 pub use scan::Scan;
 pub use sorter::{Combine, Sorter};
 
-use error::{take, take_slice};
+use blockmill_verdict::{split_array, split_bytes};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn write_varint(out: &mut Vec<u8>, mut number: u64) {
 fn read_varint(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
-        let [byte] = *take(from, what)?;
+        let [byte] = *split_array(from, what)?;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             return Ok(number);
@@ -119,7 +120,7 @@ fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 /// Splits bytes after their length off the front.
 fn read_bytes<'a>(from: &mut &'a [u8], what: &'static str) -> Result<&'a [u8], Malformed> {
     let length = read_varint(from, what)?;
-    take_slice(from, length, what)
+    split_bytes(from, length, what)
 }
 
 /// The location of a block in a table.

@@ -1,10 +1,10 @@
 //! A database from end to end: tables and logs merged, the newest entry of each key.
 
-use super::error::{Malformed, take};
 use super::level::Level;
 use super::log::LogReader;
 use super::manifest::Version;
 use super::{Error, KEY_TAIL, PUT, TableFile, read_bytes, read_file};
+use blockmill_verdict::{Malformed, split_array};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::fs;
@@ -206,11 +206,11 @@ pub(crate) fn read_batch(
     entries: &mut Vec<(Vec<u8>, Vec<u8>)>,
 ) -> Result<(), Malformed> {
     let (what, from) = ("a batch of a log", &mut batch);
-    let first = u64::from_le_bytes(*take(from, what)?);
-    let expected = u64::from(u32::from_le_bytes(*take(from, what)?));
+    let first = u64::from_le_bytes(*split_array(from, what)?);
+    let expected = u64::from(u32::from_le_bytes(*split_array(from, what)?));
     let mut found = 0;
     while !from.is_empty() {
-        let [kind] = *take(from, what)?;
+        let [kind] = *split_array(from, what)?;
         let kind = u64::from(kind);
         if kind > PUT {
             let what = "the kind of an entry";

@@ -2,8 +2,8 @@
 
 use super::block::{BlockReader, BlockWriter};
 use super::bloom::FilterWriter;
-use super::error::{Malformed, take};
 use super::{Handle, KEY_TAIL, Library, SEEK_TAIL, masked_crc};
+use blockmill_verdict::{Malformed, split_array};
 
 /// Entries are put into blocks of this size.
 const BLOCK_BYTES: usize = 4096;
@@ -157,7 +157,7 @@ pub(crate) fn read_footer(footer: &[u8; FOOTER_BYTES]) -> Result<Handle, Malform
 /// The block with the names of filters and the index, from the footer.
 pub(crate) fn read_handles(footer: &[u8; FOOTER_BYTES]) -> Result<(Handle, Handle), Malformed> {
     let from = &mut &footer[FOOTER_BYTES - 8..];
-    let found = u64::from_le_bytes(*take(from, "the magic number of a table")?);
+    let found = u64::from_le_bytes(*split_array(from, "the magic number of a table")?);
     if found != MAGIC {
         let what = "the magic number of a table";
         return Err(Malformed::Unexpected { what, expected: MAGIC, found });

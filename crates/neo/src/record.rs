@@ -6,8 +6,8 @@ use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::acc::Dumps;
 use blockmill_pipeline::options::OptionSet;
-use blockmill_pipeline::record::{Data, Outcome, Program, RunRecord, Series, Stage};
-use blockmill_verdict::{Level, Status, grouped};
+use blockmill_pipeline::record::{Data, Program, RunRecord};
+use blockmill_verdict::{Level, grouped};
 
 /// Builds the record of `run`. `label` is its name in tables, `program` the running program.
 #[must_use]
@@ -19,20 +19,16 @@ pub fn of(
     program: Program,
     label: &str,
 ) -> RunRecord {
-    let mut record = RunRecord::new(program, label);
-    record.started_unix = run.started_unix;
-    record.machine = blockmill_pipeline::machine::Machine::detect();
-    let (first, last) = run.range.unwrap_or_default();
-    let (first, last) = (first.into(), last.into());
+    let run_outcome = run.outcome(outcome);
+    let chunks = (&run.chunks[..], &PHASES[..]);
+    let mut record = RunRecord::of_run(program, label, &run_outcome, chunks, &run.times);
+    let (first, last) = (record.data.first, record.data.last);
     record.data = Data {
         paths: dumps.files().iter().map(|dump| dump.path.display().to_string()).collect(),
         format: "acc".into(),
         chain: options.protocol.name.into(),
-        first,
-        last,
-        blocks: run.blocks,
-        bytes: run.bytes,
         checksum: run.tip.map(|(_, hash)| blockmill_archive::chain_checksum(first, last, &hash.0)),
+        ..record.data
     };
     record.level = options.level.name().into();
     record.options = options.settings.to_map();
@@ -45,56 +41,18 @@ pub fn of(
     if let Some(root) = run.root {
         record.answer.insert("root".into(), root.to_string());
     }
-    record.series.push(Series::of_chunks(&run.chunks, &PHASES));
-    record.series.push(Series::of_slices(&run.times.timeline));
-    record.took(run.wall_s);
-    record.take_usage();
-    record.stages = stages(run);
-    record.threads = run.times.threads.iter().map(Into::into).collect();
-    record.result = result(run, outcome);
+    split_check(run, &mut record);
     record.notes = notes(run, options);
     record
 }
 
-/// The stages by name. The check stage is shown as decoding and verification, which share its waiting
-/// time in proportion to their busy time.
-fn stages(run: &Run) -> Vec<Stage> {
+/// Shows the check stage as decoding and verification, which share its waiting time in proportion to
+/// their busy time.
+fn split_check(run: &Run, record: &mut RunRecord) {
     let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum::<f64>();
     let (decode, verify) = (sum(1), sum(2));
     let share = if decode + verify > 0.0 { decode / (decode + verify) } else { 0.5 };
-    let mut stages = vec![];
-    for times in &run.times.stages {
-        let stage = Stage::from_times(times, run.blocks, run.bytes);
-        let part = |name: &str, share: f64| Stage {
-            name: name.into(),
-            busy_s: stage.busy_s * share,
-            wait_s: stage.wait_s * share,
-            ..stage.clone()
-        };
-        match times.name == CHECK {
-            true => stages.extend([part("decode", share), part("verify", 1.0 - share)]),
-            false => stages.push(stage),
-        }
-    }
-    stages
-}
-
-fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
-    Outcome {
-        tip_number: run.tip.map_or(0, |(index, _)| index.into()),
-        tip_hash: run.tip.map_or(String::new(), |(_, hash)| hash.to_string()),
-        committed: run.committed,
-        error: outcome.as_ref().err().map(ToString::to_string),
-        status: match outcome {
-            Err(error) => error.status(),
-            Ok(()) if run.stopped => Status::Interrupted,
-            Ok(()) if !run.shortfalls.is_empty() => Status::Partial,
-            Ok(()) => Status::Verified,
-        },
-        fault: outcome.as_ref().err().map(Error::report),
-        shortfalls: run.shortfalls.clone(),
-        ..Outcome::default()
-    }
+    record.split_stage(CHECK, [("decode", share), ("verify", 1.0 - share)]);
 }
 
 /// Notes for the reader of the record.

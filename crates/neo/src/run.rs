@@ -7,7 +7,7 @@ use crate::import::Batch;
 use crate::types::UInt256;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
-use blockmill_verdict::{Shortfall, Status};
+use blockmill_verdict::{BlockRef, RunOutcome, Shortfall, Status};
 use std::time::{Duration, Instant};
 
 /// The phases of a batch.
@@ -64,6 +64,29 @@ pub struct Run {
 }
 
 impl Run {
+    /// The part that runs of all chains share. `ended` is the result of the run.
+    #[must_use]
+    pub fn outcome(&self, ended: &Result<(), Error>) -> RunOutcome {
+        let block = |(height, hash): (u32, UInt256)| BlockRef {
+            number: height.into(),
+            hash: hash.to_string(),
+        };
+        RunOutcome {
+            range: self.range.map(|(first, last)| (first.into(), last.into())),
+            blocks: self.blocks,
+            bytes: self.bytes,
+            tip: self.tip.map(block),
+            anchor: None,
+            resumed: self.resumed.map(u64::from),
+            committed: self.committed,
+            shortfalls: self.shortfalls.clone(),
+            started_unix: self.started_unix,
+            wall_s: self.wall_s,
+            ..RunOutcome::default()
+        }
+        .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)
+    }
+
     /// Adds a batch. `written` is the time that writing it took.
     pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
         self.tolerated += batch.tolerated.len() as u64;

@@ -7,12 +7,14 @@
 mod facts;
 mod file;
 mod load;
+mod of_run;
 mod percentile;
 mod profile;
 mod series;
 
 use std::collections::BTreeMap;
 
+pub use blockmill_verdict::BlockRef;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::{Deserialize, Serialize};
 
@@ -277,16 +279,6 @@ impl From<&ThreadTimes> for Thread {
     fn from(times: &ThreadTimes) -> Self {
         Self { busy_s: times.busy.as_secs_f64(), idle_s: times.idle.as_secs_f64() }
     }
-}
-
-/// A block by its number and hash.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BlockRef {
-    /// Number of the block.
-    pub number: u64,
-    /// Its hash, `0x` and hexadecimal digits.
-    pub hash: String,
 }
 
 /// How a run ended.

@@ -8,13 +8,13 @@ use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
 use anyhow::{Context, Result, bail};
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::import::{Options, Run, import};
+use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::record;
 use blockmill_ethereum::settings::Settings as EthereumSettings;
 use blockmill_export::ethereum::{consumer, tables};
-use blockmill_export::{Cells, Facts, FileEntry, TableReader, Verdict, tables_named};
+use blockmill_export::{Cells, Facts, FileEntry, TableReader, tables_named};
 use blockmill_pipeline::record::RunRecord;
-use blockmill_verdict::Hex;
+use blockmill_verdict::{Hex, RunOutcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -69,7 +69,7 @@ impl Workload for Export {
         let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
         let verified = Instant::now();
         let files = match writing.filter(|_| outcome.is_ok()) {
-            Some(export) => finish(&export, &run)?,
+            Some(export) => finish(&export, run.outcome(&outcome))?,
             None => vec![],
         };
         let wall_s = run.wall_s + verified.elapsed().as_secs_f64();
@@ -114,11 +114,8 @@ fn facts(job: &Job, options: &Options) -> Result<Facts> {
 }
 
 /// Writes the last files and the manifest.
-fn finish(export: &blockmill_export::Export, run: &Run) -> Result<Vec<FileEntry>> {
-    let (first, last) = run.range.unwrap_or_default();
-    let tip = run.tip.as_ref().map(|tip| Hex(&tip.id.hash).to_string());
-    let verdict = Verdict { first, last, tip: tip.unwrap_or_default(), ..Verdict::default() };
-    let manifest = export.manifest(verdict, export.finish()?);
+fn finish(export: &blockmill_export::Export, outcome: RunOutcome) -> Result<Vec<FileEntry>> {
+    let manifest = export.manifest(outcome.into(), export.finish()?);
     manifest.write(&export.facts().folder, false)?;
     Ok(manifest.files)
 }

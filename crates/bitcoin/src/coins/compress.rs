@@ -7,6 +7,8 @@
 
 use crate::coins::MAX_SCRIPT_BYTES;
 use crate::types::{Amount, Coin};
+pub use blockmill_verdict::Malformed;
+use blockmill_verdict::{split_array, split_bytes};
 
 /// Size of the longest script that is expanded when read: an uncompressed public key and its check.
 pub(crate) const WRITTEN_SCRIPT: usize = 67;
@@ -40,7 +42,7 @@ pub fn write_varint(out: &mut Vec<u8>, mut number: u64) {
 pub fn read_varint(from: &mut &[u8], what: &'static str, limit: u64) -> Result<u64, Malformed> {
     let mut number = 0u64;
     loop {
-        let [byte] = *take(from, what)?;
+        let [byte] = *split_array(from, what)?;
         if number > u64::MAX >> 7 {
             return Err(Malformed::TooLarge { what, limit, found: u64::MAX });
         }
@@ -57,32 +59,6 @@ pub fn read_varint(from: &mut &[u8], what: &'static str, limit: u64) -> Result<u
         true => Ok(number),
         false => Err(Malformed::TooLarge { what, limit, found: number }),
     }
-}
-
-/// Reads `N` bytes from the front.
-#[inline]
-pub(crate) fn take<'a, const N: usize>(
-    from: &mut &'a [u8],
-    what: &'static str,
-) -> Result<&'a [u8; N], Malformed> {
-    let found = Malformed::Truncated { what, needed: N as u64, available: from.len() as u64 };
-    let (head, rest) = from.split_first_chunk().ok_or(found)?;
-    *from = rest;
-    Ok(head)
-}
-
-/// Reads a number of bytes from the front.
-#[inline]
-pub(crate) fn take_slice<'a>(
-    from: &mut &'a [u8],
-    needed: u64,
-    what: &'static str,
-) -> Result<&'a [u8], Malformed> {
-    let found = Malformed::Truncated { what, needed, available: from.len() as u64 };
-    let needed = usize::try_from(needed).map_err(|_| found)?;
-    let (head, rest) = from.split_at_checked(needed).ok_or(found)?;
-    *from = rest;
-    Ok(head)
 }
 
 /// Compresses an amount. Amounts above [`Amount::MAX`] may decompress to other amounts.
@@ -158,33 +134,33 @@ pub(crate) fn read_script<'a, 'bytes: 'a>(
     let what = "the size of a script";
     let kind = read_varint(from, what, MAX_SCRIPT_BYTES as u64 + KINDS)?;
     if kind >= KINDS {
-        return take_slice(from, kind - KINDS, "a script");
+        return split_bytes(from, kind - KINDS, "a script");
     }
     let what = "a compressed script";
     let length = match kind {
         0 => {
             written[..3].copy_from_slice(&[DUP, HASH160, 20]);
-            written[3..23].copy_from_slice(take::<20>(from, what)?);
+            written[3..23].copy_from_slice(split_array::<20>(from, what)?);
             written[23..25].copy_from_slice(&[EQUALVERIFY, CHECKSIG]);
             25
         }
         1 => {
             written[..2].copy_from_slice(&[HASH160, 20]);
-            written[2..22].copy_from_slice(take::<20>(from, what)?);
+            written[2..22].copy_from_slice(split_array::<20>(from, what)?);
             written[22] = EQUAL;
             23
         }
         2 | 3 => {
             written[..2].copy_from_slice(&[33, kind as u8]);
-            written[2..34].copy_from_slice(take::<32>(from, what)?);
+            written[2..34].copy_from_slice(split_array::<32>(from, what)?);
             written[34] = CHECKSIG;
             35
         }
         _ => {
-            let x = take::<32>(from, what)?;
+            let x = split_array::<32>(from, what)?;
             let key = blockmill_signatures::uncompress_public_key(x, kind == 5);
             written[0] = 65;
-            written[1..66].copy_from_slice(&key.ok_or(Malformed::NoPoint)?);
+            written[1..66].copy_from_slice(&key.ok_or(Malformed::NotOnCurve)?);
             written[66] = CHECKSIG;
             WRITTEN_SCRIPT
         }
@@ -256,65 +232,4 @@ impl CoinReader {
         let value = expand_amount(compressed).ok_or(too_large)?;
         Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.written)? })
     }
-}
-
-/// Why bytes do not encode a coin, undo data, or an entry of Core's databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
-    /// The bytes end too early.
-    #[error("{what}: expected {needed} bytes, found {available}")]
-    Truncated {
-        /// The item that was read.
-        what: &'static str,
-        /// Its size in bytes.
-        needed: u64,
-        /// Bytes available.
-        available: u64,
-    },
-    /// A number is too large.
-    #[error("{what}: expected at most {limit}, found {}", or_more(*found))]
-    TooLarge {
-        /// The number.
-        what: &'static str,
-        /// The largest valid number.
-        limit: u64,
-        /// The number found, or `u64::MAX` for a larger one.
-        found: u64,
-    },
-    /// There are too many or too few items.
-    #[error("expected {expected} {what}, found {found}")]
-    Count {
-        /// The counted items.
-        what: &'static str,
-        /// The expected number.
-        expected: u64,
-        /// The number found.
-        found: u64,
-    },
-    /// The x coordinate of a public key is not on secp256k1.
-    #[error("expected the x of a public key, found that of no point")]
-    NoPoint,
-    /// Bytes are left over.
-    #[error("expected the end of {what}, found {bytes} more bytes")]
-    Trailing {
-        /// The item before them.
-        what: &'static str,
-        /// Their number.
-        bytes: u64,
-    },
-    /// A number, a flag or a constant has a wrong value.
-    #[error("{what}: expected {expected:#x}, found {found:#x}")]
-    Unexpected {
-        /// Its name.
-        what: &'static str,
-        /// The expected value.
-        expected: u64,
-        /// The value found.
-        found: u64,
-    },
-}
-
-/// A number as text; `u64::MAX` means this or more.
-fn or_more(found: u64) -> String {
-    if found == u64::MAX { "more".into() } else { found.to_string() }
 }

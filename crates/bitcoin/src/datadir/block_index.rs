@@ -2,8 +2,9 @@
 //! `docs/formats/core-datadir.md` specifies the bytes.
 
 use crate::BlockHash;
-use crate::coins::compress::{Malformed, read_varint, take, write_varint};
+use crate::coins::compress::{Malformed, read_varint, write_varint};
 use crate::header::Header;
+use blockmill_verdict::split_array;
 
 /// The version that Core writes into every entry and never reads.
 const VERSION: u64 = 259_900;
@@ -92,7 +93,7 @@ impl BlockEntry {
         let file = if_has(Status::HAVE_DATA | Status::HAVE_UNDO, "the number of a file")?;
         let data_at = if_has(Status::HAVE_DATA, "the place of a block")?;
         let undo_at = if_has(Status::HAVE_UNDO, "the place of undo data")?;
-        let header = *take(from, "a header")?;
+        let header = *split_array(from, "a header")?;
         match value.len() as u64 {
             0 => Ok(BlockEntry { height, status, transactions, file, data_at, undo_at, header }),
             bytes => Err(Malformed::Trailing { what: "a block's entry", bytes }),

@@ -3,9 +3,10 @@
 
 use super::{Error, XorKey};
 use crate::BlockHash;
-use crate::coins::compress::{CoinReader, Malformed, read_varint, take, write_coin, write_varint};
+use crate::coins::compress::{CoinReader, Malformed, read_varint, write_coin, write_varint};
 use crate::types::{Coin, OutPoint, Txid};
 use blockmill_leveldb::{BulkWriter, Library, Loaded, Scan};
+use blockmill_verdict::split_array;
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -126,7 +127,8 @@ impl Coins {
                 }
                 [BEST_BLOCK] => {
                     let from = &mut coins.value.as_slice();
-                    best = Some(BlockHash(*take(from, "the best block").map_err(coins.at())?));
+                    best =
+                        Some(BlockHash(*split_array(from, "the best block").map_err(coins.at())?));
                 }
                 [COIN, ..] => {
                     coins.waiting = true;
@@ -186,9 +188,9 @@ impl Coins {
 
 fn read_xor_key(mut value: &[u8]) -> Result<XorKey, Malformed> {
     let (what, from) = ("the XOR key", &mut value);
-    let [length] = *take(from, what)?;
+    let [length] = *split_array(from, what)?;
     match length {
-        8 => Ok(XorKey(*take(from, what)?)),
+        8 => Ok(XorKey(*split_array(from, what)?)),
         found => Err(Malformed::Unexpected { what, expected: 8, found: found.into() }),
     }
 }
@@ -196,8 +198,8 @@ fn read_xor_key(mut value: &[u8]) -> Result<XorKey, Malformed> {
 /// The outpoint in the key of a coin.
 fn read_key(mut key: &[u8]) -> Result<OutPoint, Malformed> {
     let (what, from) = ("the key of a coin", &mut key);
-    let [_kind] = *take(from, what)?;
-    let txid = Txid(*take(from, what)?);
+    let [_kind] = *split_array(from, what)?;
+    let txid = Txid(*split_array(from, what)?);
     let vout = read_varint(from, what, u32::MAX.into())? as u32;
     match from.len() as u64 {
         0 => Ok(OutPoint { txid, vout }),

@@ -4,10 +4,11 @@ use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
 use super::chainstate::Coins;
 use super::flat::file_name;
 use super::{Error, XorKey, read_file};
-use crate::coins::compress::{Malformed, take};
+use crate::coins::compress::Malformed;
 use crate::{BlockHash, undo};
 use blockmill_leveldb::Scan;
 use blockmill_platform::files;
+use blockmill_verdict::split_array;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -45,7 +46,8 @@ impl Datadir {
         // datadirs of Core before 28 have none
         if files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
             let bytes = read_file(&path)?;
-            key = XorKey(*take(&mut &bytes[..], "the XOR key").map_err(Error::at(&path, 0))?);
+            key =
+                XorKey(*split_array(&mut &bytes[..], "the XOR key").map_err(Error::at(&path, 0))?);
         }
         let folder = folder.to_path_buf();
         let mut datadir = Datadir { folder, key, blocks: HashMap::new(), files: Vec::new() };
@@ -61,7 +63,8 @@ impl Datadir {
             let (value, at) = (index.value(), Error::at(folder, entries));
             match *index.key() {
                 [BLOCK, ref hash @ ..] => {
-                    let hash = take(&mut { hash }, "the hash of a block").copied().map(BlockHash);
+                    let hash =
+                        split_array(&mut { hash }, "the hash of a block").copied().map(BlockHash);
                     let entry = hash.and_then(|hash| Ok((hash, BlockEntry::read(value)?)));
                     let (hash, entry) = entry.map_err(at)?;
                     self.blocks.insert(hash, entry);
@@ -71,7 +74,7 @@ impl Datadir {
                     files.insert(number, FileEntry::read(value).map_err(at)?);
                 }
                 [LAST_FILE] => {
-                    let number = take(&mut { value }, "the number of the last file");
+                    let number = split_array(&mut { value }, "the number of the last file");
                     last = u32::from_le_bytes(*number.map_err(at)?);
                 }
                 _ => {}

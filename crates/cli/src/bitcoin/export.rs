@@ -8,7 +8,7 @@ use crate::import::Run;
 use crate::shard::{Documents, sealed};
 use anyhow::{Context, Result, bail};
 use blockmill_bitcoin::Level;
-use blockmill_bitcoin::import::{Options, Run as Ended};
+use blockmill_bitcoin::import::Options;
 use blockmill_export::bitcoin::{consumer, consumer_of_file, tables};
 use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::Cancel;
@@ -31,7 +31,12 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     // what is missing or corrupt in the files is no error of the engine
     let is_there = ended.status_of_files(job.options.partial).is_success();
     let is_whole = outcome.is_ok() && is_there && !ended.stopped;
-    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
+    let verdict = is_whole.then(|| Verdict {
+        // its height may not be known
+        anchor: ended.anchor.map(|anchor| anchor.hash.to_string()),
+        ..ended.outcome(&outcome, job.options.partial).into()
+    });
+    let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, (folder.path(), false), run)?;
     folder.close().context("cannot remove the folder of the coins")?;
     export::answer(asked, answer, &files, json)
@@ -72,18 +77,5 @@ fn facts(options: &Options) -> Facts {
         level: options.level.name(),
         rules,
         ..Facts::default()
-    }
-}
-
-fn verdict(ended: &Ended) -> Verdict {
-    let (first, last) = ended.range.unwrap_or_default();
-    let tip = ended.tip.map(|tip| tip.hash.to_string());
-    let anchor = ended.anchor.as_ref().map(|anchor| anchor.hash.to_string());
-    Verdict {
-        partial: !ended.shortfalls.is_empty(),
-        first: first.into(),
-        last: last.into(),
-        tip: tip.unwrap_or_default(),
-        anchor,
     }
 }

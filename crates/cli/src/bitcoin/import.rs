@@ -175,13 +175,7 @@ pub fn bring_up_to_date(
     let (number, bytes) = (files.files().len(), files.bytes());
     stop::writes(data, bytes);
     let display = Display::indexing(number, bytes, options.level.name(), quiet);
-    let live = options.cancel.live();
-    display.watch(|display| {
-        engine(files, options, data, |progress| {
-            live.progress(progress);
-            display.update(progress);
-        })
-    })
+    display.watch(options.cancel.live(), |progress| engine(files, options, data, progress))
 }
 
 /// The bytes of so many MiB for coins, if the machine has as many.

@@ -11,7 +11,7 @@ use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum
 use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use blockmill_pipeline::Cancel;
 use blockmill_state_store::PAGE_FORMAT;
-use blockmill_store::{ChainStore, Corruption, Error};
+use blockmill_store::{ChainStore, Corruption};
 use blockmill_verdict::{Finding, Level, Status};
 use std::path::Path;
 
@@ -63,20 +63,19 @@ fn check_blocks<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "ethereum", data: data.into(), ..Checked::default() };
-    let (store, mut corruption) = match ChainStore::open_corrupt(data) {
-        Ok(opened) => opened,
-        Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
-            checked.corruption.push(CorruptPart::from_error(&error, ANEW));
-            checked.repair = Some(ANEW.into());
-            return Ok((checked, false));
-        }
-        Err(error) => return Err(error.into()),
+    let Some((store, mut corruption)) = checked.open(ANEW)? else {
+        return Ok((checked, false));
     };
     // the bytes are read twice: against their sums, and against the hashes
     let watch = watch(store.bytes_to_check(Some(&PAGE_FORMAT)).saturating_mul(2));
     corruption.extend(store.check(Some(&PAGE_FORMAT), threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
-    describe(&store, &mut checked);
+    checked.describe(&store, ("Ethereum", "blocks"), |tip| {
+        ChainSpec::by_genesis_hash(&tip.chain).map(|spec| spec.name)
+    });
+    if store.parts_besides().contains(&ROCKSDB_PART) {
+        checked.unread = Some("values and nodes of the state, which are in RocksDB".into());
+    }
     checked.stopped = blocks.stopped;
     // a corrupt part is told once
     let is_whole =
@@ -228,29 +227,6 @@ fn check_state(
 const CHAIN: &str = "import again with --chain genesis.json: that writes it";
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
-/// What repairs what follows from something else.
-const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
-
-fn describe(store: &ChainStore, checked: &mut Checked) {
-    let Some(tip) = store.tip() else {
-        checked.holds.push("Ethereum, no block yet".into());
-        return;
-    };
-    let spec = ChainSpec::by_genesis_hash(&tip.chain);
-    let name = spec.map_or_else(|| "a chain of its own".to_string(), |spec| spec.name);
-    let first = store.first().unwrap_or(0);
-    let level = Level::stored(tip.level).map_or("unknown", Level::name);
-    checked.holds.push(format!("Ethereum, {name}, level {level}"));
-    checked.holds.push(format!("blocks {first} to {}", tip.number));
-    let parts = store.parts_besides();
-    if !parts.is_empty() {
-        checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));
-    }
-    if parts.contains(&ROCKSDB_PART) {
-        checked.unread = Some("values and nodes of the state, which are in RocksDB".into());
-    }
-    (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
-}
 
 /// Tells what is corrupt, and what to do.
 fn tell(
@@ -262,7 +238,7 @@ fn tell(
 ) {
     let back = plan.map_or_else(|| ANEW.to_string(), Plan::advice);
     checked.corruption.extend(state.map(|error| state_part(error, &back)));
-    checked.add_corruption(corruption, findings, ITSELF, &back);
+    checked.add_corruption(corruption, findings, &back);
     checked.set_repair();
 }
 

@@ -8,11 +8,11 @@ use crate::import::Run;
 use crate::shard::sealed;
 use anyhow::Result;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::import::{Options, Run as Done};
+use blockmill_ethereum::import::Options;
 use blockmill_ethereum::shard::summary::ShardSummary;
 use blockmill_ethereum::shard::verify_shard;
+use blockmill_export::Facts;
 use blockmill_export::ethereum::{consumer, tables};
-use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Hex, Progress, Status};
 use serde_json::json;
@@ -30,7 +30,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables, format));
     let (ended, mut outcome) = job.engine(&mut Sink::Discard, &run)?;
     let is_whole = outcome.is_ok() && !ended.stopped;
-    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
+    let verdict = is_whole.then(|| ended.outcome(&outcome).into());
+    let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, None, run)?;
     export::answer(asked, answer, &files, json)
 }
@@ -58,12 +59,4 @@ fn facts(options: &Options) -> Facts {
         rules: format!("seal {}, seed {}", seal.mode, seal.seed),
         ..Facts::default()
     }
-}
-
-fn verdict(ended: &Done) -> Verdict {
-    let (first, last) = ended.range.unwrap_or_default();
-    let tip = ended.tip.as_ref().map(|tip| Hex(&tip.id.hash).to_string());
-    let anchor = ended.anchor.as_ref().map(|id| format!("{} {}", id.number, Hex(&id.hash)));
-    let partial = !ended.shortfalls.is_empty();
-    Verdict { partial, first, last, tip: tip.unwrap_or_default(), anchor }
 }

@@ -181,13 +181,8 @@ impl Job {
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
-        let live = options.cancel.live();
-        Ok(display.watch(|display| {
-            engine(archive, options, sink, |progress| {
-                live.progress(progress);
-                display.update(progress);
-            })
-        }))
+        Ok(display
+            .watch(options.cancel.live(), |progress| engine(archive, options, sink, progress)))
     }
 
     /// The answer of a run of the engine.

@@ -29,12 +29,8 @@ pub fn verify(
 ) -> Result<Answer> {
     let Job { archive, options, .. } = job(asked, after, cancel)?;
     let display = Display::new(archive.disk_bytes(), options.level.name(), json);
-    let live = options.cancel.live();
-    let summary = display.watch(|display| {
-        verify_shard(&archive, &options, after, |progress| {
-            live.progress(progress);
-            display.update(progress);
-        })
+    let summary = display.watch(options.cancel.live(), |progress| {
+        verify_shard(&archive, &options, after, progress)
     })?;
     with_summary(answer_of(&summary), &summary, json)
 }

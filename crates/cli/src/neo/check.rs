@@ -5,14 +5,12 @@ use crate::check::{Checked, CorruptPart, REBUILT, Watch};
 use anyhow::{Context, Result};
 use blockmill_neo::types::UInt256;
 use blockmill_neo::{Error as NeoError, check, ledger};
-use blockmill_store::{ChainStore, Corruption, Error};
-use blockmill_verdict::{Finding, Level, Status, grouped};
+use blockmill_store::{ChainStore, Corruption};
+use blockmill_verdict::{Finding, Status};
 use std::path::Path;
 
 /// The repair of a store with missing data.
 const ANEW: &str = "import the dumps again into a new folder";
-/// The repair of derived data.
-const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
 /// Checks the store in `data` and repairs it on request. The second value is true if it was
 /// repaired.
@@ -23,20 +21,14 @@ pub fn check<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
-    let (store, mut damage) = match ChainStore::open_corrupt(data) {
-        Ok(opened) => opened,
-        Err(error @ (Error::Corrupt { .. } | Error::NoStore { .. })) => {
-            checked.corruption.push(CorruptPart::from_error(&error, ANEW));
-            checked.set_repair();
-            return Ok((checked, false));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let Some((store, mut damage)) = checked.open(ANEW)? else { return Ok((checked, false)) };
     // the blocks are read twice: against checksums and against hashes
     let watch = watch(store.bytes_to_check(None).saturating_mul(2));
     damage.extend(store.check(None, threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, &mut |bytes| watch.read(bytes))?;
-    describe(&store, &mut checked);
+    checked.describe(&store, ("Neo", "heights"), |tip| {
+        network::by_genesis(UInt256(tip.chain)).map(|protocol| protocol.name.into())
+    });
     checked.stopped = blocks.stopped;
     // corrupt bytes of the state are reported by now
     let state = match damage.is_empty() && !blocks.stopped {
@@ -47,7 +39,7 @@ pub fn check<'a>(
     let is_other_state = matches!(state, Some((_, Some(_))));
     let plan = Plan::of(data, &store, &damage, (&blocks.findings, is_other_state))?;
     let advice = plan.as_ref().map_or_else(|| ANEW.into(), Plan::advice);
-    checked.add_corruption(&damage, &blocks.findings, ITSELF, &advice);
+    checked.add_corruption(&damage, &blocks.findings, &advice);
     if let Some((expected, found)) = state {
         match found {
             None => checked.holds.push(format!("contract storage with state root {expected}")),
@@ -158,26 +150,4 @@ fn goes_back_to(data: &Path, to: u64) -> Result<bool> {
 /// corrupt or was removed.
 fn is_in_the_way(error: &NeoError) -> bool {
     error.status() == Status::Corrupt || matches!(error, NeoError::Unwind { .. })
-}
-
-fn describe(store: &ChainStore, checked: &mut Checked) {
-    let Some(tip) = store.tip() else {
-        checked.holds.push("Neo, no block yet".into());
-        return;
-    };
-    let name = network::by_genesis(UInt256(tip.chain));
-    let name = name.map_or("a chain of its own", |protocol| protocol.name);
-    let first = store.first().unwrap_or(0);
-    let level = Level::stored(tip.level).map_or("unknown", Level::name);
-    checked.holds.push(format!("Neo, {name}, level {level}"));
-    checked.holds.push(format!("heights {} to {}", grouped(first), grouped(tip.number)));
-    if let Some(whole) = store.first_whole().filter(|whole| *whole > first) {
-        checked.holds.push(format!("of blocks before {} headers only", grouped(whole)));
-    }
-    let parts = store.parts_besides();
-    if !parts.is_empty() {
-        checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));
-    }
-    (checked.chain, checked.first, checked.tip) =
-        (Some(name.into()), Some(first), Some(tip.number));
 }

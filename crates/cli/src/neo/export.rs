@@ -5,10 +5,10 @@ use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
+use blockmill_export::Facts;
 use blockmill_export::neo::{consumer, tables};
-use blockmill_export::{Facts, Verdict};
 use blockmill_neo::Error;
-use blockmill_neo::import::{Options, Run as Ended};
+use blockmill_neo::import::Options;
 
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
@@ -20,7 +20,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let (ended, mut outcome) = job.engine(&mut sink, &run)?;
     drop(sink);
     let is_whole = outcome.is_ok() && !ended.stopped;
-    let files = writing.end(asked, is_whole.then(|| verdict(&ended)), &mut outcome);
+    let verdict = is_whole.then(|| ended.outcome(&outcome).into());
+    let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, run);
     remove(folder)?;
     export::answer(asked, answer?, &files, json)
@@ -40,16 +41,4 @@ fn facts(options: &Options) -> Result<Facts> {
         rules,
         ..Facts::default()
     })
-}
-
-fn verdict(ended: &Ended) -> Verdict {
-    let (first, last) = ended.range.unwrap_or_default();
-    let tip = ended.tip.map(|(_, hash)| hash.to_string());
-    Verdict {
-        partial: !ended.shortfalls.is_empty(),
-        first: first.into(),
-        last: last.into(),
-        tip: tip.unwrap_or_default(),
-        anchor: None,
-    }
 }

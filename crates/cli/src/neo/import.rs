@@ -161,13 +161,7 @@ impl Job {
         let paths: Vec<PathBuf> = dumps.files().iter().map(|dump| dump.path.clone()).collect();
         let display = Display::new(bytes, level, run.is_quiet());
         let _server = run.serve(name, level, &paths, bytes)?;
-        let live = options.cancel.live();
-        Ok(display.watch(|display| {
-            engine(dumps, options, sink, |progress| {
-                live.progress(progress);
-                display.update(progress);
-            })
-        }))
+        Ok(display.watch(options.cancel.live(), |progress| engine(dumps, options, sink, progress)))
     }
 
     /// Builds the answer of a run.
