@@ -1,4 +1,5 @@
-//! Archives of every format, made from the bytes of one input and read through the front door.
+//! Archives of every format, built from the bytes of one input and read through
+//! [`blockmill_archive::Archive`].
 
 use crate::input::{Input, folder};
 use blockmill_archive::{
@@ -43,8 +44,8 @@ pub fn era1(data: &[u8]) -> bool {
     read_all(&path).is_some_and(|(format, _)| format == Format::Era1)
 }
 
-/// An era1 file whose version, index and accumulator records are sound, around blocks whose
-/// records come from the input: framed here, then they must come out as they went in, or as given.
+/// An era1 file with valid version, index and accumulator records, and blocks with records from the
+/// input: either framed here, and then they must be read unchanged, or as given.
 pub fn era1_records(data: &[u8]) -> bool {
     let mut input = Input(data);
     let framed = input.byte() == 1;
@@ -115,7 +116,7 @@ pub fn header_stream(data: &[u8]) -> bool {
     stream(data) == Some(Format::HeaderStream)
 }
 
-/// A stream reads the same plain and compressed, and what was read is written as the same bytes.
+/// A stream reads the same plain and compressed, and writing the blocks gives the same bytes.
 fn stream(data: &[u8]) -> Option<Format> {
     let folder = folder();
     let plain = read_all(&write(folder.path(), "plain.rlp", data));
@@ -145,7 +146,7 @@ fn stream(data: &[u8]) -> Option<Format> {
     Some(format)
 }
 
-/// Any bytes as a compressed stream: it reads as what it unpacks to.
+/// Any bytes as a compressed stream: it reads as its unpacked content.
 pub fn gzip(data: &[u8]) -> bool {
     let folder = folder();
     let packed = read_all(&write(folder.path(), "packed.rlp.gz", data));

@@ -19,7 +19,7 @@ use std::os::unix::fs::FileExt;
 pub(crate) mod naive;
 use naive::{Plain, Tx, TxIn, TxOut};
 
-/// The fast decoder and the plain one give one verdict, and the same block.
+/// The fast decoder and the naive one give the same verdict and the same block.
 pub fn bitcoin_block(data: &[u8]) -> bool {
     let mut block = Block { raw: data.to_vec(), ..Block::default() };
     let decoded = block.decode();
@@ -66,8 +66,8 @@ fn plain_of(block: &Block) -> Plain {
     Plain { header: block.raw[..80].to_vec(), transactions }
 }
 
-/// Any bytes as a block file: the blocks and the damage are those of the same bytes in memory, and
-/// what is found can be read.
+/// Any bytes as a block file: its blocks and corruption are the same when it is read from memory,
+/// and every block that is found can be read.
 pub fn blkdat_scan(data: &[u8]) -> bool {
     let folder = folder();
     let mut input = Input(data);
@@ -147,7 +147,7 @@ pub fn bitcoin_scripts(data: &[u8]) -> bool {
     expected.is_ok()
 }
 
-/// Undo data and coins: what can be read is the same after writing and reading it again.
+/// Undo data and coins: a decoded value is the same after encoding and decoding it again.
 pub fn bitcoin_undo(data: &[u8]) -> bool {
     if let Some(coin) = PackedCoin::unpack(data) {
         let (mut again, mut script) = (vec![], vec![]);

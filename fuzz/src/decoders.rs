@@ -1,4 +1,4 @@
-//! RLP and what it encodes: headers, bodies, transactions, receipts.
+//! RLP and its objects: headers, bodies, transactions, receipts.
 
 use blockmill_archive::ReceiptEncoding;
 use blockmill_ethereum::body::{BodyView, verify_body};
@@ -13,8 +13,8 @@ use blockmill_rlp::{Decode, Encode, Error, Item, List, RawList, Reader, U256};
 use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
 
-/// `validate` and a walk with `Reader` give one verdict, and what is accepted is canonical:
-/// encoding it again gives the same bytes.
+/// `validate` and `Reader` give the same verdict, and accepted bytes are canonical: encoding them
+/// again gives the same bytes.
 pub fn rlp(data: &[u8]) -> bool {
     let walked = walk(data);
     assert_eq!(blockmill_rlp::validate(data), walked);
@@ -87,7 +87,7 @@ pub fn header(data: &[u8]) -> bool {
     true
 }
 
-/// What a body says about its lists agrees with the lists.
+/// The body's statements about its lists agree with the lists.
 pub fn body(data: &[u8]) -> bool {
     let whole = BodyView::decode_block(data);
     let view = match (BodyView::decode(data), whole) {

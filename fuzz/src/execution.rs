@@ -24,7 +24,7 @@ pub(crate) const GAS_PRICE: u64 = 2_000_000_000;
 /// The number that transactions sign.
 pub(crate) const CHAIN_ID: u64 = 5;
 
-/// Where [`CODE`] is.
+/// The address of [`CODE`].
 pub(crate) const CONTRACT: Address = [0xc0; 20];
 
 /// A legacy transaction that calls the contract, with the first signature from `r` = 1 on that some
@@ -82,7 +82,8 @@ pub(crate) fn chain() -> &'static ChainSpec {
     })
 }
 
-/// A witness that is executed to its end gives the same the next time; any other one says why.
+/// A witness that executes to its end gives the same result again; any other one has an error with
+/// a text.
 pub fn witness(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let execute = || Witness::read(text).and_then(|witness| witness.execute(chain()));
@@ -114,8 +115,8 @@ pub fn state_log(data: &[u8]) -> bool {
     }
 }
 
-/// A state test has one verdict for each case, and the same the next time. Accepted are those of
-/// which every case passes.
+/// A state test has one verdict for each case, and the same again. Accepted are tests of which
+/// every case passes.
 pub fn state_test(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let cases = match suite::run(text) {

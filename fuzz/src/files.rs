@@ -1,4 +1,4 @@
-//! Files that the program wrote itself and finds again after a crash or damage.
+//! Files that the program wrote itself and reads after a crash or corruption.
 
 use crate::input::{Input, folder};
 use blockmill_ethereum::ethash::Cache;
@@ -29,8 +29,8 @@ pub(crate) const STORE_FILES: [&str; 19] = [
     "index-big.00000",
 ];
 
-/// Any files as a store. What can be read can be opened for writing with the same tip, takes
-/// another block, and opens again with that block as its tip.
+/// Any files as a store. A store that can be read can be opened for writing with the same tip,
+/// accepts another block, and opens again with that block as its tip.
 pub fn store(data: &[u8]) -> bool {
     let folder = folder();
     let mut input = Input(data);
@@ -50,7 +50,7 @@ pub fn store(data: &[u8]) -> bool {
     let tip = before.tip();
     read_ends(&before);
     let (mut store, _) = match ChainStore::open(folder.path(), &options) {
-        // of damaged hashes no index is built
+        // no index is built from corrupt hashes
         Err(blockmill_store::Error::Corrupt { .. }) => return false,
         opened => opened.expect("it can be read"),
     };
@@ -65,7 +65,7 @@ pub fn store(data: &[u8]) -> bool {
     tip.is_some()
 }
 
-/// Reads the first and the last blocks; damaged ends are errors, not panics.
+/// Reads the first and the last blocks; corrupt ends are errors, not panics.
 fn read_ends(store: &ChainStore) {
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return };
     assert_eq!(store.hash_of(tip.number).ok().flatten(), Some(tip.hash));
@@ -79,14 +79,14 @@ fn read_ends(store: &ChainStore) {
     }
 }
 
-/// Appends a block with the same parts as those `before`, and commits it.
+/// Appends a block with the same parts as the blocks `before`, and commits it.
 fn append_block(store: &mut ChainStore, before: &ChainStore) -> bool {
     let last = before.tip().map(|tip| tip.number);
     let Some(first) = last.map_or(Some(0), |last| last.checked_add(1)) else { return false };
     let item = Items { bytes: b"x", ends: &[1] };
     let has = |found: blockmill_store::Result<Option<Vec<u8>>>| match found {
         Ok(found) => found.map(|_| item),
-        // an item that is there and damaged
+        // an item that exists and is corrupt
         Err(_) => Some(item),
     };
     let (bodies, receipts) = match last {
@@ -117,8 +117,8 @@ pub(crate) fn repair_manifest(path: &std::path::Path) {
 /// Bytes of the file of epoch 0: header, then the cache (ethash, revision 23).
 const CACHE_FILE: u64 = 32 + 16_776_896;
 
-/// A cache file with any header and any changes to rows of zeros. Whether it was taken as it is;
-/// if not, the cache is made anew and the new file is good.
+/// A cache file with any header and any changes to rows of zeros. Returns whether it was accepted;
+/// if not, the cache is built again and the new file is valid.
 pub fn ethash_cache(data: &[u8]) -> bool {
     let folder = folder();
     let path = folder.path().join("ethash-00000.cache");

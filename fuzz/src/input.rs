@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What is left of an input.
+/// The rest of an input.
 pub(crate) struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {
@@ -26,7 +26,7 @@ impl<'a> Input<'a> {
         u64::from_le_bytes(self.array())
     }
 
-    /// The next part: two bytes of length, little-endian, and as many bytes, or what is left.
+    /// Returns the next part: two bytes of length, little-endian, and so many bytes, or the rest.
     pub fn part(&mut self) -> &'a [u8] {
         let len = usize::from(u16::from_le_bytes(self.array()));
         let (part, later) = self.0.split_at(len.min(self.0.len()));
@@ -66,7 +66,7 @@ pub(crate) fn put_files(out: &mut Vec<u8>, names: &[&str], folder: &Path) {
     }
 }
 
-/// An empty folder for one input; `TMPDIR` says where. Without room for it nothing can be tested.
+/// An empty folder for one input, in `TMPDIR`. Panics without room for it.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for the files of one input")
 }

@@ -43,7 +43,7 @@ pub struct Target {
     pub name: &'static str,
     /// The entry point.
     pub run: fn(&[u8]) -> bool,
-    /// How many mutated inputs the smoke test feeds it; few where each takes long.
+    /// Number of mutated inputs of the smoke test; few for slow targets.
     pub smoke_inputs: u32,
 }
 

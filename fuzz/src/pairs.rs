@@ -78,7 +78,7 @@ fn whole_keys(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<u8>>
     leaves.iter().map(|(key, value)| (whole(key), value.clone())).collect()
 }
 
-/// The root of the same leaves in parts, which end where a value says so.
+/// The root of the same leaves in parts; a value says where a part ends.
 fn root_of_parts(builder: &mut RootBuilder, leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
     let leaves: Vec<([u8; 32], Vec<u8>)> = whole_keys(leaves)
         .into_iter()

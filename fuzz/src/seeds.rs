@@ -1,4 +1,4 @@
-//! Good inputs to begin with, made here: small chains in every encoding and format.
+//! Valid inputs to start from, generated here: small chains in every encoding and format.
 
 mod chain_files;
 mod execution;
@@ -75,7 +75,7 @@ fn trie_changes(family: u8) -> Vec<u8> {
     [family].into_iter().chain(bytes).collect()
 }
 
-/// Checks of one operation, made of numbers of every sort.
+/// Checks of one operation, built from numbers of every kind.
 fn signature_checks(operation: u8) -> Vec<u8> {
     let blocks = (0..12).flat_map(|i| blockmill_hashes::keccak512(&[operation, i]));
     [operation].into_iter().chain(blocks).collect()
@@ -134,7 +134,7 @@ fn list(items: &[Vec<u8>]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A transaction as it stands in a body.
+/// A transaction in its form in a body.
 fn transaction(kind: TransactionType) -> Vec<u8> {
     let gwei = U256::from(1_000_000_000);
     let address = &[7; 20];

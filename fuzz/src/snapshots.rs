@@ -8,8 +8,8 @@ use std::path::Path;
 const HEAD: usize = 124;
 const FRAME: usize = 140;
 
-/// A snapshot is verified, or refused with a place in it. Its sums are made right before, as far as
-/// there are frames, so that what they guard is looked at.
+/// A snapshot is verified, or rejected with a location. Its checksums are corrected before, as far
+/// as there are frames, so that the content is reached.
 pub fn snapshot(data: &[u8]) -> bool {
     let mut bytes = data.to_vec();
     set_sums(&mut bytes);

@@ -45,7 +45,7 @@ fn pairs(mut scan: Scan<'_>) -> blockmill_store::Result<Vec<(Vec<u8>, Vec<u8>)>>
     Ok(pairs)
 }
 
-/// A table beside a map that holds what it should.
+/// A table, and a map with its expected content.
 struct Pair {
     counted: bool,
     table: Table,

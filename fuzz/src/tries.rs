@@ -102,7 +102,7 @@ fn apply(block: &Block, tries: &mut [Leaves]) {
     }
 }
 
-/// What is read is what is there, also of a trie made of the nodes that prove it.
+/// Reads give the expected leaves, also of a trie built from the nodes that prove a key.
 fn read<C: Codec>(forest: &Forest<C>, codec: &C, trie: TrieId, leaves: &Leaves) {
     let mut found = Leaves::new();
     let each = |key: &[u8], value: [&[u8]; 2]| drop(found.insert(key.to_vec(), value.concat()));

@@ -99,7 +99,7 @@ pub fn rlp_writers(data: &[u8]) -> bool {
     true
 }
 
-/// What decodes is encoded to the same bytes, by each writer.
+/// A decoded value is encoded to the same bytes, by each writer.
 pub fn rlp_identity(data: &[u8]) -> bool {
     let mut reader = Reader::new(data);
     let Ok(item) = reader.item() else { return false };

@@ -1,8 +1,8 @@
-//! What each kind of CPU can do: signatures in its registers.
+//! Signatures in the registers of each kind of CPU.
 //!
-//! An algorithm is written once, over a trait; the files of a platform give it a type of registers
-//! and the operations that it needs. Elsewhere each of those types is `Absent`: callers name all of
-//! them on every platform.
+//! An algorithm is written once, over a trait. The files of a platform define a register type and
+//! its operations. On other platforms each of these types is `Absent`, so that callers name all of
+//! them everywhere.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod absent;

@@ -1,10 +1,10 @@
-//! Many signatures at once: on secp256k1 ECDSA (SEC 1), Schnorr (BIP340), the keys of ECDSA
-//! signatures, and tweaked keys (BIP341); ECDSA on P-256.
+//! Verifies many signatures at once: on secp256k1 ECDSA (SEC 1), Schnorr (BIP340), recovery of
+//! ECDSA keys, and tweaked keys (BIP341); ECDSA on P-256.
 //!
-//! Only public data passes here. Nothing is constant in time, and nothing signs.
+//! Only for public data: nothing is constant in time, and nothing signs.
 //!
-//! Every width gives the answers of libsecp256k1, on P-256 those of
-//! [`verify_p256`](crate::verify_p256). A batch takes about 128 KiB of the caller's stack and no
+//! Every width gives the answers of libsecp256k1, and on P-256 of
+//! [`verify_p256`](crate::verify_p256). A batch uses about 128 KiB of the caller's stack and no
 //! heap memory. Larger batches cost less for each signature, up to 256.
 
 mod account;
@@ -20,10 +20,10 @@ pub(crate) use key_tables::Found;
 #[cfg(feature = "std")]
 pub use key_tables::KeyTables;
 
-/// How signatures are verified.
+/// The number of signatures that are verified at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// One after the other, by libsecp256k1.
+    /// One signature after the other, by libsecp256k1.
     Scalar,
     /// Four in the lanes of a vector (AVX2 and FMA).
     Avx2,
@@ -32,10 +32,10 @@ pub enum Width {
 }
 
 impl Width {
-    /// All of them, the slowest first.
+    /// All widths, the slowest first.
     pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
 
-    /// Its name on the command line and in records.
+    /// Name of the width on the command line and in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Width {
     }
 }
 
-/// A public key as it was serialised (SEC 1, section 2.3.3).
+/// A serialised public key (SEC 1, section 2.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// 0x02 (even y) or 0x03 (odd y), then x.
@@ -55,23 +55,23 @@ pub enum Key {
     Uncompressed([u8; 65]),
 }
 
-/// Whether the key signed the digest. All numbers are big-endian.
+/// A check that the key signed the digest (ECDSA). All numbers are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcdsaCheck {
-    /// The hash that was signed; one that is not below the group's order is taken modulo it.
+    /// The signed hash, taken modulo the group's order.
     pub digest: [u8; 32],
     /// The signature's first number.
     pub r: [u8; 32],
-    /// The signature's second number; `n - s` is as good as `s`.
+    /// The signature's second number; `n - s` is equally valid.
     pub s: [u8; 32],
     /// The signer.
     pub key: Key,
 }
 
-/// Whether the key signed the message of 32 bytes (BIP340).
+/// A check that the key signed the message of 32 bytes (BIP340).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchnorrCheck {
-    /// What was signed; for Bitcoin a signature hash.
+    /// The signed message; in Bitcoin a signature hash.
     pub message: [u8; 32],
     /// x of the signature's point, then s.
     pub signature: [u8; 64],
@@ -79,8 +79,8 @@ pub struct SchnorrCheck {
     pub key: [u8; 32],
 }
 
-/// Whether a key is another one plus a multiple of the generator (BIP341): `tweaked = key + tweak *
-/// G`. All numbers are big-endian.
+/// A check that a key is another one plus a multiple of the generator (BIP341): `tweaked = key +
+/// tweak * G`. All numbers are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TweakCheck {
     /// x of the key; its y is even.
@@ -93,10 +93,11 @@ pub struct TweakCheck {
     pub odd: bool,
 }
 
-/// An ECDSA signature whose key is sought (SEC 1, section 4.1.6). All numbers are big-endian.
+/// An ECDSA signature from which the key is recovered (SEC 1, section 4.1.6). All numbers are
+/// big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// The hash that was signed.
+    /// The signed hash.
     pub digest: [u8; 32],
     /// The signature's first number.
     pub r: [u8; 32],
@@ -106,7 +107,7 @@ pub struct Recovery {
     pub recovery_id: u8,
 }
 
-/// A way to verify signatures. A value is the proof that the CPU can do it.
+/// A verifier of signatures. A value is the proof that the CPU has the features of its width.
 #[derive(Clone, Copy, Debug)]
 pub struct Signatures {
     way: Way,
@@ -121,14 +122,14 @@ enum Way {
 }
 
 /// On secp256k1 with [`Width::Avx2`] a vector takes 7 to 8 times the library's time for one
-/// signature, and more when the library has to bring its own tables back into the caches.
+/// signature, and more if the tables of the library are not in the caches.
 const AVX2: Price = Price { vector: 1_250, fewest: 12 };
 /// With [`Width::Ifma`] 1.9 to 2.2 times, up to 2.9.
 const IFMA: Price = Price { vector: 320, fewest: 3 };
 /// On P-256, for keys without tables.
 #[cfg(feature = "std")]
 const AVX2_P256: Price = Price { vector: 1_400, fewest: 13 };
-/// The same with [`Width::Ifma`].
+/// On P-256 with [`Width::Ifma`], for keys without tables.
 #[cfg(feature = "std")]
 const IFMA_P256: Price = Price { vector: 420, fewest: 4 };
 
@@ -140,21 +141,21 @@ static TWEAKS: Account = Account::new();
 static RECOVER: Account = Account::new();
 
 impl Signatures {
-    /// The fastest that this CPU has.
+    /// Returns the fastest verifier of this CPU.
     #[must_use]
     pub fn detect() -> Self {
         let widths = Width::ALL.into_iter().rev();
         widths.filter_map(Self::with).next().unwrap_or_else(Self::scalar)
     }
 
-    /// libsecp256k1, one signature after the other: the baseline for the others.
+    /// Returns the verifier that uses libsecp256k1 for one signature after the other: the baseline.
     #[must_use]
     pub fn scalar() -> Self {
         Signatures { way: Way::Scalar, at_any_cost: false }
     }
 
-    /// `width`, or `None` on a CPU that has it not. The first use of lanes in a process
-    /// takes a few milliseconds.
+    /// Returns the verifier of `width`; `None` if the CPU lacks its features. The first use of
+    /// lanes in a process takes a few milliseconds.
     #[must_use]
     pub fn with(width: Width) -> Option<Self> {
         let way = match width {
@@ -165,22 +166,23 @@ impl Signatures {
         Some(Signatures { way, at_any_cost: false })
     }
 
-    /// The width of this name, or `None` when there is none or the CPU has it not.
+    /// Returns the verifier of the width with this name; `None` if there is none or the CPU lacks
+    /// its features.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let width = Width::ALL.into_iter().find(|width| width.name() == name)?;
         Self::with(width)
     }
 
-    /// The same, but the lanes take even signatures that they will hardly decide: for tests and
-    /// measurements. Otherwise such signatures soon go to the library at once, so that nobody can
-    /// make the lanes work in vain for more than some 15 % of the library's time.
+    /// Makes the lanes process even signatures that they can hardly decide, for tests and
+    /// measurements. By default such signatures soon go to the library at once, so that nobody can
+    /// waste more than some 15 % of the library's time.
     #[must_use]
     pub fn at_any_cost(self) -> Self {
         Signatures { at_any_cost: true, ..self }
     }
 
-    /// Which one this is.
+    /// The width of this verifier.
     #[must_use]
     pub fn width(&self) -> Width {
         match self.way {
@@ -193,7 +195,8 @@ impl Signatures {
     /// Writes to `valid[i]` whether check `i` holds.
     ///
     /// # Panics
-    /// When `valid` has not as many places as there are checks.
+    ///
+    /// Panics if `valid` and `checks` differ in length.
     pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
         self.answer(
@@ -205,12 +208,13 @@ impl Signatures {
         );
     }
 
-    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4).
-    /// Keys that come again and again get a place in `tables`, which make them several times as
-    /// fast; [`Width::Scalar`] has no use for them.
+    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4). Keys that sign
+    /// repeatedly get a place in `tables`, which makes them several times as fast;
+    /// [`Width::Scalar`] does not use tables.
     ///
     /// # Panics
-    /// When `valid` has not as many places as there are checks.
+    ///
+    /// Panics if `valid` and `checks` differ in length.
     #[cfg(feature = "std")]
     pub fn p256(&self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
@@ -232,7 +236,8 @@ impl Signatures {
     /// Writes to `valid[i]` whether check `i` holds.
     ///
     /// # Panics
-    /// When `valid` has not as many places as there are checks.
+    ///
+    /// Panics if `valid` and `checks` differ in length.
     pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
         self.answer(
@@ -247,7 +252,8 @@ impl Signatures {
     /// Writes to `valid[i]` whether check `i` holds.
     ///
     /// # Panics
-    /// When `valid` has not as many places as there are checks.
+    ///
+    /// Panics if `valid` and `checks` differ in length.
     pub fn tweaks(&self, checks: &[TweakCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
         self.answer(
@@ -260,10 +266,11 @@ impl Signatures {
     }
 
     /// Writes to `keys[i]` the coordinates x and y of the key of signature `i`, 32 bytes each, or
-    /// `None` where it has no key.
+    /// `None` if it has no key.
     ///
     /// # Panics
-    /// When `keys` has not as many places as there are signatures.
+    ///
+    /// Panics if `keys` and `signatures` differ in length.
     pub fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
         assert_eq!(signatures.len(), keys.len(), "one place for each key");
         self.answer(

@@ -58,7 +58,7 @@ const VECTORS: usize = 16;
 /// Signatures of a batch.
 pub(crate) const BATCH: usize = LANES * VECTORS;
 
-/// A way to answer many signatures at once. A value is the proof that the CPU can do it. Each
+/// A verifier of many signatures at once. A value is the proof that the CPU has its features. Each
 /// method writes the answers and returns how many of them the library had to give.
 pub(crate) trait InLanes: Copy {
     /// Writes to `valid[i]` whether check `i` holds.
@@ -160,7 +160,8 @@ fn in_batches<T, U>(
     batches.map(|(items, answers)| work(items, answers)).sum()
 }
 
-/// Takes the answers of the lanes, and of the library where no lane decided; how many those are.
+/// Writes the answers of the lanes, and of the library for those that no lane decided; returns the
+/// number of the latter.
 fn settle<T, U>(
     items: &[T],
     answers: &mut [U],
@@ -180,7 +181,7 @@ fn settle<T, U>(
     undecided
 }
 
-/// What a curve's operations need.
+/// The tables and the proof that the operations of a curve need.
 #[derive(Clone, Copy)]
 struct Engine<L: Limb, C: Curve> {
     proof: L::Proof,

@@ -1,15 +1,14 @@
-//! Signatures of secp256k1 and P-256: one at a time, or a batch in the lanes of vector registers.
-//! No secrets pass here: nothing signs, and nothing takes the same time for all numbers.
+//! Verifies signatures of secp256k1 and P-256: one at a time, or a batch in the lanes of vector
+//! registers. Only for public data: nothing signs, and nothing is constant in time.
 //!
-//! * [`is_public_key`] and [`uncompress_public_key`] know the points of secp256k1.
-//! * `verify_p256` and `is_p256_key` do so on P-256, one at a time.
-//! * [`recover`] finds the key that signed a message.
-//! * [`Signatures`] verifies many signatures of secp256k1 and P-256 at once, and finds the keys of
-//!   many. It chooses the widest vectors that the CPU has; every width gives the verdicts of the
+//! - [`is_public_key`] and [`uncompress_public_key`] check points of secp256k1.
+//! - `verify_p256` and `is_p256_key` verify on P-256, one at a time.
+//! - [`recover`] finds the key that signed a message.
+//! - [`Signatures`] verifies many signatures of secp256k1 and P-256 at once, and recovers many
+//!   keys. It selects the widest vectors of the CPU; every width gives the verdicts of the
 //!   libraries.
 //!
-//! Nothing here uses heap memory, but for the tables of points. P-256 and its `KeyTables` need the
-//! feature `std`.
+//! Only the tables of points use heap memory. P-256 and its `KeyTables` need the feature `std`.
 
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), no_std)]

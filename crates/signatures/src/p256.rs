@@ -11,13 +11,13 @@ pub(crate) use point::power_of_generator;
 
 type Scalar = Number<Order>;
 
-/// Whether the key signed the digest on P-256, for one signature: `Signatures::p256` verifies many.
+/// Verifies one ECDSA signature on P-256 (FIPS 186-4). `Signatures::p256` verifies many.
 #[must_use]
 pub fn verify_p256(check: &EcdsaCheck) -> bool {
     verify(check).unwrap_or(false)
 }
 
-/// None if a number is out of range or the key is no point.
+/// `None` if a number is out of range or the key is no point.
 fn verify(check: &EcdsaCheck) -> Option<bool> {
     let (r, s) = (Scalar::of_bytes(&check.r)?, Scalar::of_bytes(&check.s)?);
     if r.is_zero() || s.is_zero() {
@@ -44,8 +44,8 @@ fn point(key: &Key) -> Option<Point> {
     }
 }
 
-/// Is `key` a compressed public key (SEC 1, section 2.3.3: a 2 or 3, then x) of P-256, so that a
-/// point of the curve has that x? It takes a square root.
+/// Whether `key` is a compressed public key of P-256 (SEC 1, section 2.3.3: a 2 or 3, then x): a
+/// point of the curve has that x. Computes a square root.
 #[must_use]
 pub fn is_p256_key(key: &[u8; 33]) -> bool {
     point(&Key::Compressed(*key)).is_some()

@@ -2,18 +2,18 @@
 
 use secp256k1::PublicKey;
 
-/// Is `key` an uncompressed public key (SEC 1, section 2.3.3: a 4, then x and y, big-endian) whose
-/// point is on the curve?
+/// Whether `key` is an uncompressed public key of secp256k1 (SEC 1, section 2.3.3: a 4, then x and
+/// y, big-endian) with a point on the curve.
 #[must_use]
 pub fn is_public_key(key: &[u8; 65]) -> bool {
     // the library also takes the hybrid forms 6 and 7
     key[0] == 4 && PublicKey::from_slice(key).is_ok()
 }
 
-/// The uncompressed form of a public key, from its x and whether its y is odd. `None` if no point
-/// of the curve has that x.
+/// Returns the uncompressed form of a public key of secp256k1, from its x and the parity of its y;
+/// `None` if no point of the curve has that x.
 ///
-/// It takes a square root: some 50 times the work of [`is_public_key`].
+/// It computes a square root: some 50 times the work of [`is_public_key`].
 #[must_use]
 pub fn uncompress_public_key(x: &[u8; 32], odd: bool) -> Option<[u8; 65]> {
     let mut key = [2 + u8::from(odd); 33];

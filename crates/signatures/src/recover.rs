@@ -6,12 +6,17 @@ use core::fmt;
 use secp256k1::Message;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 
-/// The public key with which `r` and `s` sign `digest` (SEC 1, section 4.1.6): the coordinates x
-/// and y of a point, 32 bytes each. All numbers are big-endian.
+/// Recovers the public key with which `r` and `s` sign `digest` (SEC 1, section 4.1.6): the
+/// coordinates x and y of a point, 32 bytes each. All numbers are big-endian.
 ///
-/// `y_parity` tells whether the y coordinate of the signature's own point is odd. Points whose x
-/// is not below the group's order, which `r` cannot tell from others, are not considered: chains
-/// refuse such signatures. Large `s` are accepted; their users know which of the two they allow.
+/// `y_parity` says whether the y coordinate of the signature's own point is odd. Points with an x
+/// that is not below the group's order, which `r` cannot distinguish from others, are not
+/// considered: chains reject such signatures. Large `s` are accepted; the caller decides which of
+/// the two it allows.
+///
+/// # Errors
+///
+/// Returns [`RecoverError`] if a number is out of range or the signature has no key.
 pub fn recover(
     digest: &[u8; 32],
     r: &[u8; 32],
@@ -29,7 +34,7 @@ pub fn recover(
     Ok(key)
 }
 
-/// Why a signature has no signer.
+/// The reason why a signature has no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoverError {
     /// `r` or `s` is not below the order of the group.

@@ -56,7 +56,7 @@ fn secrets(made: &mut Made, count: usize) -> Vec<BigUint> {
     (0..count).map(|_| made.any()).collect()
 }
 
-/// Checks of keys that come again and again, among others of keys that come once.
+/// Checks of keys that sign repeatedly, among keys that occur once.
 fn mixed(
     made: &mut Made,
     secrets: &[BigUint],
@@ -199,7 +199,7 @@ fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
         for _ in 0..if in_lanes { 31 } else { rounds(31) } {
             verify(&fastest, &one_each, &tables);
         }
-        // not while a key has been seen less than 32 times
+        // not before a key was used 32 times
         assert_eq!(tables.keys(), 0);
         // 16 tables are made at once; a few keys that are left may go to the library, without any
         for _ in 0..if in_lanes { 300 } else { rounds(300) } {

@@ -1,4 +1,4 @@
-//! Takes the place of vectors that no CPU of this platform has: a type without values.
+//! A type without values, in place of vectors that this platform does not have.
 
 use core::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::lanes::InLanes;
 pub(crate) struct Absent(Infallible);
 
 impl Absent {
-    /// Never a value.
+    /// Returns `None`.
     pub(crate) fn new() -> Option<Self> {
         None
     }

@@ -1,39 +1,39 @@
-//! What the lanes may cost when they decide nothing.
+//! Limits the cost of lanes that decide nothing.
 //!
-//! Anybody can make signatures that no lane decides: the lanes then work in vain, and the library
-//! does all again. So the lanes have an account. It counts in hundredths of what the library takes
-//! for a signature: a vector of lanes costs its price, a signature that it decides earns 100, and
-//! any signature [`ALLOWED`]. While the account is empty, the library does the work. So the whole
-//! takes at most `ALLOWED` percent longer than the library alone would, plus one batch of each
-//! thread, whatever the signatures are; and ordinary ones keep the account full.
+//! Anyone can create signatures that no lane decides: the lanes then work in vain, and the library
+//! repeats the work. So the lanes have an account. It counts in hundredths of the library's time
+//! for a signature: a vector of lanes costs its price, each signature that it decides earns 100,
+//! and every signature earns [`ALLOWED`]. While the account is empty, the library does the work. So
+//! the total time is at most `ALLOWED` percent above that of the library alone, plus one batch of
+//! each thread, for any signatures; ordinary signatures keep the account full.
 
 use core::sync::atomic::{AtomicI64, Ordering};
 
 use crate::lanes::limb::LANES;
 
-/// What the lanes may lose, in percent of the library's time.
+/// The time that the lanes may waste, in percent of the library's time.
 const ALLOWED: i64 = 10;
-/// What the library takes for a signature.
+/// The library's time for a signature.
 const SIGNATURE: i64 = 100;
-/// Vectors that a full account pays for, and that run before the account is looked at again.
+/// Number of vectors that a full account pays for, and that run before the account is checked
+/// again.
 const MOST_VECTORS: usize = 16;
 
 /// An account of one operation, shared by all threads.
 #[derive(Debug)]
 pub(super) struct Account(AtomicI64);
 
-/// How fast the lanes of one variant are.
+/// The speed of the lanes of one width.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Price {
-    /// What a vector costs at most, in hundredths of the library's time for one signature.
+    /// The largest cost of a vector, in hundredths of the library's time for one signature.
     pub(super) vector: i64,
-    /// When fewer signatures than this are left, the library is done sooner than lanes most of
-    /// which are idle.
+    /// For fewer remaining signatures the library is faster than mostly idle lanes.
     pub(super) fewest: usize,
 }
 
 impl Price {
-    /// How many of so many signatures fill vectors well enough.
+    /// The number of signatures, of `count`, that fill vectors well enough.
     fn filled(self, count: usize) -> usize {
         let last = count % LANES;
         if last < self.fewest { count - last } else { count }
@@ -42,12 +42,12 @@ impl Price {
 
 impl Account {
     pub(super) const fn new() -> Self {
-        // enough for a first vector of any price, which then fills it
+        // enough for a first vector of any price, which then fills the account
         Account(AtomicI64::new(1))
     }
 
-    /// Answers all: `in_lanes` as far as the account allows, which returns how many of its
-    /// signatures it left to the library; the rest `by_library`.
+    /// Answers all signatures: by `in_lanes` as far as the account allows, which returns how many
+    /// of its signatures it left to the library, and the others by `library`.
     pub(super) fn answer<T, U>(
         &self,
         price: Price,
@@ -76,7 +76,7 @@ impl Account {
         }
     }
 
-    /// How many vectors may run now.
+    /// The number of vectors that may run now.
     fn vectors(&self, price: Price) -> usize {
         match self.0.load(Ordering::Relaxed) {
             ..=0 => 0,

@@ -1,14 +1,13 @@
-//! Which keys have tables.
+//! Selects the keys that get tables.
 //!
-//! A key is worth a table when it has signed often: making one for itself costs as much as it saves
-//! in some thirty verifications, and less when sixteen are made at once. So whoever makes keys come
-//! and go can at most double what their verification costs, which is then still a fraction of the
-//! library's time.
+//! A table pays off for a key that signs often: building one alone costs the savings of some thirty
+//! verifications, and less if sixteen are built at once. So keys that come and go can at most
+//! double the cost of their verification, which is then still a fraction of the library's time.
 //!
-//! Sightings are counted in a small table of fixed size, in which keys that share a set push each
-//! other down. When no memory is left, a key takes the place of the one that was away for the
-//! longest time, if that is longer than the new one took for all its sightings. So as many keys as
-//! there is room for keep theirs, however many others pass by.
+//! Sightings are counted in a small table of fixed size, in which keys that share a set decrease
+//! each other's count. When no memory is left, a key replaces the one that was absent for the
+//! longest time, if that is longer than the new key took for all its sightings. So regular keys
+//! keep their tables, however many others pass by.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -33,14 +32,14 @@ const SETS: usize = 1024;
 /// Keys that a set counts.
 const WAYS: usize = 4;
 
-/// Tables of keys that come again and again, to verify their signatures faster. Threads share them;
-/// nobody waits while one is made.
+/// Tables of keys that sign repeatedly, to verify their signatures faster. Threads share them; no
+/// thread waits while one is built.
 ///
-/// The tables take `max_bytes` at most, in pieces of 86 KiB. Making one takes about as long as four
-/// verifications by the library, and happens only after 32 valid signatures of its key.
+/// The tables take `max_bytes` at most, in pieces of 86 KiB. Building one takes about the time of
+/// four verifications by the library, and happens only after 32 valid signatures of its key.
 pub struct KeyTables {
     most: usize,
-    /// Random, so that nobody can prepare keys that push each other out.
+    /// Random, so that nobody can prepare keys that displace each other.
     hasher: RandomState,
     /// Checks so far: the time.
     clock: AtomicU64,
@@ -53,7 +52,7 @@ struct Held {
     slots: Vec<Slot>,
     /// The slot of a key by its hash.
     index: HashMap<u64, usize>,
-    /// Tables that are being made.
+    /// Number of tables that are being built.
     reserved: usize,
 }
 
@@ -61,7 +60,7 @@ struct Slot {
     key: Key,
     hash: u64,
     table: Arc<KeyTable>,
-    /// When it was last found.
+    /// Time of the last use.
     used: AtomicU64,
 }
 
@@ -70,12 +69,12 @@ struct Sighting {
     /// Some bits of the hash of the key that is counted here.
     tag: u32,
     count: u32,
-    /// When the count began.
+    /// Time of the first sighting.
     since: u64,
 }
 
-/// Room for tables that are being made. It is given back when they stand, or when this is dropped:
-/// so a panic while they are made takes no room for good.
+/// Room for tables that are being built. It is returned when they are complete, or when this is
+/// dropped, so that a panic during the construction does not lose it.
 struct Reserved<'a> {
     held: &'a RwLock<Held>,
     tables: usize,
@@ -100,7 +99,7 @@ impl Drop for Reserved<'_> {
 struct Candidate {
     key: Key,
     hash: u64,
-    /// How long it took for its sightings.
+    /// Time between its first and its last sighting.
     period: u64,
 }
 
@@ -110,7 +109,7 @@ const NONE: u16 = u16::MAX;
 /// The tables for the checks of a batch.
 pub(crate) struct Found {
     tables: [Option<Arc<KeyTable>>; BATCH],
-    /// Which of the tables a check has.
+    /// The index of the table of each check.
     of: [u16; BATCH],
     hashes: [u64; BATCH],
 }
@@ -129,7 +128,7 @@ impl fmt::Debug for KeyTables {
 }
 
 impl KeyTables {
-    /// Room for as many tables as fit in so many bytes; with 0 every key is multiplied anew.
+    /// Creates tables that use at most `max_bytes`; with 0 no key gets a table.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         let most = max_bytes / KeyTable::BYTES;
@@ -143,7 +142,7 @@ impl KeyTables {
         }
     }
 
-    /// How many keys have tables now.
+    /// Number of keys with tables.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.held.read().unwrap_or_else(PoisonError::into_inner).slots.len()
@@ -164,7 +163,7 @@ impl KeyTables {
         if held.slots.is_empty() {
             return found;
         }
-        // a slot's table is taken once: where it is, by the lowest bits of the slot's number
+        // the table of a slot is looked up once: its index, by the lowest bits of the slot's number
         let (mut taken, mut recent) = (0, [(usize::MAX, NONE); BATCH]);
         for ((check, hash), of) in checks.iter().zip(found.hashes).zip(&mut found.of) {
             let Some(&at) = held.index.get(&hash) else { continue };
@@ -227,7 +226,7 @@ impl KeyTables {
         }
     }
 
-    /// Keys that have been seen often enough now.
+    /// Counts the keys and returns those that were seen often enough.
     fn count(&self, checks: &[EcdsaCheck], found: &Found, valid: &[bool]) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         let now = self.clock.load(Ordering::Relaxed);
@@ -301,7 +300,7 @@ fn count_in(set: &mut [Sighting; WAYS], tag: u32, now: u64) -> Option<&mut Sight
 mod tests {
     use super::*;
 
-    /// Counts the sightings of the keys with these tags, again and again; how many each has then.
+    /// Counts repeated sightings of the keys with these tags; returns the final counts.
     fn sightings(tags: &[u32], rounds: u32) -> [Sighting; WAYS] {
         let mut set = [Sighting::default(); WAYS];
         for round in 0..rounds {

@@ -32,7 +32,7 @@ pub(crate) trait Curve: Copy {
     /// Twice the point, which takes on the same Z: twice its former y, or its former y.
     fn double_co_z<L: Limb>(point: &mut Affine<L, Self>) -> Affine<L, Self>;
 
-    /// What [`Curve::double_co_z`] multiplies Z by.
+    /// The factor by which [`Curve::double_co_z`] multiplies Z.
     fn co_z<L: Limb>(point: &Affine<L, Self>) -> Field<L, Self::Prime>;
 
     /// `number * point` for a number below the order; Z is 0 in the lanes where it is not known.

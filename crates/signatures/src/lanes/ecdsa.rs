@@ -8,7 +8,7 @@ use super::montgomery::{Modulus, Montgomery};
 use super::{Engine, VECTORS, inverses, is_set, keys, lane_items, settle};
 use crate::batch::EcdsaCheck;
 
-/// Verifies a batch; what no lane decides is left to `library`. Returns how many those are.
+/// Verifies a batch; `library` decides the rest. Returns the number of those.
 pub(super) fn verify<L: Limb, C: Curve>(
     engine: &Engine<L, C>,
     library: impl Fn(&EcdsaCheck) -> bool,
@@ -61,7 +61,7 @@ fn verify_vector<L: Limb, C: Curve>(
     (equal, invalid | unknown)
 }
 
-/// What the generator and the key are multiplied by.
+/// The multipliers of the generator and the key.
 pub(super) struct Multipliers<L, C: Curve> {
     pub(super) u1: Montgomery<L, C::Order>,
     pub(super) u2: Montgomery<L, C::Order>,
@@ -71,7 +71,7 @@ pub(super) struct Multipliers<L, C: Curve> {
 }
 
 impl<L: Limb, C: Curve> Multipliers<L, C> {
-    /// `inverse` is that of s.
+    /// `inverse` is the inverse of s.
     pub(super) fn new(
         proof: L::Proof,
         checks: [&EcdsaCheck; LANES],

@@ -24,18 +24,18 @@ pub(crate) trait Prime: Copy {
     const P: [u64; 5];
     /// The largest limb 4 of a tight number: `2^48 * (1 + e)` with a small e.
     const TIGHT: u64;
-    /// What stands for 1, below p, in words of 64 bits.
+    /// The representation of 1, below p, in words of 64 bits.
     const ONE: [u64; 4];
     /// A multiple of p, each of whose limbs is at least the largest limb of a tight number: to add
     /// it before a subtraction keeps limbs positive. Its limb 4 is at most 3 times 2^48.
     const ONCE: [u64; 5];
-    /// The same for two tight numbers; its limb 4 is at most 4 times 2^48.
+    /// The multiple of p for two tight numbers; its limb 4 is at most 4 times 2^48.
     const TWICE: [u64; 5];
 
     /// The tight number of limbs that are below 2^59, and limb 4 below 2^58.
     fn fold<L: Part>(limbs: [L; 5]) -> [L; 5];
 
-    /// What the sums of at most two products begin with before [`Prime::reduce`].
+    /// The initial sums of at most two products before [`Prime::reduce`].
     #[inline(always)]
     fn begin<L: Part>(any: L, products: u64) -> [L; 10] {
         begin(any, products, [(0, 0); 10], ROOM)
@@ -47,19 +47,19 @@ pub(crate) trait Prime: Copy {
     /// The numbers below p, which are unique, of tight numbers.
     fn canonical<L: Limb>(limbs: [L; 5]) -> [L; 5];
 
-    /// What stands for integers below 2^256.
+    /// The representation of integers below 2^256.
     #[inline(always)]
     fn of_integers<L: Limb>(limbs: [L; 5]) -> [L; 5] {
         limbs
     }
 
-    /// The integers, as tight numbers, that these stand for.
+    /// The integers, as tight numbers, that these represent.
     #[inline(always)]
     fn to_integers<L: Limb>(limbs: [L; 5]) -> [L; 5] {
         limbs
     }
 
-    /// A square root, where there is one.
+    /// A square root, if there is one.
     fn sqrt<L: Limb>(number: &Field<L, Self>) -> Field<L, Self>;
 
     /// The inverse; 0 for 0.
@@ -122,14 +122,15 @@ impl<L: Limb, P: Prime> Loose<L, P> {
         Loose(limbs, PhantomData)
     }
 
-    /// The same, asserted to have limbs 0 to 3 below 2^52 and limb 4 of `most` at most.
+    /// Returns the number, asserted to have limbs 0 to 3 below 2^52 and limb 4 of `most` at most.
     #[inline(always)]
     pub(super) fn asserted(self, most: u64) -> Self {
         debug_assert!(self.fits(most), "a limb is too large; limb 4 may be {most}");
         self
     }
 
-    /// Not inlined: it would be compiled again for each sum. All lanes are looked at, in registers.
+    /// Not inlined, because it would be compiled again for each sum. All lanes are checked, in
+    /// registers.
     #[inline(never)]
     fn fits(&self, most: u64) -> bool {
         L::run_with(
@@ -192,7 +193,7 @@ impl<L: Limb, P: Prime> Loose<L, P> {
         self.0[0].proven()
     }
 
-    /// Does the work in a function for which the CPU's features are enabled.
+    /// Runs `work` in a function for which the CPU's features are enabled.
     #[inline(always)]
     pub(super) fn run<R>(&self, work: impl FnOnce() -> R) -> R {
         L::run(self.proven(), work)
@@ -212,13 +213,13 @@ impl<L: Limb, P: Prime> Field<L, P> {
         Field(Loose::of(limbs).asserted(P::TIGHT))
     }
 
-    /// What stands for these integers below 2^256.
+    /// The representation of these integers below 2^256.
     #[inline(always)]
     pub(crate) fn of_integers(limbs: [L; 5]) -> Self {
         Field::of(P::of_integers(limbs))
     }
 
-    /// The integers below p that these stand for.
+    /// The integers below p that these represent.
     #[inline(always)]
     pub(crate) fn integers(&self) -> [L; 5] {
         P::canonical(P::to_integers(self.limbs()))
@@ -357,7 +358,7 @@ impl<L: Limb, P: Prime> Field<L, P> {
         )
     }
 
-    /// A square root, where there is one.
+    /// A square root, if there is one.
     pub(crate) fn sqrt(&self) -> Self {
         P::sqrt(self)
     }

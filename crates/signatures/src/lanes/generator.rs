@@ -1,4 +1,4 @@
-//! The table of multiples of a curve's generator G, made once when it is first asked for.
+//! The table of multiples of a curve's generator G, built at its first use.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,13 +15,13 @@ use super::multiples::{affine_multiples, entry_of};
 
 /// Bits of a digit.
 const WIDTH: usize = 10;
-/// How many digits a number has.
+/// Number of digits of a number.
 const PLACES: usize = 260 / WIDTH;
-/// How many multiples a digit chooses from.
+/// Number of multiples that a digit selects from.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
 
-/// The odd multiples of `2^(WIDTH * place) * G` for each place, affine: 832 KiB. They are the same
-/// whichever vectors made them.
+/// The odd multiples of `2^(WIDTH * place) * G` for each place, affine: 832 KiB. Every width
+/// computes the same.
 pub(crate) struct Generator(Box<[[Entry; MULTIPLES]]>);
 
 /// A place for the one table that a process has of a curve.

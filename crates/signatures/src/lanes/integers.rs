@@ -171,7 +171,7 @@ operator!(Sub, sub, u64::wrapping_sub);
 operator!(BitOr, bitor, |a, b| a | b);
 operator!(BitXor, bitxor, |a, b| a ^ b);
 
-/// Makes an operator of a vector and a number that is the same for all lanes.
+/// Defines an operator of a vector and a number that is the same for all lanes.
 macro_rules! operator_with_number {
     ($trait:ident, $method:ident, $work:expr) => {
         impl $trait<u64> for Integers {

@@ -1,4 +1,4 @@
-//! Tables of keys that come again and again: with one, a multiplication takes additions only.
+//! Tables of keys that sign repeatedly: with a table, a multiplication consists of additions only.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,16 +16,16 @@ use crate::batch::Key;
 
 /// Bits of a digit.
 const WIDTH: usize = 6;
-/// How many digits a number has.
+/// Number of digits of a number.
 const PLACES: usize = 258 / WIDTH;
-/// How many multiples a digit chooses from.
+/// Number of multiples that a digit selects from.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
 
 /// The odd multiples of `2^(WIDTH * place) * Q` for each place, affine.
 pub(crate) struct KeyTable(Box<[[Entry; MULTIPLES]]>);
 
 impl KeyTable {
-    /// How much memory a table takes.
+    /// Bytes of a table.
     pub(crate) const BYTES: usize = PLACES * MULTIPLES * size_of::<Entry>();
 
     /// A table that is to be filled.

@@ -1,14 +1,14 @@
-//! Vectors of sixteen numbers of 64 bits, and the integers in radix 2^52 that are made of them.
+//! Vectors of sixteen numbers of 64 bits, and integers in radix 2^52 built from them.
 //!
-//! The code of this folder is written once for all kinds of vectors and has no `unsafe`: what a CPU
-//! can do stands in `arch`, as an implementation of [`Limb`]. Everything that a loop does often
-//! is inlined into a function that the CPU's features are enabled for, see [`Limb::run`]; so all
-//! sums and products of a formula stay in registers as far as those reach.
+//! The code of this folder is written once for all kinds of vectors and has no `unsafe`: the
+//! instructions of a CPU are in `arch`, as an implementation of [`Limb`]. Everything that a loop
+//! does often is inlined into a function for which the CPU's features are enabled, see
+//! [`Limb::run`]; so all sums and products of a formula stay in registers as far as possible.
 
 use core::fmt;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Shl, Shr, Sub};
 
-/// How many numbers a limb holds.
+/// Number of lanes of a limb.
 pub(crate) const LANES: usize = 16;
 
 /// The low 52 bits.
@@ -48,8 +48,8 @@ pub(crate) trait Part:
     /// Otherwise both are from 0 to 2^52 - 1.
     const SIGNED: bool;
 
-    /// What a sum has to begin with, modulo 2^64, so that it is right when so many low and so many
-    /// high parts of products have been added.
+    /// The initial value of a sum, modulo 2^64, so that it is right when this many low and high
+    /// parts of products have been added.
     fn begin(low: u64, high: u64) -> u64;
 
     /// The same number in every lane.
@@ -96,20 +96,20 @@ pub(crate) trait Limb: Part {
     /// Proof that the CPU has the features.
     type Proof: Copy + fmt::Debug + Send + Sync;
 
-    /// What formulas are worked out in: as much as keeps the CPU busy and its registers suffice
-    /// for.
+    /// The unit of computation of formulas: as many lanes as keep the CPU busy and fit in its
+    /// registers.
     type Part: Part;
 
     /// The proof, or `None` on a CPU without the features.
     fn proof() -> Option<Self::Proof>;
 
-    /// Does the work in a function of its own, for which the CPU's features are enabled. Only what
-    /// is inlined into `work` profits: closures and functions marked `inline(always)`.
+    /// Runs `work` in a function of its own, for which the CPU's features are enabled. Only code
+    /// that is inlined into `work` profits: closures and functions marked `inline(always)`.
     ///
-    /// Two arguments are passed in registers, what `work` captures in memory.
+    /// Two arguments are passed in registers, captures of `work` in memory.
     fn run_with<A, R>(proof: Self::Proof, arguments: A, work: impl FnOnce(A) -> R) -> R;
 
-    /// The same without arguments.
+    /// Runs `work` without arguments.
     #[inline(always)]
     fn run<R>(proof: Self::Proof, work: impl FnOnce() -> R) -> R {
         Self::run_with(
@@ -120,7 +120,7 @@ pub(crate) trait Limb: Part {
         )
     }
 
-    /// Does the work for each part of the limbs, one after the other, with the mask's bits for its
+    /// Runs `work` for each part of the limbs, one after the other, with the mask's bits for its
     /// lanes.
     fn each<const N: usize>(
         inputs: [&[Self; 5]; N],
@@ -238,7 +238,7 @@ pub(crate) fn store<L: Limb>(limbs: [L; 5]) -> [[u8; 32]; LANES] {
     numbers
 }
 
-/// Takes what each limb but the last holds above 52 bits to the next.
+/// Moves the bits of each limb but the last above 52 bits to the next.
 #[inline(always)]
 pub(crate) fn carry<L: Part, const K: usize>(mut l: [L; K]) -> [L; K] {
     for k in 1..K {
@@ -258,13 +258,14 @@ pub(crate) fn signed_carry<L: Part, const K: usize>(mut l: [L; K]) -> [L; K] {
     l
 }
 
-/// Low and high parts that come to each of the ten sums of a product.
+/// Number of low and high parts that are added to each of the ten sums of a product.
 pub(crate) const fn parts_of_product(sum: usize) -> (u64, u64) {
     let (low, high) = ([1, 2, 3, 4, 5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 4, 5, 4, 3, 2, 1]);
     (low[sum], high[sum])
 }
 
-/// What keeps the sums of signed parts positive: `2^58` in each but the last, which the next gives.
+/// Constants that keep the sums of signed parts positive: `2^58` in each but the last, taken from
+/// the next.
 pub(crate) const ROOM: [u64; 10] = {
     let mut room = [ROOM_OF_SUM - ROOM_TAKEN; 10];
     room[0] = ROOM_OF_SUM;
@@ -274,8 +275,8 @@ pub(crate) const ROOM: [u64; 10] = {
 pub(crate) const ROOM_OF_SUM: u64 = 1 << 58;
 pub(crate) const ROOM_TAKEN: u64 = ROOM_OF_SUM >> 52;
 
-/// What ten sums begin with that will be those of some products and of `more` low and high parts:
-/// 0, or what signed parts need, and `room`.
+/// The initial ten sums of some products and of `more` low and high parts: 0, or the constants of
+/// signed parts, and `room`.
 #[inline(always)]
 pub(crate) fn begin<L: Part>(
     any: L,

@@ -11,9 +11,9 @@ use super::limb::{
 
 /// An odd modulus of 256 bits.
 pub(crate) trait Modulus: Copy {
-    /// It in words of 64 bits, the lowest first.
+    /// The modulus in words of 64 bits, the lowest first.
     const WORDS: [u64; 4];
-    /// It in limbs.
+    /// The modulus in limbs.
     const LIMBS: [u64; 5] = limbs(Self::WORDS);
     /// `-1 / m` modulo 2^52.
     const FACTOR: u64 = factor(Self::WORDS[0]);
@@ -68,7 +68,7 @@ const fn twice(number: [u64; 5], m: [u64; 5]) -> [u64; 5] {
 #[derive(Clone, Copy)]
 pub(crate) struct Montgomery<L, M>(pub(crate) [L; 5], PhantomData<M>);
 
-/// What the sums of a product begin with: as many parts come from the multiples of m.
+/// The initial sums of a product: as many parts come from the multiples of m.
 #[inline(always)]
 fn begin_two<L: Part>(any: L) -> [L; 10] {
     begin(any, 2, [(0, 0); 10], ROOM)
@@ -84,7 +84,7 @@ fn reduce<L: Part, M: Modulus>(mut sum: [L; 10]) -> [L; 5] {
         *m = zero.same(limb).factor();
     }
     for i in 0..5 {
-        // without what is there for the low part that is still to come
+        // without the constant of the low part that is still to come
         let lowest = sum[i] - zero.same(L::begin(1, 0));
         let times = zero.plus_low(lowest, factor).factor();
         for k in 0..5 {

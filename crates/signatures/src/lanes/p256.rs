@@ -35,9 +35,9 @@ const B: [u64; 4] = montgomery([
 
 /// Bits of a digit.
 const WIDTH: usize = 5;
-/// How many digits a number has.
+/// Number of digits of a number.
 const PLACES: usize = 260 / WIDTH;
-/// How many odd multiples of a point there are.
+/// Number of odd multiples of a point.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
 
 /// The curve.
@@ -105,7 +105,7 @@ impl Curve for P256 {
             || digits::<{ WIDTH * PLACES }, _, _>(number),
         );
         let mut sum = multiply_table(point.x.proven(), &tables, &digits, &z);
-        // from the table's curve back to that of the point
+        // from the table's curve back to the curve of the point
         sum.z.mul_assign(&z);
         sum
     }
@@ -171,7 +171,7 @@ fn multiply_table<L: Limb>(
     sum
 }
 
-/// What a digit stands for, and the lanes in which it is to be negated.
+/// The multiple that a digit selects, and the lanes in which it is negated.
 fn multiple<L: Limb>(
     proof: L::Proof,
     tables: &Tables<MULTIPLES>,

@@ -1,4 +1,4 @@
-//! ECDSA verification on P-256, with tables for keys that come again and again.
+//! ECDSA verification on P-256, with tables for keys that sign repeatedly.
 
 use core::array;
 
@@ -10,7 +10,7 @@ use super::{BATCH, Engine, VECTORS, inverses, is_set, key_table, keys, settle};
 use crate::batch::{EcdsaCheck, Found};
 use crate::p256::verify_p256;
 
-/// Verifies a batch; what no lane decides is left to the library. Returns how many those are.
+/// Verifies a batch; the library decides the rest. Returns the number of those.
 pub(super) fn verify<L: Limb>(
     engine: &Engine<L, P256>,
     found: &Found,
@@ -60,7 +60,7 @@ fn all<T: Copy>(values: [Option<T>; LANES]) -> Option<[T; LANES]> {
     Some(out)
 }
 
-/// Which check each lane takes: first vectors of those whose keys have tables, then the others.
+/// The check of each lane: first vectors of checks of keys with tables, then the others.
 struct Order {
     /// The number of a check for each lane. Idle lanes repeat the last check of their kind.
     checks: [u8; BATCH],
@@ -104,7 +104,7 @@ impl Order {
     }
 }
 
-/// Writes the numbers, and the last again and again in what is left.
+/// Writes the numbers, and repeats the last one in the remaining places.
 fn fill(places: &mut [u8], numbers: impl Iterator<Item = usize>) {
     let mut last = 0;
     let mut numbers = numbers.map(|number| number as u8);

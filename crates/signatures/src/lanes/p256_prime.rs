@@ -44,9 +44,9 @@ impl Prime for R1Prime {
     const ONCE: [u64; 5] = multiple(1);
     const TWICE: [u64; 5] = multiple(2);
 
-    /// What limb 4 holds above 2^256 is t below 2^11. It comes back as t times
-    /// `2^224 - 2^192 - 2^96 + 1`, below 2^235. Limb 4 keeps 48 bits, so that the number stays
-    /// positive; the carry that then arrives from below is at most 1.
+    /// The bits of limb 4 above 2^256 are t below 2^11. They are added as t times `2^224 - 2^192 -
+    /// 2^96 + 1`, below 2^235. Limb 4 keeps 48 bits, so that the number stays positive; the carry
+    /// that then arrives from below is at most 1.
     #[inline(always)]
     fn fold<L: Part>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
         let l4 = l4 + (l3 >> 52);
@@ -162,7 +162,7 @@ const fn words([l0, l1, l2, l3, l4]: [u64; 5]) -> [u64; 4] {
     [l0 | l1 << 52, l1 >> 12 | l2 << 40, l2 >> 24 | l3 << 28, l3 >> 36 | l4 << 16]
 }
 
-/// What stands for an integer below p, in words of 64 bits: `integer * R` modulo p.
+/// The representation of an integer below p, in words of 64 bits: `integer * R` modulo p.
 pub(super) const fn montgomery(integer: [u64; 4]) -> [u64; 4] {
     words(times_power_of_two(limbs(integer), 260, P))
 }

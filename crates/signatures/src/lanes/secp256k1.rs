@@ -33,7 +33,7 @@ impl Modulus for K1Order {
 const WIDTH: usize = 5;
 /// Digits of half a number.
 const PLACES: usize = 130 / WIDTH;
-/// How many odd multiples of a point there are.
+/// Number of odd multiples of a point.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
 
 /// `beta`, a third root of 1.
@@ -125,7 +125,7 @@ impl Curve for Secp256k1 {
             || split_digits(number),
         );
         let mut sum = multiply_tables(point.x.proven(), &tables, &halves);
-        // from the table's curve back to that of the point
+        // from the table's curve back to the curve of the point
         sum.z.mul_assign(&z);
         sum
     }
@@ -155,7 +155,7 @@ fn multiply_tables<L: Limb>(
     sum
 }
 
-/// What a digit of a half stands for, and the lanes in which it is to be negated.
+/// The multiple that a digit of a half selects, and the lanes in which it is negated.
 fn multiple<L: Limb>(
     proof: L::Proof,
     tables: &Tables<MULTIPLES>,

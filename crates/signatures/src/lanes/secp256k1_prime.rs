@@ -8,7 +8,7 @@ const TOP: u64 = (1 << 48) - 1;
 /// `2^256 - p`
 const FOLD: u64 = 0x1_0000_03d1;
 
-/// The prime of secp256k1. Numbers stand for themselves; a tight one is below 2^256 + 2^209.
+/// The prime of secp256k1. Numbers represent themselves; a tight one is below 2^256 + 2^209.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct K1Prime;
 
@@ -19,7 +19,7 @@ impl Prime for K1Prime {
     const ONCE: [u64; 5] = multiple(Self::P, 1);
     const TWICE: [u64; 5] = multiple(Self::P, 2);
 
-    /// What limb 4 holds above 2^256 is below 2^11, and comes back times `FOLD`, below 2^44. Limb
+    /// The bits of limb 4 above 2^256 are below 2^11, and are added times `FOLD`, below 2^44. Limb
     /// 4 keeps 48 bits; the carry that then arrives from below is at most 1.
     #[inline(always)]
     fn fold<L: Part>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {

@@ -116,7 +116,7 @@ impl Point {
         Self { y: self.y.negated(), ..*self }
     }
 
-    /// The same point with z = 1; the point at infinity has none.
+    /// The point with z = 1; the point at infinity has no such form.
     fn normalised(&self) -> Self {
         let inverse = self.z.inverse();
         let square = inverse.squared();
@@ -160,7 +160,7 @@ impl Point {
         }
     }
 
-    /// Is x of this point, taken modulo the group's order, `r`, which is below the order?
+    /// Whether x of this point, modulo the group's order, is `r`, which is below the order.
     pub(super) fn has_x_modulo_order(&self, r: Limbs) -> bool {
         if self.z.is_zero() {
             return false;

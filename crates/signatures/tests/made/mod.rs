@@ -62,7 +62,7 @@ const LAMBDA: [u8; 32] = [
     0x53, 0x63, 0xad, 0x4c, 0xc0, 0x5c, 0x30, 0xe0, 0xa5, 0x26, 0x1c, 0x02, 0x88, 0x12, 0x64, 0x5a,
     0x12, 0x2e, 0x22, 0xea, 0x20, 0x81, 0x66, 0x78, 0xdf, 0x02, 0x96, 0x7c, 0x1b, 0x23, 0xbd, 0x72,
 ];
-/// What it multiplies x by.
+/// The factor of x.
 const BETA: [u8; 32] = [
     0x7a, 0xe9, 0x6a, 0x2b, 0x65, 0x7c, 0x07, 0x10, 0x6e, 0x64, 0x47, 0x9e, 0xac, 0x34, 0x34, 0xe9,
     0x9c, 0xf0, 0x49, 0x75, 0x12, 0xf5, 0x89, 0x95, 0xc1, 0x39, 0x6c, 0x28, 0x71, 0x95, 0x01, 0xee,
@@ -70,7 +70,7 @@ const BETA: [u8; 32] = [
 
 /// Points of a random walk.
 const WALKERS: usize = 64;
-/// Keys that come again and again.
+/// Number of keys that sign repeatedly.
 const REGULARS: usize = 8;
 /// Chosen numbers whose inverses and multiples are kept; more than there are, but for random ones.
 const KEPT: usize = 50_000;
@@ -82,7 +82,7 @@ pub struct Known {
     pub point: Point,
 }
 
-/// What makes cases.
+/// The generator of cases.
 pub struct Made {
     pub random: Random,
     n: BigUint,
@@ -128,7 +128,7 @@ impl Made {
         made
     }
 
-    /// Goes on as one that was made of this seed, but keeps what it has computed.
+    /// Continues with this seed, but keeps the computed points.
     pub fn begin(&mut self, seed: u64) {
         self.random = Random::new(seed);
         self.p256 = p256::P256::new(self.random.next());
@@ -336,7 +336,7 @@ pub struct Kind<T, U> {
     pub name: &'static str,
     /// Of the random or of the structured cases.
     pub is_random: bool,
-    /// Makes one, and tells its answer if that is known without verifying.
+    /// Generates a case, with its answer if that is known without verifying.
     pub make: fn(&mut Made) -> (T, Option<U>),
 }
 

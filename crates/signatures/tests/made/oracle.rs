@@ -14,7 +14,7 @@ use blockmill_testkit::hex;
 /// The longest batch: more than two of the lanes' own.
 const LONGEST: usize = 600;
 
-/// What is verified. Each part of the work is about one of them.
+/// An operation to verify. Each part of the work is about one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Ecdsa,
@@ -34,14 +34,14 @@ impl Operation {
     ];
 }
 
-/// How many cases a part has.
+/// The number of cases of a part.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub random: usize,
     pub structured: usize,
 }
 
-/// What came of the cases so far.
+/// The results of the cases so far.
 #[derive(Default)]
 pub struct Tally {
     /// Cases that are valid, or have a key, and others; of each kind, whether it is random or not.
@@ -139,7 +139,7 @@ pub fn ways(lanes_only: bool) -> Vec<Way> {
     each.collect()
 }
 
-/// Two answers that are not the same, with all that there is to know about it.
+/// Two different answers, with all that is known about the case.
 pub struct Difference(String);
 
 impl fmt::Display for Difference {
@@ -173,7 +173,7 @@ struct Part<'a> {
     made: &'a mut Made,
     ways: &'a [Way],
     seed: u64,
-    /// What is left to do.
+    /// The remaining work.
     share: Share,
     tally: &'a mut Tally,
 }
@@ -255,7 +255,7 @@ impl Part<'_> {
         verify: fn(&Signatures, &[T], &mut [U]),
         show: fn(&T) -> String,
     ) -> Result<(), Difference> {
-        // an answer that nobody writes is a wrong one
+        // an answer that is never written must be a wrong one
         let mut found: Vec<U> = batch.expected.iter().map(U::opposite).collect();
         let begin = Instant::now();
         verify(signatures, &batch.items, &mut found);

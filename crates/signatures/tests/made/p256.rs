@@ -49,7 +49,7 @@ pub const KINDS: [Kind<EcdsaCheck, bool>; 11] = [
     }),
 ];
 
-/// The maker, and keys that come again and again.
+/// The generator, and keys that sign repeatedly.
 pub struct P256 {
     maker: made_p256::Made,
     regulars: Vec<BigUint>,

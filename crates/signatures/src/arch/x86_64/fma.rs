@@ -61,8 +61,8 @@ pub(crate) struct Register(pub(super) __m256i);
 #[derive(Clone, Copy)]
 pub(crate) struct Doubles(__m256d);
 
-/// The same sum, of which the compiler does not know how it came to be. Otherwise it would put off
-/// all sums until all parts are there, for which there are not enough registers.
+/// Returns the sum, opaque to the compiler. Otherwise it would delay all sums until all parts are
+/// there, for which there are not enough registers.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn settled(mut sum: __m256i) -> __m256i {
@@ -224,7 +224,7 @@ impl Part for Register {
         self + a.positive_parts(b)[1]
     }
 
-    /// The product plus 2^52 is a double whose bits are the product plus `UNITS`.
+    /// The product plus 2^52 is a double with bits that are the product plus `UNITS`.
     #[inline(always)]
     fn plus_small(self, a: Self, b: u64) -> Self {
         // SAFETY: `self` is the proof that the CPU has the features.
@@ -277,7 +277,7 @@ operator!(Sub, sub, _mm256_sub_epi64);
 operator!(BitOr, bitor, _mm256_or_si256);
 operator!(BitXor, bitxor, _mm256_xor_si256);
 
-/// Makes an operator of an instruction and a number that is the same for all lanes.
+/// Defines an operator of an instruction and a number that is the same for all lanes.
 macro_rules! operator_with_number {
     ($trait:ident, $method:ident, $instruction:ident, $number:ident) => {
         impl $trait<u64> for Register {

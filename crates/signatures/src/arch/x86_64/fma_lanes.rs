@@ -313,7 +313,7 @@ impl Limb for Registers {
     }
 }
 
-/// Makes an operator of that of the registers.
+/// Defines an operator from the operator of the registers.
 macro_rules! operator {
     ($trait:ident, $method:ident) => {
         impl $trait for Registers {
@@ -331,7 +331,7 @@ operator!(Sub, sub);
 operator!(BitOr, bitor);
 operator!(BitXor, bitxor);
 
-/// Makes an operator with a number that is the same for all lanes.
+/// Defines an operator with a number that is the same for all lanes.
 macro_rules! operator_with_number {
     ($trait:ident, $method:ident) => {
         impl $trait<u64> for Registers {

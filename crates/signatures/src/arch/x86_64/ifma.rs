@@ -293,7 +293,7 @@ operator!(Sub, sub, _mm512_sub_epi64);
 operator!(BitOr, bitor, _mm512_or_si512);
 operator!(BitXor, bitxor, _mm512_xor_si512);
 
-/// Makes an operator of an instruction and a number that is the same for all lanes.
+/// Defines an operator of an instruction and a number that is the same for all lanes.
 macro_rules! operator_with_number {
     ($trait:ident, $method:ident, $instruction:ident) => {
         impl $trait<u64> for Registers {

@@ -8,7 +8,7 @@ use crate::lanes::secp256k1::K1Order;
 use blockmill_testkit::rounds;
 use num_bigint::BigUint;
 
-/// What the digits of each lane stand for, plus a multiple of n.
+/// The number that the digits of each lane represent, plus a multiple of n.
 fn sums<L: Limb, const K: usize, const WIDTH: usize>(
     digits: &Digits<L, K>,
     places: usize,

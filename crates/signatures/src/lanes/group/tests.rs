@@ -51,8 +51,7 @@ fn equal<L: Limb>(proof: L::Proof, sums: &[Jacobian<L, Secp256k1>], expected: &[
     }
 }
 
-/// Small multiples of G, many of them equal or opposite, are added and doubled; 0 stands for what
-/// is not known any more.
+/// Small multiples of G, many of them equal or opposite, are added and doubled; 0 means unknown.
 fn sums<L: Limb>(proof: L::Proof) {
     let mut random = Random(1);
     for _ in 0..20 {
@@ -73,7 +72,7 @@ fn sums<L: Limb>(proof: L::Proof) {
                 sum.add(&points(proof, term), negative);
                 for (lane, value) in values.iter_mut().enumerate() {
                     *value = match term[lane] {
-                        // the same x, or nothing known
+                        // the same x, or unknown
                         term if *value == 0 || value.abs() == term => 0,
                         term if is_set(negative, lane) => *value - term,
                         term => *value + term,
