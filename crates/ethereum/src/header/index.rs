@@ -44,16 +44,11 @@ impl HeaderIndex {
         let place = |field: &[u8]| field.as_ptr().addr().wrapping_sub(header.raw.as_ptr().addr());
         debug_assert!(place(header.nonce) < header.raw.len(), "fields of another encoding");
         let hash = |field: Option<&[u8; 32]>| field.map_or(0, |field| place(field) as u32);
-        let optional = [
-            header.base_fee.is_some(),
-            header.withdrawals_root.is_some(),
-            header.blob_gas_used.is_some(),
-            header.excess_blob_gas.is_some(),
-            header.parent_beacon_root.is_some(),
-            header.requests_hash.is_some(),
-            header.block_access_list_hash.is_some(),
-            header.slot_number.is_some(),
-        ];
+        // none is present without those before it
+        let optional = match header.base_fee {
+            None => 0,
+            Some(_) => count_optional(header),
+        };
         Self {
             base_fee: header.base_fee.unwrap_or_default(),
             number: header.number,
@@ -69,7 +64,7 @@ impl HeaderIndex {
             withdrawals_root: hash(header.withdrawals_root),
             parent_beacon_root: hash(header.parent_beacon_root),
             parent_hash: place(header.parent_hash) as u8,
-            optional: optional.map(u8::from).iter().sum(),
+            optional,
         }
     }
 
@@ -113,6 +108,21 @@ impl HeaderIndex {
         };
         HeaderView { raw, fields }
     }
+}
+
+/// How many optional fields a header has.
+fn count_optional(header: &HeaderView<'_>) -> u8 {
+    let fields = [
+        header.base_fee.is_some(),
+        header.withdrawals_root.is_some(),
+        header.blob_gas_used.is_some(),
+        header.excess_blob_gas.is_some(),
+        header.parent_beacon_root.is_some(),
+        header.requests_hash.is_some(),
+        header.block_access_list_hash.is_some(),
+        header.slot_number.is_some(),
+    ];
+    fields.map(u8::from).iter().sum()
 }
 
 /// The `N` bytes at `place`.

@@ -231,7 +231,7 @@ impl Head {
         for block in &head.blocks {
             // a shard summary that agrees with itself has headers that can be decoded
             let Ok(header) = HeaderView::decode(&block.header.0) else { break };
-            headers.push(&header);
+            headers.extend(&[header]);
             chunk.headers.push(&block.header.0);
             blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
             if let Some(total) = block.total_difficulty.filter(|_| with_total) {

@@ -50,7 +50,7 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
 fn batch(header: &Header, stated: u64) -> Batch {
     let (mut blocks, mut headers) = (Blocks::default(), Headers::default());
     let raw = header.encode();
-    headers.push(&HeaderView::decode(&raw).unwrap());
+    headers.extend(&[HeaderView::decode(&raw).unwrap()]);
     blocks.chunk.headers.push(&raw);
     blocks.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
     blocks.hashes.push(header.hash());

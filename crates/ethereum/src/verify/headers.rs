@@ -33,11 +33,11 @@ impl Headers {
         self.good = 0;
     }
 
-    /// Adds the next header.
+    /// Adds the next headers.
     #[inline]
-    pub fn push(&mut self, header: &HeaderView<'_>) {
-        self.difficulties.push(header.difficulty);
-        self.indexes.push(HeaderIndex::new(header));
+    pub fn extend(&mut self, headers: &[HeaderView<'_>]) {
+        self.difficulties.extend(headers.iter().map(|header| header.difficulty));
+        self.indexes.extend(headers.iter().map(HeaderIndex::new));
     }
 
     /// Difficulty of each header that was decoded.
@@ -160,16 +160,14 @@ impl Checks<'_> {
         let first = run.start - decoded.len();
         for i in run.clone() {
             match HeaderView::decode(column.get(i)) {
-                Ok(header) => {
-                    headers.push(&header);
-                    decoded.push(header);
-                }
+                Ok(header) => decoded.push(header),
                 Err(error) => {
                     failure = Some((i, header_cause(column.get(i), error)));
                     break;
                 }
             }
         }
+        headers.extend(&decoded[run.start - first..]);
         let middle = Instant::now();
         times.decode += middle - start;
         let hashes = &blocks.hashes[first..run.end];
