@@ -121,8 +121,8 @@ impl FrameKind {
     const ALL: [Self; 4] = [Self::Codes, Self::Accounts, Self::Slots, Self::End];
 }
 
-/// A position in the order of keys: Keccak-256 of a code or an address, and of a slot; zeros without
-/// a slot.
+/// A position in the order of keys: Keccak-256 of a code or an address, and of a slot; zeros
+/// without a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     key: Hash,

@@ -93,8 +93,8 @@ const NOT_SUPPORTED: [(&str, &str); 2] = [
     ("result", "transaction tests are not supported"),
 ];
 
-/// Runs all cases of one file. The fields of a test determine its kind. A test that cannot be run is
-/// a skipped case.
+/// Runs all cases of one file. The fields of a test determine its kind. A test that cannot be run
+/// is a skipped case.
 ///
 /// # Errors
 /// Returns an error if the text is not JSON, or holds no test of any kind.

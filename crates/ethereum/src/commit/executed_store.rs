@@ -209,9 +209,9 @@ impl ExecutedStore {
         self.parts.disk()
     }
 
-    /// Commits appended blocks and log records; durably if a checkpoint is due. With `writes_state`,
-    /// a state on disk is the one after the last block, and is written. Until the first such commit
-    /// only blocks are committed.
+    /// Commits appended blocks and log records; durably if a checkpoint is due. With
+    /// `writes_state`, a state on disk is the one after the last block, and is written. Until the
+    /// first such commit only blocks are committed.
     ///
     /// # Errors
     /// Those of the store.

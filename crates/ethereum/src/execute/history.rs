@@ -225,7 +225,8 @@ impl History {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the slots of a call, and the messages of two words that it hashed with their digests.
+    /// Records the slots of a call, and the messages of two words that it hashed with their
+    /// digests.
     pub fn record(&self, call: &Call<'_>, slots: &[Slot], hashed: &[([u8; 64], U256)]) {
         let Some(kind) = call.kind() else { return };
         let found: Vec<Pattern> = slots.iter().map(|slot| call.pattern(*slot, hashed)).collect();

@@ -26,8 +26,8 @@ impl Receipts {
         Self { roots: RootBuilder::new(), hasher, bytes: vec![], ends: vec![] }
     }
 
-    /// Compares receipts root and logs bloom with the header. `roots` are the state roots after each
-    /// transaction, before Byzantium.
+    /// Compares receipts root and logs bloom with the header. `roots` are the state roots after
+    /// each transaction, before Byzantium.
     ///
     /// # Errors
     /// [`Rule::LogsBloom`] or [`Rule::ReceiptsRoot`] if they differ.

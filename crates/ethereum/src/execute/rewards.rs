@@ -23,8 +23,8 @@ pub(crate) fn block_reward(fork: Fork) -> U256 {
     U256::from(ether) * U256::from(ETHER)
 }
 
-/// The rewards of a block under proof of work (Yellow Paper 11.3): an ommer's reward is reduced by an
-/// eighth for each generation, the block's own is increased by 1/32 for each ommer.
+/// The rewards of a block under proof of work (Yellow Paper 11.3): an ommer's reward is reduced by
+/// an eighth for each generation, the block's own is increased by 1/32 for each ommer.
 fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
     let reward = block_reward(block.terms.fork);
     if reward.is_zero() {

@@ -13,8 +13,8 @@ use crate::state::{Changes, StateError};
 pub struct Executed {
     /// Its changes.
     pub changes: Changes,
-    /// Before Byzantium, the changes of each transaction, since receipts have state roots. `changes`
-    /// are those after the last transaction then.
+    /// Before Byzantium, the changes of each transaction, since receipts have state roots.
+    /// `changes` are those after the last transaction then.
     pub steps: Vec<Changes>,
     /// The outcome of each transaction.
     pub outcomes: Vec<Outcome>,

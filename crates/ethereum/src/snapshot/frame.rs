@@ -1,5 +1,5 @@
-//! A frame, which any thread checks: its checksum, the order of its keys, and the parts of the tries
-//! that it does not share with its neighbours.
+//! A frame, which any thread checks: its checksum, the order of its keys, and the parts of the
+//! tries that it does not share with its neighbours.
 
 mod buffers;
 

@@ -64,8 +64,8 @@ pub fn verify_from(
     run(path, input, threads, cancel, watch, None)
 }
 
-/// Verifies a snapshot and passes its entries to `take`. The entries are verified when this returns:
-/// the state root is known at the end.
+/// Verifies a snapshot and passes its entries to `take`. The entries are verified when this
+/// returns: the state root is known at the end.
 ///
 /// # Errors
 /// Those of [`verify_from`]; [`SnapshotError::Receiver`] if `take` fails.

@@ -34,8 +34,8 @@ pub struct SlotChange {
 /// All changes of a block or a transaction.
 ///
 /// Old and new values allow undo and redo. An account is listed once, a slot for each of its
-/// changes, in order. The slots of cleared storage are listed, too. Each account with a changed slot
-/// is among the accounts.
+/// changes, in order. The slots of cleared storage are listed, too. Each account with a changed
+/// slot is among the accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Accounts, in the order of their first change.

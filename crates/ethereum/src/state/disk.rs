@@ -3,7 +3,8 @@
 //! table beside it.
 //!
 //! It lags some blocks behind the execution, which has the changes of these blocks in memory and
-//! reads everything else here. So a value from disk is current unless the execution has a newer one.
+//! reads everything else here. So a value from disk is current unless the execution has a newer
+//! one.
 
 mod begin;
 mod changes;
@@ -104,8 +105,8 @@ impl DiskState {
         [PAGES, CODES].contains(&name) || super::flat_trie::is_part(name)
     }
 
-    /// Bytes for the cache of the execution: a quarter. Unwritten changes get as much, and caches of
-    /// the disk the rest.
+    /// Bytes for the cache of the execution: a quarter. Unwritten changes get as much, and caches
+    /// of the disk the rest.
     #[must_use]
     pub fn execution_bytes(&self) -> usize {
         self.memory_bytes / 4

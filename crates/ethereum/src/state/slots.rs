@@ -1,5 +1,5 @@
-//! The slots of one account: a hash table in which a slot and its value fill one cache line, so that
-//! a look-up among millions costs one cache miss.
+//! The slots of one account: a hash table in which a slot and its value fill one cache line, so
+//! that a look-up among millions costs one cache miss.
 
 use crate::U256;
 use blockmill_platform::memory::prefetch;

@@ -1,5 +1,5 @@
-//! A trie of pointers that is changed key by key. Each node caches its hash until something below it
-//! changes.
+//! A trie of pointers that is changed key by key. Each node caches its hash until something below
+//! it changes.
 //!
 //! A part of the nodes may be unread: they are read when a change reaches them, and a missing node
 //! is an error. It is the trie of stateless witnesses, and the oracle of the trie in an arena.
@@ -112,8 +112,8 @@ impl SparseTrie {
         }
     }
 
-    /// The hash of the node `depth` half-bytes below the root, if all keys share that prefix. `None`
-    /// if there is no node, or an embedded one.
+    /// The hash of the node `depth` half-bytes below the root, if all keys share that prefix.
+    /// `None` if there is no node, or an embedded one.
     pub fn hash_at(&mut self, depth: usize, made: &mut dyn FnMut(HashedNode<'_>)) -> Option<Hash> {
         let mut path = [0; 32];
         let node = match &mut self.root {

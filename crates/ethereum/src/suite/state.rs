@@ -118,9 +118,9 @@ fn verdict(
 struct Done {
     refused: Option<Violation>,
     root: Hash,
-    /// The root after a refused transaction if the beneficiary is not touched. Runners differ: those
-    /// that filled ethereum/tests touched it, those of the Python specification do not. It makes a
-    /// difference before EIP-161 only.
+    /// The root after a refused transaction if the beneficiary is not touched. Runners differ:
+    /// those that filled ethereum/tests touched it, those of the Python specification do not. It
+    /// makes a difference before EIP-161 only.
     untouched: Option<Hash>,
     logs: Hash,
 }

@@ -18,8 +18,8 @@ use std::path::Path;
 impl ExecutedStore {
     /// Adds the state of the snapshot at `path` to a store of blocks without a state, so that
     /// imports resume after its last block, which must be the snapshot's. The whole snapshot is
-    /// verified; then one durable commit adds the state, as a checkpoint or on disk. On an error the
-    /// store is unchanged.
+    /// verified; then one durable commit adds the state, as a checkpoint or on disk. On an error
+    /// the store is unchanged.
     ///
     /// # Errors
     /// [`SnapshotError::Unfit`] where the store's last block is another one, or it has a state;
@@ -74,8 +74,8 @@ impl ExecutedStore {
         Ok(found)
     }
 
-    /// Returns the store's last block, if the snapshot is of the state after it and the store has no
-    /// state yet.
+    /// Returns the store's last block, if the snapshot is of the state after it and the store has
+    /// no state yet.
     fn expects(&self, head: &Head) -> Result<Tip, SnapshotError> {
         let block = |number: u64, hash: &Hash| format!("block {number} {}", Hex(hash));
         let expected = block(head.number, &head.hash);

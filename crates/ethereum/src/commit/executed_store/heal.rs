@@ -37,13 +37,13 @@ impl ExecutedStore {
         Ok(Self::open(dir, &Options::default(), limits)?.0)
     }
 
-    /// Repairs the flat values and the trie nodes of a flat+trie state from each other. `watch` gets
-    /// the number of finished pieces, of [`HEAL_PIECES`].
+    /// Repairs the flat values and the trie nodes of a flat+trie state from each other. `watch`
+    /// gets the number of finished pieces, of [`HEAL_PIECES`].
     ///
-    /// Repairs the state of the last commit, up to the root in the header of its block, then applies
-    /// the log since. Corrupt files are replaced in one commit at the end, if nothing is lost.
-    /// Without corrupt files, repairs are also committed when the memory for changes is full, so
-    /// that a later run has less to do.
+    /// Repairs the state of the last commit, up to the root in the header of its block, then
+    /// applies the log since. Corrupt files are replaced in one commit at the end, if nothing is
+    /// lost. Without corrupt files, repairs are also committed when the memory for changes is full,
+    /// so that a later run has less to do.
     ///
     /// # Errors
     /// [`Error::Unwind`] where the state is not kept twice; damage of other files; those of the

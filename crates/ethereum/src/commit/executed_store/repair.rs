@@ -36,8 +36,8 @@ impl Facts {
 }
 
 /// Makes `tip` the last block of the store in `dir`; all blocks up to it are intact. With
-/// `keeps_state`, the state is rolled back too, if the log reaches that far. Otherwise state and log
-/// are removed, and the store keeps the kind of its state.
+/// `keeps_state`, the state is rolled back too, if the log reaches that far. Otherwise state and
+/// log are removed, and the store keeps the kind of its state.
 ///
 /// # Errors
 /// [`blockmill_store::Error::Locked`] when the store is open elsewhere; those of reading and

@@ -1,5 +1,5 @@
-//! Counts of the instructions and calls of transactions, and the instruction set of a fork. Counting
-//! is slower than execution, so only tests and benchmarks use it.
+//! Counts of the instructions and calls of transactions, and the instruction set of a fork.
+//! Counting is slower than execution, so only tests and benchmarks use it.
 
 use super::rules::{Machine, Rules, Surroundings, spec_of};
 use super::wide::Wide;

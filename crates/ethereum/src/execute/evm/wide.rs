@@ -2,8 +2,8 @@
 //! bits.
 //!
 //! The machine executes such transactions with fees of 0. The fees are charged to the sender before
-//! the transaction, and refunded and paid to the beneficiary after it. Instructions that return fees
-//! or the chain id read them from [`Wide`].
+//! the transaction, and refunded and paid to the beneficiary after it. Instructions that return
+//! fees or the chain id read them from [`Wide`].
 
 use super::rules::Surroundings;
 use super::values::Environment;

@@ -98,8 +98,8 @@ fn addresses_of(slots: &[Slot]) -> Vec<Address> {
     addresses
 }
 
-/// Caches prefetched slots in the state, and returns the slots. A value that changed since they were
-/// read is in memory during the same generation, and takes precedence.
+/// Caches prefetched slots in the state, and returns the slots. A value that changed since they
+/// were read is in memory during the same generation, and takes precedence.
 pub(super) fn cache_prefetched(state: &mut State, prefetched: PrefetchedSlots) -> Vec<Slot> {
     let PrefetchedSlots { values, generation } = prefetched;
     if state.generation() == generation {

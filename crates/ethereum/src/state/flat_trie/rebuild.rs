@@ -1,6 +1,6 @@
 //! Rebuilds a node that is missing or does not have the hash in its parent: from the flat values
-//! below it, from its children, or from the leaves in both. A rebuilt node is accepted if it has the
-//! hash in the parent.
+//! below it, from its children, or from the leaves in both. A rebuilt node is accepted if it has
+//! the hash in the parent.
 
 use super::{FlatTrieError, Reader, node_key};
 use crate::Hash;

@@ -1,5 +1,6 @@
 //! Applies the changes of a block: to storage tries, to the trie of accounts, then to the flat
-//! tables. The flat tables change last, so that a missing node can be rebuilt from their old values.
+//! tables. The flat tables change last, so that a missing node can be rebuilt from their old
+//! values.
 
 use super::{
     FlatTrie, FlatTrieError, OF_STORAGE, ROOT, Reader, malformed, node_key, slot_key, storage_root,

@@ -90,8 +90,8 @@ fn fees_equal_in_order_execution_even_if_the_beneficiary_self_destructs() {
     }
 }
 
-/// Code that hashes `times` a message of `length` bytes that begins with the last digest, and stores
-/// the last digest.
+/// Code that hashes `times` a message of `length` bytes that begins with the last digest, and
+/// stores the last digest.
 fn hashes(times: u8, length: u8) -> Vec<u8> {
     let mut code = vec![0x60, times, 0x5b, 0x60, length];
     code.extend(hex("60002060005260019003806002576000516000 5500"));
