@@ -8,8 +8,7 @@ use crate::{bitcoin, ethereum, neo, outputs};
 use anyhow::Result;
 use blockmill_archive::Output;
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::grouped;
-use blockmill_verdict::{Shortfall, Status};
+use blockmill_verdict::{Status, grouped};
 use serde_json::json;
 use std::io;
 
@@ -38,7 +37,7 @@ pub fn expect_room(args: &Convert, bytes: u64) -> io::Result<()> {
 
 /// How a conversion ended that wrote all that is there.
 #[cfg(any(feature = "ethereum", feature = "neo"))]
-pub fn status(shortfalls: &[Shortfall], partial: bool) -> Status {
+pub fn status(shortfalls: &[blockmill_verdict::Shortfall], partial: bool) -> Status {
     match (shortfalls.is_empty(), partial) {
         (true, _) => Status::Ok,
         (false, true) => Status::Partial,

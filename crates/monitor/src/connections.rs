@@ -1,5 +1,5 @@
-//! Connections of a bounded number and a bounded time: whoever connects can neither take the file
-//! descriptors that the run needs, nor keep others out for long.
+//! Connections of a limited number and a limited time: clients can neither exhaust the file
+//! descriptors of the run, nor keep others out for long.
 
 use axum::serve::Listener;
 use std::future::Future;
@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// Connections that are open at the same time; others wait in the queue of the system.
+/// Open connections at a time; others wait in the queue of the operating system.
 const CONNECTIONS: usize = 32;
 /// How long a connection may neither send nor take anything.
 const IDLE: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ impl Listener for Bounded {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            // an error says that the semaphore is closed, which nobody does
+            // an error means that the semaphore is closed, which never happens
             let permit = self.free.clone().acquire_owned().await.ok();
             match self.listener.accept().await {
                 Ok((stream, address)) => return (Connection::new(stream, permit), address),

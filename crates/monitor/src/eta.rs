@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 /// Speeds that are remembered: those of two minutes, at two looks a second.
 const SPEEDS: usize = 240;
-/// A speed is taken over so many looks: one chunk more or less should not matter.
+/// Number of samples over which a speed is measured, so that one chunk more or less does not
+/// matter.
 const LOOKS: usize = 4;
 
 /// Time that is left, in seconds.
@@ -51,7 +52,7 @@ impl Looks {
         Some(last.1.saturating_sub(before.1) as f64 / (last.0 - before.0))
     }
 
-    /// When so many bytes more will be done; none as long as that cannot be told.
+    /// The time until this many more bytes are done; `None` as long as it is unknown.
     pub fn eta(&self, left: u64) -> Option<Eta> {
         let speeds = self.speeds();
         let at = |tenth: usize| {

@@ -1,4 +1,4 @@
-//! What executed blocks did and took so far.
+//! Counts and times of executed blocks so far.
 
 use blockmill_pipeline::record::{
     BLOCK, FIRST, MGAS_PER_S, Percentiles, RunRecord, SLOWEST_BLOCK, Series,
@@ -30,13 +30,13 @@ pub struct Execution {
     pub speculations_aborted: u64,
     /// What a block took in all phases.
     pub all: Times,
-    /// What it took in each of them, by their names.
+    /// Time of a block in each phase, by name.
     pub phases: Vec<(&'static str, Times)>,
     /// The last blocks.
     pub recent: Recent,
     /// Number of the block that took longest.
     pub slowest: u64,
-    /// What it took.
+    /// Time of that block.
     pub slowest_s: f64,
 }
 
@@ -45,8 +45,8 @@ pub struct Execution {
 pub struct Times {
     /// Summed over blocks and threads.
     pub busy_s: f64,
-    /// How many of them took at most the time in the same place of [`BLOCK_BOUNDS`], and more than
-    /// the one before it; the last ones took longer than all.
+    /// A histogram: blocks that took at most the bound at the same index of [`BLOCK_BOUNDS`], and
+    /// more than the bound before it; the last count is of longer ones.
     pub counts: Vec<u64>,
 }
 
@@ -55,19 +55,19 @@ impl Times {
         Self { busy_s: times.busy.as_secs_f64(), counts: times.counts.to_vec() }
     }
 
-    /// How many blocks took at most so many seconds; the last ones any time.
+    /// Bounds in seconds and the counts of blocks; the last bound is infinite.
     pub(crate) fn at_most(&self) -> Vec<(f64, u64)> {
         let bounds = BLOCK_BOUNDS.into_iter().chain([f64::MAX]);
         bounds.zip(self.counts.iter().copied()).collect()
     }
 }
 
-/// What the last blocks took, a few hundred of them.
+/// Times of the last few hundred blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Recent {
     /// How many they are.
     pub blocks: usize,
-    /// Of their times the median.
+    /// The median of their times.
     pub p50_s: f64,
     /// 95 of 100 are not above this one.
     pub p95_s: f64,
@@ -107,7 +107,8 @@ impl Execution {
         }
     }
 
-    /// Of a run that has ended. Where its record does not keep all blocks, neither do the times.
+    /// The counts and times of a run that has ended. If its record has a sample of the blocks only,
+    /// the times are those of the sample.
     pub(crate) fn of_record(record: &RunRecord) -> Option<Self> {
         let blocks = record.series(BLOCK).filter(|blocks| !blocks.values("gas").is_empty())?;
         let mut all = blockmill_verdict::Execution::default();
@@ -133,7 +134,7 @@ fn times(series: &Series) -> impl Iterator<Item = (u64, [Duration; BLOCK_PHASES.
     let phases = BLOCK_PHASES.map(|phase| series.values(phase));
     let time = move |row: usize| {
         phases.map(|times| times.get(row).copied().unwrap_or(0.0)).map(|seconds| {
-            // a record says what it likes
+            // a record may hold any number
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         })
     };

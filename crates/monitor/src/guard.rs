@@ -1,5 +1,5 @@
-//! What keeps other web pages away from the answers: the check of the host that a request names,
-//! and headers that bound what a browser does with an answer.
+//! Protects the answers from other web sites: checks the host that a request names, and sets
+//! headers that restrict what a browser does with an answer.
 
 use axum::extract::Request;
 use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, X_CONTENT_TYPE_OPTIONS};
@@ -13,7 +13,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       connect-src 'self'; img-src 'self' data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
-/// Answers a request whose host may be this server, with the headers of every answer.
+/// Answers a request if its host may be this server, with the headers of every answer.
 pub async fn guard(request: Request, next: Next) -> Response {
     let mut response = match is_own(request.headers()) {
         true => next.run(request).await,
@@ -28,9 +28,10 @@ pub async fn guard(request: Request, next: Next) -> Response {
 const REFUSED: &str = "refused: the Host header names a domain. Ask by IP address, as localhost or \
                        by a name without a dot.\n";
 
-/// Is each host that a request names one that no other web site can have? A page of another site
-/// reaches this server under its own domain when its DNS entry is changed to this address (DNS
-/// rebinding). Domains of others have a dot; addresses and names within a network need none.
+/// Returns whether no other web site can have any of the hosts that a request names. A page of
+/// another site reaches this server under its own domain if its DNS entry is changed to this
+/// address (DNS rebinding). Public domains have a dot; addresses and names within a network need
+/// none.
 fn is_own(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter().peekable();
     hosts.peek().is_some() && hosts.all(|host| host.to_str().is_ok_and(is_local))

@@ -1,8 +1,8 @@
-//! A run to look at while it goes on: a page that renews itself, and metrics for Prometheus.
+//! Shows a run while it is in progress: a page that refreshes itself, and metrics for Prometheus.
 //!
-//! Whoever runs gives a [`Live`] window into the run and starts a [`Server`]. It only reads, on a
-//! thread of its own, has at most 32 connections at a time, none of which lasts, reads no
-//! bodies, answers no other web site, and is gone when it is dropped.
+//! The caller passes a [`Live`] view of the run and starts a [`Server`]. The server only reads, on
+//! a thread of its own. It has at most 32 short connections at a time, reads no bodies, refuses
+//! requests of other web sites, and stops when it is dropped.
 
 mod connections;
 mod eta;
@@ -33,10 +33,10 @@ use status::Watcher;
 /// How often the server takes note of how far the run has come.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What a run is, for those who look at it.
+/// Description of a run for the page.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// What the run is called: `import` or the name that it was given.
+    /// Label of the run: `import` or the label that the user gave.
     pub label: String,
     /// Name of the network.
     pub chain: String,
@@ -124,7 +124,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // an error says that it has ended by itself
+            // an error means that it has already ended
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
@@ -133,7 +133,7 @@ impl Drop for Server {
     }
 }
 
-/// What is shown, made anew for each request.
+/// The source of the status, which is computed for each request.
 #[derive(Clone)]
 struct Shown {
     page: Arc<dyn Fn() -> String + Send + Sync>,
@@ -149,7 +149,7 @@ impl Shown {
     }
 }
 
-/// What the server is asked.
+/// The paths that the server answers.
 fn routes(shown: Shown) -> Router {
     let Shown { page, status } = shown;
     let (json, metrics) = (status.clone(), status);

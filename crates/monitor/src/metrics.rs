@@ -1,7 +1,7 @@
-//! A run as metrics, in the text format of OpenMetrics that Prometheus scrapes.
+//! A run as metrics, in the OpenMetrics text format that Prometheus scrapes.
 //!
-//! Names and units are as Prometheus asks: base units, `_total` behind counters, the metrics of the
-//! process under the names that all of its client libraries give them.
+//! Names and units follow the conventions of Prometheus: base units, suffix `_total` for counters,
+//! and the usual names of metrics of a process.
 
 use crate::Status;
 use crate::execution::{Execution, Times};
@@ -37,7 +37,7 @@ struct RunCollector(Status);
 type Figure = (&'static str, &'static str, Option<Unit>, f64);
 
 impl RunCollector {
-    /// What goes up and down.
+    /// Values that go up and down.
     fn gauges(&self) -> Vec<Figure> {
         let status = &self.0;
         let count = |number: u64| number as f64;
@@ -76,7 +76,7 @@ impl RunCollector {
         all
     }
 
-    /// What only grows.
+    /// Values that only grow.
     fn counters(&self) -> Vec<Figure> {
         let status = &self.0;
         let mut all: Vec<Figure> = vec![
@@ -202,7 +202,7 @@ impl Collector for RunCollector {
     }
 }
 
-/// What executed blocks took.
+/// Times of executed blocks.
 fn encode_execution(encoder: &mut DescriptorEncoder<'_>, done: &Execution) -> fmt::Result {
     let histogram = |mut metric: MetricEncoder<'_>, times: &Times| {
         let count = times.counts.iter().sum();

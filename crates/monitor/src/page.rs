@@ -63,7 +63,7 @@ const CARDS: [(&str, &str); 10] = [
     ("disk read", "disk_read"),
     ("disk written", "disk_written"),
 ];
-/// Those of a run whose blocks are executed.
+/// Cards of a run that executes blocks.
 const EXECUTION: [(&str, &str); 11] = [
     ("Mgas a second", "mgas_per_s"),
     ("gas", "gas"),

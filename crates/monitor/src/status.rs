@@ -1,4 +1,4 @@
-//! What is seen of a run at one moment.
+//! The status of a run at one moment.
 
 use crate::About;
 use crate::eta::{Eta, Looks};
@@ -15,7 +15,7 @@ use std::time::Instant;
 pub struct Status {
     /// The program's version and revision.
     pub version: String,
-    /// What the run is called.
+    /// Label of the run.
     pub label: String,
     /// Name of the network.
     pub chain: String,
@@ -33,15 +33,15 @@ pub struct Status {
     pub bytes: u64,
     /// Bytes that there are.
     pub total_bytes: u64,
-    /// The last block that is committed; none where nothing is stored.
+    /// The last block that is committed; `None` if nothing is stored.
     pub committed: Option<u64>,
     /// Bytes a second now; none at the beginning.
     pub bytes_per_s: Option<f64>,
     /// Blocks a second since the beginning.
     pub blocks_per_s: f64,
-    /// What the blocks did, where they are executed.
+    /// Counts and times of executed blocks, if blocks are executed.
     pub execution: Option<Execution>,
-    /// Time that is left; none when it cannot be told.
+    /// The time left; `None` if unknown.
     pub eta: Option<Eta>,
     /// Threads that may compute.
     pub threads: usize,
@@ -79,7 +79,7 @@ pub struct Stage {
 }
 
 impl Status {
-    /// Of a run that has ended, as its record tells it.
+    /// The status of a run that has ended, from its record.
     pub fn of_record(record: &RunRecord) -> Self {
         let slices = record.series(SLICE);
         let stage = |stage: &record::Stage| Stage {
@@ -120,7 +120,7 @@ impl Status {
     }
 }
 
-/// One who looks at a run again and again.
+/// Samples the status of a run repeatedly.
 pub struct Watcher {
     about: About,
     live: Live,
@@ -133,7 +133,7 @@ impl Watcher {
         Self { about, live, start: Instant::now(), looks: Looks::default() }
     }
 
-    /// Takes note of how far the run has come.
+    /// Adds a sample.
     pub fn look(&mut self) {
         let bytes = self.live.look().progress.bytes;
         self.looks.add(self.start.elapsed().as_secs_f64(), bytes);

@@ -23,7 +23,7 @@ impl Cancel {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// What the run does.
+    /// What the run shows of itself.
     pub fn live(&self) -> &Live {
         &self.live
     }

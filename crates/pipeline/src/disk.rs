@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Bytes that may still be written where `path` is or will be; none where the system does not
-/// tell.
+/// Free bytes on the disk of `path`, which need not exist; `None` if the system does not report it.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let absolute = std::path::absolute(path).ok()?;
     // where the system does not say what is there, it does not say its room either
@@ -30,8 +29,8 @@ fn free_at(_: &Path) -> Option<u64> {
     None
 }
 
-/// Fails as the system would in the end when `needed` bytes do not fit where `path` will be. Where
-/// the system does not tell how much fits, everything does.
+/// Fails if `needed` bytes do not fit on the disk of `path`, as writing them would fail in the end.
+/// Succeeds if the system does not report free bytes.
 pub fn expect_room(path: &Path, needed: u64) -> io::Result<()> {
     match free_bytes(path) {
         Some(free) if free < needed => {
@@ -46,13 +45,13 @@ pub fn expect_room(path: &Path, needed: u64) -> io::Result<()> {
     }
 }
 
-/// Is this what a full disk, a quota or a limit of file sizes answers?
+/// Returns whether an error means a full disk, a quota or a limit of file sizes.
 pub fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull, WriteZero};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | WriteZero)
 }
 
-/// Does a message tell of a full disk, of a quota or of a limit of file sizes?
+/// Returns whether a message means a full disk, a quota or a limit of file sizes.
 pub fn tells_full(message: &str) -> bool {
     full_codes().iter().any(|code| {
         let said = io::Error::from_raw_os_error(*code).to_string();
@@ -71,12 +70,12 @@ fn full_codes() -> [i32; 0] {
     []
 }
 
-/// Puts `text` in place of whatever `path` holds: a reader never sees half a file, and the old one
-/// survives a crash and a full disk. The process id in the name of the temporary file
-/// keeps two programs that write the same record apart.
+/// Replaces the content of `path` by `text` atomically: a reader never sees half a file, and the
+/// old one survives a crash and a full disk. The process id in the name of the temporary file keeps
+/// two programs that write the same record apart.
 ///
 /// # Errors
-/// When the system refuses; then `path` is what it was.
+/// Returns the error of the operating system; `path` is unchanged then.
 pub fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));

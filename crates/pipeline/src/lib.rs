@@ -1,5 +1,5 @@
-//! What every chain's import is made of: one scheduler for any list of stages, clocks,
-//! cancellation, and the run record that all tables and charts are drawn from.
+//! What the import of every chain needs: a scheduler for any list of stages, clocks, cancellation,
+//! and the run record, from which all tables and charts are drawn.
 
 pub mod disk;
 pub mod machine;

@@ -1,16 +1,15 @@
-//! What a run tells those who watch it while it runs.
+//! The live view of a run, for progress displays and the live page.
 
 use crate::timeline::Timeline;
 use blockmill_verdict::Progress;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A window into a run; all clones look into the same one. It costs a run a lock for each item of a
-/// stage.
+/// A view of a run; all clones show the same one. It costs the run a lock for each item of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Live(Arc<Mutex<State>>);
 
-/// What is seen through it.
+/// The state of the view.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// When the stages began; none before.
@@ -42,12 +41,12 @@ impl Live {
         self.lock().clone()
     }
 
-    /// Takes note of how far the run has come.
+    /// Reports progress.
     pub fn progress(&self, progress: &Progress) {
         self.lock().progress = *progress;
     }
 
-    /// The stages begin; those of an earlier part of the run keep their times if they are the same.
+    /// Starts the stages. If an earlier part of the run had the same stages, their times are kept.
     pub(crate) fn begin(&self, names: &[&'static str], threads: usize) {
         let mut state = self.lock();
         state.began = Some(Instant::now());

@@ -1,6 +1,6 @@
-//! What a run ran on: CPU, memory, kernel and disk, as far as the system tells.
+//! The machine of a run: CPU, memory, kernel and disk, as far as the system reports them.
 //!
-//! Linux tells through `/proc` and `/sys`. Elsewhere the fields that have no other source stay
+//! Linux reports them in `/proc` and `/sys`. On other systems, fields without another source stay
 //! empty: a record with an unknown CPU is better than a run that fails.
 
 use std::fs;
@@ -74,12 +74,12 @@ pub struct Disk {
     pub filesystem: String,
     /// Model name of the device; empty when not known.
     pub model: String,
-    /// Whether it is a spinning disk; none when not known.
+    /// Whether it is a spinning disk; `None` if unknown.
     pub rotational: Option<bool>,
 }
 
 impl Disk {
-    /// The disk that holds `path`, which must exist; none when the system does not tell.
+    /// The disk that holds `path`, which must exist; `None` if the system does not report it.
     pub fn holding(path: &Path) -> Option<Self> {
         let path = fs::canonicalize(path).ok()?;
         let mounts = proc::text("self/mountinfo");

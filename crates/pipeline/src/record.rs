@@ -1,8 +1,9 @@
-//! The run record: one JSON document that says what one run did, on what, and where the time went.
+//! The run record: one JSON document with the results of one run, its input, and where the time
+//! went.
 //!
-//! Every table, chart and page is made from these records and from nothing else, so a figure can
-//! always be traced to the run that gave it. An import has one, a measurement of one operation has
-//! one, and so has a run of a peer. The fields are specified in `docs/formats/run-record.md`.
+//! Every table, chart and page is generated from these records and from nothing else, so a figure
+//! can always be traced to its run. An import has a record, and so has a measurement of one
+//! operation and a run of a peer. The fields are specified in `docs/formats/run-record.md`.
 
 mod facts;
 mod file;
@@ -50,7 +51,7 @@ pub struct RunRecord {
     /// The program that ran.
     #[serde(default)]
     pub program: Program,
-    /// What the run is called in tables: the name of a rung or of a peer, or `import`.
+    /// Label of the run in tables: a step of a ladder, a peer, or `import`.
     pub label: String,
     /// The command line, one entry for each argument.
     #[serde(default)]
@@ -61,7 +62,7 @@ pub struct RunRecord {
     /// The machine that it ran on.
     #[serde(default)]
     pub machine: Machine,
-    /// What others did on it meanwhile; none when not known.
+    /// Load of other processes in the meantime; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
     /// The archive that was imported; empty when none was.
@@ -70,7 +71,7 @@ pub struct RunRecord {
     /// Verification level: `headers`, `bodies` or `execution`; empty when nothing was verified.
     #[serde(default)]
     pub level: String,
-    /// What was asked for besides, by name: `seal`, `threads`, `case`, ...
+    /// Other settings, by name: `seal`, `threads`, `case`, ...
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// The options of `--with` that were set, by name.
@@ -82,22 +83,22 @@ pub struct RunRecord {
     /// Busy and idle time of each thread that passed data through the stages.
     #[serde(default)]
     pub threads: Vec<Thread>,
-    /// What was measured and counted.
+    /// Measured and counted values.
     pub facts: Facts,
-    /// What was measured along the chain, or again and again.
+    /// Values measured along the chain, or repeatedly.
     #[serde(default)]
     pub series: Vec<Series>,
     /// Where its CPU time went, function by function; none unless that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// What was found besides the last block, by name: `coins_hash`, `digest`, ... Two runs of the
-    /// same thing agree in what both of them tell.
+    /// Results other than the last block, by name: `coins_hash`, `digest`, ... Two runs of the same
+    /// work agree in all names that both have.
     #[serde(default)]
     pub answer: BTreeMap<String, String>,
     /// How the run ended.
     #[serde(default)]
     pub result: Outcome,
-    /// What a reader of the figures should know.
+    /// Notes for a reader of the figures.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -159,7 +160,7 @@ impl RunRecord {
         self.facts.value(CPU_USER_S) + self.facts.value(CPU_SYS_S)
     }
 
-    /// The series whose rows are these.
+    /// The series with rows of this kind.
     pub fn series(&self, row: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.row == row)
     }
@@ -176,7 +177,7 @@ impl RunRecord {
         chunks.map_or(0.0, Column::sum)
     }
 
-    /// Everything in which runs of the same thing must agree, by name.
+    /// Everything in which runs of the same work must agree, by name.
     pub fn answers(&self) -> BTreeMap<&str, String> {
         let mut all: BTreeMap<&str, String> =
             self.answer.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
@@ -229,7 +230,7 @@ pub struct Data {
     pub blocks: u64,
     /// Bytes read from the archive.
     pub bytes: u64,
-    /// A checksum of the blocks, as `algorithm:hex`; none when no block was verified.
+    /// A checksum of the blocks, as `algorithm:hex`; `None` if no block was verified.
     pub checksum: Option<String>,
 }
 
@@ -239,7 +240,7 @@ pub struct Data {
 pub struct Stage {
     /// The name that the pipeline gave it.
     pub name: String,
-    /// Threads that could be in the stage at the same time.
+    /// Threads that can be in the stage at the same time.
     pub threads: u32,
     /// Time spent working, summed over the threads.
     pub busy_s: f64,
@@ -252,7 +253,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The times of a stage through which so many blocks and bytes went.
+    /// The times of a stage that this many items and bytes passed.
     pub fn from_times(times: &StageTimes, items: u64, bytes: u64) -> Self {
         Self {
             name: times.name.into(),
@@ -289,17 +290,17 @@ pub struct Outcome {
     pub tip_number: u64,
     /// Its hash, `0x` and hexadecimal digits.
     pub tip_hash: String,
-    /// Total difficulty at the tip, decimal; none when the chain has none or the run began in the
+    /// Total difficulty at the tip, decimal; `None` if the chain has none or the run began in the
     /// middle of it.
     pub total_difficulty: Option<String>,
-    /// The block that was believed without proof because the archive begins in the middle of the
-    /// chain; none when the run began at the genesis block.
+    /// The trusted block if the archive begins in the middle of the chain; `None` if the run began
+    /// at the genesis block.
     pub anchor: Option<BlockRef>,
-    /// Blocks whose hash the user gave, and which had it.
+    /// Blocks whose hash the user gave, and which matched.
     pub trusted: Vec<BlockRef>,
     /// era1 accumulators that were recomputed and found equal.
     pub accumulators: u64,
-    /// The last block that a later run will not repeat; none when nothing was stored.
+    /// The last block that a later run will not repeat; `None` if nothing was stored.
     pub committed: Option<u64>,
     /// Why the run stopped before the end; none after success.
     pub error: Option<String>,
@@ -308,7 +309,7 @@ pub struct Outcome {
     /// The error in parts; none after success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<FaultReport>,
-    /// What the archive lacks.
+    /// Parts that the archive lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shortfalls: Vec<Shortfall>,
     /// Parts of the input that were not checked, each in a sentence.

@@ -24,32 +24,32 @@ use std::ops::Range;
 /// The stage that fills buffers.
 pub(crate) const READ: usize = 0;
 
-/// What a stage is like.
+/// The kind of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StageKind {
     /// One item at a time, in order.
     Serial,
-    /// The same, and it waits for disks.
+    /// A serial stage that waits for disks.
     Disk,
     /// Many items at once.
     Parallel,
 }
 
-/// What an item of a serial stage means for those after it.
+/// The effect of an item of a serial stage on later items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The next one may come.
     Continue,
     /// The next one may come into this stage when this one has left the last stage.
     Barrier,
-    /// None comes after this one, which goes on to the end with those before it.
+    /// It is the last item; it and earlier ones pass all stages.
     Stop,
 }
 
 /// How a stage left an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// It goes on to the next stage.
+    /// It moves to the next stage.
     Passed(Flow),
     /// Reading found no more items.
     End,
@@ -82,9 +82,9 @@ struct Stage {
     kind: StageKind,
     /// Serial stages: is a thread in it?
     is_busy: bool,
-    /// Serial stages: the number of the item that comes next.
+    /// Serial stages: the number of the next item.
     next: u64,
-    /// Serial stages: nothing comes before this item has left the last stage.
+    /// Serial stages: no item is taken until this one has left the last stage.
     barrier: Option<u64>,
     /// Parallel stages: items that wait.
     waiting: BinaryHeap<Reverse<u64>>,
@@ -99,9 +99,9 @@ struct Item {
 
 pub(crate) struct Schedule {
     stages: Vec<Stage>,
-    /// The stages of each step; those of one step have an item at the same time.
+    /// The stages of each step; the stages of one step process an item at the same time.
     steps: Vec<Range<usize>>,
-    /// The steps in the order in which they are looked at.
+    /// The steps in the order of their priority.
     order: Vec<usize>,
     /// Items under way, the oldest first; it has the number `first`.
     items: VecDeque<Item>,
@@ -157,7 +157,7 @@ impl Schedule {
         }
     }
 
-    /// What `thread` does next, and which sleeper it has to wake.
+    /// Returns what `thread` does next, and which sleeping thread it has to wake.
     pub fn next(&mut self, thread: usize) -> (Next, Option<usize>) {
         if self.is_aborted || self.first >= self.end {
             return (Next::Leave, self.sleepers.pop());
@@ -171,12 +171,12 @@ impl Schedule {
         (Next::Work(job), wakes)
     }
 
-    /// Has nobody woken `thread` since it fell asleep?
+    /// Returns whether nobody has woken `thread` since it fell asleep.
     pub fn is_asleep(&self, thread: usize) -> bool {
         self.sleepers.contains(&thread)
     }
 
-    /// Takes an item back from the thread that worked on it.
+    /// Returns an item from the thread that processed it.
     pub fn done(&mut self, job: &Job, done: Done) {
         let Job { number, .. } = *job;
         let stage = &mut self.stages[job.stage];
@@ -267,7 +267,7 @@ impl Schedule {
         if it.kind != StageKind::Disk {
             self.permits -= 1;
         }
-        // there is one, or `ready` would not have said so
+        // `ready` returned true, so there is one
         let buffer = match stage {
             READ => self.free.pop().unwrap_or_default(),
             _ => self.items[at].buffer,

@@ -1,4 +1,4 @@
-//! The one scheduler: items through a list of named stages, by a pool of threads.
+//! An in-order pipeline over a fixed pool of reusable buffers.
 //!
 //! ```text
 //!            +----------------- empty buffers ------------------+
@@ -7,20 +7,21 @@
 //!   serial   parallel    serial      parallel   tasks of a fork   serial
 //! ```
 //!
-//! - A *serial* stage takes the items one at a time in the order of reading, a *parallel* one many
-//!   at once. The *tasks* of a fork have an item at the same time, each its items in order with a
-//!   state of its own; the next stage comes when all of them have left the item.
-//! - No stage has a thread. Each thread takes what is ready, by the order of [`schedule`]; it
-//!   sleeps when nothing is, and is woken by one that leaves more than it can do itself.
-//! - An item is a buffer that all stages fill further. The number of buffers is fixed and each is
-//!   used again, so memory is bounded however long the input is.
-//! - A stage that answers [`Flow::Barrier`] is a barrier: it takes its next item when this one has
-//!   left the last stage. [`Flow::Stop`] ends the run after an item, an error before it; all items
-//!   before the end pass all stages, and of several ends the first in the order of items counts,
-//!   however threads raced. What was begun beyond it is handed back. Who asks the run to stop asks
-//!   its stages: one of them answers so. A panic ends the run at once and goes on in the caller.
-//! - Reading and writing wait for disks, so a thread that does that is not counted as one that
-//!   computes.
+//! - A **serial** stage processes items one at a time, in input order. A **parallel** stage
+//!   processes many items concurrently. A **fork** runs several tasks on the same item; each task
+//!   gets items in order and owns its state. The next stage starts when all tasks have finished the
+//!   item.
+//! - Stages do not own threads. A worker picks the next ready job (see [`schedule`]), sleeps when
+//!   there is none, and wakes another worker when it produces more work than it can take.
+//! - **Backpressure**: the number of buffers is fixed and each is reused, so memory is bounded for
+//!   any input length.
+//! - A stage that returns [`Flow::Barrier`] is a barrier: it takes its next item when this one has
+//!   left the last stage. [`Flow::Stop`] ends the run after an item, an error ends it before the
+//!   item. All earlier items pass all stages. Of several ends, the first in input order counts,
+//!   regardless of thread timing; items beyond it are returned to the pool. A caller that wants to
+//!   stop the run lets one of its stages return `Stop`. A panic ends the run at once and resumes in
+//!   the caller.
+//! - Reading and writing wait for disks, so such a thread does not count as computing.
 //!
 //! [`schedule`]: crate::schedule
 
@@ -46,7 +47,7 @@ type SerialFn<'a, S, E> = dyn FnMut(&mut S) -> Result<Flow, E> + Send + 'a;
 type ParallelFn<'a, S> = dyn Fn(&mut S) + Sync + 'a;
 type TaskFn<'a, S, E> = dyn FnMut(&S) -> Result<Flow, E> + Send + 'a;
 
-/// What a stage does. One thread at a time asks for the locks, by the rules of the schedule.
+/// The work of a stage. By the rules of the schedule, one thread at a time takes each lock.
 enum Work<'a, S, E> {
     Read(Mutex<Box<ReadFn<'a, S, E>>>),
     Write(Mutex<Box<SerialFn<'a, S, E>>>),
@@ -76,11 +77,11 @@ pub struct Stages<'a, S, E> {
     live: Live,
 }
 
-/// One of the stages that have an item at the same time; see [`Stages::fork`].
+/// One of the tasks of a fork; see [`Stages::fork`].
 pub struct Task<'a, S, E>(Stage<'a, S, E>);
 
 impl<'a, S, E> Task<'a, S, E> {
-    /// What `work` does to its own state with each item, in order.
+    /// A task: `work` changes its own state for each item, in order.
     pub fn new(name: &'static str, work: impl FnMut(&S) -> Result<Flow, E> + Send + 'a) -> Self {
         Self(Stage { name, work: Work::Task(Mutex::new(Box::new(work))) })
     }
@@ -104,7 +105,8 @@ pub fn buffers(threads: usize) -> usize {
 }
 
 impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
-    /// The first stage. `work` fills a buffer and says true, or says false when there is no more.
+    /// Adds the first stage. `work` fills a buffer and returns true; it returns false at the end of
+    /// input.
     pub fn read(
         name: &'static str,
         work: impl FnMut(&mut S) -> Result<bool, E> + Send + 'a,
@@ -143,7 +145,7 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         self
     }
 
-    /// Stages that have an item at the same time; the next stage joins them.
+    /// Adds a fork: tasks that process an item at the same time; the next stage joins them.
     #[must_use]
     pub fn fork(mut self, tasks: Vec<Task<'a, S, E>>) -> Self {
         if !tasks.is_empty() {
@@ -159,10 +161,9 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         self
     }
 
-    /// Passes items through the stages until there are no more or one of them ends the run.
-    /// `threads` may compute at the same time, and others may wait for disks; with 0 the caller's
-    /// thread does everything, and one item is under way at a time. The fewer threads the system
-    /// gives, the longer it takes.
+    /// Passes items through the stages until the input ends or a stage ends the run. `threads` may
+    /// compute at the same time, and others may wait for disks; with 0 the caller's thread does
+    /// everything, one item at a time. If the system gives fewer threads, the run takes longer.
     pub fn run(self, buffers: Vec<S>, threads: usize) -> Ended<S, E> {
         let steps = self.steps.iter();
         let kinds: Vec<Vec<StageKind>> =
@@ -198,7 +199,7 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
     }
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 struct PipelineRun<'a, S, E> {
     live: Live,
     began: Instant,
@@ -216,13 +217,13 @@ struct State<E> {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// What a thread did: for each stage the time and the items, and how long it was there.
+/// Times of a thread: busy time and items for each stage, and its lifetime.
 struct Lap {
     stages: Vec<(Duration, u64)>,
     all: Duration,
 }
 
-/// A panic in a stage ends the run; nobody looks at what it left.
+/// A panic in a stage ends the run, and its state is not used afterwards.
 fn anyway<T>(lock: LockResult<T>) -> T {
     lock.unwrap_or_else(PoisonError::into_inner)
 }
@@ -238,7 +239,7 @@ impl<S: Send + Sync, E: Send> PipelineRun<'_, S, E> {
         }
     }
 
-    /// What thread `me` does from beginning to end.
+    /// The main loop of thread `me`.
     fn work(&self, me: usize) -> Lap {
         let start = Instant::now();
         let mut stages = vec![(Duration::ZERO, 0); self.stages.len()];

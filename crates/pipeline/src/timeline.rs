@@ -45,7 +45,7 @@ impl Timeline {
         self.slices.len()
     }
 
-    /// Are there none?
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.slices.is_empty()
     }

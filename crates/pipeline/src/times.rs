@@ -3,7 +3,7 @@
 use crate::timeline::Timeline;
 use std::time::Duration;
 
-/// What the stages and the threads of a run took.
+/// Times of the stages and the threads of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     /// Each stage, in the order in which items pass them; tasks of one name are one entry.
@@ -14,13 +14,13 @@ pub struct Times {
     pub timeline: Timeline,
 }
 
-/// One stage. Busy and waiting time together are the time of the run, once for each thread that
-/// may be in the stage at the same time.
+/// Times of one stage. Busy and waiting time together are the time of the run, once for each thread
+/// that can be in the stage at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
     /// Its name.
     pub name: &'static str,
-    /// Threads that may be in it at the same time.
+    /// Threads that can be in it at the same time.
     pub threads: u32,
     /// Time in it, summed over the threads.
     pub busy: Duration,
@@ -40,7 +40,7 @@ pub struct ThreadTimes {
 }
 
 impl Times {
-    /// Adds a stage that comes after the others.
+    /// Adds a stage after the others.
     pub(crate) fn push(&mut self, stage: StageTimes) {
         match self.stages.last_mut().filter(|last| last.name == stage.name) {
             Some(last) => {

@@ -1,5 +1,5 @@
-//! What this process has used so far: CPU time and memory. The one file of the crate that differs
-//! between systems; where a system tells nothing, the answers are zero.
+//! Resources that this process has used so far: CPU time and memory. The one file of the crate that
+//! differs between systems; if a system does not report a value, it is zero.
 
 /// CPU time of a process, in seconds, summed over its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -76,25 +76,25 @@ pub trait OptionSet: Copy + Default + Eq + 'static {
 pub enum OptionError {
     /// There is no such option, or no such value of it.
     Unknown {
-        /// What was asked for.
+        /// The assignment.
         asked: String,
         /// The options, or the values of the option.
         known: String,
     },
     /// This CPU cannot run it.
     NotHere {
-        /// What was asked for.
+        /// The assignment.
         asked: String,
-        /// What it can run.
+        /// The values that it can run.
         available: String,
     },
     /// This program was built without it.
     NotBuilt {
-        /// What was asked for.
+        /// The assignment.
         asked: String,
         /// The feature that the value needs.
         feature: &'static str,
-        /// What this program has.
+        /// The values that this program has.
         available: String,
     },
 }

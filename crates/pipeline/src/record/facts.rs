@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What was counted and measured, by name. A name ends with the unit where there is one: `_s`,
-/// `_ns`, `_bytes`, `_per_s`; others are counts. All are finite.
+/// Counted and measured values by name. A name ends with its unit, if any: `_s`, `_ns`, `_bytes`,
+/// `_per_s`; others are counts. All are finite.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(BTreeMap<String, f64>);

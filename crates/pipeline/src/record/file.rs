@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::disk;
 use crate::record::{RunRecord, SCHEMA};
 
-/// What a [`RunRecord`] is called in messages.
+/// The name of a [`RunRecord`] in messages.
 const RUN_RECORD: &str = "run record";
 
 /// Why a record could not be read or written.
@@ -21,23 +21,23 @@ pub enum RecordError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not such a record.
     Json {
         /// The file.
         path: PathBuf,
-        /// What it should be: a run record or a record of a bench.
+        /// The expected kind: a run record or a record of a bench.
         expected: &'static str,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         source: serde_json::Error,
     },
     /// The record has a schema that this program does not know.
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it is: a run record or a record of a bench.
+        /// The kind: a run record or a record of a bench.
         record: &'static str,
         /// The schema that this program reads.
         expected: u32,
@@ -74,8 +74,8 @@ impl std::error::Error for RecordError {
 }
 
 impl RunRecord {
-    /// Writes the record to `path` as indented JSON. The file is written beside `path` and then
-    /// renamed, so a reader never sees half a record and an older one survives a crash.
+    /// Writes the record to `path` as indented JSON. A temporary file is written in the same folder
+    /// and then renamed, so a reader never sees half a record and an older one survives a crash.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
         write_json(serde_json::to_vec_pretty(self), RUN_RECORD, path)
     }
@@ -115,7 +115,8 @@ fn parse<T: DeserializeOwned>(
     record: &'static str,
     expected: u32,
 ) -> Result<T, RecordError> {
-    /// Another schema may not fit our fields; its number says so better than the first misfit.
+    /// Checks the schema number first: it explains a record of another version better than the
+    /// first field that does not fit.
     #[derive(Deserialize)]
     struct SchemaOnly {
         schema: u32,

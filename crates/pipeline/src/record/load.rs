@@ -1,4 +1,4 @@
-//! What else the machine did while something was measured.
+//! The load of other processes during a measurement.
 
 use blockmill_platform::proc;
 use serde::{Deserialize, Serialize};
@@ -30,13 +30,13 @@ pub struct LoadWatch {
 }
 
 impl LoadWatch {
-    /// Begins now; none where the system does not tell.
+    /// Starts now; `None` if the system does not report the load.
     pub fn begin() -> Option<Self> {
         let (busy_s, cores) = busy(&proc::text("stat"))?;
         Some(Self { start: Instant::now(), busy_s, cores })
     }
 
-    /// What others took until now, when `own_s` of CPU time was ours.
+    /// CPU time of other processes until now, when this one used `own_s`.
     pub fn end(&self, own_s: f64) -> Option<Load> {
         let (busy_s, _) = busy(&proc::text("stat"))?;
         let available_s = self.start.elapsed().as_secs_f64() * self.cores;

@@ -32,7 +32,7 @@ pub struct Stack {
 }
 
 impl Profile {
-    /// Of stacks with the names of their functions, the outermost first.
+    /// A profile of stacks, each with the names of its functions, the outermost first.
     pub fn from_stacks(hertz: u32, stacks: impl IntoIterator<Item = (Vec<String>, u64)>) -> Self {
         let mut together: HashMap<Vec<String>, u64> = HashMap::new();
         for (names, samples) in stacks {

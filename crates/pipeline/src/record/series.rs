@@ -1,4 +1,4 @@
-//! What was measured along something: chunks of a chain, blocks, samples of an operation.
+//! Values measured along something: chunks of a chain, blocks, samples of an operation.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -16,7 +16,7 @@ pub const SLICE: &str = "slice";
 /// Blocks that were executed, or some of very many: [`FIRST`], [`BLOCKS`] (1), what they did, and
 /// the time of each phase.
 pub const BLOCK: &str = "block";
-/// Those of them that took longest, the slowest first.
+/// Rows for the slowest blocks, the slowest first.
 pub const SLOWEST_BLOCK: &str = "slowest block";
 /// When a slice begins, counted from the start of the stages.
 pub const START_S: &str = "start_s";
@@ -26,14 +26,14 @@ pub const FIRST: &str = "first";
 pub const BLOCKS: &str = "blocks";
 /// When a chunk left the last phase, counted from the start of the run.
 pub const END_S: &str = "end_s";
-/// What one operation of a sample took.
+/// Time of one operation of a sample.
 pub const TIME_NS: &str = "time_ns";
 
 /// Rows of measurements, kept by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Series {
-    /// What a row is: [`CHUNK`], `block`, [`SAMPLE`], ...
+    /// The kind of the rows: [`CHUNK`], `block`, [`SAMPLE`], ...
     pub row: String,
     /// The columns, all of one length, in the order in which they are shown.
     pub columns: Vec<Column>,
@@ -50,7 +50,7 @@ pub struct Column {
     /// One for each row.
     #[serde(serialize_with = "shortly")]
     pub values: Vec<f64>,
-    /// Of these values, where they are measurements.
+    /// Percentiles of these values, if they are measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentiles: Option<Percentiles>,
 }
@@ -77,7 +77,7 @@ impl Series {
         Self { row: row.to_owned(), columns: vec![] }
     }
 
-    /// Adds a column that says which row it is.
+    /// Adds a column that identifies the rows.
     #[must_use]
     pub fn index(mut self, name: &str, unit: &str, values: Vec<f64>) -> Self {
         self.columns.push(Column { percentiles: None, ..Column::measured(name, unit, values) });
@@ -91,7 +91,7 @@ impl Series {
         self
     }
 
-    /// With the percentiles of every column of times: what others measured comes without.
+    /// Adds the percentiles of every column of times; records of peers come without.
     #[must_use]
     pub fn with_percentiles(mut self) -> Self {
         for column in &mut self.columns {
@@ -108,7 +108,7 @@ impl Series {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// Are there none?
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -118,7 +118,7 @@ impl Series {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The values of the column of this name; none when there is no such column.
+    /// The values of the column of this name; empty if there is no such column.
     pub fn values(&self, name: &str) -> &[f64] {
         self.column(name).map_or(&[], |column| &column.values)
     }
@@ -141,7 +141,7 @@ impl Column {
     }
 }
 
-/// What one chunk of a chain took, for those who collect them.
+/// Measurements of one chunk of a chain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChunkTimes {
     /// Number of the first block of the chunk.
@@ -155,7 +155,7 @@ pub struct ChunkTimes {
 }
 
 impl Series {
-    /// The series of `chunks`, whose busy times are those of `phases`.
+    /// The series of `chunks`, with busy times for each of `phases`.
     pub fn of_chunks(chunks: &[ChunkTimes], phases: &[&str]) -> Self {
         let of = |figure: fn(&ChunkTimes) -> f64| chunks.iter().map(figure).collect();
         let mut series = Self::new(CHUNK)

@@ -1,5 +1,5 @@
-//! Thousands of runs of stages of any kind by threads that are no threads: a seed decides who goes
-//! on next, so every run can be repeated.
+//! Thousands of simulated runs of random stages without real threads: a seed chooses which thread
+//! continues, so every run can be repeated.
 
 use super::*;
 use blockmill_testkit::Random;
@@ -7,7 +7,7 @@ use blockmill_testkit::Random;
 /// Runs of the simulation.
 const RUNS: u64 = 6000;
 
-/// What stages do to items, decided beforehand.
+/// Random stages, and what they do to items.
 pub(crate) struct Plan {
     /// The kinds of the stages of each step; the first is reading.
     pub steps: Vec<Vec<StageKind>>,
@@ -15,7 +15,7 @@ pub(crate) struct Plan {
     pub buffers: usize,
     pub threads: usize,
     seed: u64,
-    /// Of 1,000 items in a stage, how many are barriers, stop, fail.
+    /// Of 1,000 items in a stage, the numbers of barriers, stops and failures.
     odds: [u64; 3],
 }
 
@@ -71,7 +71,7 @@ impl Plan {
         self.kind(stage) == StageKind::Parallel
     }
 
-    /// What the stage makes of the item.
+    /// The result of the item in the stage.
     pub fn done(&self, stage: usize, number: u64) -> Done {
         if stage == READ && number == self.items {
             return Done::End;
@@ -143,7 +143,7 @@ impl Simulation {
         })
     }
 
-    /// Some thread that can go on goes on.
+    /// Some thread that can continue continues.
     fn step(&mut self, random: &mut Random) -> bool {
         let can = |at: &usize| matches!(self.threads[*at], Thread::Awake | Thread::Busy(_));
         let can: Vec<usize> = (0..self.threads.len()).filter(can).collect();

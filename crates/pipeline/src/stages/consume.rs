@@ -13,10 +13,11 @@ pub trait CarriesRows {
     /// The rows.
     fn rows(&self) -> &Derived;
 
-    /// The same, to be set.
+    /// The switch, to be set.
     fn rows_mut(&mut self) -> &mut Derived;
 
-    /// Does the run end with the good blocks of this batch? Then no later rows are received.
+    /// Whether the run ends with the good blocks of this batch, so that later rows are not
+    /// received.
     fn is_last(&self) -> bool;
 }
 

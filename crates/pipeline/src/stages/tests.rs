@@ -8,7 +8,7 @@ use blockmill_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Runs with real threads whose stages a seed decides.
+/// Runs with real threads of random stages.
 const RUNS: u64 = 600;
 
 #[derive(Debug, Default)]
@@ -202,7 +202,7 @@ fn times_add_up() {
     }
 }
 
-/// What a random run has seen of each item.
+/// What a random run recorded of each item.
 type Passed = Mutex<Vec<Vec<usize>>>;
 
 /// The stages of `plan`, which note what passes them. A panic may come in any of them.
