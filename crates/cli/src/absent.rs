@@ -1,5 +1,6 @@
-//! What stands in for a cargo feature that is not built: modules with the functions that the verbs
-//! call, each of which fails with [`NotBuilt`]. `lib.rs` chooses between a chain and its stand-in.
+//! Replacements for cargo features that are not built: modules with the functions that the verbs
+//! call, each of which fails with [`NotBuilt`]. `lib.rs` chooses between a chain and its
+//! replacement.
 
 use anyhow::Result;
 use std::fmt;

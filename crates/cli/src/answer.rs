@@ -1,7 +1,7 @@
-//! What a command has to say when it is over: one status, and one document with `--json`.
+//! The result of a command: one status, and one document with `--json`.
 //!
-//! Commands print what a person reads while they run; how they ended is told here and nowhere
-//! else, so exit code, JSON and words cannot disagree. `docs/formats/answer.md` has the fields.
+//! Commands print text for people while they run; only this module reports how they ended, so exit
+//! code, JSON and text cannot disagree. `docs/formats/answer.md` has the fields.
 
 use crate::absent::NotBuilt;
 use crate::{bitcoin, ethereum, neo, shard};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 /// Version of the document's layout.
 const SCHEMA: u32 = 1;
-/// The status of an error whose kind says nothing: a sentence about what was asked for.
+/// The status of an error without a known kind: a message about the command line.
 const OTHERWISE: Status = Status::Usage;
 
 /// How a command ended.
@@ -107,11 +107,11 @@ impl Answer {
 
     /// The document of `--json`.
     pub fn document(&self, command: &str) -> Value {
-        // only maps whose keys are no texts have no value
+        // only maps with keys that are no strings cannot be encoded
         serde_json::to_value(self.whole(command)).unwrap_or_default()
     }
 
-    /// The same as text, in one line.
+    /// The JSON document in one line.
     pub fn text(&self, command: &str) -> String {
         serde_json::to_string(&self.whole(command)).unwrap_or_default()
     }
@@ -140,7 +140,7 @@ impl From<&Answer> for ExitCode {
     }
 }
 
-/// The error with its causes, each said once: many errors name their cause themselves.
+/// The error with its causes, each once: the text of many errors includes their cause.
 fn message(error: &Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
         let cause = cause.to_string();
@@ -152,7 +152,7 @@ fn message(error: &Error) -> String {
     })
 }
 
-/// The first cause whose kind is known.
+/// The first cause of a known kind.
 fn status_of(error: &Error) -> Status {
     error.chain().find_map(status_of_cause).unwrap_or(OTHERWISE)
 }

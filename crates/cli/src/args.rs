@@ -1,4 +1,4 @@
-//! The command line: what can be said, and how it is explained.
+//! The command line: verbs, flags and their help.
 
 mod check;
 mod execution;
@@ -66,7 +66,7 @@ fn chunk() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 pub fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pair = |pair: &[u8]| match *pair {
@@ -86,10 +86,10 @@ pub enum Command {
     Inspect(Inspect),
     /// Read all of a store, say what is corrupt and what repairs it
     Check(Check),
-    /// Take blocks of a store back, with the state behind them
+    /// Roll back blocks of a store, with the state after them
     Unwind(Unwind),
-    /// Execute single blocks, each with the part of the state that it needs; or make such a file of
-    /// a block of a store
+    /// Execute single blocks, each with the part of the state that it needs; or write such a file
+    /// for a block of a store
     Witness(Witness),
     /// Put right the values and the tries of a state that has both, each from the other
     Heal(Heal),
@@ -104,7 +104,7 @@ pub enum Command {
     /// Measure, side by side with earlier designs and other clients (starts blockmill-bench)
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench {
-        /// What blockmill-bench is told: a definition and flags, or --help
+        /// Arguments of blockmill-bench: a definition and flags, or --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<OsString>,
     },
@@ -198,7 +198,7 @@ pub struct Verification {
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Show the run at this address while it goes on, as a page and as Prometheus metrics
+    /// Show the run at this address while it is in progress, as a page and as Prometheus metrics
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
     #[arg(default_missing_value = "127.0.0.1:9333")]
     pub serve: Option<SocketAddr>,

@@ -19,7 +19,7 @@ const HINT: &str = "build it from the same source: cargo build --release -p bloc
 
 /// `blockmill bench`.
 pub fn run(args: &[OsString], general: &General) -> Result<Answer> {
-    // the name of a command, if there is one, comes first
+    // the name of a command, if any, comes first
     let begins_with_word =
         args.first().is_some_and(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
     let (word, rest) = args.split_at(usize::from(begins_with_word));

@@ -34,7 +34,7 @@ pub fn report_of(cause: &Cause) -> Option<FaultReport> {
     cause.downcast_ref::<Error>().map(Error::report)
 }
 
-/// Does the folder hold a store of this chain?
+/// Returns whether the folder holds a store of this chain.
 ///
 /// # Errors
 /// If the folder cannot be read.

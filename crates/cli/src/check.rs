@@ -1,4 +1,4 @@
-//! `check`: reads all of a store and says what is corrupt, and what repairs it.
+//! `check`: reads all of a store and reports what is corrupt, and what repairs it.
 
 #[cfg(any(feature = "ethereum", feature = "neo"))]
 mod parts;
@@ -66,7 +66,7 @@ pub struct Checked {
     pub unread: Option<String>,
     /// What is corrupt.
     pub corruption: Vec<CorruptPart>,
-    /// What repairs the store, in a sentence; none when it is whole.
+    /// What repairs the store, in a sentence; `None` if it is whole.
     pub repair: Option<String>,
     /// Set after `--repair`: the block that is the last one now.
     pub went_back_to: Option<u64>,
@@ -191,19 +191,19 @@ impl Checked {
     }
 }
 
-/// Shows how much was read, and says when to stop; shared by all threads that read.
+/// Shows the progress of reading, and stops it on request; shared by all reading threads.
 pub struct Watch<'a> {
     state: Mutex<(Display, u64)>,
     cancel: &'a Cancel,
 }
 
 impl<'a> Watch<'a> {
-    /// Of so many bytes.
+    /// A watch for `total` bytes.
     pub fn new(total: u64, quiet: bool, cancel: &'a Cancel) -> Self {
         Self { state: Mutex::new((Display::reading(total, quiet), 0)), cancel }
     }
 
-    /// Takes note of bytes that were read; false when it is time to stop.
+    /// Adds bytes that were read. Returns false to stop.
     pub fn read(&self, bytes: u64) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 += bytes;

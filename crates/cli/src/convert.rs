@@ -1,5 +1,4 @@
-//! `convert`: an archive in another format. How it is written stands in the `convert.rs` of each
-//! chain's folder.
+//! `convert`: an archive in another format. The `convert.rs` of each chain's folder writes it.
 
 use crate::answer::Answer;
 use crate::args::Convert;

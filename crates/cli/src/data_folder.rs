@@ -7,15 +7,15 @@ use blockmill_archive::Family;
 use blockmill_store::ChainStore;
 use std::path::Path;
 
-/// Files of a store of Ethereum blocks besides its manifest, the first of an older format.
+/// Files of a store of Ethereum blocks other than its manifest, the first of an older format.
 const OF_ETHEREUM: [&str; 4] =
     ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
 
-/// Whose store is in a folder, by the names of the files and by what its last commit says; none
-/// when it is no store.
+/// The family of the store in a folder, from the names of its files and its last commit; `None` if
+/// it is no store.
 ///
 /// # Errors
-/// When the system does not say it.
+/// If the folder cannot be inspected.
 pub fn family_of(folder: &Path) -> Result<Option<Family>> {
     if neo::is_store(folder)? {
         return Ok(Some(Family::Neo));
@@ -31,14 +31,13 @@ pub fn family_of(folder: &Path) -> Result<Option<Family>> {
     Ok(bitcoin::is_store(folder)?.then_some(Family::Bitcoin))
 }
 
-/// A store in which no block is committed, and nothing beside blocks: whoever comes next may have
-/// it.
+/// Returns whether no block is committed in a store, and nothing else: any family may use it.
 fn is_new(folder: &Path) -> bool {
     let is_empty = |store: &ChainStore| store.count() == 0 && store.parts_besides().is_empty();
     ChainStore::open_read_only(folder).is_ok_and(|(store, _)| is_empty(&store))
 }
 
-/// Refuses to put blocks beside the store of another family, before anything is written.
+/// Refuses to add blocks to the store of another family, before anything is written.
 pub fn expect(folder: &Path, family: Family) -> Result<()> {
     let name = folder.display();
     let found = family_of(folder)?.filter(|_| !is_new(folder));

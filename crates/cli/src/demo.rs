@@ -106,7 +106,7 @@ pub struct Steps<'a> {
     /// What there is when the demo is stopped.
     kept: String,
     json: bool,
-    /// What `--json` says of each command so far.
+    /// JSON documents of the commands so far.
     documents: RefCell<Vec<Value>>,
 }
 
@@ -124,8 +124,8 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Runs a command, tells how it ended, and keeps its document for that of the demo. In the
-    /// line, `@` begins a name in the demo's folder, which may be of any bytes.
+    /// Runs a command, prints how it ended, and keeps its document for that of the demo. In the
+    /// line, `@` starts a name in the demo's folder, which may have any bytes.
     pub fn run(&self, line: &str) -> Result<Status> {
         let words: Vec<OsString> = line.split_whitespace().map(|word| self.word(word)).collect();
         let shown = words.join(OsStr::new(" "));
@@ -168,7 +168,7 @@ impl Steps<'_> {
     }
 }
 
-/// Flips the lowest bit of a byte; in an obfuscated file that flips the same bit of what it hides.
+/// Flips the lowest bit of a byte; in an obfuscated file this flips the same bit of the plain byte.
 pub fn flip(path: &Path, offset: u64) -> Result<()> {
     let mut file = fs::File::options().read(true).write(true).open(path)?;
     let mut byte = [0];

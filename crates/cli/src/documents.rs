@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 /// The text of a file.
 ///
 /// # Errors
-/// Those of [`read`], and bytes that are not UTF-8.
+/// As [`read`]; bytes that are not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     let text = String::from_utf8(read(path)?);
     text.with_context(|| format!("cannot read {}: expected UTF-8", path.display()))

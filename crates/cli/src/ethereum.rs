@@ -11,12 +11,12 @@ pub mod import;
 pub mod inspect;
 pub mod network;
 pub mod prove;
-mod raise;
 pub mod shard;
 pub mod snapshot;
 mod state;
 pub mod suite;
 pub mod unwind;
+mod upgrade;
 pub mod witness;
 
 use anyhow::Result;

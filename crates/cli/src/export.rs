@@ -1,5 +1,4 @@
-//! `export`: verified blocks as tables. How a chain is verified for them stands in the `export.rs`
-//! of its folder.
+//! `export`: verified blocks as tables. The `export.rs` of each chain's folder verifies them.
 
 use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Read, Rows, Verification};
@@ -49,7 +48,7 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run)
 }
 
-/// The same for a reader of one table, who is told the end by the answer.
+/// Sends the rows of one table to a reader; the answer reports the end.
 pub fn read(args: &Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
@@ -186,7 +185,7 @@ impl Job {
     }
 }
 
-/// The answer of an export whose run has `answer`; `files` were written where it came to its end.
+/// The answer of an export whose run has `answer`; `files` were written if it was complete.
 pub fn answer(
     asked: &Asked<'_>,
     answer: Answer,

@@ -27,7 +27,7 @@ pub trait CommandLine: Parser {
     /// The flags that every command has.
     fn general(&self) -> &General;
 
-    /// What is left when a signal comes before the command has begun.
+    /// What is left if a signal arrives before the command has started.
     fn leaves(&self) -> &'static str {
         "nothing was written"
     }
@@ -74,8 +74,8 @@ fn trace() {
     }
 }
 
-/// Has the system give this thread as much stack as it may need. It grows page by page otherwise,
-/// and where a limit of memory does not let it, a signal ends the process without a word.
+/// Makes the operating system allocate the whole stack of this thread now. Otherwise it grows page
+/// by page, and under a limit of memory a signal ends the process without a message.
 #[inline(never)]
 fn take_stack() {
     black_box([0u8; STACK]);
@@ -105,7 +105,7 @@ fn answer<C: CommandLine>(args: Vec<OsString>) -> (String, Answer) {
     }
 }
 
-/// Prints the help that was asked for, or says what is wrong with the command line.
+/// Prints the requested help, or the error of the command line.
 fn not_understood(error: &clap::Error) -> Answer {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         print::parser(error);

@@ -1,5 +1,4 @@
-//! `generate`: deterministic archives. What is in them stands in the `generate.rs` of each chain's
-//! folder.
+//! `generate`: deterministic archives. The `generate.rs` of each chain's folder writes them.
 
 use crate::answer::Answer;
 use crate::args::{Generate, Outputs};
@@ -18,7 +17,7 @@ pub fn run(command: &Generate, json: bool) -> Result<Answer> {
     }
 }
 
-/// Writes `out`, which will have so many bytes at least, with a bar that goes up to `goal`.
+/// Writes `out`, of at least this many bytes, with a bar that goes up to `goal`.
 pub fn write<T>(
     out: &Path,
     (shape, bytes): (Shape, u64),
@@ -34,7 +33,7 @@ pub fn write<T>(
     Ok(written)
 }
 
-/// The right to write `out`, which will have so many bytes at least.
+/// Claims `out` for at least this many bytes.
 fn claim(out: &Path, shape: Shape, outputs: Outputs, bytes: u64) -> Result<Claim> {
     stop::leaves(format!("nothing was written to {}", out.display()));
     stop::writes(out, bytes);

@@ -2,7 +2,7 @@
 //! time went: [`main`] is all of it. Other programs call the commands as functions ([`library`]),
 //! or are programs of the same kind ([`front`]).
 
-// first, because its macros stand in for those of the standard library in all that follows
+// first, because its macros replace those of the standard library in all other modules
 #[macro_use]
 pub mod print;
 

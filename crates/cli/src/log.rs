@@ -1,4 +1,4 @@
-//! `--log FILE`: everything that is said, with the time of each line, for runs that nobody watches.
+//! `--log FILE`: all output, with the time of each line, for unattended runs.
 
 use anstream::adapter::strip_str;
 use anyhow::{Context, Result, ensure};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What stands behind the time of a log's first line, and so marks a file as a log.
+/// The text after the time of a log's first line, which identifies a file as a log.
 const MARK: &str = "Z blockmill ";
 /// Bytes of the time and the mark.
 const HEAD: usize = "2026-01-31T23:59:59Z blockmill ".len();
@@ -17,8 +17,8 @@ const HEAD: usize = "2026-01-31T23:59:59Z blockmill ".len();
 /// The file, and the beginning of a line that is not complete.
 static LOG: Mutex<Option<(File, String)>> = Mutex::new(None);
 
-/// From now on everything said goes to the end of this file, too. A file that is no log of ours,
-/// such as an archive given by mistake, is left alone.
+/// Appends all output to this file from now on. A file that is not such a log, such as an archive
+/// named by mistake, stays unchanged.
 pub fn to(path: &Path) -> Result<()> {
     let shown = path.display();
     let mut options = OpenOptions::new();
@@ -34,12 +34,12 @@ pub fn to(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Is there a log?
+/// Returns whether there is a log.
 pub fn is_open() -> bool {
     LOG.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// Adds what was said. A log that cannot be written is given up: it must not end a run.
+/// Appends output. After an error the log is closed: it must not end a run.
 pub fn add(text: &str) {
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     let Some((file, begun)) = log.as_mut() else { return };

@@ -24,7 +24,7 @@ pub fn claim(out: &Path, inputs: &[PathBuf], shape: Shape, force: Force) -> Resu
     Ok(claim)
 }
 
-/// A record that a run will write when it is over; looked at before it begins.
+/// Checks the path of a record before the run, which writes it at its end.
 pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     keep_apart(path, inputs, Shape::FilesIn)?;
@@ -34,8 +34,8 @@ pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<(
     Ok(())
 }
 
-/// A folder of results, which are there to be looked at and written again. It is new or empty, or
-/// it was created by us, which a file in it says; then files of the same names are replaced.
+/// Checks a folder of results, which may be written again. It is new or empty, or this program
+/// created it, which a file in it proves; then files of the same names are replaced.
 pub fn results(folder: &Path) -> Result<()> {
     stop::leaves(format!("{} may lack files; those that are there are whole", folder.display()));
     stop::writes(folder, RESULT_BYTES);

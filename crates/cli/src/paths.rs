@@ -4,17 +4,17 @@ use anyhow::{Context, Result};
 use blockmill_platform::files;
 use std::path::{Path, PathBuf};
 
-/// Does the path lead to a regular file?
+/// Returns whether the path is a regular file, after links.
 pub fn is_file(path: &Path) -> Result<bool> {
     files::is_file(path).with_context(|| cannot_open(path))
 }
 
-/// Does the path lead to a folder?
+/// Returns whether the path is a folder, after links.
 pub fn is_folder(path: &Path) -> Result<bool> {
     files::is_folder(path).with_context(|| cannot_open(path))
 }
 
-/// Does the path lead to anything?
+/// Returns whether the path exists, after links.
 pub fn is_there(path: &Path) -> Result<bool> {
     files::is_there(path).with_context(|| cannot_open(path))
 }

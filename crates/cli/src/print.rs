@@ -1,10 +1,10 @@
-//! What is printed, whoever reads it or no longer does.
+//! Printing to outputs that may be closed.
 //!
-//! The standard library's `println!` panics when a pipe was closed (`blockmill ... | head -1`) or
-//! when the disk behind standard output is full. In this crate the three macros have the same
-//! names, so that nothing can be printed past them, and never panic: a reader that went away is no
-//! trouble, and the run ends with the exit code of its verdict; any other trouble of standard
-//! output is told once on standard error and turns success into [`Status::Environment`].
+//! The standard library's `println!` panics when a pipe is closed (`blockmill ... | head -1`) or
+//! when the disk of standard output is full. In this crate the three macros have the same names, so
+//! that all output uses them, and never panic: a closed pipe is no error, and the run ends with the
+//! exit code of its verdict. Any other error of standard output is reported once on standard error
+//! and turns success into [`Status::Environment`].
 
 use crate::log;
 use blockmill_report::Colour;
@@ -42,7 +42,7 @@ pub fn out(text: Arguments<'_>) {
     }
 }
 
-/// Prints to standard error. Where that fails there is nobody left to be told.
+/// Prints to standard error. An error is ignored, as it cannot be reported.
 pub fn err(text: Arguments<'_>) {
     log_too(text);
     let _ = io::stderr().lock().write_fmt(text);

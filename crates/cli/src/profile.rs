@@ -12,7 +12,7 @@ pub struct Profiler;
 
 #[cfg(not(all(target_os = "linux", feature = "pprof")))]
 impl Profiler {
-    /// Is refused.
+    /// Refuses to start.
     ///
     /// # Errors
     /// The system has no such timer, or the program was built without the feature `pprof`.

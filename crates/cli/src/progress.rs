@@ -22,20 +22,20 @@ pub struct Display {
     done: (u64, u64),
     next_line: Duration,
     quiet: bool,
-    /// What the bar says when the index is built; none when there is no index to build.
+    /// The text of the bar after the index is built; `None` if there is no index to build.
     after_index: Option<&'static str>,
 }
 
 /// What a bar looks like while blocks go by.
 const BLOCKS: &str = "{prefix} {bar:32} {percent:>3}%  {wide_msg}";
-/// The same where that does not fit.
+/// The template for terminals that are too narrow for it.
 const NARROW: &str = "{percent:>3}%  {wide_msg}";
 /// Columns that [`BLOCKS`] needs, with a message of usual length.
 const WIDE: u16 = 100;
 /// And while block files are indexed.
 #[cfg(feature = "bitcoin")]
 const INDEX: &str = "{spinner} indexing {elapsed} {wide_msg}";
-/// Bytes of block files whose index takes long enough to tell people who have no terminal.
+/// Bytes of block files whose index takes long enough for a message without a terminal.
 #[cfg(feature = "bitcoin")]
 const BIG: u64 = 1 << 30;
 /// No rate is shown before.
@@ -65,7 +65,7 @@ impl Display {
         ended
     }
 
-    /// For block files, whose headers are indexed before anything else.
+    /// A display for block files, whose headers are indexed first.
     #[cfg(feature = "bitcoin")]
     pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
         let mut display = Self::with(total_bytes, INDEX, String::new(), quiet);
@@ -87,7 +87,7 @@ impl Display {
         Self::with(total_bytes, blocks_template(), "checking".into(), quiet)
     }
 
-    /// Takes note of all bytes that were read so far.
+    /// Sets the number of bytes that were read so far.
     pub fn update_bytes(&mut self, bytes: u64) {
         let elapsed = self.started.elapsed();
         let of = blockmill_report::bytes(self.total_bytes);
@@ -127,7 +127,7 @@ impl Display {
         (self.started, self.done) = (Instant::now(), (progress.blocks, progress.bytes));
     }
 
-    /// Takes note of one more chunk.
+    /// Adds a chunk.
     pub fn update(&mut self, progress: &Progress) {
         self.bytes = progress.bytes;
         if let Some(total) = progress.total_bytes {
@@ -153,7 +153,7 @@ impl Display {
         if to_log { log::add(&format!("{line}\n")) } else { eprintln!("{line}") }
     }
 
-    /// What matters most comes first: a narrow terminal cuts off the rest.
+    /// The most important part comes first: a narrow terminal cuts off the rest.
     fn message(&self, progress: &Progress, elapsed: Duration) -> String {
         let block = format!("block {}", grouped(progress.number));
         if elapsed < LEAST_TIME {

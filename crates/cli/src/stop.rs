@@ -1,8 +1,8 @@
-//! Ctrl-C and SIGTERM: every command ends within a second, and says what it leaves behind.
+//! Ctrl-C and SIGTERM: every command ends within a second, and reports what it leaves.
 //!
-//! A command that has something to finish looks at [`cancel`] and ends by itself. One that cannot
-//! look, because it waits for a pipe, for a lock or for a long calculation, is ended from here:
-//! nothing that counts as whole is ever half written, and what is half written is removed.
+//! A command that has something to finish polls [`cancel`] and ends by itself. A command that
+//! cannot poll, because it waits for a pipe, for a lock or for a long calculation, is ended from
+//! here: nothing that counts as whole is ever half written, and what is half written is removed.
 
 use crate::answer::Answer;
 use anyhow::{Context, Result};
@@ -21,10 +21,10 @@ use std::time::Duration;
 /// How long a command may take to end by itself.
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// The same when something would be lost: coins in memory that are being committed.
+/// The message for a command that would lose coins in memory, which are being committed.
 const MORE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the command at hand leaves behind when it is stopped, or when the disk is full.
+/// What the current command leaves if it is stopped, or if the disk is full.
 struct Left {
     words: String,
     patience: Duration,
@@ -53,7 +53,7 @@ pub fn leaves(words: impl Into<String>) {
     left().words = words.into();
 }
 
-/// The same for a command that commits what it has in memory before it ends.
+/// Sets what is left by a command that commits its memory before it ends.
 pub fn leaves_after_commit(words: impl Into<String>) {
     let mut left = left();
     (left.words, left.patience) = (words.into(), MORE_PATIENCE);
@@ -76,7 +76,7 @@ pub fn still_to_come(bytes: u64) {
     }
 }
 
-/// What an import leaves behind.
+/// What an import leaves.
 pub fn of_store(data: &Path) -> String {
     let data = data.display();
     format!("what was committed to {data} stays; the same command resumes after it")
@@ -103,8 +103,8 @@ pub fn was_asked() -> bool {
     cancel().is_cancelled()
 }
 
-/// How a command ended that was asked to stop: if that made it fail, or if it says so itself, with
-/// what is left.
+/// The answer of a command that was asked to stop: interrupted, with what is left, if it failed
+/// because of that or reports it itself.
 pub fn answer(answer: Answer) -> Answer {
     if answer.status.is_success() || answer.kept.is_some() {
         return answer;
@@ -112,7 +112,7 @@ pub fn answer(answer: Answer) -> Answer {
     let kept = Some(format!("stopped: {}", left().words));
     match answer.status {
         Status::Interrupted => Answer { kept, error: None, ..answer },
-        // what was done when it was stopped says why it failed
+        // the stop explains why it failed
         Status::Environment | Status::Usage => {
             Answer { kept, ..Answer::with_status(Status::Interrupted) }
         }

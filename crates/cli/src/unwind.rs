@@ -1,4 +1,4 @@
-//! `unwind`: takes blocks back, with the state behind them.
+//! `unwind`: rolls back blocks, with the state after them.
 
 use crate::answer::Answer;
 use crate::args::Unwind;

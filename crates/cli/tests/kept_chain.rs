@@ -155,13 +155,13 @@ fn a_lost_file_of_a_store_is_noticed_or_changes_nothing_of_the_archive() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_raised_store_of_headers_keeps_its_chain() {
-    let scratch = Scratch::new("kept-chain-raised");
+fn an_upgraded_store_of_headers_keeps_its_chain() {
+    let scratch = Scratch::new("kept-chain-upgraded");
     let own = Own::new(&scratch);
     let store = scratch.path("store");
     succeed(&mut own.named(&store, "--level headers --until 20"));
     succeed(&mut own.import(&store, "--level bodies"));
-    assert!(!scratch.path("store.raising").exists());
+    assert!(!scratch.path("store.upgrading").exists());
     succeed(&mut own.import(&store, "--level execution"));
     assert_eq!(tip_of(&store), Some(54));
 }

@@ -83,8 +83,8 @@ fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_raised_store_answers_as_one_that_was_executed_at_once() {
-    let scratch = Scratch::new("state-on-disk-raised");
+fn an_upgraded_store_answers_as_one_that_was_executed_at_once() {
+    let scratch = Scratch::new("state-on-disk-upgraded");
     let proof = |store: &Path| {
         let account = format!("0x{}", "00".repeat(20));
         succeed_json(blockmill(&format!("prove --account {account} --block 54")).arg(store))
@@ -96,10 +96,10 @@ fn a_raised_store_answers_as_one_that_was_executed_at_once() {
     {
         let store = scratch.path(&format!("store-{at}"));
         succeed(&mut import(&store, "--level bodies"));
-        let raise = format!("--level execution --cache 16 --with state={with}");
-        succeed(&mut import(&store, &format!("{raise} --until 30")));
+        let upgrade = format!("--level execution --cache 16 --with state={with}");
+        succeed(&mut import(&store, &format!("{upgrade} --until 30")));
         for _ in 0..2 {
-            succeed(&mut import(&store, &raise));
+            succeed(&mut import(&store, &upgrade));
             let checked = succeed(blockmill("check").arg(&store));
             assert!(checked.contains("state after block 54"), "{with}: {checked}");
             assert_eq!(proof(&store), proof(&direct), "{with}");

@@ -20,7 +20,7 @@ pub fn report_of(_: &Cause) -> Option<FaultReport> {
     None
 }
 
-/// Does the folder hold a store of this chain? Such a store is not recognised.
+/// Returns whether the folder holds a store of this chain. Such a store is not recognised.
 pub fn is_store(_: &Path) -> Result<bool> {
     Ok(false)
 }

@@ -37,7 +37,7 @@ pub struct Witness {
     /// Make the witness of this block of the store
     #[arg(long, value_name = "N", requires = "out")]
     pub block: Option<u64>,
-    /// The file for the witness that is made
+    /// The file to write the witness to
     #[arg(long, value_name = "FILE", requires = "block")]
     pub out: Option<PathBuf>,
     /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: by the chain's number, or by
@@ -56,10 +56,10 @@ pub struct Prove {
     /// The account, as 0x and 40 hexadecimal digits
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub account: [u8; 20],
-    /// A slot of its storage, as 0x and hexadecimal digits; may be said again
+    /// A slot of its storage, as 0x and hexadecimal digits; can be repeated
     #[arg(long = "slot", value_name = "SLOT", value_parser = slot)]
     pub slots: Vec<[u8; 32]>,
-    /// The block behind which the state is meant [default: the last one]
+    /// Use the state after this block [default: the last one]
     #[arg(long, value_name = "N")]
     pub block: Option<u64>,
 }

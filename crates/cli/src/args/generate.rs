@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 pub struct GenerateEthereum {
-    /// Number of the last header (the genesis block comes on top)
+    /// Number of the last header (the genesis block is added)
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub headers: u64,
     /// Generate a chain of full blocks with this many signed transfers instead: an RLP export

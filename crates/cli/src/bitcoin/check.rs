@@ -6,8 +6,8 @@ use blockmill_bitcoin::check::{self, Corruption, Part};
 use blockmill_verdict::grouped;
 use std::path::Path;
 
-/// Checks the store in `data`, and repairs it on request; the second value says whether that was
-/// done and nothing is corrupt any more.
+/// Checks the store in `data`, and repairs it on request. The second value is true if it was
+/// repaired and nothing is corrupt any more.
 pub fn check<'a>(
     data: &Path,
     repair: bool,

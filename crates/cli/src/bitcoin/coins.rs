@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// Looks at the store of a Bitcoin import.
+/// Inspects the store of a Bitcoin import.
 pub fn run(folder: &Path, json: bool) -> Result<Answer> {
     let in_store = || format!("store {}", folder.display());
     let stored = is_store(folder)?.then(|| stored(folder)).transpose().with_context(in_store)?;
@@ -44,7 +44,7 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// A store whose block files are gone can only be handed over or verified when they are back.
+/// A store without its block files can be verified or converted only when they are there again.
 fn answer(folder: &Path, sources: &Sources) -> Answer {
     let missing = |error: blockmill_bitcoin::Error| Answer {
         shortfalls: vec![Shortfall::new(ShortfallKind::MissingBlocks, error.to_string())],
@@ -149,7 +149,7 @@ fn bitcoins(satoshis: u128) -> String {
     format!("{}.{:08}", grouped(whole), satoshis % one)
 }
 
-/// Bytes of all files below a folder; those that cannot be looked at are left out.
+/// Bytes of all files below a folder, without those that cannot be inspected.
 fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {

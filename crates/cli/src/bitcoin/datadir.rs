@@ -1,5 +1,5 @@
-//! How `inspect` of block files ends, and what `--deep` says of the datadir around them: block
-//! index, undo files, chainstate.
+//! The end of `inspect` of block files, and the results of `--deep` for the datadir around them:
+//! block index, undo files, chainstate.
 
 use super::inspect::{SHOWN, print_some};
 use crate::answer::Answer;
@@ -62,7 +62,7 @@ pub(super) fn print_datadir(checked: &CheckedDatadir) {
     print_some(&checked.corruption, |(part, error)| println!("CORRUPT: {}: {error}", part.name()));
 }
 
-/// The same as JSON.
+/// The results as JSON.
 pub(super) fn json_datadir(checked: &CheckedDatadir) -> Value {
     let corruption = checked.corruption.iter().map(|(part, error)| {
         let (file, offset) = error.place();

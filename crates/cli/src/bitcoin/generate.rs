@@ -14,7 +14,7 @@ use std::thread::available_parallelism;
 /// An input has more bytes, with what it spends.
 const LEAST_SPEND: u64 = 41;
 
-/// Writes a regtest chain, with a progress bar, and says what is in it.
+/// Writes a regtest chain with a progress bar, and prints what is in it.
 pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
     let recipe = Recipe {
         inputs: args.inputs,

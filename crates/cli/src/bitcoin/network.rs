@@ -7,8 +7,8 @@ use blockmill_bitcoin::data_folder::kept_signet;
 use blockmill_bitcoin::params::Params;
 use std::path::PathBuf;
 
-/// Opens block files and finds out their network, unless the user says it, or one of `stores` keeps
-/// it: a signet of somebody's.
+/// Opens block files and determines their network: that of the user, else that of one of `stores`
+/// (a custom signet), else that of the files.
 pub fn open<'p>(
     paths: &[PathBuf],
     chain: Option<&str>,
@@ -36,8 +36,8 @@ pub fn open<'p>(
     bail!("cannot tell the network of these blocks: name it with --chain; available: {}", names())
 }
 
-/// Says so when the files are clearly those of another network than the user thinks. The name is
-/// needed where nothing in the files tells it, or where a datadir has several.
+/// Fails if the files clearly belong to another network than the user says. The name is required if
+/// the files do not determine it, or if a datadir has several networks.
 fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
     let files = match blkdat::open(paths, None) {
         Ok(files) => files,
@@ -81,7 +81,8 @@ pub fn network_of(params: &Params) -> Network {
     Network::from_magic(magic).unwrap_or(Network::Signet { magic })
 }
 
-/// Is this a network of Bitcoin alone? The main network of Ethereum has the same name.
+/// Returns whether this is the name of a network of Bitcoin only. The main network of Ethereum has
+/// the same name.
 pub fn is_named(chain: &str) -> bool {
     chain != "mainnet" && named(chain).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Bitcoin stores that are given as archives: each stands for the block files it was built from.
+//! Bitcoin stores as archives: the block files that a store was built from are read instead.
 
 use crate::args::Command;
 use crate::data_folder;

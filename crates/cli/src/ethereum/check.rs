@@ -15,8 +15,8 @@ use blockmill_store::{ChainStore, Corruption};
 use blockmill_verdict::{Finding, Level, Status};
 use std::path::Path;
 
-/// Checks the store in `data`, and repairs it on request; the second value says whether that was
-/// done and nothing is corrupt any more.
+/// Checks the store in `data`, and repairs it on request. The second value is true if it was
+/// repaired and nothing is corrupt any more.
 pub fn check<'a>(
     data: &Path,
     threads: usize,
@@ -55,7 +55,7 @@ pub fn check<'a>(
     Ok((checked, false))
 }
 
-/// The same but for the chain's genesis.json.
+/// Checks everything except for the chain's genesis.json.
 fn check_blocks<'a>(
     data: &Path,
     threads: usize,
@@ -77,7 +77,7 @@ fn check_blocks<'a>(
         checked.unread = Some("values and nodes of the state, which are in RocksDB".into());
     }
     checked.stopped = blocks.stopped;
-    // a corrupt part is told once
+    // report a corrupt part once
     let is_whole =
         corruption.iter().all(|corruption| corruption.mends_itself) && blocks.findings.is_empty();
     let state = match is_whole && !checked.stopped {
@@ -112,7 +112,7 @@ struct Plan {
     last: u64,
     /// There are blocks after it.
     goes_back: bool,
-    /// The state goes back with the blocks; otherwise it is given up, and made again from them.
+    /// The state is rolled back with the blocks; otherwise it is removed, and rebuilt from them.
     keeps_state: bool,
 }
 
@@ -185,8 +185,7 @@ impl Plan {
     }
 }
 
-/// Holds the state besides the blocks to the root in the header of its block; what is wrong with
-/// it, if anything.
+/// Compares the state with the root in the header of its block. Returns what is wrong, if anything.
 fn check_state(
     data: &Path,
     store: &ChainStore,

@@ -68,7 +68,7 @@ fn answer(shortfalls: Vec<Shortfall>, partial: bool) -> Answer {
     Answer { error: (!partial).then_some(error), shortfalls, ..Answer::with_status(status) }
 }
 
-/// How many blocks will be written, as far as the archive tells.
+/// The number of blocks to write, as far as the archive determines it.
 fn blocks(args: &Convert, archive: &Archive) -> u64 {
     let Some((first, Some(last))) = archive.range() else { return 0 };
     let (from, until) = (args.from.unwrap_or(0).max(first), args.until.unwrap_or(last).min(last));

@@ -1,7 +1,7 @@
 //! `import` and `verify` of Ethereum archives.
 
 use super::convert::left_out;
-use super::{network, raise};
+use super::{network, upgrade};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
 use crate::data_folder;
@@ -48,10 +48,10 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if !quiet {
         tell_recovery(&recovery);
     }
-    raise::finish(&args.data, &store, quiet)?;
+    upgrade::finish(&args.data, &store, quiet)?;
     let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
     if is_of_headers && asked.level > Some(Level::Headers) {
-        return raise::run(args, store, quiet, run.cancel);
+        return upgrade::run(args, store, quiet, run.cancel);
     }
     let settings = settings_for(&asked.with, &store)?;
     let job = Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
@@ -212,10 +212,11 @@ impl Job {
 /// What the reader of an error may not know.
 pub(super) fn hint(error: &Error) -> Option<&'static str> {
     if let Error::OtherChain { expected, .. } = error {
-        // a store of headers is raised when that is said
-        let raise = "use another --data folder, or --level bodies or execution to raise this store";
+        // a store of headers is upgraded when that is said
+        let upgrade =
+            "use another --data folder, or --level bodies or execution to upgrade this store";
         let other = "use another --data folder for it";
-        return Some(if expected.ends_with("headers") { raise } else { other });
+        return Some(if expected.ends_with("headers") { upgrade } else { other });
     }
     if matches!(error, Error::StoredState { .. } | Error::StateAhead { .. }) {
         return Some(

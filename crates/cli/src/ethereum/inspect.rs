@@ -8,7 +8,7 @@ use anyhow::Result;
 use blockmill_archive::{Archive, FileReport, Format, Inspection, TableReport};
 use blockmill_verdict::grouped;
 
-/// Looks at archives of any formats; their stores are some, too.
+/// Inspects archives of any format, including stores.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let mut inspection = blockmill_archive::inspect(&args.paths, args.deep)?;
     inspection.files.iter_mut().try_for_each(name_chain)?;
@@ -20,8 +20,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Names the chain by its first block, which proves more than the file's name, or by a
-/// genesis.json beside the file.
+/// Names the chain by its first block, which proves more than the file's name, or by a genesis.json
+/// in the same folder.
 fn name_chain(file: &mut FileReport) -> Result<()> {
     let paths = std::slice::from_ref(&file.path);
     let Ok(archive) = Archive::open(paths) else { return Ok(()) };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A chain, and where its rules were read.
 pub struct Found {
     pub spec: ChainSpec,
-    /// The genesis.json; none of a built-in network.
+    /// The genesis.json; `None` for a built-in network.
     pub file: Option<PathBuf>,
 }
 
@@ -21,8 +21,9 @@ impl From<ChainSpec> for Found {
     }
 }
 
-/// Finds the chain: what the user says, else block 0, else the genesis.json that a store among the
-/// paths keeps or that lies beside the archive, else the archive's name, else what the store keeps.
+/// Determines the chain: what the user says, else block 0, else the genesis.json that a store among
+/// the paths keeps or that is in the folder of the archive, else the archive's name, else what the
+/// store keeps.
 ///
 /// # Errors
 /// No chain is found; a genesis.json cannot be used, or differs from the one that the store keeps.
@@ -84,8 +85,8 @@ fn find(
     )
 }
 
-/// The chain of a store: the genesis.json that it keeps, or the built-in network that begins with
-/// the same block; none where it has neither.
+/// The chain of a store: the genesis.json that it keeps, or the built-in network with the same
+/// first block; `None` if it has neither.
 ///
 /// # Errors
 /// What it keeps is corrupt.
@@ -101,7 +102,7 @@ pub fn of_store(store: &ChainStore) -> Result<Option<Found>> {
 pub fn expect_rules_of(store: &ChainStore, chain: Option<&str>, found: &Found) -> Result<()> {
     let (Some(tip), Some(file)) = (store.tip(), &found.file) else { return Ok(()) };
     if tip.chain != found.spec.genesis.hash {
-        // the import says which chain was expected
+        // the import reports which chain was expected
         return Ok(());
     }
     let kept = match kept_in(store.dir()) {
@@ -133,7 +134,7 @@ pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<Found> {
 
 fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<Found> {
     let file = Some(path.to_path_buf());
-    // who has verified the first block need not read the accounts, which may be millions
+    // if the first block is verified, the accounts, which may be millions, need not be read
     let stored = store.and_then(|store| store.header(0).ok().flatten());
     if let Some(spec) = stored.and_then(|header| ChainSpec::behind_genesis(path, &header)) {
         return Ok(Found { spec, file });
@@ -144,7 +145,7 @@ fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<Found> {
     Ok(Found { spec: spec.with_context(|| format!("{}", path.display()))?, file })
 }
 
-/// The network whose genesis block stands first in the archive.
+/// The network whose genesis block is the first block of the archive.
 pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     if archive.range().is_some_and(|(first, _)| first != 0) {
         return Ok(None);

@@ -84,7 +84,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     Ok(Answer::ok())
 }
 
-/// `blockmill import SNAPSHOT`: the state of a store of blocks, behind its last one.
+/// `blockmill import SNAPSHOT`: the state after the last block of a store of blocks.
 pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result<Answer> {
     let (data, asked) = (&args.data, &args.verification);
     let others = [asked.record.is_some(), asked.level.is_some(), asked.serve.is_some()];
@@ -165,7 +165,7 @@ fn refused(error: SnapshotError) -> Result<Answer> {
     }
 }
 
-/// `blockmill inspect SNAPSHOT`: what it says of itself; all of it is read where that is asked for.
+/// `blockmill inspect SNAPSHOT`: prints its head; on request, reads and verifies all of it.
 pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
     let head = match head_of(path) {
         Ok(head) => head,

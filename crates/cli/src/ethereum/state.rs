@@ -1,4 +1,4 @@
-//! The state of a store, for who asks for parts of it.
+//! Reading parts of the state of a store.
 
 use super::network;
 use anyhow::{Context, Result, ensure};
@@ -21,19 +21,19 @@ impl StateReader {
         Ok(Self { store })
     }
 
-    /// The last block that the state is behind.
+    /// The block of the state.
     pub fn last(&self) -> Result<u64> {
         let facts =
             self.store.facts().context("expected a store with a state, found blocks only")?;
         Ok(facts.block)
     }
 
-    /// The nodes of the state behind a block, and its root; none when asked to stop.
+    /// The nodes of the state after a block, and its root; `None` on a request to stop.
     pub fn nodes_after(&self, number: u64, cancel: &Cancel) -> Result<Option<(NodeSet, [u8; 32])>> {
         Ok(self.store.nodes_after(number, cancel)?)
     }
 
-    /// The state after a block with its addresses and slots; none when asked to stop. A state on
+    /// The state after a block with its addresses and slots; `None` on request to stop. A state on
     /// disk has only their hashes: there the stored blocks are executed again.
     pub fn state_after(
         &self,

@@ -28,7 +28,7 @@ const NO_NETWORK: &str = "no network";
 pub fn run(args: &Test, json: bool, cancel: &Cancel) -> Result<Answer> {
     let (mut files, mut seen) = (vec![], HashSet::new());
     for path in &args.paths {
-        // a path that the user names has to be there
+        // a path that the user names must exist
         fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         find(path, &mut seen, &mut files);
     }

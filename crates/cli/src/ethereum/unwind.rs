@@ -6,7 +6,7 @@ use blockmill_ethereum::commit::executed_store::{self, ExecutedStore, Limits};
 use blockmill_pipeline::Cancel;
 use std::path::Path;
 
-/// Makes block `to` the last one; none when asked to stop.
+/// Makes block `to` the last one; `None` on a request to stop.
 pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> {
     let options = blockmill_store::Options::default();
     let (mut store, _) = ExecutedStore::open(data, &options, Limits::default())

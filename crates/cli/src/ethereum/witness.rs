@@ -1,5 +1,5 @@
-//! `witness`: single blocks, each executed on the part of the state that it comes with; and such
-//! files, made of blocks of a store.
+//! `witness`: executes single blocks, each with the part of the state in its file; writes such
+//! files for blocks of a store.
 
 use super::network;
 use super::state::StateReader;

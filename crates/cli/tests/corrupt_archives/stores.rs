@@ -80,9 +80,9 @@ fn receipts_of_a_store_that_two_formats_filled_are_told_apart() {
 }
 
 #[test]
-fn a_store_of_headers_is_raised_to_bodies_in_one_step() {
+fn a_store_of_headers_is_upgraded_to_bodies_in_one_step() {
     let blocks = Blocks::generated(2_000);
-    let scratch = Scratch::new("store-raise");
+    let scratch = Scratch::new("store-upgrade");
     let (archive, half, chain) = (scratch.path("era1"), scratch.path("half"), Path::new("mainnet"));
     blocks.write("era1", &archive);
     blocks.part(0, 1_001).write("era1", &half);
@@ -101,7 +101,7 @@ fn a_store_of_headers_is_raised_to_bodies_in_one_step() {
     let text = succeed(import(&store, chain, &archive).args(["--level", "bodies"]));
     assert!(text.contains("1,001 to 2,000") || text.contains("1,001 to"), "{text}");
     assert_same_store(&whole, &store);
-    assert!(!scratch.path("store.raising").exists());
+    assert!(!scratch.path("store.upgrading").exists());
     assert!(fs::read_dir(store.join("records")).unwrap().count() >= 2);
 
     // bodies of another chain do not replace it
@@ -118,12 +118,12 @@ fn a_store_of_headers_is_raised_to_bodies_in_one_step() {
 }
 
 #[test]
-fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
+fn other_files_next_to_a_store_of_headers_stay_when_it_is_upgraded() {
     let blocks = Blocks::generated(300);
-    let scratch = Scratch::new("store-raise-others");
+    let scratch = Scratch::new("store-upgrade-others");
     let (archive, store, chain) = (scratch.path("rlp"), scratch.path("store"), "mainnet".as_ref());
     blocks.write("rlp", &archive);
-    let raising = scratch.path("store.raising");
+    let upgrading = scratch.path("store.upgrading");
     let headers = || {
         let _ = fs::remove_dir_all(&store);
         succeed(import(&store, chain, &archive).args(["--level", "headers"]));
@@ -133,32 +133,32 @@ fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
         fs::create_dir(store.join("index-small.00000.d")).unwrap();
         fs::write(store.join("index-small.00000.d/x"), "mine").unwrap();
     };
-    let raise =
+    let upgrade =
         || document(&run(import(&store, chain, &archive).args(["--level", "bodies", "--json"])));
     headers();
-    let found = raise();
+    let found = upgrade();
     assert_eq!(found["status"], "verified", "{found}");
     for name in ["notes.txt", "headers.1", "index-small.00000.d/x"] {
         assert_eq!(fs::read_to_string(store.join(name)).unwrap(), "mine", "{name}");
     }
-    assert!(!raising.exists());
+    assert!(!upgrading.exists());
     assert_eq!(read_store(&store).blocks.iter().filter(|block| block.body.is_some()).count(), 301);
 
     // where the new folder has something of that name, both stay
     headers();
-    fs::create_dir(&raising).unwrap();
-    fs::write(raising.join("notes.txt"), "the other").unwrap();
-    let found = raise();
+    fs::create_dir(&upgrading).unwrap();
+    fs::write(upgrading.join("notes.txt"), "the other").unwrap();
+    let found = upgrade();
     assert!(
         found["notes"].to_string().contains("still has files that are not the store's"),
         "{found}"
     );
     assert_eq!(fs::read_to_string(store.join("notes.txt")).unwrap(), "the other");
-    let left: Vec<_> = contents(&raising);
+    let left: Vec<_> = contents(&upgrading);
     assert_eq!(left, [(PathBuf::from("notes.txt"), b"mine".to_vec())]);
     // and later imports leave it alone
     succeed(&mut import(&store, chain, &archive));
-    assert_eq!(contents(&raising), left);
+    assert_eq!(contents(&upgrading), left);
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Walk<'_> {
             12 | 13 => self.kill_unwind(model),
             14 | 15 => self.snapshot(model),
             16 => self.witness(model),
-            17 => self.raise(),
+            17 => self.upgrade(),
             18 | 19 => self.corrupt(),
             _ => self.unwind(model),
         }
@@ -79,13 +79,13 @@ impl Walk<'_> {
     }
 
     /// The next higher level.
-    fn raise(&mut self) {
+    fn upgrade(&mut self) {
         let level = self.model.map_or(Level::Execution, |model| match model.level {
             Level::Headers => Level::Bodies,
             _ => Level::Execution,
         });
         let until = self.random.pick(&[self.chain.last, self.chain.last / 2]);
-        self.note("raise", format!("{} --until {until}", level.name()));
+        self.note("upgrade", format!("{} --until {until}", level.name()));
         self.import_whole(level, until, 5);
     }
 
@@ -105,32 +105,32 @@ impl Walk<'_> {
             Some(model) if level == model.level || model.level == Level::Bodies => {
                 model.reaches(level, until, depth);
             }
-            Some(_) => return self.raised(ended, level, Some(until)),
+            Some(_) => return self.upgraded(ended, level, Some(until)),
         }
         ended.succeed();
     }
 
     /// After an import for the headers of a store: they are as they were, or replaced by all.
-    fn raised(&mut self, ended: Ended, level: Level, until: Option<u64>) {
+    fn upgraded(&mut self, ended: Ended, level: Level, until: Option<u64>) {
         let Some(before) = self.model else { return };
         let (tip, state) = Walk::read(&self.data).expect("a store");
         if tip.level == Level::Headers as u8 {
-            let begun = Walk::read(&self.raising());
-            if let Some((raising, _)) = begun
-                && raising.level > level as u8
+            let begun = Walk::read(&self.upgrading());
+            if let Some((upgrading, _)) = begun
+                && upgrading.level > level as u8
             {
-                let folder = self.raising().display().to_string();
+                let folder = self.upgrading().display().to_string();
                 return ended.refuse(&["level execution", "--level execution", &folder]);
             }
             assert!(ended.is_success_or_stop(), "{}", ended.told());
             let reached = begun.map_or(0, |(tip, _)| tip.number);
             assert!(reached < before.tip, "{reached} of {}", before.tip);
             assert!(until.is_none_or(|until| until <= reached), "{reached}");
-            self.ended(format!("raising up to {reached}"));
+            self.ended(format!("upgrading up to {reached}"));
             return;
         }
         assert!(ended.is_success_or_stop(), "{}", ended.told());
-        assert!(!self.raising().exists());
+        assert!(!self.upgrading().exists());
         let level = Level::stored(tip.level).expect("a level");
         let mut model = Model::new(level, 0);
         model.reaches(level, tip.number, self.depth);
@@ -150,7 +150,7 @@ impl Walk<'_> {
         let command = self.import(&self.data.clone(), level, until, chunk);
         let ended = command.stop_after(after);
         if self.model.is_some_and(|model| model.level == Level::Headers && level > model.level) {
-            return self.raised(ended, level, None);
+            return self.upgraded(ended, level, None);
         }
         assert!(ended.is_success_or_stop(), "{}", ended.told());
         self.adopt_partial(level, until, ended.status.is_success());

@@ -57,8 +57,8 @@ pub struct Model {
     pub tip: u64,
     /// The last block whose state there is; none without a state.
     pub state: Option<u64>,
-    /// The block whose state a raise to execution had committed when it was interrupted: the store
-    /// is still of level bodies.
+    /// The block whose state a upgrade to execution had committed when it was interrupted: the
+    /// store is still of level bodies.
     pub begun: Option<u64>,
     /// The first block whose state there can be.
     pub base: u64,
@@ -126,9 +126,9 @@ impl<'a> Walk<'a> {
         self.folder.join(format!("store-{}", self.stores))
     }
 
-    /// Where a store of headers is raised.
-    pub fn raising(&self) -> PathBuf {
-        self.data.with_extension("raising")
+    /// Where a store of headers is upgraded.
+    pub fn upgrading(&self) -> PathBuf {
+        self.data.with_extension("upgrading")
     }
 
     /// Takes note of a step.
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The last block of a store, and the last one whose state it has, be it that of an
-    /// interrupted raise.
+    /// interrupted upgrade.
     pub fn read(data: &Path) -> Option<(Tip, Option<u64>)> {
         let tip = match ChainStore::open_read_only(data) {
             Ok((store, _)) => store.tip()?,

@@ -1,7 +1,7 @@
 //! Random walks over the operations of a store, each held to a model.
 //!
 //! A walk begins with an empty folder. Its steps are the commands of the program, in random order
-//! by seed: import of a part of the chain, resume, raise of the level, unwind, an import that is
+//! by seed: import of a part of the chain, resume, upgrade of the level, unwind, an import that is
 //! stopped or killed, corruption with `check --repair` and whatever that advises, `heal`, a
 //! snapshot out and in, `prove`, `witness`, `convert` back. After each step the exit code is the
 //! one that the model expects, `check` finds nothing, and last block, level, state roots and proofs

@@ -1,10 +1,11 @@
-//! A store of headers becomes one of bodies, or of executed blocks.
+//! Upgrades a store of headers to bodies, or to executed blocks.
 //!
-//! The blocks are imported into a store of their own beside it, `DATA.raising`, by the same code as
-//! any other import: so a stop or a kill loses nothing, and the next run goes on. When it has the
-//! last stored header, found by its hash, the two folders change names in one step. Until then the
-//! store of headers is as it was. Afterwards its files go, and no others: run records and whatever
-//! else lay there are taken over. A kill in between is made up for by the next import.
+//! The blocks are imported into a store of their own next to it, `DATA.upgrading`, by the same code
+//! as any other import: a stop or a kill loses nothing, and the next run continues. When the new
+//! store has the last stored header, found by its hash, the two folders swap names in one step.
+//! Until then the store of headers is unchanged. Afterwards only its own files are removed; run
+//! records and other files are moved to the new store. The next import finishes what a kill
+//! interrupted.
 
 use super::network;
 use crate::answer::Answer;
@@ -21,13 +22,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the manifest of a store is called whose place was taken: its files may go.
+/// Name of the manifest of a store that was replaced: its files may be removed.
 const REPLACED: &str = "manifest.replaced";
 
 /// Where the new store is created.
 fn beside(data: &Path) -> PathBuf {
     let mut name = data.file_name().map_or_else(OsString::new, OsString::from);
-    name.push(".raising");
+    name.push(".upgrading");
     data.with_file_name(name)
 }
 
@@ -50,13 +51,13 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     inner.verification.record.get_or_insert_with(|| default_record(&data));
     let mut answer = run_import(&inner, json, cancel)?;
     let hash_of_tip = |folder: &Path| -> Result<Option<Tip>> {
-        let (raised, _) = ChainStore::open_read_only(folder)
+        let (upgraded, _) = ChainStore::open_read_only(folder)
             .with_context(|| format!("cannot open the store {}", folder.display()))?;
-        let Some(last) = raised.tip() else { return Ok(None) };
-        if raised.first() != Some(first) {
+        let Some(last) = upgraded.tip() else { return Ok(None) };
+        if upgraded.first() != Some(first) {
             bail!("{}: expected block {first} first, found another", folder.display());
         }
-        match raised.hash_of(tip.number)? {
+        match upgraded.hash_of(tip.number)? {
             None => Ok(None),
             Some(hash) if hash == tip.hash => Ok(Some(last)),
             Some(_) => bail!(
@@ -66,7 +67,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
             ),
         }
     };
-    let Some(raised) = hash_of_tip(&folder)? else {
+    let Some(upgraded) = hash_of_tip(&folder)? else {
         let (found, last) = (folder.display(), tip.number);
         answer.notes.push(format!(
             "the store of headers is unchanged: the blocks are in {found}, and replace it when \
@@ -80,13 +81,13 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     blockmill_platform::folders::exchange(&data, &folder)
         .with_context(|| format!("cannot exchange {} and {}", data.display(), folder.display()))?;
     drop(store);
-    let level = Level::stored(raised.level).map_or("unknown", Level::name);
+    let level = Level::stored(upgraded.level).map_or("unknown", Level::name);
     answer.notes.push(format!("the store of headers holds blocks of level {level} now"));
     answer.notes.extend(take_over(&folder, &data, json)?);
     Ok(answer)
 }
 
-/// Refuses a level below that at which an interrupted import began to raise these headers, in
+/// Refuses a level below that at which an interrupted import began to upgrade these headers, in
 /// `folder`.
 fn expect_level_of(folder: &Path, asked: Option<Level>) -> Result<()> {
     let begun = match ChainStore::open_read_only(folder) {
@@ -100,7 +101,7 @@ fn expect_level_of(folder: &Path, asked: Option<Level>) -> Result<()> {
     if asked < begun {
         let (folder, begun, asked) = (folder.display(), begun.name(), asked.name());
         bail!(
-            "an interrupted import began to raise these headers to level {begun}, in {folder}, \
+            "an interrupted import began to upgrade these headers to level {begun}, in {folder}, \
              found --level {asked}: continue with --level {begun}, or remove the folder {folder}, \
              which holds nothing else, and import again"
         );
@@ -108,8 +109,8 @@ fn expect_level_of(folder: &Path, asked: Option<Level>) -> Result<()> {
     Ok(())
 }
 
-/// Ends what a kill left of an earlier run: `store` in `data` was raised, and the store of headers
-/// whose place it took is still there.
+/// Finishes an interrupted upgrade: `store` in `data` is the new store, and the store of headers
+/// that it replaced still exists.
 pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
     let Some(tip) = store.tip().filter(|tip| tip.level > Level::Headers as u8) else {
         return Ok(());
@@ -179,7 +180,7 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
     Ok(Some(note))
 }
 
-/// Is `name` that of a file in which a store keeps its chain?
+/// Returns whether `name` is a file in which a store keeps its chain.
 fn is_of_chain(name: &OsString) -> bool {
     KEPT_FILES.iter().any(|file| name == file)
 }
@@ -199,7 +200,7 @@ fn chain_for(args: &Import, store: &ChainStore, folder: &Path) -> Result<Option<
     Ok(None)
 }
 
-/// Moves run records, but for those whose names are there.
+/// Moves run records, except for those whose names exist.
 fn take_records(from: &Path, to: &Path) -> Result<()> {
     for name in names(from)? {
         if !exists(&to.join(&name))? {

@@ -1,4 +1,4 @@
-//! Death of the process while a store of headers is raised to bodies or to executed blocks: until
+//! Death of the process while a store of headers is upgraded to bodies or to executed blocks: until
 //! the folders change names the store of headers is as it was, afterwards the new store is whole,
 //! and the next run ends what was begun. Nothing is removed that no import wrote.
 
@@ -58,12 +58,12 @@ impl Generated {
     fn copy_headers(&self, name: &str) -> (PathBuf, PathBuf) {
         let store = self.scratch.path(name);
         copy(&self.headers, &store);
-        (store, self.scratch.path(&format!("{name}.raising")))
+        (store, self.scratch.path(&format!("{name}.upgrading")))
     }
 
     /// Everything is in its place in `store`, and nothing else is left.
-    fn assert_raised(&self, store: &Path, raising: &Path, records: usize) {
-        assert!(!raising.exists(), "{} is still there", raising.display());
+    fn assert_upgraded(&self, store: &Path, upgrading: &Path, records: usize) {
+        assert!(!upgrading.exists(), "{} is still there", upgrading.display());
         let other = store.join(OTHER);
         assert_eq!(fs::read_to_string(&other).expect("the user's file"), "mine");
         fs::remove_file(other).expect("a file to remove");
@@ -74,16 +74,16 @@ impl Generated {
 }
 
 #[test]
-fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
-    let generated = Generated::new("kill-raise");
+fn a_killed_upgrade_resumes_and_ends_with_the_same_store() {
+    let generated = Generated::new("kill-upgrade");
     let before = Snapshot::of(&generated.headers);
-    let mut random = Random::new_each_run("kill_during_raise");
+    let mut random = Random::new_each_run("kill_during_upgrade");
     let (mut in_the_middle, mut missed, mut completed) = (0, 0, 0);
     for round in 0.. {
         if in_the_middle >= KILLS {
             break;
         }
-        let (store, raising) = generated.copy_headers(&format!("killed-{round}"));
+        let (store, upgrading) = generated.copy_headers(&format!("killed-{round}"));
         let mut committed = None;
         let mut limit = generated.time / 3;
         while committed != Some(BLOCKS) && in_the_middle < KILLS {
@@ -100,7 +100,7 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
                 break;
             }
             before.assert_same(&store);
-            let now = tip_of(&raising);
+            let now = tip_of(&upgrading);
             assert!(now >= committed, "bodies up to {committed:?}, after a kill {now:?}");
             if now > committed && now < Some(BLOCKS) {
                 in_the_middle += 1;
@@ -113,7 +113,7 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
             committed = now;
         }
         succeed(&mut import(&store, &generated.archive, "bodies"));
-        generated.assert_raised(&store, &raising, 2);
+        generated.assert_upgraded(&store, &upgrading, 2);
         completed += 1;
         fs::remove_dir_all(&store).expect("a store to remove");
     }
@@ -121,8 +121,8 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
 }
 
 #[test]
-fn headers_are_raised_straight_to_executed_blocks() {
-    let scratch = Scratch::new("raise-executed");
+fn headers_are_upgraded_straight_to_executed_blocks() {
+    let scratch = Scratch::new("upgrade-executed");
     let [archive, store, executed] =
         ["archive", "store", "executed"].map(|name| scratch.path(name));
     let mut generate = blockmill("generate ethereum --work transfers --fork osaka --blocks 40");
@@ -135,13 +135,13 @@ fn headers_are_raised_straight_to_executed_blocks() {
     };
     run(&store, "headers", &[]);
     let before = Snapshot::of(&store);
-    let raising = scratch.path("store.raising");
+    let upgrading = scratch.path("store.upgrading");
     // half of it leaves the headers as they are, the rest takes their place
     run(&store, "execution", &["--until", "20"]);
     before.assert_same(&store);
-    assert_eq!(tip_of(&raising), Some(20));
+    assert_eq!(tip_of(&upgrading), Some(20));
     run(&store, "execution", &[]);
-    assert!(!raising.exists(), "{} is still there", raising.display());
+    assert!(!upgrading.exists(), "{} is still there", upgrading.display());
     run(&executed, "execution", &[]);
     assert_eq!(tip_of(&store), tip_of(&executed));
     let checked = [&store, &executed].map(|store| succeed(blockmill("check").arg(store)));
@@ -150,8 +150,8 @@ fn headers_are_raised_straight_to_executed_blocks() {
 }
 
 #[test]
-fn a_lower_level_over_an_interrupted_raise_is_refused_with_advice_that_works() {
-    let scratch = Scratch::new("raise-lower");
+fn a_lower_level_over_an_interrupted_upgrade_is_refused_with_advice_that_works() {
+    let scratch = Scratch::new("upgrade-lower");
     let [archive, store] = ["archive", "store"].map(|name| scratch.path(name));
     let mut generate = blockmill("generate ethereum --work transfers --fork osaka --blocks 20");
     let few = ["--block-transactions", "3", "--accounts", "20", "--out"];
@@ -163,26 +163,26 @@ fn a_lower_level_over_an_interrupted_raise_is_refused_with_advice_that_works() {
         command
     };
     succeed(&mut import(&store, "headers"));
-    let raising = scratch.path("store.raising");
+    let upgrading = scratch.path("store.upgrading");
     succeed(import(&store, "execution").args(["--until", "10"]));
-    let [other, other_raising] = ["other", "other.raising"].map(|name| scratch.path(name));
+    let [other, other_upgrading] = ["other", "other.upgrading"].map(|name| scratch.path(name));
     copy(&store, &other);
-    copy(&raising, &other_raising);
-    for (store, raising) in [(&store, &raising), (&other, &other_raising)] {
+    copy(&upgrading, &other_upgrading);
+    for (store, upgrading) in [(&store, &upgrading), (&other, &other_upgrading)] {
         // the folder of tests may be a link
-        let folder = raising.canonicalize().expect("a folder").display().to_string();
+        let folder = upgrading.canonicalize().expect("a folder").display().to_string();
         let advice = ["--level execution, or remove the folder", &folder];
         misunderstand(&mut import(store, "bodies"), &advice);
-        assert_eq!(tip_of(raising), Some(10));
+        assert_eq!(tip_of(upgrading), Some(10));
     }
     // both ways that the advice names
     succeed(&mut import(&store, "execution"));
-    fs::remove_dir_all(&other_raising).expect("a folder to remove");
+    fs::remove_dir_all(&other_upgrading).expect("a folder to remove");
     succeed(&mut import(&other, "bodies"));
-    for (store, raising, level) in
-        [(&store, &raising, "execution"), (&other, &other_raising, "bodies")]
+    for (store, upgrading, level) in
+        [(&store, &upgrading, "execution"), (&other, &other_upgrading, "bodies")]
     {
-        assert!(!raising.exists(), "{} is still there", raising.display());
+        assert!(!upgrading.exists(), "{} is still there", upgrading.display());
         let checked = succeed(blockmill("check").arg(store));
         assert!(checked.contains(&format!("level {level}")), "{checked}");
         assert_eq!(tip_of(store), Some(20));
@@ -191,7 +191,7 @@ fn a_lower_level_over_an_interrupted_raise_is_refused_with_advice_that_works() {
 
 #[test]
 fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_nothing_else() {
-    let generated = Generated::new("kill-raised");
+    let generated = Generated::new("kill-upgraded");
     let records = fs::read_dir(generated.headers.join("records")).expect("run records").count();
     let replaced = |old: &Path| {
         fs::rename(old.join("manifest"), old.join("manifest.replaced")).expect("a manifest");
@@ -227,24 +227,24 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
     ];
     for (i, (state, make)) in states.into_iter().enumerate() {
         println!("{state}");
-        let (store, raising) = generated.copy_headers(&format!("state-{i}"));
-        fs::rename(&store, &raising).expect("a store");
+        let (store, upgrading) = generated.copy_headers(&format!("state-{i}"));
+        fs::rename(&store, &upgrading).expect("a store");
         copy(&generated.bodies, &store);
         fs::remove_dir_all(store.join("records")).expect("run records");
-        make(&raising, &store);
+        make(&upgrading, &store);
         succeed(&mut import(&store, &generated.archive, "bodies"));
-        generated.assert_raised(&store, &raising, records);
+        generated.assert_upgraded(&store, &upgrading, records);
     }
 
-    // a store of another chain in that place is not what was raised
-    let (store, raising) = generated.copy_headers("foreign");
+    // a store of another chain in that place is not what was upgraded
+    let (store, upgrading) = generated.copy_headers("foreign");
     fs::remove_dir_all(&store).expect("a store to remove");
     copy(&generated.bodies, &store);
     let other = generated.scratch.path("other");
     let mut generate = blockmill("generate ethereum --headers 300 --seed 9 --out");
     succeed(generate.arg(&other));
-    succeed(&mut import(&raising, &other, "headers"));
-    let before = Snapshot::of(&raising);
+    succeed(&mut import(&upgrading, &other, "headers"));
+    let before = Snapshot::of(&upgrading);
     succeed(&mut import(&store, &generated.archive, "bodies"));
-    before.assert_same(&raising);
+    before.assert_same(&upgrading);
 }
