@@ -213,7 +213,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The flag that stops the check.
-    #[cfg(any(feature = "ethereum", feature = "neo"))]
+    #[cfg(feature = "ethereum")]
     pub fn cancel(&self) -> &'a Cancel {
         self.cancel
     }

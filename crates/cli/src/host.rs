@@ -15,6 +15,7 @@ pub fn random_seed() -> u64 {
 }
 
 /// The present time, in seconds since 1970.
+#[cfg(any(feature = "bitcoin", feature = "ethereum"))]
 pub fn unix_seconds() -> u64 {
     since_1970().as_secs()
 }

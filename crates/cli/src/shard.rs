@@ -92,6 +92,7 @@ pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
 
 /// The answer with `summary` as its result. Without `json`, prints the summary on one line, so that
 /// the lines of many shards can be concatenated.
+#[cfg(any(feature = "bitcoin", feature = "ethereum"))]
 pub fn with_summary(answer: Answer, summary: &impl Serialize, json: bool) -> Result<Answer> {
     let sealed = sealed(summary)?;
     if json {
@@ -105,6 +106,7 @@ pub fn with_summary(answer: Answer, summary: &impl Serialize, json: bool) -> Res
 const CHECKSUM: &str = "checksum";
 
 /// A document with its checksum as the last member. The checksum detects accidents, not intent.
+#[cfg(any(feature = "bitcoin", feature = "ethereum"))]
 pub fn sealed(document: &impl Serialize) -> Result<Box<RawValue>> {
     let text = serde_json::to_string(document)?;
     let sum = checksum(&text)?;

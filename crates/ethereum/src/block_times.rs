@@ -55,14 +55,15 @@ pub(crate) struct BlockTimes {
 
 impl BlockTimes {
     pub(crate) fn add(&mut self, block: BlockTime) {
-        self.sum.transactions += block.transactions;
-        self.sum.gas += block.gas;
-        self.sum.account_reads += block.reads.accounts;
-        self.sum.slot_reads += block.reads.slots;
-        self.sum.slot_hits += block.reads.slot_hits();
-        self.sum.changed += block.changed;
-        self.sum.speculations_committed += block.speculation.committed;
-        self.sum.speculations_aborted += block.speculation.aborted;
+        let counts = &mut self.sum.counts;
+        counts.transactions += block.transactions;
+        counts.gas += block.gas;
+        counts.account_reads += block.reads.accounts;
+        counts.slot_reads += block.reads.slots;
+        counts.slot_hits += block.reads.slot_hits();
+        counts.changed += block.changed;
+        counts.speculations_committed += block.speculation.committed;
+        counts.speculations_aborted += block.speculation.aborted;
         self.sum.took(block.number, block.busy);
         if self.blocks.is_multiple_of(1 << self.doublings) {
             self.rows.push(block);
@@ -91,12 +92,8 @@ impl BlockTimes {
     /// Adds the sums, and the percentiles of the times of blocks, if blocks were executed.
     pub(crate) fn facts(&self, wall_s: f64, facts: &mut Facts) {
         let Some(sum) = self.sum() else { return };
-        facts.count("gas", sum.gas);
-        facts.set(MGAS_PER_S, sum.gas as f64 / 1e6 / wall_s);
-        facts.count("account_reads", sum.account_reads);
-        facts.count("slot_reads", sum.slot_reads);
-        facts.count("slot_hits", sum.slot_hits);
-        facts.count("changed", sum.changed);
+        sum.counts.iter().for_each(|count| facts.count(count.name, count.value));
+        facts.set(MGAS_PER_S, sum.counts.gas as f64 / 1e6 / wall_s);
         let mut all: Vec<f64> = self.rows.iter().map(|block| block.all().as_secs_f64()).collect();
         let found = Percentiles::from_values(&mut all);
         facts.set("block_p50_s", found.p50);
@@ -150,12 +147,18 @@ mod tests {
         let count = 5 * MOST_ROWS as u64;
         (0..count).for_each(|number| times.add(block(number)));
         let sum = times.sum().unwrap();
-        assert_eq!((sum.gas, sum.transactions, sum.changed), (10 * count, 2 * count, 6 * count));
         assert_eq!(
-            (sum.account_reads, sum.slot_reads, sum.slot_hits),
+            (sum.counts.gas, sum.counts.transactions, sum.counts.changed),
+            (10 * count, 2 * count, 6 * count)
+        );
+        assert_eq!(
+            (sum.counts.account_reads, sum.counts.slot_reads, sum.counts.slot_hits),
             (3 * count, 4 * count, 5 * count)
         );
-        assert_eq!((sum.speculations_committed, sum.speculations_aborted), (count, 2 * count));
+        assert_eq!(
+            (sum.counts.speculations_committed, sum.counts.speculations_aborted),
+            (count, 2 * count)
+        );
         let series = times.series();
         assert_eq!((&*series[0].row, &*series[1].row), (BLOCK, SLOWEST_BLOCK));
         let numbers = series[0].values(FIRST);

@@ -3,31 +3,18 @@
 use blockmill_pipeline::record::{
     BLOCK, FIRST, MGAS_PER_S, Percentiles, RunRecord, SLOWEST_BLOCK, Series,
 };
-use blockmill_verdict::{BLOCK_BOUNDS, BLOCK_PHASES};
+use blockmill_verdict::{BLOCK_BOUNDS, BLOCK_PHASES, Counts};
 use serde::Serialize;
 use std::time::Duration;
 
 /// Blocks that were executed, all together. Times are seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Execution {
-    /// Gas that their transactions used.
-    pub gas: u64,
+    /// Counts by name.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Million gas a second since the beginning.
     pub mgas_per_s: f64,
-    /// Their transactions.
-    pub transactions: u64,
-    /// Accounts that were looked up in the state.
-    pub account_reads: u64,
-    /// Slots that were looked up in it.
-    pub slot_reads: u64,
-    /// Instructions whose slot the machine had read before.
-    pub slot_hits: u64,
-    /// Accounts and slots that they changed.
-    pub changed: u64,
-    /// Speculative transactions that were validated and committed.
-    pub speculations_committed: u64,
-    /// Speculative transactions that were aborted and executed again.
-    pub speculations_aborted: u64,
     /// What a block took in all phases.
     pub all: Times,
     /// Time of a block in each phase, by name.
@@ -88,17 +75,10 @@ impl Recent {
 
 impl Execution {
     pub(crate) fn new(all: &blockmill_verdict::Execution, elapsed_s: f64) -> Self {
-        let rate = if elapsed_s > 0.0 { all.gas as f64 / 1e6 / elapsed_s } else { 0.0 };
+        let rate = if elapsed_s > 0.0 { all.counts.gas as f64 / 1e6 / elapsed_s } else { 0.0 };
         Self {
-            gas: all.gas,
+            counts: all.counts,
             mgas_per_s: rate,
-            transactions: all.transactions,
-            account_reads: all.account_reads,
-            slot_reads: all.slot_reads,
-            slot_hits: all.slot_hits,
-            changed: all.changed,
-            speculations_committed: all.speculations_committed,
-            speculations_aborted: all.speculations_aborted,
             all: Times::new(&all.all),
             phases: BLOCK_PHASES.into_iter().zip(all.phases.iter().map(Times::new)).collect(),
             recent: Recent::new(&all.recent),
@@ -116,15 +96,7 @@ impl Execution {
         let slowest = record.series(SLOWEST_BLOCK).and_then(|slowest| times(slowest).next());
         let slowest = slowest.map(|(number, phases)| (number, phases.iter().sum()));
         all.slowest = slowest.unwrap_or(all.slowest);
-        let count = |name| record.facts.count_of(name);
-        all.gas = count("gas");
-        all.transactions = count("transactions");
-        all.account_reads = count("account_reads");
-        all.slot_reads = count("slot_reads");
-        all.slot_hits = count("slot_hits");
-        all.changed = count("changed");
-        all.speculations_committed = count("speculations_committed");
-        all.speculations_aborted = count("speculations_aborted");
+        all.counts = Counts::from_values(|name| record.facts.count_of(name));
         Some(Self { mgas_per_s: record.facts.value(MGAS_PER_S), ..Self::new(&all, 0.0) })
     }
 }
@@ -161,7 +133,7 @@ mod tests {
         record.facts.count("gas", 11);
         record.facts.set(MGAS_PER_S, 2.5);
         let found = Execution::of_record(&record).unwrap();
-        assert_eq!((found.gas, found.mgas_per_s, found.slowest), (11, 2.5, 7));
+        assert_eq!((found.counts.gas, found.mgas_per_s, found.slowest), (11, 2.5, 7));
         let some = |times: &Times| {
             let at_most = times.at_most();
             assert_eq!(at_most.len(), BLOCK_BOUNDS.len() + 1);

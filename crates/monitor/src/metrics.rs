@@ -114,33 +114,10 @@ impl RunCollector {
             ),
         ];
         if let Some(done) = &status.execution {
-            let counts = [
-                ("blockmill_gas", "Gas of executed blocks", done.gas),
-                ("blockmill_transactions", "Transactions that were executed", done.transactions),
-                (
-                    "blockmill_account_reads",
-                    "Accounts that were looked up in the state",
-                    done.account_reads,
-                ),
-                ("blockmill_slot_reads", "Slots that were looked up in it", done.slot_reads),
-                (
-                    "blockmill_slot_hits",
-                    "Instructions whose slot the machine had read before",
-                    done.slot_hits,
-                ),
-                ("blockmill_state_changes", "Accounts and slots that blocks changed", done.changed),
-                (
-                    "blockmill_speculations_committed",
-                    "Speculative transactions that were validated and committed",
-                    done.speculations_committed,
-                ),
-                (
-                    "blockmill_speculations_aborted",
-                    "Speculative transactions that were aborted and executed again",
-                    done.speculations_aborted,
-                ),
-            ];
-            all.extend(counts.map(|(name, help, count)| (name, help, None, count as f64)));
+            let counts = done.counts.iter();
+            all.extend(counts.map(|it| {
+                (it.metric, it.help.trim().trim_end_matches('.'), None, it.value as f64)
+            }));
         }
         all
     }
@@ -240,6 +217,7 @@ mod tests {
     use crate::eta::Eta;
     use crate::execution::Recent;
     use crate::status::Stage;
+    use blockmill_verdict::Counts;
 
     #[test]
     fn metrics_have_names_units_and_labels_as_prometheus_asks() {
@@ -253,11 +231,10 @@ mod tests {
             eta: Some(Eta { low_s: 1.0, median_s: 2.0, high_s: 3.0 }),
             stages: vec![stage],
             execution: Some(Execution {
-                gas: 21_000,
+                counts: Counts { gas: 21_000, speculations_aborted: 6, ..Counts::default() },
                 all: Times { busy_s: 0.25, counts: vec![3, 0, 2] },
                 phases: vec![("root", Times { busy_s: 0.5, counts: vec![0, 4] })],
                 recent: Recent { p95_s: 0.5, ..Recent::default() },
-                speculations_aborted: 6,
                 slowest_s: 0.125,
                 ..Execution::default()
             }),

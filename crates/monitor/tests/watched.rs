@@ -42,7 +42,7 @@ fn watched() -> (Server, Live) {
         .parallel("check", |_| std::thread::sleep(Duration::from_micros(200)))
         .serial("write", move |item| {
             let (number, bytes) = (*item * 10, *item * 1000);
-            let mut executed = Execution { gas: number * 21_000, ..Execution::default() };
+            let mut executed = Execution { counts: blockmill_verdict::Counts { gas: , ..Default::default() }number * 21_000, ..Execution::default() };
             let [ms, none] = [2, 0].map(Duration::from_millis);
             executed.took(number, [ms, none, none, none]);
             told.progress(&Progress {

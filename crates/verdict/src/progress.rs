@@ -1,5 +1,6 @@
 //! What a run tells while it does its work.
 
+use serde::{Serialize, Serializer};
 use std::time::Duration;
 
 /// How far a run has come; reported after each batch.
@@ -20,25 +21,79 @@ pub struct Progress {
     pub execution: Option<Execution>,
 }
 
-/// What executed blocks did and took, all together.
+/// Declares [`Counts`]: a row for each count, with its name in Prometheus. Run records, the live page
+/// and the metrics iterate over the rows, so a new count is a row and the code that adds to it.
+macro_rules! counts {
+    ($( #[doc = $help:literal] $field:ident: $metric:literal, )+) => {
+        /// Counts over executed blocks.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Counts {
+            $( #[doc = $help] pub $field: u64, )+
+        }
+
+        impl Counts {
+            /// All counts, in the order of the rows.
+            pub fn iter(&self) -> impl Iterator<Item = Count> {
+                [$( Count {
+                    name: stringify!($field),
+                    metric: $metric,
+                    help: $help,
+                    value: self.$field,
+                } ),+]
+                .into_iter()
+            }
+
+            /// The counts with these values by name.
+            pub fn from_values(value: impl Fn(&str) -> u64) -> Self {
+                Self { $( $field: value(stringify!($field)) ),+ }
+            }
+        }
+    };
+}
+
+counts! {
+    /// Transactions that were executed.
+    transactions: "blockmill_transactions",
+    /// Gas of executed blocks.
+    gas: "blockmill_gas",
+    /// Accounts that were looked up in the state.
+    account_reads: "blockmill_account_reads",
+    /// Slots that were looked up in the state.
+    slot_reads: "blockmill_slot_reads",
+    /// Instructions whose slot the machine had read before.
+    slot_hits: "blockmill_slot_hits",
+    /// Accounts and slots that blocks changed.
+    changed: "blockmill_state_changes",
+    /// Speculative transactions that were validated and committed.
+    speculations_committed: "blockmill_speculations_committed",
+    /// Speculative transactions that were aborted and executed again.
+    speculations_aborted: "blockmill_speculations_aborted",
+}
+
+/// One of [`Counts`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    /// Name in run records and on the live page.
+    pub name: &'static str,
+    /// Name in Prometheus, without the suffix `_total`.
+    pub metric: &'static str,
+    /// Description.
+    pub help: &'static str,
+    /// Value.
+    pub value: u64,
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|count| (count.name, count.value)))
+    }
+}
+
+/// Counts and times of executed blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Execution {
-    /// Their transactions.
-    pub transactions: u64,
-    /// The gas that these used.
-    pub gas: u64,
-    /// Accounts that were looked up in the state.
-    pub account_reads: u64,
-    /// Slots that were looked up in it.
-    pub slot_reads: u64,
-    /// Instructions whose slot the machine had read before.
-    pub slot_hits: u64,
-    /// Accounts and slots that they changed.
-    pub changed: u64,
-    /// Speculative transactions that were validated and committed.
-    pub speculations_committed: u64,
-    /// Speculative transactions that were aborted and executed again.
-    pub speculations_aborted: u64,
+    /// Their counts.
+    pub counts: Counts,
     /// What a block took in all phases.
     pub all: BlockTimes,
     /// What a block took in each of [`BLOCK_PHASES`].
@@ -120,6 +175,16 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_found_by_their_names() {
+        let counts = Counts { gas: 7, changed: 9, ..Counts::default() };
+        let value = |name: &str| counts.iter().find(|it| it.name == name).map_or(0, |it| it.value);
+        assert_eq!((value("gas"), value("changed"), value("slot_hits")), (7, 9, 0));
+        assert_eq!(Counts::from_values(value), counts);
+        let json = serde_json::to_value(counts).unwrap();
+        assert_eq!((&json["gas"], json.as_object().unwrap().len()), (&7.into(), 8));
+    }
 
     #[test]
     fn blocks_are_counted_by_the_bound_that_they_keep() {
