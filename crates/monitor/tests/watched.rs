@@ -3,7 +3,7 @@
 use blockmill_monitor::{About, Server};
 use blockmill_pipeline::live::Live;
 use blockmill_pipeline::{Flow, Stages};
-use blockmill_verdict::{Execution, Progress};
+use blockmill_verdict::{Counts, Execution, Progress};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -42,7 +42,8 @@ fn watched() -> (Server, Live) {
         .parallel("check", |_| std::thread::sleep(Duration::from_micros(200)))
         .serial("write", move |item| {
             let (number, bytes) = (*item * 10, *item * 1000);
-            let mut executed = Execution { counts: blockmill_verdict::Counts { gas: , ..Default::default() }number * 21_000, ..Execution::default() };
+            let counts = Counts { gas: number * 21_000, ..Counts::default() };
+            let mut executed = Execution { counts, ..Execution::default() };
             let [ms, none] = [2, 0].map(Duration::from_millis);
             executed.took(number, [ms, none, none, none]);
             told.progress(&Progress {
