@@ -33,7 +33,9 @@ pub use level::Level;
 pub use location::Location;
 pub use malformed::{Malformed, split_array, split_bytes};
 pub use outcome::{BlockRef, RunOutcome};
-pub use progress::{BLOCK_BOUNDS, BLOCK_PHASES, BlockTimes, Count, Counts, Execution, Progress, Recent};
+pub use progress::{
+    BLOCK_BOUNDS, BLOCK_PHASES, BlockTimes, Count, Counts, Execution, Progress, Recent,
+};
 pub use shortfall::{Shortfall, ShortfallKind};
 pub use span::Span;
 pub use status::Status;
