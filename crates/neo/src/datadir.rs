@@ -1,8 +1,8 @@
 //! The database of neo-go: the LevelDB database in its `DataDirectoryPath`, with the contents that
 //! neo-go v0.122 has after the last block of a store. Bytes: `docs/formats/neo-go-database.md`.
 //!
-//! Each file here writes the entries of one or more prefixes (`storage/store.go`). [`crate::export`]
-//! writes them in key order.
+//! Each file here writes the entries of one or more prefixes (`storage/store.go`).
+//! [`crate::export`] writes them in key order.
 
 pub(crate) mod containers;
 pub(crate) mod executables;

@@ -86,14 +86,7 @@ fn stages(
     let mut link = Link::new(protocol, genesis.hash, tip);
     let tables = settings.keys.tables();
     let assumed = assumed::height(dumps, options, from)?;
-    let checks = Checks {
-        protocol,
-        level: options.level,
-        signatures: settings.signatures.verifier(),
-        hasher: settings.hashes.hasher(),
-        tables: &tables,
-        assumed,
-    };
+    let checks = Checks::new(options, &tables, assumed);
     let configuration = protocol.configuration();
     sink.configure(&configuration, settings.blocks);
     let commit = Commit { chain: genesis.hash, level: options.level, configuration };
@@ -127,18 +120,12 @@ fn stages(
         // stop after a fault
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
-    let roots = |batch: &mut Batch| -> Result<Flow, Error> {
-        if executes {
-            tasks::check_roots(batch, &mut root);
-        }
-        Ok(if batch.fault.is_some() { Flow::Stop } else { Flow::Continue })
-    };
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
         .serial(connected, connect)
         .fork(tasks)
-        .serial("roots", roots)
+        .serial("roots", |batch| check_roots(batch, executes, &mut root))
         .consume(options.consumer.as_ref(), |batch: &Batch, derive| {
             batch.verified().map(|blocks| derive(&blocks))
         })
@@ -148,6 +135,14 @@ fn stages(
     run.times = ended.times;
     run.root = executes.then_some(root);
     run.close(last.as_ref(), next, ended.outcome)
+}
+
+/// The roots stage: checks the state roots in headers, if blocks are executed.
+fn check_roots(batch: &mut Batch, executes: bool, root: &mut UInt256) -> Result<Flow, Error> {
+    if executes {
+        tasks::check_roots(batch, root);
+    }
+    Ok(if batch.fault.is_some() { Flow::Stop } else { Flow::Continue })
 }
 
 /// The genesis block of the network.

@@ -168,8 +168,8 @@ impl Ledger {
         })
     }
 
-    /// Sets the minimum number of blocks that can be unwound. The undo log holds at most about twice
-    /// as many.
+    /// Sets the minimum number of blocks that can be unwound. The undo log holds at most about
+    /// twice as many.
     #[must_use]
     pub fn with_depth(self, blocks: u32) -> Self {
         Self { depth: blocks.max(1), ..self }
@@ -237,8 +237,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Commits everything that was put and appended so far, durably. Then removes blocks that are no
-    /// longer traceable, if the settings say so.
+    /// Commits everything that was put and appended so far, durably. Then removes blocks that are
+    /// no longer traceable, if the settings say so.
     ///
     /// # Errors
     /// Returns [`Error::Store`] if the commit fails, and the errors of reading the removed blocks.

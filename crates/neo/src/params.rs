@@ -1,7 +1,7 @@
 //! Networks as data: committee, hardforks and settings.
 //!
-//! A [`Protocol`] is read from a configuration file of neo-go ([`Protocol::from_yaml`]) or is built in
-//! ([`Protocol::by_name`]).
+//! A [`Protocol`] is read from a configuration file of neo-go ([`Protocol::from_yaml`]) or is built
+//! in ([`Protocol::by_name`]).
 
 mod configuration;
 mod genesis;
@@ -26,8 +26,8 @@ pub struct Protocol {
     pub name: &'static str,
     /// The number that every signature covers.
     pub magic: u32,
-    /// The standby committee, in the order of the configuration. The first members are the consensus
-    /// nodes.
+    /// The standby committee, in the order of the configuration. The first members are the
+    /// consensus nodes.
     pub standby_committee: Vec<PublicKey>,
     /// Size of the committee from a height on; begins with height 0.
     pub committee_sizes: Vec<(u32, u32)>,

@@ -46,8 +46,8 @@ pub fn of(
     record
 }
 
-/// Shows the check stage as decoding and verification, which share its waiting time in proportion to
-/// their busy time.
+/// Shows the check stage as decoding and verification, which share its waiting time in proportion
+/// to their busy time.
 fn split_check(run: &Run, record: &mut RunRecord) {
     let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum::<f64>();
     let (decode, verify) = (sum(1), sum(2));

@@ -1,8 +1,8 @@
 //! Blocks and transactions as parsed views over their bytes.
 //!
 //! Only fields of fixed length are copied. The decoder rejects what neo-go rejects. Neo-go accepts
-//! overlong lengths, uncompressed public keys and booleans other than 0 and 1, but hashes and stores
-//! the canonical form; so the bytes are rewritten to that form first.
+//! overlong lengths, uncompressed public keys and booleans other than 0 and 1, but hashes and
+//! stores the canonical form; so the bytes are rewritten to that form first.
 
 mod address;
 mod attribute;

@@ -1,7 +1,7 @@
 //! Witnesses prove that an account agrees to a transaction, or the consensus nodes to a header.
 //!
-//! Nearly all have one of two standard forms that need no virtual machine: a single signature, or m of
-//! n signatures.
+//! Nearly all have one of two standard forms that need no virtual machine: a single signature, or m
+//! of n signatures.
 
 mod settings;
 mod standard;

@@ -26,8 +26,8 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&StoreReader>) -
         return Ok(protocol);
     }
     bail!(
-        "unknown network: the dumps do not begin with the genesis block of {}, and no configuration \
-         of the same name is next to them; name it with --chain NAME or \
+        "unknown network: the dumps do not begin with the genesis block of {}, and no \
+         configuration of the same name is next to them; name it with --chain NAME or \
          --chain protocol.yml",
         Protocol::NETWORKS.join(" or ")
     )

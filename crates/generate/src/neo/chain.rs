@@ -43,7 +43,8 @@ pub struct ChainBuilder {
 }
 
 impl ChainBuilder {
-    /// Begins a chain with its genesis block. `keeps_transactions`: whether contracts look up transactions.
+    /// Begins a chain with its genesis block. `keeps_transactions`: whether contracts look up
+    /// transactions.
     pub fn begin(protocol: Protocol, writer: DumpWriter, keeps_transactions: bool) -> Result<Self> {
         let transactions = keeps_transactions.then(Transactions::default);
         let mut view = ChainView::empty();

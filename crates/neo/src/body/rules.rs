@@ -1,7 +1,7 @@
 //! The rules of transactions that need no state, one function each.
 //!
-//! `execute::admit` has the rules that need the state: fees, settings of Policy, contracts as signers,
-//! conflicts with earlier blocks.
+//! `execute::admit` has the rules that need the state: fees, settings of Policy, contracts as
+//! signers, conflicts with earlier blocks.
 
 use crate::error::{Rule, Violation};
 use crate::params::{Hardfork, Protocol};
@@ -15,8 +15,8 @@ pub const NOTARY: UInt160 = UInt160([
     0x19, 0x4f, 0xe1, 0xc1,
 ]);
 
-/// Checks the transaction rules of a block that need no state. `checked` has the verified witnesses of
-/// all transactions, in order.
+/// Checks the transaction rules of a block that need no state. `checked` has the verified witnesses
+/// of all transactions, in order.
 ///
 /// # Errors
 /// Returns the first broken rule of the first invalid transaction.

@@ -65,8 +65,8 @@ pub(crate) struct Containers {
 }
 
 impl Containers {
-    /// The time of a block, and the block or transaction of its execution with this index; `None` if
-    /// there is no such execution.
+    /// The time of a block, and the block or transaction of its execution with this index; `None`
+    /// if there is no such execution.
     ///
     /// # Errors
     /// Returns an I/O error if the file cannot be read.

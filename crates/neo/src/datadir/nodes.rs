@@ -1,8 +1,8 @@
 //! Builds every node of the state trie from contract storage in key order. Only the branches on the
 //! path to the current key are in memory.
 //!
-//! The parent of a leaf is the branch at the longer of the two prefixes that its key shares with the
-//! previous and the next key. A branch is complete when the next key leaves it.
+//! The parent of a leaf is the branch at the longer of the two prefixes that its key shares with
+//! the previous and the next key. A branch is complete when the next key leaves it.
 
 use super::{NODE, key_of};
 use crate::fault::Error;

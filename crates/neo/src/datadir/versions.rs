@@ -1,6 +1,6 @@
-//! All nodes of the state tries of all blocks, without reference counts (`KeepOnlyLatestState: false`),
-//! for a store with contract storage as of every block. The changes are replayed block by block, and
-//! nodes are recorded when they are hashed.
+//! All nodes of the state tries of all blocks, without reference counts (`KeepOnlyLatestState:
+//! false`), for a store with contract storage as of every block. The changes are replayed block by
+//! block, and nodes are recorded when they are hashed.
 
 use super::source::SourceStore;
 use super::{NODE, key_of};
@@ -157,9 +157,9 @@ impl Replay<'_> {
         }
     }
 
-    /// Puts the nodes that were hashed in this block and belong to the trie with this root. A leaf that
-    /// moves because its branch collapses is hashed at both positions; only one belongs to a trie. All
-    /// ancestors of a new node are new.
+    /// Puts the nodes that were hashed in this block and belong to the trie with this root. A leaf
+    /// that moves because its branch collapses is hashed at both positions; only one belongs to a
+    /// trie. All ancestors of a new node are new.
     fn put_below(&mut self, root: [u8; 32]) -> Result<(), Error> {
         let mut nodes = self.recorder.take_hashed();
         let mut named = vec![root];

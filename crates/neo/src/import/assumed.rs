@@ -1,6 +1,6 @@
 //! `--assume-valid`: witnesses and transaction rules are not checked up to a block that the user
-//! names by its hash. Linkage, merkle roots and everything computed are checked, so the trusted hash
-//! covers every byte before it.
+//! names by its hash. Linkage, merkle roots and everything computed are checked, so the trusted
+//! hash covers every byte before it.
 
 use crate::fault::Error;
 use crate::options::Options;

@@ -8,6 +8,7 @@ use crate::body::{merkle, rules};
 use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
+use crate::options::Options;
 use crate::params::Protocol;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
@@ -82,8 +83,8 @@ impl Batch {
         &self.blocks[..self.count]
     }
 
-    /// The block after the valid ones, if its header was parsed: the fault concerns its body, and its
-    /// header has not been checked yet.
+    /// The block after the valid ones, if its header was parsed: the fault concerns its body, and
+    /// its header has not been checked yet.
     pub fn suspect(&self) -> Option<(&Block, &Checked)> {
         let block = self.blocks[..self.decoded].get(self.count)?;
         Some((block, self.headers.get(self.count)?)).filter(|_| self.fault.is_some())
@@ -117,7 +118,20 @@ pub(crate) struct Checks<'a> {
     pub assumed: Option<u32>,
 }
 
-impl Checks<'_> {
+impl<'a> Checks<'a> {
+    /// The checks of an import. Blocks up to `assumed` are assumed valid.
+    pub fn new(options: &'a Options, tables: &'a KeyTables, assumed: Option<u32>) -> Self {
+        let Options { protocol, level, settings, .. } = options;
+        Self {
+            protocol,
+            level: *level,
+            signatures: settings.signatures.verifier(),
+            hasher: settings.hashes.hasher(),
+            tables,
+            assumed,
+        }
+    }
+
     /// Parses and hashes the blocks, and checks them and their witnesses. The first fault ends the
     /// batch.
     pub fn check(&self, batch: &mut Batch) {

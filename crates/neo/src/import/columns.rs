@@ -22,7 +22,8 @@ impl Bytes {
         self.push_with(|bytes| bytes.extend_from_slice(item))
     }
 
-    /// Adds an item that `write` appends to the bytes. Returns false if the items would exceed 4 GiB.
+    /// Adds an item that `write` appends to the bytes. Returns false if the items would exceed 4
+    /// GiB.
     #[must_use]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let start = self.bytes.len();

@@ -36,8 +36,8 @@ impl<'a> Verified<'a> {
         self.batch.blocks()
     }
 
-    /// The executions of block `at` of the batch: OnPersist, the transactions in order, PostPersist.
-    /// `None` if the block was not executed.
+    /// The executions of block `at` of the batch: OnPersist, the transactions in order,
+    /// PostPersist. `None` if the block was not executed.
     #[must_use]
     pub fn executions(&self, at: usize) -> Option<&'a [Execution]> {
         self.batch.executed.get(at).map(|executed| &executed.executions[..])

@@ -1,8 +1,8 @@
 //! Blocks at heights that an earlier dump or the store already has: each must be the same block.
 //!
-//! Two blocks are the same if their headers have the same hash and the transactions match the merkle
-//! root. Witnesses are not compared: hashes do not cover them, nodes may keep different signatures of
-//! one block, and the repeated block is not used.
+//! Two blocks are the same if their headers have the same hash and the transactions match the
+//! merkle root. Witnesses are not compared: hashes do not cover them, nodes may keep different
+//! signatures of one block, and the repeated block is not used.
 
 use crate::body::merkle;
 use crate::error::{Rule, Violation};
@@ -58,8 +58,8 @@ pub(crate) fn difference(block: &Block, expected: UInt256) -> Option<Violation> 
     (found != expected).then(|| Violation::new(Rule::KnownBlock, expected, found))
 }
 
-/// Checks the transactions against the merkle root of the header, and that none is repeated: a block
-/// with its last transactions duplicated has the same merkle root.
+/// Checks the transactions against the merkle root of the header, and that none is repeated: a
+/// block with its last transactions duplicated has the same merkle root.
 pub(crate) fn verify_body(block: &Block, hasher: &ManySha256) -> Result<(), Violation> {
     let hashes = block.transactions.hashes();
     let (expected, found) = (merkle::root_with(hashes, hasher), block.header.merkle_root);

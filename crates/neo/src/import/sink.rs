@@ -150,7 +150,8 @@ impl Sink {
         }
     }
 
-    /// Reads back the header of the last committed block and hashes it; `None` if nothing is stored.
+    /// Reads back the header of the last committed block and hashes it; `None` if nothing is
+    /// stored.
     ///
     /// # Errors
     /// Returns [`Error::StoredBlock`] if the stored block is not the one that was committed.

@@ -191,8 +191,8 @@ fn results(mut tokens: Tokens) -> FollowUp {
     })
 }
 
-/// Checks the state roots in headers: each is the root after the parent. `before` is the root before
-/// the batch; it is set to the root after it.
+/// Checks the state roots in headers: each is the root after the parent. `before` is the root
+/// before the batch; it is set to the root after it.
 pub(crate) fn check_roots(batch: &mut Batch, before: &mut UInt256) {
     let roots = std::mem::take(&mut *batch.results.roots());
     let mut wrong = None;

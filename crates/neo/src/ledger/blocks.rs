@@ -13,8 +13,8 @@ impl Ledger {
     /// at this height.
     ///
     /// # Errors
-    /// Returns [`Error::Store`] if the block cannot be read, [`Error::StoredLog`] if its log cannot be
-    /// decoded.
+    /// Returns [`Error::Store`] if the block cannot be read, [`Error::StoredLog`] if its log cannot
+    /// be decoded.
     pub fn executions(
         &self,
         height: u32,

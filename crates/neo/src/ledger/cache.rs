@@ -17,8 +17,8 @@ impl CachedTable {
     const ALL: [Self; 4] = [Self::Transactions, Self::Conflicts, Self::Transfers, Self::Updates];
 }
 
-/// Entries of tables, for each table in the order in which they were put. Of equal keys the last one
-/// counts.
+/// Entries of tables, for each table in the order in which they were put. Of equal keys the last
+/// one counts.
 #[derive(Debug, Default)]
 pub(crate) struct TableCache([Entries; CachedTable::ALL.len()]);
 

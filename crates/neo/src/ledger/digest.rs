@@ -1,5 +1,5 @@
-//! One hash over all state roots and application logs of a chain. Equal digests mean that every block
-//! was executed with the same results.
+//! One hash over all state roots and application logs of a chain. Equal digests mean that every
+//! block was executed with the same results.
 
 use super::Ledger;
 use crate::execute::engine::Execution;
@@ -8,8 +8,9 @@ use crate::types::UInt256;
 use blockmill_hashes::sha256;
 
 impl Ledger {
-    /// The digest of all blocks. Each block adds SHA-256 of the digest so far, its state root and its
-    /// executions. Numbers are little endian: gas has eight bytes, lengths and counts have four.
+    /// The digest of all blocks. Each block adds SHA-256 of the digest so far, its state root and
+    /// its executions. Numbers are little endian: gas has eight bytes, lengths and counts have
+    /// four.
     ///
     /// # Errors
     /// Returns [`Error::Store`] or [`Error::StoredLog`] if a block, root or log cannot be read.

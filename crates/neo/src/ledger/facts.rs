@@ -79,8 +79,8 @@ impl StateFacts {
     }
 }
 
-/// Reports whether a folder holds a store of Neo blocks. A corrupt store is recognised as long as its
-/// manifest can be read; a store without blocks is recognised by its tables.
+/// Reports whether a folder holds a store of Neo blocks. A corrupt store is recognised as long as
+/// its manifest can be read; a store without blocks is recognised by its tables.
 ///
 /// # Errors
 /// Returns [`blockmill_store::Error::Io`] if the folder cannot be read.

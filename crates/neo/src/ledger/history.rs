@@ -1,9 +1,9 @@
 //! Contract storage as of every block, for nodes that keep all state tries
 //! (`KeepOnlyLatestState: false` of neo-go).
 //!
-//! The table holds changes instead of tries: each change of a key, under the key and its height. The
-//! value at a height is the last change up to it. The trie of any height is rebuilt from a scan and
-//! checked against its root.
+//! The table holds changes instead of tries: each change of a key, under the key and its height.
+//! The value at a height is the last change up to it. The trie of any height is rebuilt from a scan
+//! and checked against its root.
 
 use crate::fault::Error;
 use crate::state::{Change, StateTrie, StorageKey};

@@ -11,7 +11,8 @@ use blockmill_store::Table;
 const PREFETCH_BATCH: usize = 64;
 
 impl Ledger {
-    /// Puts the results of the first `count` blocks of a batch into the tables, for the next commit.
+    /// Puts the results of the first `count` blocks of a batch into the tables, for the next
+    /// commit.
     ///
     /// # Errors
     /// Returns the error of the table or the undo log that cannot be written.

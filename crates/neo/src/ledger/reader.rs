@@ -162,8 +162,8 @@ impl StoreReader {
     /// The executions of a block; `None` if it was not executed.
     ///
     /// # Errors
-    /// Returns the errors of [`StoreReader::block`], and [`Error::StoredLog`] if the application log
-    /// cannot be decoded.
+    /// Returns the errors of [`StoreReader::block`], and [`Error::StoredLog`] if the application
+    /// log cannot be decoded.
     pub fn executions(&self, height: u32) -> Result<Option<Vec<Execution>>, Error> {
         let (block, log) = (self.block(height)?, self.store.receipts(height.into())?);
         let Some((block, log)) = block.zip(log) else { return Ok(None) };
@@ -172,8 +172,8 @@ impl StoreReader {
     }
 
     /// Passes the transfers of an account of one standard (17 or 11) to `each`, in the order of the
-    /// chain, until it returns false. Of removed blocks, only the last NEP-17 transfer of each token
-    /// is left.
+    /// chain, until it returns false. Of removed blocks, only the last NEP-17 transfer of each
+    /// token is left.
     ///
     /// # Errors
     /// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an
@@ -198,8 +198,8 @@ impl StoreReader {
         }
     }
 
-    /// The value under a key of contract `id` after a block, if the store keeps the state as of every
-    /// block.
+    /// The value under a key of contract `id` after a block, if the store keeps the state as of
+    /// every block.
     ///
     /// # Errors
     /// Returns [`Error::Store`] if the table cannot be read.
@@ -211,12 +211,12 @@ impl StoreReader {
         Ok(history::value_at(&history.snapshot(), &key, height)?)
     }
 
-    /// Rebuilds the state trie after a block; `None` if the store does not keep the state as of every
-    /// block.
+    /// Rebuilds the state trie after a block; `None` if the store does not keep the state as of
+    /// every block.
     ///
     /// # Errors
-    /// Returns [`Error::StoredState`] if its root is not the one of that block, [`Error::Store`] if a
-    /// table cannot be read.
+    /// Returns [`Error::StoredState`] if its root is not the one of that block, [`Error::Store`] if
+    /// a table cannot be read.
     pub fn trie_at(&self, height: u32) -> Result<Option<StateTrie>, Error> {
         let history = self.tables.as_ref().and_then(|tables| tables.history.as_ref());
         let (Some(history), Some(expected)) = (history, self.root_at(height)?) else {
@@ -236,8 +236,8 @@ impl StoreReader {
     }
 }
 
-/// Reports whether headers have state roots. The encoding does not say it, but only one layout yields
-/// the hash of the last header.
+/// Reports whether headers have state roots. The encoding does not say it, but only one layout
+/// yields the hash of the last header.
 ///
 /// # Errors
 /// Returns [`Error::StoredBlock`] if neither layout does, [`Error::Store`] if the header cannot be

@@ -1,5 +1,5 @@
-//! Lookups of earlier blocks for contracts and transaction rules: blocks since the last commit are in
-//! memory, the others in the store.
+//! Lookups of earlier blocks for contracts and transaction rules: blocks since the last commit are
+//! in memory, the others in the store.
 
 use crate::execute::chain_view::{ChainView, StoredTransaction, VmState};
 use crate::execute::engine::Execution;
@@ -189,8 +189,8 @@ impl RecentBlocks {
         Some(StoredTransaction { transaction, height, state })
     }
 
-    /// The bytes of a stored transaction. After the removal of its block they are kept if it made an
-    /// oracle request.
+    /// The bytes of a stored transaction. After the removal of its block they are kept if it made
+    /// an oracle request.
     fn stored_bytes(&self, hash: UInt256, position: Position) -> Option<Vec<u8>> {
         let height = position.height.into();
         let block = ledger::stored_block(&self.store.lock(), height, self.state_root);

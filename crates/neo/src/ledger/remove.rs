@@ -3,8 +3,8 @@
 //!
 //! What later blocks may depend on is kept, so their verdicts equal those over a complete store:
 //! - headers and hashes;
-//! - positions of transactions: no transaction may name one of the chain as conflicting, however old
-//!   that is (neo-go forgets this);
+//! - positions of transactions: no transaction may name one of the chain as conflicting, however
+//!   old that is (neo-go forgets this);
 //! - transactions with oracle requests: the response runs with their signers.
 //!
 //! A block is kept while it is traceable from any block that an unwind can return to.
@@ -68,8 +68,8 @@ impl Ledger {
         }
     }
 
-    /// The first block that is traceable from the block after `height`, over the state after it or a
-    /// later one.
+    /// The first block that is traceable from the block after `height`, over the state after it or
+    /// a later one.
     fn first_seen_at(&self, height: u32) -> Result<u32, Error> {
         Ok((height + 1).saturating_sub(self.traceable()?))
     }
@@ -104,8 +104,8 @@ impl Ledger {
         }
     }
 
-    /// Removes the table entries of blocks from `first` to before `end`, or of fewer blocks to bound
-    /// memory. Returns the first block that was not removed.
+    /// Removes the table entries of blocks from `first` to before `end`, or of fewer blocks to
+    /// bound memory. Returns the first block that was not removed.
     fn remove_from(&mut self, first: u32, end: u32, state_root: bool) -> Result<u32, Error> {
         self.changed = true;
         let (mut accounts, mut sides, mut next) = (BTreeSet::new(), 0, first);
@@ -192,7 +192,8 @@ mod tests {
         block
     }
 
-    /// A store of three blocks. The first two, of which the first made an oracle request, are removed.
+    /// A store of three blocks. The first two, of which the first made an oracle request, are
+    /// removed.
     fn removed(folder: &tempfile::TempDir, blocks: &[Block; 3]) -> Ledger {
         let mut ledger = Ledger::open(folder.path(), &blockmill_store::Options::default()).unwrap();
         let (mut headers, mut bodies, mut logs) =

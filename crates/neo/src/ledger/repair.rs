@@ -1,5 +1,5 @@
-//! Repairs a store in place: unwinds corrupt blocks with all their results, or discards a corrupt undo
-//! log.
+//! Repairs a store in place: unwinds corrupt blocks with all their results, or discards a corrupt
+//! undo log.
 //!
 //! Corrupt blocks cannot be read, so their results are found by scanning the tables.
 
@@ -20,12 +20,12 @@ pub fn is_of_log(part: &str) -> bool {
     LOGS.contains(&part)
 }
 
-/// Reports whether the store in `folder` can be unwound to block `to`: always without a state, within
-/// the undo log otherwise.
+/// Reports whether the store in `folder` can be unwound to block `to`: always without a state,
+/// within the undo log otherwise.
 ///
 /// # Errors
-/// Returns [`Error::Store`] if the store cannot be opened, [`Error::StoredFacts`] if its facts cannot
-/// be decoded.
+/// Returns [`Error::Store`] if the store cannot be opened, [`Error::StoredFacts`] if its facts
+/// cannot be decoded.
 pub fn goes_back_to(folder: &Path, to: u64) -> Result<bool, Error> {
     let (store, undo) = ChainStore::open_corrupt_with(folder, UndoLog::open)?;
     let Some(tip) = store.tip().filter(|tip| tip.level >= Level::Execution as u8) else {
@@ -38,8 +38,8 @@ pub fn goes_back_to(folder: &Path, to: u64) -> Result<bool, Error> {
 }
 
 /// Makes block `to` the last one of the store in `folder`; the blocks up to it must be intact. With
-/// `gives_up_log` the undo log is discarded: the store cannot be unwound afterwards. Durable when it
-/// returns.
+/// `gives_up_log` the undo log is discarded: the store cannot be unwound afterwards. Durable when
+/// it returns.
 ///
 /// # Errors
 /// Returns [`Error::Unwind`] if the undo log does not reach block `to`, [`Error::StoredUndo`] or
@@ -62,8 +62,8 @@ pub fn repair(folder: &Path, to: u64, gives_up_log: bool) -> Result<(), Error> {
 }
 
 impl Ledger {
-    /// Removes the transactions after block `to`. Returns the accounts and standards of the transfers
-    /// after it.
+    /// Removes the transactions after block `to`. Returns the accounts and standards of the
+    /// transfers after it.
     pub(super) fn trace_tables(&mut self, to: u32) -> Result<Accounts, Error> {
         let mut gone = vec![];
         let mut scan = self.transactions.iter()?;

@@ -1,8 +1,8 @@
 //! The undo log: the values that each block replaced, for an unwind.
 //!
 //! There are two log files. When the active one covers the minimum depth, the next commit truncates
-//! the other one and makes it active. Entries whose keys contain a height (transfers, roots) have no
-//! records: they are found by their keys. Bytes: `docs/formats/neo-logs.md`.
+//! the other one and makes it active. Entries whose keys contain a height (transfers, roots) have
+//! no records: they are found by their keys. Bytes: `docs/formats/neo-logs.md`.
 
 use super::facts::StateFacts;
 use crate::error::Violation;
@@ -61,8 +61,8 @@ impl<'a> Replacements<'a> {
         Self { first, tolerated, entries: BTreeMap::new() }
     }
 
-    /// Reports whether the old values of this table are needed. Those of the other tables follow from
-    /// the remaining entries; transactions of valid blocks are always new.
+    /// Reports whether the old values of this table are needed. Those of the other tables follow
+    /// from the remaining entries; transactions of valid blocks are always new.
     pub fn needs_lookup(&self, kept: CachedTable) -> bool {
         match kept {
             CachedTable::Conflicts => true,
@@ -202,8 +202,8 @@ impl UndoLog {
         self.logs.iter_mut().filter(|log| !log.is_empty()).try_for_each(|log| log.cut(0))
     }
 
-    /// Prepares a commit up to the block before `next`: if the active log covers `depth` blocks, the
-    /// other log is truncated and becomes active.
+    /// Prepares a commit up to the block before `next`: if the active log covers `depth` blocks,
+    /// the other log is truncated and becomes active.
     pub fn rotate(&mut self, next: u32, depth: u32, facts: &mut StateFacts) -> Result<()> {
         let StateFacts { active, first, .. } = facts;
         if self.logs[*active].is_empty() || next.saturating_sub(first[*active]) < depth {

@@ -85,13 +85,14 @@ impl Ledger {
     }
 
     /// Makes block `to` the last one: removes the blocks after it with all their results. The state
-    /// root is computed and compared with the root of that block before anything is written. Durable
-    /// when it returns. Returns `None` if it was cancelled; the store is unchanged then.
+    /// root is computed and compared with the root of that block before anything is written.
+    /// Durable when it returns. Returns `None` if it was cancelled; the store is unchanged then.
     ///
     /// # Errors
-    /// Returns [`Error::Unwind`] if the store does not have the block or the undo log does not reach
-    /// it, [`Error::StoredState`] if the root differs, and [`Error::Store`], [`Error::StoredBlock`],
-    /// [`Error::StoredLog`] or [`Error::StoredUndo`] if something cannot be read.
+    /// Returns [`Error::Unwind`] if the store does not have the block or the undo log does not
+    /// reach it, [`Error::StoredState`] if the root differs, and [`Error::Store`],
+    /// [`Error::StoredBlock`], [`Error::StoredLog`] or [`Error::StoredUndo`] if something cannot be
+    /// read.
     pub fn unwind(self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
         self.unwind_by(Trace::Blocks, to, cancel)
     }

@@ -91,8 +91,8 @@ fn shortest(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Reads the transfer in a notification: `Transfer` with sender, receiver, amount, and for NEP-11 the
-/// token id. `None` for any other notification.
+/// Reads the transfer in a notification: `Transfer` with sender, receiver, amount, and for NEP-11
+/// the token id. `None` for any other notification.
 #[must_use]
 pub fn transfer_of(event: &Event<'_>) -> Option<Movement> {
     if event.name != "Transfer" {

@@ -76,7 +76,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Updates the ids of contracts that a block deployed, updated or destroyed, for the next block.
+    /// Updates the ids of contracts that a block deployed, updated or destroyed, for the next
+    /// block.
     fn note_contracts(&mut self, changes: &[Change]) {
         for (key, value) in changes {
             if let Some(contract) = management::contract_of_key(key.id(), key.key()) {

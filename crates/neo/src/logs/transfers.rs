@@ -1,8 +1,8 @@
 //! Transfers by account, and the last change of each balance.
 //!
 //! neo-go stores the transfers of an account in batches of 128 and rewrites a batch for each new
-//! transfer. Here each transfer is one entry; its key ends with its position in the chain. Adding one
-//! reads nothing, and the entries of a block are written in one sorted run.
+//! transfer. Here each transfer is one entry; its key ends with its position in the chain. Adding
+//! one reads nothing, and the entries of a block are written in one sorted run.
 
 use crate::ledger::CachedTable;
 use crate::types::{Error, Reader, UInt160, write};
@@ -70,7 +70,8 @@ pub struct Transfer {
     pub outgoing: bool,
     /// The other account; zero if tokens are minted or burnt.
     pub counterparty: UInt160,
-    /// The execution of the block: 0 for OnPersist, then the transactions from 1 on, then PostPersist.
+    /// The execution of the block: 0 for OnPersist, then the transactions from 1 on, then
+    /// PostPersist.
     pub execution: u32,
     /// The amount.
     pub amount: Vec<u8>,
@@ -177,12 +178,12 @@ pub fn entries(
     }
 }
 
-/// Passes the transfers of an account of one standard (17 or 11) to `each`, in the order of the chain
-/// and as of the last commit, until it returns false.
+/// Passes the transfers of an account of one standard (17 or 11) to `each`, in the order of the
+/// chain and as of the last commit, until it returns false.
 ///
 /// # Errors
-/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an entry
-/// cannot be decoded.
+/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an
+/// entry cannot be decoded.
 pub fn of_account(
     transfers: &TableReader,
     account: UInt160,
@@ -233,8 +234,8 @@ pub(crate) fn after(
     Ok(())
 }
 
-/// Passes the keys of an account's NEP-17 transfers up to a block to `each`, except for the last one
-/// of each token: an unwind needs it for the last change of the balance.
+/// Passes the keys of an account's NEP-17 transfers up to a block to `each`, except for the last
+/// one of each token: an unwind needs it for the last change of the balance.
 pub(crate) fn superseded(
     transfers: &TableReader,
     account: UInt160,
@@ -289,8 +290,8 @@ pub(crate) fn before(
 /// commit.
 ///
 /// # Errors
-/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an entry
-/// cannot be decoded.
+/// Returns [`TransferError::Store`] if the table cannot be read, [`TransferError::Entry`] if an
+/// entry cannot be decoded.
 pub fn last_updates(
     updates: &TableReader,
     account: UInt160,

@@ -1,4 +1,5 @@
-//! A network's settings as text, for storage with the data that depends on them, and for comparison.
+//! A network's settings as text, for storage with the data that depends on them, and for
+//! comparison.
 
 use super::{Hardfork, Protocol};
 use crate::types::PublicKey;
@@ -27,8 +28,8 @@ pub struct Difference {
 }
 
 impl Protocol {
-    /// The settings that blocks and states depend on. Settings of block proposal and of nodes are not
-    /// included.
+    /// The settings that blocks and states depend on. Settings of block proposal and of nodes are
+    /// not included.
     #[must_use]
     pub fn configuration(&self) -> Configuration {
         let mut all = Configuration::default();

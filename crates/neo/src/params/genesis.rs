@@ -61,8 +61,8 @@ impl Protocol {
     /// The hash of the genesis block.
     ///
     /// # Errors
-    /// Returns a decode error if its transaction is invalid: the script is too long or empty, or the
-    /// fee is negative.
+    /// Returns a decode error if its transaction is invalid: the script is too long or empty, or
+    /// the fee is negative.
     pub fn genesis_hash(&self) -> Result<UInt256, Error> {
         let mut block = crate::types::Block { raw: self.genesis_block(), ..<_>::default() };
         block.decode(self.state_root_in_header, &blockmill_hashes::ManySha256::scalar())?;

@@ -8,8 +8,8 @@ use std::str::FromStr;
 const MAX_KEYS: usize = 1024;
 
 impl Configuration {
-    /// The network with this configuration; `None` if a setting is missing. Settings of block proposal
-    /// get neo-go's defaults.
+    /// The network with this configuration; `None` if a setting is missing. Settings of block
+    /// proposal get neo-go's defaults.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         let known = Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name);

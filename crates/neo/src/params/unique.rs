@@ -1,4 +1,5 @@
-//! Maps with unique keys, as YAML and neo-go require: serde's own maps keep the last of several values.
+//! Maps with unique keys, as YAML and neo-go require: serde's own maps keep the last of several
+//! values.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::BTreeMap;

@@ -119,8 +119,8 @@ impl Protocol {
     /// Reads a network from the text of a configuration file of neo-go.
     ///
     /// # Errors
-    /// Returns [`ConfigError`] if the text is not YAML, has an unknown field, or has values that neo-go
-    /// rejects (`ProtocolConfiguration.Validate`).
+    /// Returns [`ConfigError`] if the text is not YAML, has an unknown field, or has values that
+    /// neo-go rejects (`ProtocolConfiguration.Validate`).
     pub fn from_yaml(text: &str) -> Result<Self, ConfigError> {
         let file: File =
             serde_yaml_ng::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;

@@ -23,8 +23,8 @@ pub struct Base {
     /// Changes that a flush writes to disk; used until the table has them.
     flushing: Option<Arc<Layer>>,
     table: Option<TableReader>,
-    /// Cache of the newest values that were changed or read, absent ones included: one lookup instead
-    /// of a search through the layers.
+    /// Cache of the newest values that were changed or read, absent ones included: one lookup
+    /// instead of a search through the layers.
     newest: RefCell<HashMap<StorageKey, Newest>>,
     /// Whether replaced values are recorded.
     records_replaced: bool,
@@ -153,7 +153,8 @@ impl Base {
         Ok(replaced)
     }
 
-    /// Begins a flush. Returns the changes so far, which the caller puts into the table and commits.
+    /// Begins a flush. Returns the changes so far, which the caller puts into the table and
+    /// commits.
     ///
     /// # Panics
     /// If the previous flush has not ended.

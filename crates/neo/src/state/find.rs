@@ -1,9 +1,9 @@
 //! Iteration over the keys of a contract with a prefix, merged over all layers.
 //!
 //! An iteration sees the state at its start, as in neo-go (`storage.MemCachedStore.SeekAsync`):
-//! changes of the block are copied at the start, and the layers below do not change while a block is
-//! executed. It reads pages of growing size, so an iteration over millions of keys that ends early is
-//! cheap.
+//! changes of the block are copied at the start, and the layers below do not change while a block
+//! is executed. It reads pages of growing size, so an iteration over millions of keys that ends
+//! early is cheap.
 
 use super::base::{Base, KeyRange};
 use super::journal::Journal;

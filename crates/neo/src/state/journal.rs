@@ -74,8 +74,8 @@ impl Journal {
         }
     }
 
-    /// Closes the last layer and undoes its changes; without a layer, all changes. Passes their keys to
-    /// `each`.
+    /// Closes the last layer and undoes its changes; without a layer, all changes. Passes their
+    /// keys to `each`.
     pub fn rollback(&mut self, mut each: impl FnMut(&StorageKey)) {
         let Some(from) = self.layers.pop() else {
             self.changes.keys().for_each(each);

@@ -97,12 +97,14 @@ impl State {
         self.block.begin() + 1
     }
 
-    /// Closes the top layer and merges its changes into the one below. The block's layer stays open.
+    /// Closes the top layer and merges its changes into the one below. The block's layer stays
+    /// open.
     pub fn commit(&mut self) {
         self.block.commit();
     }
 
-    /// Closes the top layer and undoes its changes. Of the block's layer it only undoes the changes.
+    /// Closes the top layer and undoes its changes. Of the block's layer it only undoes the
+    /// changes.
     pub fn rollback(&mut self) {
         let mut is_native = false;
         self.block.rollback(|key| is_native |= key.id() < 0);
@@ -122,7 +124,8 @@ impl State {
         &self.native_cache
     }
 
-    /// Iterates over the keys of contract `id` with `prefix`, from `prefix` + `start` on (included).
+    /// Iterates over the keys of contract `id` with `prefix`, from `prefix` + `start` on
+    /// (included).
     #[must_use]
     pub fn find(&self, id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> Find {
         Find::new((id, prefix, start), direction, &self.block)

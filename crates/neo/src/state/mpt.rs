@@ -32,8 +32,8 @@ impl StateTrie {
         self.root
     }
 
-    /// Applies the changes of a block, as [`super::State::end_block`] returns them. Returns the root
-    /// after it.
+    /// Applies the changes of a block, as [`super::State::end_block`] returns them. Returns the
+    /// root after it.
     ///
     /// # Errors
     /// Returns an error if the trie exceeds its address space.
@@ -44,8 +44,8 @@ impl StateTrie {
         Ok(self.root)
     }
 
-    /// Applies the changes of several blocks. Returns the root after each. The nodes of all versions
-    /// are hashed together, which fills the lanes even if each block changes little.
+    /// Applies the changes of several blocks. Returns the root after each. The nodes of all
+    /// versions are hashed together, which fills the lanes even if each block changes little.
     ///
     /// # Errors
     /// Returns the errors of [`StateTrie::apply`].

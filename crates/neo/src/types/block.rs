@@ -31,7 +31,8 @@ impl Block {
     /// Parses and hashes the block in `raw`. `state_root`: whether headers have state roots.
     ///
     /// # Errors
-    /// Returns a decode error if `raw` is not exactly one block. The block has no transactions then.
+    /// Returns a decode error if `raw` is not exactly one block. The block has no transactions
+    /// then.
     pub fn decode(&mut self, state_root: bool, hasher: &ManySha256) -> Result<(), Error> {
         self.parse(state_root)?;
         hash_blocks(std::slice::from_mut(self), hasher);
@@ -61,8 +62,9 @@ impl Block {
         Ok(())
     }
 
-    /// Parses the block in `raw` without hashing: `hash` does not change, and the transactions cannot
-    /// be accessed yet. Non-canonical lengths, keys and booleans are rewritten in `raw` first.
+    /// Parses the block in `raw` without hashing: `hash` does not change, and the transactions
+    /// cannot be accessed yet. Non-canonical lengths, keys and booleans are rewritten in `raw`
+    /// first.
     ///
     /// # Errors
     /// Returns the errors of [`Block::decode`].

@@ -173,8 +173,8 @@ fn hash(reader: &mut Reader<'_>) -> Result<UInt160, Error> {
     reader.array().copied().map(UInt160)
 }
 
-/// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). An uncompressed
-/// key is rewritten.
+/// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). An
+/// uncompressed key is rewritten.
 pub(super) fn public_key<'a>(
     reader: &mut Reader<'a>,
     points: Points,

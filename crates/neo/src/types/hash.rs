@@ -1,7 +1,7 @@
 //! Hash types.
 //!
-//! Both hold their bytes in the order of the encoding (big-endian in neo-go). Their `Display` form is
-//! Neo's: `0x` and the bytes reversed.
+//! Both hold their bytes in the order of the encoding (big-endian in neo-go). Their `Display` form
+//! is Neo's: `0x` and the bytes reversed.
 
 use super::address::Address;
 use blockmill_hashes::sha256;

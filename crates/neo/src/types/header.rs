@@ -32,7 +32,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a header. `state_root`: whether headers have state roots; the encoding does not say it.
+    /// Reads a header. `state_root`: whether headers have state roots; the encoding does not say
+    /// it.
     ///
     /// # Errors
     /// Returns a decode error if the header is truncated or does not have exactly one witness.

@@ -7,7 +7,8 @@ use num_bigint::BigUint;
 
 use super::PublicKey;
 
-/// Compresses a key in either form (`keys.PublicKey.DecodeBytes`); `None` if it is not on the curve.
+/// Compresses a key in either form (`keys.PublicKey.DecodeBytes`); `None` if it is not on the
+/// curve.
 #[must_use]
 pub fn compressed(bytes: &[u8]) -> Option<PublicKey> {
     let key = match *bytes {

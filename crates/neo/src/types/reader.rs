@@ -37,7 +37,8 @@ impl<'a> Reader<'a> {
         bytes
     }
 
-    /// Records the canonical form of the bytes since `start`. Returns false if such bytes are an error.
+    /// Records the canonical form of the bytes since `start`. Returns false if such bytes are an
+    /// error.
     pub(super) fn rewrite(&mut self, start: u32, form: impl FnOnce() -> Vec<u8>) -> bool {
         let end = self.position();
         match &mut self.rewrites {
@@ -132,8 +133,8 @@ impl<'a> Reader<'a> {
     /// A variable-length number of 1, 3, 5 or 9 bytes.
     ///
     /// # Errors
-    /// Returns [`Error::Truncated`] if bytes are missing, [`Error::NotCanonical`] if the number has a
-    /// shorter form.
+    /// Returns [`Error::Truncated`] if bytes are missing, [`Error::NotCanonical`] if the number has
+    /// a shorter form.
     #[inline]
     pub fn number(&mut self) -> Result<u64, Error> {
         let at = self.position();

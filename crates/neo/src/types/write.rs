@@ -11,8 +11,8 @@ pub fn number_length(number: u64) -> usize {
     }
 }
 
-/// Writes a variable-length number as neo-go does (`io.PutVarUint`): the largest number of a form is
-/// written in the next longer one. The C# node writes 65,535 in 3 bytes.
+/// Writes a variable-length number as neo-go does (`io.PutVarUint`): the largest number of a form
+/// is written in the next longer one. The C# node writes 65,535 in 3 bytes.
 pub fn number(into: &mut Vec<u8>, number: u64) {
     match number {
         0..0xfd => into.push(number as u8),

@@ -74,9 +74,9 @@ pub struct Standard<'a> {
 }
 
 impl<'a> Standard<'a> {
-    /// Recognises a standard script; `None` for any other, which the virtual machine must run. neo-go
-    /// recognises more forms, with uncompressed keys or other pushes of numbers. The machine runs
-    /// those too, with the same result and cost.
+    /// Recognises a standard script; `None` for any other, which the virtual machine must run.
+    /// neo-go recognises more forms, with uncompressed keys or other pushes of numbers. The machine
+    /// runs those too, with the same result and cost.
     #[must_use]
     pub fn parse(script: &'a [u8]) -> Option<Self> {
         Self::signature(script).or_else(|| Self::multisig(script))

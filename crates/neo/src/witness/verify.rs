@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 const SIGNATURE_PUSH: usize = 66;
 const PUSHDATA1: u8 = 0x0c;
 
-/// Prices of instructions as coefficients (`fee.Opcode`): a push of up to 255 bytes, and a push of a
-/// number.
+/// Prices of instructions as coefficients (`fee.Opcode`): a push of up to 255 bytes, and a push of
+/// a number.
 const PUSH_DATA: u32 = 8;
 const PUSH_NUMBER: u32 = 1;
 /// Price of the verification of a signature (`fee.ECDSAVerifyPrice`).
@@ -128,7 +128,8 @@ impl Verifier<'_> {
         }
     }
 
-    /// Assumes that the witnesses are valid: they cost nothing. Only their script hashes are computed.
+    /// Assumes that the witnesses are valid: they cost nothing. Only their script hashes are
+    /// computed.
     #[must_use]
     pub fn assume(&self, signed: &[Signed<'_>]) -> Vec<Checked> {
         let mut checked = script_hashes(signed, &self.hasher);
@@ -175,8 +176,8 @@ impl Verifier<'_> {
         pending
     }
 
-    /// Tries all signatures at once, each with the key at the same index. This decides witnesses that
-    /// all keys must sign, and many others.
+    /// Tries all signatures at once, each with the key at the same index. This decides witnesses
+    /// that all keys must sign, and many others.
     fn guess(&self, pending: &mut [Pending<'_>]) {
         let checks: Vec<EcdsaCheck> = pending
             .iter()

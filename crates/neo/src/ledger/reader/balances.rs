@@ -37,7 +37,8 @@ pub struct Balance {
 }
 
 impl StoreReader {
-    /// The balances of an account after the last block. Contracts run under the rules of `protocol`.
+    /// The balances of an account after the last block. Contracts run under the rules of
+    /// `protocol`.
     ///
     /// # Errors
     /// Returns [`TransferError::Store`] if the store cannot be read, [`TransferError::Entry`] if an
