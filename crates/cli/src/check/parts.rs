@@ -65,8 +65,8 @@ impl Checked {
         (self.chain, self.first, self.tip) = (Some(name), Some(first), Some(tip.number));
     }
 
-    /// Adds corrupt bytes, and blocks that are not what their hashes say. `repair` is the advice for
-    /// parts that the next import does not rebuild.
+    /// Adds corrupt bytes, and blocks that are not what their hashes say. `repair` is the advice
+    /// for parts that the next import does not rebuild.
     pub fn add_corruption(
         &mut self,
         corruption: &[Corruption],
