@@ -4,6 +4,7 @@
 mod crates;
 mod options;
 mod source;
+mod words;
 
 use source::{Source, files, root, sources};
 use std::collections::HashSet;
