@@ -32,7 +32,7 @@ pub enum Compression {
 
 impl Compression {
     /// The compression that the first bytes of a file identify. File names are not considered.
-    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             // deflate is the only method, and the upper flags are reserved
             [0x1f, 0x8b, 0x08, flags, ..] if flags & 0xe0 == 0 => Some(Self::Gzip),
@@ -135,7 +135,7 @@ pub enum CompressionFault {
 
 impl CompressionFault {
     /// The fault that a decoder's error means; `None` if it is an error of the operating system.
-    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn from_io(error: &io::Error) -> Option<Self> {
         if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
             return None;
         }

@@ -16,43 +16,44 @@ const MOST_NAMES: usize = 10_000;
 
 /// A kind of data, and the data to use instead.
 #[derive(Clone, Copy)]
-struct Kind {
+struct ForeignData {
     what: &'static str,
     instead: &'static str,
 }
 
 const EXPORT: &str = "have the node export its blocks, as era1 files or as RLP, and give those";
 
-const RETH_STATIC: Kind = Kind { what: "a static file of reth", instead: EXPORT };
-const MDBX: Kind = Kind { what: "an MDBX database, as reth and Erigon have", instead: EXPORT };
-const LMDB: Kind = Kind { what: "an LMDB database", instead: EXPORT };
-const ERIGON: Kind = Kind { what: "a snapshot file of Erigon", instead: EXPORT };
-const ROCKSDB: Kind =
-    Kind { what: "a RocksDB database, as Nethermind and Besu have", instead: EXPORT };
-const PEBBLE: Kind = Kind {
+const RETH_STATIC: ForeignData = ForeignData { what: "a static file of reth", instead: EXPORT };
+const MDBX: ForeignData =
+    ForeignData { what: "an MDBX database, as reth and Erigon have", instead: EXPORT };
+const LMDB: ForeignData = ForeignData { what: "an LMDB database", instead: EXPORT };
+const ERIGON: ForeignData = ForeignData { what: "a snapshot file of Erigon", instead: EXPORT };
+const ROCKSDB: ForeignData =
+    ForeignData { what: "a RocksDB database, as Nethermind and Besu have", instead: EXPORT };
+const PEBBLE: ForeignData = ForeignData {
     what: "a Pebble or LevelDB database, as geth's chaindata is, without an ancient folder that \
            holds blocks",
     instead: "give the ancient folder (geth --datadir.ancient) where it is elsewhere, or have the \
               node export its blocks, as era1 files or as RLP, and give those",
 };
-const CORE: Kind = Kind {
+const CORE: ForeignData = ForeignData {
     what: "a data folder of Bitcoin Core without block files",
     instead: "its blk*.dat files are elsewhere (-blocksdir) or were removed (-prune): give the \
               folder that has them",
 };
-const LEVELDB: Kind = Kind {
+const LEVELDB: ForeignData = ForeignData {
     what: "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
     instead: "give geth's `ancient` folder, or the `blocks` folder of Bitcoin Core",
 };
-const UNDO: Kind = Kind {
+const UNDO: ForeignData = ForeignData {
     what: "undo data of Bitcoin Core (rev*.dat), which has no blocks",
     instead: "give the block files (blk*.dat), or the datadir",
 };
-const BEACON_ERA: Kind = Kind {
+const BEACON_ERA: ForeignData = ForeignData {
     what: "an era file of the consensus layer",
     instead: "give the era1 files of the execution layer, or have the node export its blocks",
 };
-const EXECUTION_ERA: Kind = Kind {
+const EXECUTION_ERA: ForeignData = ForeignData {
     what: "an era file of the execution layer in a later format than era1",
     instead: "give era1 files, or have the node export its blocks as RLP",
 };
@@ -98,7 +99,7 @@ pub(crate) fn name(path: &Path, error: Error) -> Error {
 
 /// Describes a file of another program and the data to use instead.
 pub(crate) fn what_it_is(path: &Path) -> Option<String> {
-    of_name(path).map(|Kind { what, instead }| format!("{what}: {instead}"))
+    of_name(path).map(|ForeignData { what, instead }| format!("{what}: {instead}"))
 }
 
 /// Describes a folder without archives.
@@ -118,11 +119,11 @@ pub(crate) fn what_is_in(folder: &Path) -> String {
     }
 }
 
-fn refusal(path: &Path, Kind { what, instead }: Kind) -> Error {
+fn refusal(path: &Path, ForeignData { what, instead }: ForeignData) -> Error {
     Error::Foreign { path: path.to_path_buf(), what, instead }
 }
 
-fn of_name(path: &Path) -> Option<Kind> {
+fn of_name(path: &Path) -> Option<ForeignData> {
     let name = path.file_name()?.to_str()?;
     let (_, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     Some(match (name, ending) {
@@ -141,7 +142,7 @@ fn of_name(path: &Path) -> Option<Kind> {
 }
 
 /// The database in a folder, by the names in it.
-fn of_database(folder: &Path) -> Option<Kind> {
+fn of_database(folder: &Path) -> Option<ForeignData> {
     let names = names(folder);
     let has = |wanted: &dyn Fn(&str) -> bool| names.iter().any(|name| wanted(name));
     let is_database = has(&|name| name == "CURRENT") && has(&|name| name.starts_with("MANIFEST-"));
@@ -166,7 +167,7 @@ const INSIDE: [&str; 9] = [
     "headers",
 ];
 
-fn of_folder(folder: &Path) -> Option<Kind> {
+fn of_folder(folder: &Path) -> Option<ForeignData> {
     if is_of_core(folder) {
         return Some(CORE);
     }
@@ -183,7 +184,7 @@ fn is_of_core(folder: &Path) -> bool {
     is_datadir || is_blocks
 }
 
-fn of_files(folder: &Path) -> Option<Kind> {
+fn of_files(folder: &Path) -> Option<ForeignData> {
     of_database(folder)
         .or_else(|| names(folder).iter().find_map(|name| of_name(&folder.join(name))))
 }

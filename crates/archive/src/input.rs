@@ -126,7 +126,7 @@ impl Input {
         }
         let mut raw = Raw::open(path).map_err(Error::io("cannot open", path))?;
         let head = raw.peek(MAGIC).map_err(|source| read_error(path, source))?;
-        let compression = Compression::of(&head);
+        let compression = Compression::detect(&head);
         let raw = Stoppable { raw, compressed: compression.is_some() };
         let decoder = Decoder::new(raw, compression).map_err(Error::io("cannot unpack", path))?;
         Ok(Self { path: path.to_path_buf(), compression, decoder })
@@ -197,7 +197,7 @@ impl Input {
 
     fn error(&self, source: io::Error, offset: u64) -> Error {
         let stopped = source.get_ref().is_some_and(|inner| inner.is::<Stopped>());
-        let fault = CompressionFault::of(&source).filter(|_| !stopped);
+        let fault = CompressionFault::from_io(&source).filter(|_| !stopped);
         match (self.compression, fault) {
             (Some(compression), Some(fault)) => {
                 let location = Location { file: self.path.clone(), offset, unpacked: true };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// only in logs is held in memory.
 #[derive(Debug)]
 pub struct Scan {
-    sources: Vec<Source>,
+    sources: Vec<EntrySource>,
     /// The source that the entry at hand is from.
     current: Option<usize>,
     /// The last key, without tail; `None` before the first.
@@ -34,7 +34,7 @@ impl Scan {
         let version = read_version(folder)?;
         let mut sources = Vec::new();
         for path in logs(folder, &version)? {
-            sources.push(Source::Log(Log::read(&path)?));
+            sources.push(EntrySource::Log(Log::read(&path)?));
         }
         let mut levels: Vec<Vec<TableFile>> = Vec::new();
         for table in version.tables.into_values() {
@@ -47,7 +47,7 @@ impl Scan {
         }
         for mut tables in levels {
             tables.sort_unstable_by(|a, b| user_key(&a.smallest).cmp(user_key(&b.smallest)));
-            sources.push(Source::Level(Level::new(folder, tables.into())));
+            sources.push(EntrySource::Level(Level::new(folder, tables.into())));
         }
         for i in (0..sources.len()).rev() {
             if !sources[i].advance()? {
@@ -97,7 +97,7 @@ impl Scan {
     /// The entry's value; empty before the first entry and after the last.
     #[must_use]
     pub fn value(&self) -> &[u8] {
-        self.current.and_then(|i| self.sources.get(i)).map_or(&[], Source::value)
+        self.current.and_then(|i| self.sources.get(i)).map_or(&[], EntrySource::value)
     }
 }
 
@@ -143,30 +143,30 @@ pub(crate) fn logs(folder: &Path, version: &Version) -> Result<Vec<PathBuf>, Err
 
 /// A source of entries, positioned at one with its key and tail.
 #[derive(Debug)]
-enum Source {
+enum EntrySource {
     Log(Log),
     Level(Level),
 }
 
-impl Source {
+impl EntrySource {
     fn advance(&mut self) -> Result<bool, Error> {
         match self {
-            Source::Log(log) => Ok(log.advance()),
-            Source::Level(level) => level.advance(),
+            EntrySource::Log(log) => Ok(log.advance()),
+            EntrySource::Level(level) => level.advance(),
         }
     }
 
     fn key(&self) -> &[u8] {
         match self {
-            Source::Log(log) => log.entries.front().map_or(&[], |(key, _)| key),
-            Source::Level(level) => level.key(),
+            EntrySource::Log(log) => log.entries.front().map_or(&[], |(key, _)| key),
+            EntrySource::Level(level) => level.key(),
         }
     }
 
     fn value(&self) -> &[u8] {
         match self {
-            Source::Log(log) => log.entries.front().map_or(&[], |(_, value)| value),
-            Source::Level(level) => level.value(),
+            EntrySource::Log(log) => log.entries.front().map_or(&[], |(_, value)| value),
+            EntrySource::Level(level) => level.value(),
         }
     }
 }

@@ -8,6 +8,7 @@
 mod body;
 mod corruption;
 mod extent;
+mod files;
 mod hex;
 mod lost_key;
 mod network;
@@ -23,9 +24,10 @@ mod xor;
 
 pub use body::{BlockLocation, BodyReader};
 pub use corruption::{Corruption, CorruptionKind, FileReport};
+pub use files::{BlockFile, BlockFiles};
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
-pub use open::{BlockFile, BlockFiles, looks_like, open};
+pub use open::{looks_like, open};
 pub use probe::Shape;
 pub use scan::{Record, Scanner, Stop};
 pub use source::{Positioned, Source};

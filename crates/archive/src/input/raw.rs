@@ -62,12 +62,12 @@ pub(super) fn is_pipe(path: &Path) -> bool {
 /// A source of bytes in order, with a count of the bytes read.
 #[derive(Debug)]
 pub(super) struct Raw {
-    source: Source,
+    source: RawSource,
     at: u64,
 }
 
 #[derive(Debug)]
-enum Source {
+enum RawSource {
     File(Arc<File>),
     Pipe(Arc<Mutex<Pipe>>),
 }
@@ -76,16 +76,16 @@ impl Raw {
     /// Opens a path, or goes back to the beginning of a pipe that was opened before.
     pub fn open(path: &Path) -> io::Result<Self> {
         let source = if is_pipe(path) {
-            Source::Pipe(Pipe::of(path)?)
+            RawSource::Pipe(Pipe::of(path)?)
         } else {
-            Source::File(Arc::new(File::open(path)?))
+            RawSource::File(Arc::new(File::open(path)?))
         };
         Ok(Self { source, at: 0 })
     }
 
     /// Reads an open file.
     pub fn of(file: Arc<File>) -> Self {
-        Self { source: Source::File(file), at: 0 }
+        Self { source: RawSource::File(file), at: 0 }
     }
 
     /// Bytes that were read.
@@ -111,8 +111,8 @@ impl Raw {
 impl Read for Raw {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = match &self.source {
-            Source::File(file) => file.read_at(into, self.at)?,
-            Source::Pipe(pipe) => locked(pipe).read_at(self.at, into)?,
+            RawSource::File(file) => file.read_at(into, self.at)?,
+            RawSource::Pipe(pipe) => locked(pipe).read_at(self.at, into)?,
         };
         self.at += count as u64;
         Ok(count)

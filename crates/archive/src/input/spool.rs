@@ -111,7 +111,7 @@ fn is_compressed(path: &Path) -> Result<bool, Error> {
     let file = File::open(path).map_err(Error::io("cannot open", path))?;
     let read = file.take(super::MAGIC as u64).read_to_end(&mut head);
     read.map_err(Error::io("cannot read", path))?;
-    Ok(Compression::of(&head).is_some())
+    Ok(Compression::detect(&head).is_some())
 }
 
 /// Writes all bytes of `input` to a temporary file without a name.

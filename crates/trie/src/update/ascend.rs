@@ -6,7 +6,7 @@
 
 use super::error::Error;
 use super::heap::Heap;
-use super::node::{Form, Kind, Node, Reference};
+use super::node::{Form, Node, NodeKind, Reference};
 use super::queue::Queue;
 use super::records::{SLOTS, VALUE};
 use super::visit::{Shape, Visit};
@@ -105,7 +105,7 @@ impl<C: Codec> Ascent<'_, C> {
         let Some(child) = (count > 0).then(|| self.visits[first as usize]) else {
             return self.queue.push_extension(at, &mut self.visits[at], self.heap);
         };
-        if child.node.kind() == Kind::Branch {
+        if child.node.kind() == NodeKind::Branch {
             self.heap.set_extension_child(node, child.node, &child.reference);
             return self.queue.push_extension(at, &mut self.visits[at], self.heap);
         }
@@ -123,17 +123,17 @@ impl<C: Codec> Ascent<'_, C> {
         reference: Reference,
     ) -> Result<(), Error> {
         match child.kind() {
-            Kind::None => self.place(at, Shape::Gone, Node::NONE, Reference::default()),
-            Kind::Leaf => {
+            NodeKind::None => self.place(at, Shape::Gone, Node::NONE, Reference::default()),
+            NodeKind::Leaf => {
                 self.place(at, Shape::Leaf, child, Reference::default());
                 self.queue.push_leaf(at, &mut self.visits[at], self.heap)?;
             }
-            Kind::Branch => {
+            NodeKind::Branch => {
                 let node = self.heap.new_extension(path, child, &reference)?;
                 self.place(at, Shape::Extension, node, Reference::default());
                 self.queue.push_extension(at, &mut self.visits[at], self.heap)?;
             }
-            Kind::Extension => {
+            NodeKind::Extension => {
                 let below = self.heap.extension(child);
                 let path = [path, below.path].concat();
                 let (next, reference) = (below.child, below.reference);
@@ -142,7 +142,7 @@ impl<C: Codec> Ascent<'_, C> {
                 self.place(at, Shape::Extension, node, Reference::default());
                 self.queue.push_extension(at, &mut self.visits[at], self.heap)?;
             }
-            Kind::Unknown => {
+            NodeKind::Unknown => {
                 debug_assert_eq!(reference.form, Form::Hash);
                 return Err(Error::Unknown(reference.bytes));
             }

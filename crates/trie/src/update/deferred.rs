@@ -6,7 +6,7 @@
 
 use super::error::Error;
 use super::heap::Heap;
-use super::node::{Form, Kind, Node, Reference, ticket};
+use super::node::{Form, Node, NodeKind, Reference, ticket};
 use super::queue::HASH;
 use crate::codec::Codec;
 use crate::codec::Column;
@@ -108,7 +108,7 @@ impl Deferred {
     /// Replaces the tickets in the records of nodes by their hashes, and forgets all nodes.
     pub fn settle(&mut self, heap: &mut Heap, hashes: &[[u8; 32]]) {
         for node in self.nodes.drain(..) {
-            if node.kind() == Kind::Extension {
+            if node.kind() == NodeKind::Extension {
                 let extension = heap.extension(node);
                 let (child, reference) = (extension.child, extension.reference);
                 if reference.form == Form::Pending {

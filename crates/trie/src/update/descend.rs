@@ -8,7 +8,7 @@
 use super::batch::{Batch, slot_of};
 use super::error::Error;
 use super::heap::Heap;
-use super::node::{Kind, Node, Reference};
+use super::node::{Node, NodeKind, Reference};
 use super::queue::Queue;
 use super::records::VALUE;
 use super::visit::{ROOT, Shape, Visit};
@@ -100,12 +100,12 @@ impl<C: Codec> Descent<'_, C> {
         let is_empty = visit.from == visit.to;
         self.visits[at].first = self.visits.len() as u32;
         match visit.node.kind() {
-            Kind::None => self.grow(at, Node::NONE)?,
-            Kind::Leaf => self.open_leaf(at)?,
-            Kind::Extension => self.open_extension(at)?,
-            Kind::Branch if !is_empty => self.open_branch(at),
-            Kind::Unknown if !is_empty => return Err(Error::Unknown(visit.reference.bytes)),
-            Kind::Branch | Kind::Unknown => {}
+            NodeKind::None => self.grow(at, Node::NONE)?,
+            NodeKind::Leaf => self.open_leaf(at)?,
+            NodeKind::Extension => self.open_extension(at)?,
+            NodeKind::Branch if !is_empty => self.open_branch(at),
+            NodeKind::Unknown if !is_empty => return Err(Error::Unknown(visit.reference.bytes)),
+            NodeKind::Branch | NodeKind::Unknown => {}
         }
         self.visits[at].count = (self.visits.len() as u32 - self.visits[at].first) as u8;
         Ok(())
@@ -122,7 +122,7 @@ impl<C: Codec> Descent<'_, C> {
             let child = branch.child(slot);
             // only the hash of an unknown node is needed; the other lines are not fetched
             let reference = match child.kind() {
-                Kind::Unknown => branch.reference(slot),
+                NodeKind::Unknown => branch.reference(slot),
                 _ => Reference::default(),
             };
             self.push(child, reference, from..end, slot, below(depth, slot));

@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::descend::Descent;
 use super::error::Error;
 use super::heap::Heap;
-use super::node::{Form, Kind, Node, Reference, ticket};
+use super::node::{Form, Node, NodeKind, Reference, ticket};
 use super::queue::{Hashed, Queue};
 use super::visit::{ROOT, Visit};
 use crate::codec::Codec;
@@ -126,12 +126,12 @@ impl<C: Codec> Forest<C> {
         (place.node, place.reference) = (Node::NONE, Reference::default());
         while let Some(node) = open.pop() {
             match node.kind() {
-                Kind::Branch => {
+                NodeKind::Branch => {
                     let branch = self.heap.branch(node);
                     open.extend((0..branch.head.count()).map(|at| branch.child_at(at)));
                 }
-                Kind::Extension => open.push(self.heap.extension(node).child),
-                Kind::None | Kind::Unknown | Kind::Leaf => {}
+                NodeKind::Extension => open.push(self.heap.extension(node).child),
+                NodeKind::None | NodeKind::Unknown | NodeKind::Leaf => {}
             }
             self.heap.give_node(node);
         }

@@ -6,7 +6,7 @@ pub struct Node(u32);
 
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// There is none.
     None,
     /// Only its hash is known, which its parent holds.
@@ -54,13 +54,13 @@ impl Node {
 
     /// The kind of the node.
     #[inline(always)]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         match self.0 & 3 {
-            1 => Kind::Leaf,
-            2 => Kind::Branch,
-            3 => Kind::Extension,
-            _ if self.0 == 0 => Kind::None,
-            _ => Kind::Unknown,
+            1 => NodeKind::Leaf,
+            2 => NodeKind::Branch,
+            3 => NodeKind::Extension,
+            _ if self.0 == 0 => NodeKind::None,
+            _ => NodeKind::Unknown,
         }
     }
 

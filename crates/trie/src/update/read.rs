@@ -3,7 +3,7 @@
 use super::batch::slot_of;
 use super::error::Error;
 use super::forest::{Forest, TrieId};
-use super::node::{Form, Kind, Node};
+use super::node::{Form, Node, NodeKind};
 use super::records::{Leaf, VALUE};
 
 use crate::codec::{BranchParts, Codec, LeafParts};
@@ -22,19 +22,19 @@ impl<C: Codec> Forest<C> {
         let mut depth = trie.start as usize;
         loop {
             match node.kind() {
-                Kind::None => return Ok(None),
-                Kind::Unknown => return Err(Error::Unknown(hash)),
-                Kind::Leaf => {
+                NodeKind::None => return Ok(None),
+                NodeKind::Unknown => return Err(Error::Unknown(hash)),
+                NodeKind::Leaf => {
                     let leaf = self.heap.leaf(node);
                     return Ok((leaf.key == key).then(|| value_of::<C>(&leaf).concat()));
                 }
-                Kind::Branch => {
+                NodeKind::Branch => {
                     let slot = slot_of(key, depth);
                     let branch = self.heap.branch(node);
                     (node, hash) = (branch.child(slot), branch.reference(slot).bytes);
                     depth += usize::from(slot != VALUE);
                 }
-                Kind::Extension => {
+                NodeKind::Extension => {
                     let extension = self.heap.extension(node);
                     if !leads_along(key, depth, extension.path) {
                         return Ok(None);
@@ -72,19 +72,19 @@ impl<C: Codec> Forest<C> {
         let mut open = vec![(trie.node, trie.reference.bytes)];
         while let Some((node, hash)) = open.pop() {
             match node.kind() {
-                Kind::None => {}
-                Kind::Unknown => unknown(hash),
-                Kind::Leaf => {
+                NodeKind::None => {}
+                NodeKind::Unknown => unknown(hash),
+                NodeKind::Leaf => {
                     let leaf = self.heap.leaf(node);
                     each(leaf.key, value_of::<C>(&leaf));
                 }
-                Kind::Branch => {
+                NodeKind::Branch => {
                     let branch = self.heap.branch(node);
                     // the key that ends here comes before longer keys
                     let slots = (0..VALUE).rev().chain([VALUE]).filter(|at| branch.head.has(*at));
                     open.extend(slots.map(|at| (branch.child(at), branch.reference(at).bytes)));
                 }
-                Kind::Extension => {
+                NodeKind::Extension => {
                     let extension = self.heap.extension(node);
                     open.push((extension.child, extension.reference.bytes));
                 }
@@ -108,16 +108,16 @@ impl<C: Codec> Forest<C> {
         loop {
             let listed = proof.is_empty() || reference.form == Form::Hash;
             match node.kind() {
-                Kind::None => return Ok(proof),
-                Kind::Unknown => return Err(Error::Unknown(reference.bytes)),
-                Kind::Leaf => {
+                NodeKind::None => return Ok(proof),
+                NodeKind::Unknown => return Err(Error::Unknown(reference.bytes)),
+                NodeKind::Leaf => {
                     let leaf = self.heap.leaf(node);
                     if listed {
                         self.encode_leaf(&leaf, depth, &mut proof);
                     }
                     return Ok(proof);
                 }
-                Kind::Branch => {
+                NodeKind::Branch => {
                     let slot = slot_of(key, depth);
                     let branch = self.heap.branch(node);
                     if listed {
@@ -129,7 +129,7 @@ impl<C: Codec> Forest<C> {
                     }
                     depth += usize::from(slot != VALUE);
                 }
-                Kind::Extension => {
+                NodeKind::Extension => {
                     let extension = self.heap.extension(node);
                     if listed {
                         let mut out = vec![];

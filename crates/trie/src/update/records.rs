@@ -354,12 +354,12 @@ impl Heap {
 
     /// Frees the record of one node, but not its children.
     pub fn give_node(&mut self, node: Node) {
-        use super::node::Kind;
+        use super::node::NodeKind;
         let len = match node.kind() {
-            Kind::None | Kind::Unknown => return,
-            Kind::Leaf => self.leaf_len(node),
-            Kind::Branch => branch_len(self.branch(node).head.count()),
-            Kind::Extension => EXTENSION_HEAD + self.extension(node).path.len(),
+            NodeKind::None | NodeKind::Unknown => return,
+            NodeKind::Leaf => self.leaf_len(node),
+            NodeKind::Branch => branch_len(self.branch(node).head.count()),
+            NodeKind::Extension => EXTENSION_HEAD + self.extension(node).path.len(),
         };
         self.give(node.place(), len);
     }

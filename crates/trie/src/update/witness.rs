@@ -5,7 +5,7 @@
 
 use super::error::Error;
 use super::forest::{Forest, TrieId};
-use super::node::{Kind, Node, Reference};
+use super::node::{Node, NodeKind, Reference};
 use super::records::{Children, VALUE};
 use crate::codec::{Codec, ReadChild, ReadNode};
 use std::collections::HashMap;
@@ -154,8 +154,10 @@ impl<C: Codec> Planting<'_, C> {
         let (below, reference) = self.child(child)?;
         self.path.truncate(len);
         match below.kind() {
-            Kind::Branch | Kind::Unknown => self.forest.heap.new_extension(path, below, &reference),
-            Kind::Leaf if C::WRAPS_LEAVES => Ok(below),
+            NodeKind::Branch | NodeKind::Unknown => {
+                self.forest.heap.new_extension(path, below, &reference)
+            }
+            NodeKind::Leaf if C::WRAPS_LEAVES => Ok(below),
             kind => self.damaged(format!("an extension above {kind:?}")),
         }
     }
@@ -173,7 +175,7 @@ impl<C: Codec> Planting<'_, C> {
                 self.path.push(slot as u8);
             }
             let (node, reference) = self.child(child)?;
-            if is_value && !matches!(node.kind(), Kind::Leaf | Kind::Unknown) {
+            if is_value && !matches!(node.kind(), NodeKind::Leaf | NodeKind::Unknown) {
                 return self.damaged("a value that is no leaf");
             }
             if !is_value {

@@ -29,7 +29,7 @@ impl Head {
     /// In addition the first block must be long enough for a block and have the height that the
     /// head states, so that nothing else is taken for a dump.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b));
         let (one, two) = (number(0)?, number(4)?);
         let head = match number(8)? {

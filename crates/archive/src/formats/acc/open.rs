@@ -91,7 +91,7 @@ fn probe(path: &Path) -> Result<Option<Dump>, Error> {
     let mut input = Input::open(path)?;
     let compression = input.compression();
     let (bytes, fault) = input.head(older::BYTES);
-    if let Some(head) = Head::of(&bytes) {
+    if let Some(head) = Head::parse(&bytes) {
         return Ok(Some(Dump { path: path.to_path_buf(), head, compression }));
     }
     if let Some(what) = older::recognise(&bytes) {

@@ -4,7 +4,7 @@ use blockmill_verdict::Location;
 use std::fs::File;
 use std::ops::Range;
 
-use super::open::{BlockFile, BlockFiles};
+use super::files::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::{MAX_BLOCK, hex};
 use crate::Error;

@@ -17,7 +17,7 @@ pub fn block_length<E>(
     steps: &mut u64,
     look: impl FnMut(u64) -> Result<Tiny, E>,
 ) -> Result<Option<u64>, E> {
-    let mut walk = Walk { at: HEADER, looked: HEADER, limit, steps, look };
+    let mut walk = BlockCursor { at: HEADER, looked: HEADER, limit, steps, look };
     Ok(match walk.block() {
         Ok(()) => Some(walk.at),
         Err(Stop::NoBlock) => None,
@@ -52,7 +52,7 @@ enum Stop<E> {
     Failed(E),
 }
 
-struct Walk<'a, F> {
+struct BlockCursor<'a, F> {
     at: u64,
     /// Offset of the last number.
     looked: u64,
@@ -61,7 +61,7 @@ struct Walk<'a, F> {
     look: F,
 }
 
-impl<E, F: FnMut(u64) -> Result<Tiny, E>> Walk<'_, F> {
+impl<E, F: FnMut(u64) -> Result<Tiny, E>> BlockCursor<'_, F> {
     fn block(&mut self) -> Result<(), Stop<E>> {
         let transactions = self.number()?;
         if transactions == 0 {

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::open::BlockFile;
+use super::files::BlockFile;
 use super::probe::{of_other_chain, probe};
 use super::{HEADER, Network, XOR_FILE, XorKey};
 use crate::Error;

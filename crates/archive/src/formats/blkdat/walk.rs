@@ -3,8 +3,8 @@
 use std::io;
 
 use super::corruption::{CorruptionKind, FileReport};
+use super::files::{BlockFile, BlockFiles};
 use super::hex::HexLines;
-use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::scan::{Record, Scanner, Stop};
 use super::source::{Positioned, Source};
@@ -12,9 +12,9 @@ use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 use crate::Error;
 
 /// A reader of the blocks of one file.
-pub struct Walk<'a, S>(Kind<'a, S>);
+pub struct Walk<'a, S>(ByShape<'a, S>);
 
-enum Kind<'a, S> {
+enum ByShape<'a, S> {
     Records(Scanner<'a, S>),
     Raw { source: S, length: u64, done: bool, report: FileReport },
     Hex(HexLines<S>),
@@ -26,13 +26,13 @@ impl<'a, S: Source> Walk<'a, S> {
         let length = file.length();
         Self(match file.shape() {
             Shape::Records { magic } => {
-                Kind::Records(Scanner::new(source, length, file.key(), magic))
+                ByShape::Records(Scanner::new(source, length, file.key(), magic))
             }
             Shape::Raw => {
                 let report = FileReport { bytes: length, ..FileReport::default() };
-                Kind::Raw { source, length, done: false, report }
+                ByShape::Raw { source, length, done: false, report }
             }
-            Shape::Hex => Kind::Hex(HexLines::new(source, length)),
+            Shape::Hex => ByShape::Hex(HexLines::new(source, length)),
         })
     }
 
@@ -40,12 +40,12 @@ impl<'a, S: Source> Walk<'a, S> {
     pub fn stretch(file: &BlockFile, source: S, start: u64, end: u64) -> Self {
         Self(match file.shape() {
             Shape::Records { magic } => {
-                Kind::Records(Scanner::new(source, end, file.key(), magic).from(start))
+                ByShape::Records(Scanner::new(source, end, file.key(), magic).from(start))
             }
-            Shape::Hex => Kind::Hex(HexLines::new(source, end).from(start)),
+            Shape::Hex => ByShape::Hex(HexLines::new(source, end).from(start)),
             // a raw block is the whole file
             Shape::Raw => {
-                Kind::Raw { source, length: 0, done: true, report: FileReport::default() }
+                ByShape::Raw { source, length: 0, done: true, report: FileReport::default() }
             }
         })
     }
@@ -54,7 +54,7 @@ impl<'a, S: Source> Walk<'a, S> {
     #[must_use]
     pub fn stopping(self, stop: Stop<'a>) -> Self {
         match self.0 {
-            Kind::Records(scanner) => Self(Kind::Records(scanner.stopping(stop))),
+            ByShape::Records(scanner) => Self(ByShape::Records(scanner.stopping(stop))),
             // a raw block is short, and each line of digits is
             kind => Self(kind),
         }
@@ -68,10 +68,10 @@ impl<'a, S: Source> Walk<'a, S> {
     /// [`io::ErrorKind::Interrupted`] after a requested stop.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         match &mut self.0 {
-            Kind::Records(scanner) => scanner.next_record(),
-            Kind::Hex(lines) => lines.next_record(),
-            Kind::Raw { done: true, .. } => Ok(None),
-            Kind::Raw { source, length, done, report } => {
+            ByShape::Records(scanner) => scanner.next_record(),
+            ByShape::Hex(lines) => lines.next_record(),
+            ByShape::Raw { done: true, .. } => Ok(None),
+            ByShape::Raw { source, length, done, report } => {
                 *done = true;
                 let size = u32::try_from(*length).unwrap_or(u32::MAX);
                 let bytes = source.look(0, HEADER)?.first_chunk::<HEADER>();
@@ -96,9 +96,9 @@ impl<'a, S: Source> Walk<'a, S> {
     /// Returns the error of the operating system if the file cannot be read.
     pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Records(scanner) => scanner.body(record, into),
-            Kind::Hex(lines) => lines.body(record, into),
-            Kind::Raw { source, .. } => {
+            ByShape::Records(scanner) => scanner.body(record, into),
+            ByShape::Hex(lines) => lines.body(record, into),
+            ByShape::Raw { source, .. } => {
                 let size = record.size as usize;
                 let bytes = source.look(0, size)?.get(..size);
                 into.clear();
@@ -111,18 +111,18 @@ impl<'a, S: Source> Walk<'a, S> {
     /// Bytes read from the file.
     pub fn bytes_read(&self) -> u64 {
         match &self.0 {
-            Kind::Records(scanner) => scanner.bytes_read(),
-            Kind::Hex(lines) => lines.bytes_read(),
-            Kind::Raw { source, .. } => source.bytes_read(),
+            ByShape::Records(scanner) => scanner.bytes_read(),
+            ByShape::Hex(lines) => lines.bytes_read(),
+            ByShape::Raw { source, .. } => source.bytes_read(),
         }
     }
 
     /// The report; complete after the last block.
     pub fn into_report(self) -> FileReport {
         match self.0 {
-            Kind::Records(scanner) => scanner.into_report(),
-            Kind::Hex(lines) => lines.into_report(),
-            Kind::Raw { report, .. } => report,
+            ByShape::Records(scanner) => scanner.into_report(),
+            ByShape::Hex(lines) => lines.into_report(),
+            ByShape::Raw { report, .. } => report,
         }
     }
 }
