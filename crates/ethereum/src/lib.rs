@@ -1,8 +1,8 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
 //!
 //! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
-//! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
-//! `import.rs` are the steps of an import: `resume`, `verify`, `link`, `execution`, `commit`;
+//! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files next
+//! to `import.rs` are the steps of an import: `resume`, `verify`, `link`, `execution`, `commit`;
 //! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
 //! again, `shard` verifies parts of a chain and merges them, `suite` runs the public tests.
 

@@ -1,4 +1,4 @@
-//! A state in RocksDB beside the manifest of its store: what a death between two steps of a commit
+//! A state in RocksDB and the manifest of its store: what a death between two steps of a commit
 //! leaves, what is damage, and values and nodes that are healed from each other.
 
 #[path = "../../state-store/tests/generated_state/mod.rs"]
@@ -172,9 +172,9 @@ fn a_database_of_another_commit_is_damage() {
         copy(&states[database].join("rocksdb"), &old.join("rocksdb"));
         let error = try_open(&old).err().unwrap();
         assert_eq!(error.status(), Status::Corrupt, "{error}");
-        let told = error.to_string();
+        let text = error.to_string();
         let parts = [format!("state of commit {}", store + 1), format!("commit {}", database + 1)];
-        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
     copy(&states[2], &old);
     fs::remove_dir_all(old.join("rocksdb")).unwrap();
@@ -184,7 +184,7 @@ fn a_database_of_another_commit_is_damage() {
 }
 
 #[test]
-fn damage_of_files_is_told_or_does_no_harm() {
+fn corruption_of_files_is_reported_or_harmless() {
     let (folder, mut random) = (tempfile::tempdir().unwrap(), Random::new(34));
     let [dir, damaged] = ["store", "damaged"].map(|name| folder.path().join(name));
     let mut world = World::default();
@@ -193,7 +193,7 @@ fn damage_of_files_is_told_or_does_no_harm() {
         parts.change(&mut world, Draw::Uniform, 200, &mut random);
         parts.commit();
     }
-    let (mut told, mut tried) = (0, 0);
+    let (mut reported, mut tried) = (0, 0);
     let names = fs::read_dir(dir.join("rocksdb")).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
@@ -227,12 +227,12 @@ fn damage_of_files_is_told_or_does_no_harm() {
             Ok(wrong) => assert_eq!(wrong, 0, "{}", file.display()),
             Err(error) => {
                 assert_eq!(error.status(), Status::Corrupt, "{}: {error}", file.display());
-                told += 1;
+                reported += 1;
             }
         }
     }
-    println!("{told} of {tried} told");
-    assert!(told * 4 > tried, "{told} of {tried} told");
+    println!("{reported} of {tried} reported");
+    assert!(reported * 4 > tried, "{reported} of {tried} reported");
 }
 
 /// All of the database, to be changed by hand.

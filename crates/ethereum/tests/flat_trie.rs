@@ -1,4 +1,4 @@
-//! Flat values beside the nodes of their tries: roots against the definition, and both healed from
+//! Flat values and the nodes of their tries: roots against the definition, and both healed from
 //! each other.
 
 use crate::generated_state::{Draw, Mood, Random, World, changes};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Where a state is: a store, and a folder for what is beside it.
+/// Where a state is: a store, and a folder for RocksDB.
 struct Place {
     disk: SimulatedDisk,
     folder: TempDir,
@@ -280,7 +280,7 @@ fn reads_and_updates_heal_what_they_come_to() {
 }
 
 #[test]
-fn what_both_have_lost_is_told() {
+fn data_that_both_copies_lack_is_reported() {
     let (disk, mut world) = life(Draw::Uniform, 1);
     let key = world.pairs().into_iter().find(|(key, _)| key.slot.is_none()).unwrap().0;
     let (mut store, mut tables) = tables(&disk);

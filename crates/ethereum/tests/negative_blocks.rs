@@ -18,7 +18,7 @@ use std::path::Path;
 /// The status of refused blocks, by the name of the test's exception.
 type Counts = BTreeMap<(String, &'static str), usize>;
 
-/// Hash and parent hash of an encoded block; none where it has no header that says so.
+/// Hash and parent hash of an encoded block; `None` without a header.
 fn link(block: &[u8]) -> Option<(Hash, Hash)> {
     let header = Reader::new(block).list().ok()?.item().ok()?;
     let parent = *header.reader().fixed::<32>().ok()?;

@@ -95,8 +95,8 @@ impl ExecutedStore {
     /// stays so until there is a state; its commits say from now on where that will be.
     ///
     /// # Errors
-    /// Those of [`ChainStore::open`]; [`blockmill_store::Error::Corrupt`] where what it says of the
-    /// state makes no sense.
+    /// [`blockmill_store::Error::Locked`] if the store is open elsewhere;
+    /// [`blockmill_store::Error::Corrupt`] if its parts or the facts of the state are corrupt.
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
@@ -112,7 +112,8 @@ impl ExecutedStore {
     /// Opens the store in `dir` as of its last commit, to be read.
     ///
     /// # Errors
-    /// Those of [`ExecutedStore::open`]; [`blockmill_store::Error::NoStore`] where there is none.
+    /// [`blockmill_store::Error::NoStore`] if there is no store;
+    /// [`blockmill_store::Error::Corrupt`] if it is corrupt.
     pub fn open_read_only(dir: &Path) -> Result<Self, Error> {
         let limits = Limits::default();
         let ((blocks, _), parts) =

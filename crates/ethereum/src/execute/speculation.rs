@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock};
 
 /// Gas limit from which on a transaction is heavy enough for speculation.
 const HEAVY: u64 = 1_000_000;
-/// Gas that may be in vain at a time, for each thread. The first blocks are tried on a state that
+/// Credit for aborted gas, for each thread. The first blocks are tried on a state that
 /// has none of their contracts' storage, and all in-flight speculations may abort together: that
 /// alone must not end speculation.
 const CREDIT: i64 = 128_000_000;

@@ -197,19 +197,7 @@ impl<'c> Execution<'c> {
             true => (stages, Some(link)),
         };
         let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry_runs);
-        let stages = match speculation.which {
-            Speculate::Off => stages,
-            which => stages.parallel("speculate", move |batch| {
-                let clock = Instant::now();
-                let blocks = &batch.content.prepared[batch.new_blocks()];
-                let (which, on) =
-                    ((which, &speculation.budget), (state, &batch.speculated.prefetched));
-                let found = speculate(which, spec, on, (machine, hasher), blocks);
-                batch.times.speculation = clock.elapsed();
-                batch.speculated.speculations = found.blocks;
-                batch.speculated.hashing = found.hashing;
-            }),
-        };
+        let stages = speculating(stages, speculation, spec, state, (machine, hasher));
         let mut execute = move |batch: &mut Batch| {
             if let Some(link) = &mut before {
                 link(batch);
@@ -236,6 +224,28 @@ impl<'c> Execution<'c> {
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
+}
+
+/// Adds the stage that executes transactions speculatively, if any are.
+fn speculating<'a>(
+    stages: Stages<'a, Batch, Error>,
+    policy: &'a SpeculationPolicy,
+    spec: &'a ChainSpec,
+    state: &'a RwLock<State>,
+    with: (MachineOptions, ManyKeccak),
+) -> Stages<'a, Batch, Error> {
+    if policy.which == Speculate::Off {
+        return stages;
+    }
+    stages.parallel("speculate", move |batch| {
+        let clock = Instant::now();
+        let blocks = &batch.content.prepared[batch.new_blocks()];
+        let (which, on) = ((policy.which, &policy.budget), (state, &batch.speculated.prefetched));
+        let found = speculate(which, spec, on, with, blocks);
+        batch.times.speculation = clock.elapsed();
+        batch.speculated.speculations = found.blocks;
+        batch.speculated.hashing = found.hashing;
+    })
 }
 
 /// Records the committed and aborted speculations of the new blocks in the budget.

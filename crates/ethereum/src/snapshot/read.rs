@@ -68,7 +68,7 @@ pub fn verify_from(
 /// returns: the state root is known at the end.
 ///
 /// # Errors
-/// Those of [`verify_from`]; [`SnapshotError::Receiver`] if `take` fails.
+/// [`SnapshotError::Receiver`] if `take` fails; other errors as for [`verify_from`].
 pub fn read(
     path: &Path,
     input: impl Read + Send,

@@ -1,6 +1,6 @@
 //! A state that stays on disk, by hashed key, for chains whose state is larger than memory: in
 //! pages ([`blockmill_state_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a
-//! table beside it.
+//! table of their own.
 //!
 //! It lags some blocks behind the execution, which has the changes of these blocks in memory and
 //! reads everything else here. So a value from disk is current unless the execution has a newer

@@ -280,7 +280,7 @@ impl State {
     /// empty afterwards is removed (EIP-161).
     ///
     /// # Errors
-    /// Those of [`State::set_account`]; [`StateError::BalanceOverflow`].
+    /// [`StateError`] if the account cannot be read; [`StateError::BalanceOverflow`].
     pub fn credit(
         &mut self,
         address: &Address,

@@ -1,5 +1,5 @@
-//! A state as Besu keeps it (Bonsai): values by hashed key in flat tables, and beside them the
-//! nodes of the tries by the path that leads to them. A read asks the flat tables; an update reads
+//! A state as Besu keeps it (Bonsai): values by hashed key in flat tables, and the nodes of
+//! the tries by the path that leads to them. A read asks the flat tables; an update reads
 //! and writes the nodes on the way. Each of the two can be healed by the other ([`Healed`]).
 //!
 //! It is what pages are measured against: a node is read for each level that a change comes
@@ -115,7 +115,7 @@ impl FlatTrie {
     /// Commits what changed: `commit` gets the parts, which are committed together.
     ///
     /// # Errors
-    /// Those of `commit`, and of what is beside the store: it must be opened again then.
+    /// Errors of `commit`, and of RocksDB. The store must be opened again then.
     pub fn commit<T>(
         &mut self,
         commit: impl FnOnce(Vec<CommitPart<'_>>) -> blockmill_store::Result<T>,

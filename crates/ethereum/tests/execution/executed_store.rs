@@ -332,7 +332,7 @@ fn lose_power(state: StateKind) -> usize {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
+fn corruption_of_log_and_checkpoint_is_reported_and_never_used() {
     Place::all().into_iter().for_each(damage);
 }
 
@@ -343,7 +343,7 @@ fn damage(place: Place) {
     import_to(folder.path(), &path, &options, None);
     let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
     let mut random = Random::new(14);
-    let mut told = 0;
+    let mut reported = 0;
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let file = entry.unwrap().path();
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();
@@ -369,12 +369,12 @@ fn damage(place: Place) {
             };
             if let Some(error) = error {
                 assert_eq!(error.status(), Status::Corrupt, "{name} at {at}: {error}");
-                told += 1;
+                reported += 1;
             }
             std::fs::write(&file, &whole).unwrap();
         }
     }
-    assert!(told > 10, "{told} told");
+    assert!(reported > 10, "{reported} reported");
     assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
 }
 

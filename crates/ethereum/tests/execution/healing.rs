@@ -117,7 +117,7 @@ fn what_values_or_tries_have_lost_is_put_right_and_the_chain_goes_on() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn what_both_have_lost_is_told() {
+fn data_that_both_copies_lack_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     import_to(folder.path(), StateKind::FlatTrie, Some(100));
     heal(folder.path());

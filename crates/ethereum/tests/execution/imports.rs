@@ -250,7 +250,7 @@ fn every_setting_refuses_the_same_block_with_the_same_words() {
             parent = Some(HeaderView::decode(&block.header).unwrap().hash());
         }
         super::refused::export(&path, &wrong);
-        let mut told = None;
+        let mut first = None;
         for settings in settings() {
             // compared with those of 64 blocks, a root is compared after other things
             if settings.root_every != RootInterval::Each {
@@ -261,7 +261,7 @@ fn every_setting_refuses_the_same_block_with_the_same_words() {
             let ended = (run.blocks, error.unwrap());
             let expected = format!("block {} ", ended.0 + 1);
             assert!(ended.1.starts_with(&expected) && ended.1.contains(rule), "{ended:?}");
-            assert!(*told.get_or_insert_with(|| ended.clone()) == ended, "{ended:?} {settings:?}");
+            assert!(*first.get_or_insert_with(|| ended.clone()) == ended, "{ended:?} {settings:?}");
             refused += 1;
         }
     }

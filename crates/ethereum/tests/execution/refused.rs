@@ -33,7 +33,7 @@ enum Seen {
     WhereAsked,
 }
 
-/// What a contract can make of what it is told: another state, other logs, another use of gas.
+/// What a contract can change after a read: the state, logs, or its use of gas.
 const ANYTHING: &[Rule] =
     &[Rule::StateRoot, Rule::ReceiptsRoot, Rule::LogsBloom, Rule::ReceiptsGas];
 
@@ -134,7 +134,7 @@ fn blocks_of_every_fork_with_one_wrong_field() {
 }
 
 /// A chain whose every block stores the random number of the beacon chain, which headers call mix:
-/// in place of the contract that is told the beacon roots.
+/// in place of the contract that stores the beacon roots.
 const KEEPS_MIX: &str = r#"{
   "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0,
     "eip158Block": 0, "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0,

@@ -1,4 +1,4 @@
-//! Snapshots beside blocks: what a death leaves while one is taken over.
+//! Snapshots adopted by stores of blocks: what a kill during the adoption leaves.
 
 use super::executed_store::{SMALL, small};
 use super::imports::{Place, options, published, run};

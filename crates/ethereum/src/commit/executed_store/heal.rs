@@ -30,7 +30,7 @@ impl ExecutedStore {
     /// nodes is left out.
     ///
     /// # Errors
-    /// Those of [`ExecutedStore::open`].
+    /// [`Error::Store`] if another process has the store open, or other parts are corrupt.
     pub fn open_to_heal(dir: &Path) -> Result<Self, Error> {
         let disk = DiskOptions { salvages: true, ..DiskOptions::DEFAULT };
         let limits = super::Limits { disk, ..super::Limits::default() };

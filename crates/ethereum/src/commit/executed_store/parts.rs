@@ -67,7 +67,7 @@ impl Parts {
         Ok(Self { kind, state, logs })
     }
 
-    /// The state on disk; none where it is in memory.
+    /// The state on disk; `None` for a state in memory.
     pub fn disk(&self) -> Option<&SharedState> {
         match &self.state {
             StatePart::Table(_) => None,

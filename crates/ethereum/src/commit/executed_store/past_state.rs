@@ -73,7 +73,8 @@ impl ExecutedStore {
     /// when cancelled.
     ///
     /// # Errors
-    /// Those of [`ExecutedStore::state_after`].
+    /// [`Error::Unwind`] if the log does not reach the block; [`Error::StoredState`] if the root
+    /// differs; [`Error::Store`] or [`Error::State`] if data is corrupt.
     pub fn nodes_after(
         &self,
         number: u64,

@@ -19,7 +19,7 @@ pub enum StateAfter {
 }
 
 impl Facts {
-    /// What the last commit of a store says of the state; none where there is none.
+    /// Facts of the state in the last commit of a store; `None` without a state.
     #[must_use]
     pub fn from_store(store: &ChainStore) -> Option<Self> {
         Self::decode(store.state_of_parts())

@@ -75,7 +75,7 @@ fn chosen(random: &mut Random) -> Scalar {
     if random.coin() { -number } else { number }
 }
 
-/// What `secret` signed such that the sum of the check is `u1 * G + u2 * Q`; none where that has no
+/// What `secret` signed such that the sum of the check is `u1 * G + u2 * Q`; `None` if that has no
 /// usable x.
 fn signed(secret: Scalar, u1: Scalar, u2: Scalar) -> Option<Input> {
     let key = ProjectivePoint::GENERATOR * secret;

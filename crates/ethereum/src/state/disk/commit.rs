@@ -8,7 +8,7 @@ impl DiskState {
     /// Commits the parts by `act`, with other parts of the same store.
     ///
     /// # Errors
-    /// Those of `act`, and of what is beside the store: it must be opened again then.
+    /// Errors of `act`, and of RocksDB. The store must be opened again then.
     pub fn commit_with<'p, T>(
         &'p mut self,
         mut others: Vec<CommitPart<'p>>,

@@ -6,7 +6,7 @@ use crate::state::{FlatStore, RocksDbOptions};
 use blockmill_state_store::ReadMethod;
 
 impl StateKind {
-    /// What the last commit of a store keeps of a state on disk; none where there is no such part.
+    /// The kind of state on disk in the last commit of a store; `None` if it has no such part.
     /// `has` says whether it has a part of a name.
     #[must_use]
     pub fn from_parts(has: impl Fn(&str) -> bool) -> Option<Self> {

@@ -137,11 +137,11 @@ impl SharedState {
             None => None,
         };
         let Some(held) = held else { return self.write().update_sorted(changes) };
-        let mut update = self.alone(|pages| pages.begin(changes, held))?;
-        self.beside(|pages| pages.hash_storage(&mut update))?;
-        self.alone(|pages| pages.change_accounts(&mut update))?;
-        self.beside(|pages| pages.hash_accounts(&mut update))?;
-        self.alone(|pages| Ok(pages.finish(update)))
+        let mut update = self.exclusive(|pages| pages.begin(changes, held))?;
+        self.shared(|pages| pages.hash_storage(&mut update))?;
+        self.exclusive(|pages| pages.change_accounts(&mut update))?;
+        self.shared(|pages| pages.hash_accounts(&mut update))?;
+        self.exclusive(|pages| Ok(pages.finish(update)))
     }
 
     /// Puts what changed of pages on disk, ahead of the commit that names it: most of that keeps
@@ -153,18 +153,18 @@ impl SharedState {
         if self.read().pages().is_none() {
             return Ok(());
         }
-        while self.alone(Pages::stage)? {
-            self.beside(Pages::write_staged)?;
+        while self.exclusive(Pages::stage)? {
+            self.shared(Pages::write_staged)?;
         }
-        let staged = self.beside(Pages::sync_staged)?;
-        self.alone(|pages| {
+        let staged = self.shared(Pages::sync_staged)?;
+        self.exclusive(|pages| {
             pages.accept_staged(staged);
             Ok(())
         })
     }
 
     /// Runs a step on the pages with a shared lock.
-    fn beside<T>(
+    fn shared<T>(
         &self,
         step: impl FnOnce(&Pages) -> blockmill_store::Result<T>,
     ) -> Result<T, StateError> {
@@ -174,7 +174,7 @@ impl SharedState {
     }
 
     /// Runs a step on the pages with an exclusive lock.
-    fn alone<T>(
+    fn exclusive<T>(
         &self,
         step: impl FnOnce(&mut Pages) -> blockmill_store::Result<T>,
     ) -> Result<T, StateError> {

@@ -32,7 +32,7 @@ impl State {
     /// Sets an account without listing the change.
     ///
     /// # Errors
-    /// Those of [`State::account`].
+    /// [`StateError`] if the account cannot be read.
     pub fn restore_account(
         &mut self,
         address: &Address,

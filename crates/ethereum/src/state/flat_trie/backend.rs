@@ -31,7 +31,7 @@ pub(in crate::state) fn is_part(name: &str) -> bool {
 }
 
 impl FlatStore {
-    /// What the last commit of a store has; none where there are no such parts. `has` says whether
+    /// The backend in the last commit of a store; `None` if it has no such part. `has` says whether
     /// it has a part of a name.
     pub(crate) fn from_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
         match () {

@@ -1,4 +1,4 @@
-//! The trie of pointers beside the naive root.
+//! The trie of pointers compared with the naive root.
 
 use super::*;
 use crate::state::nodes::NoNodes;

@@ -199,7 +199,7 @@ fn encode<'a>(of: u64, changes: impl Iterator<Item = Write<'a>>) -> Vec<u8> {
     out
 }
 
-/// None where these bytes are not of that kind.
+/// Decodes the pending value; `None` for other bytes.
 fn decode(bytes: &[u8]) -> Option<(u64, Vec<Write<'_>>)> {
     let (of, mut rest) = bytes.split_first_chunk()?;
     let mut changes = vec![];

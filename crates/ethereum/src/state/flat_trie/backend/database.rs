@@ -193,7 +193,7 @@ fn options(memory_bytes: usize, wanted: &RocksDbOptions) -> std::result::Result<
     options.set_db_write_buffer_size((memory_bytes / 4).max(1 << 16));
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as i32);
     options.increase_parallelism(threads);
-    // what goes wrong is told by an error
+    // errors report what goes wrong
     options.set_log_level(LogLevel::Fatal);
     options.set_keep_log_file_num(1);
     Ok(options)

@@ -25,7 +25,7 @@ impl Family {
     pub const OF_STATE: [Self; 3] = [Self::Accounts, Self::Slots, Self::Nodes];
 }
 
-/// A change: the key and its new value, or none where it is removed.
+/// A change: the key and its new value; `None` if it is removed.
 pub(super) type Write<'a> = (Family, &'a [u8], Option<&'a [u8]>);
 
 /// Estimated bytes of a change besides its key and value.
