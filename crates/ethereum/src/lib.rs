@@ -1,10 +1,10 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
 //!
-//! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
-//! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files next
-//! to `import.rs` are the steps of an import: `resume`, `verify`, `link`, `execution`, `commit`;
-//! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
-//! again, `shard` verifies parts of a chain and merges them, `suite` runs the public tests.
+//! Folders: `params` (forks, networks, genesis states), `header`, `body`, `execute` (blocks, the
+//! virtual machine, and the stages of level `execution`), `state`, `witness`, `snapshot`, `shard`
+//! (parts of a chain verified apart, and their merge), `suite` (the public tests). The steps of an
+//! import are `resume`, `verify`, `link`, `execute::stages` and `commit`, which also has the store
+//! of blocks and state. `convert` writes other formats, and `check` verifies a store.
 
 pub mod body;
 pub mod check;
