@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(of(missing().context("cannot open").unwrap_err()), Status::Usage);
         assert_eq!(of(anyhow!("--from: expected less")), Status::Usage);
         assert_eq!(of(blockmill_bitcoin::Error::Corrupt("coins".into()).into()), Status::Corrupt);
-        assert_eq!(of(blockmill_ethereum::fault::Error::Empty.into()), Status::Unrecognised);
+        assert_eq!(of(blockmill_ethereum::error::Error::Empty.into()), Status::Unrecognised);
     }
 
     #[test]

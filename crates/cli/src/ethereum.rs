@@ -21,7 +21,7 @@ pub mod witness;
 
 use anyhow::Result;
 use blockmill_ethereum::convert::ConvertError;
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::params::KeptError;
 use blockmill_ethereum::shard::MergeError;
 use blockmill_verdict::{FaultReport, Shortfall, Status};

@@ -10,9 +10,9 @@ pub mod signing;
 pub mod transaction_rules;
 pub mod transactions;
 
-use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::params::Fork;
+use crate::rule::{Rule, Violation};
 use blockmill_rlp::ethereum::{Header, Withdrawal};
 use blockmill_rlp::{Decode, Error, Reader};
 use blockmill_trie::RootBuilder;

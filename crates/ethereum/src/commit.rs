@@ -9,7 +9,7 @@ pub(crate) use store::{committed, read_back, remove_tip};
 pub use verified::Verified;
 
 use crate::commit::executed_store::ExecutedStore;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::{Hash, Level};
 use blockmill_store::ChainStore;
 use blockmill_verdict::{ConsumerError, DerivedRows, VerifiedConsumer};

@@ -12,11 +12,11 @@ use crate::U256;
 use crate::body::BodyView;
 use crate::body::receipts;
 use crate::encoding::{body_cause, header_cause};
-use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::link::{BlockId, gaps};
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,

@@ -6,8 +6,8 @@
 
 use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
-use crate::error::{Rule, Violation};
 use crate::fault::Cause;
+use crate::rule::{Rule, Violation};
 use blockmill_rlp::{Item, Reader};
 
 /// Why the header `raw`, which does not decode, is refused.

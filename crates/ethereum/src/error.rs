@@ -1,366 +1,232 @@
-//! What can be wrong: a rule that a header breaks, or a chain description that makes no sense.
+//! Why an import ended before its end: a block that is not accepted, or the archive, the store, the
+//! options or this machine.
 
-use std::borrow::Cow;
-use std::fmt::{self, Display, Formatter};
+use crate::Hash;
+use crate::fault::{Cause, Fault};
+use crate::state::DiskError;
+use blockmill_verdict::{ConsumerError, FaultReport, Hex, Level, Shortfall, Status};
+use std::fmt;
 
-/// The rules of this crate, one for each way in which a block can be refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Rule {
-    /// The first block is the chain's genesis block.
-    Genesis,
-    /// The parent hash is the hash of the block before.
-    ParentHash,
-    /// The number is the parent's plus one.
-    Number,
-    /// The time is later than the parent's.
-    Timestamp,
-    /// Under proof of work, the time is not in the future.
-    FutureTimestamp,
-    /// At most 32 bytes of extra data.
-    ExtraData,
-    /// Extra data of the blocks that mark a chain's side in the DAO fork.
-    DaoExtraData,
-    /// The gas limit moves by less than 1/1024 of the parent's.
-    GasLimitBound,
-    /// The gas limit is 5,000 or more.
-    GasLimitMinimum,
-    /// The gas limit is below 2^63.
-    GasLimitMaximum,
-    /// The block used no more gas than its limit.
-    GasUsed,
-    /// The difficulty follows from the parent's.
-    Difficulty,
-    /// Proof of work before the merge, proof of stake after it.
-    Merge,
-    /// The total difficulty at the merge.
-    TerminalTotalDifficulty,
-    /// Nonce 0 under proof of stake.
-    Nonce,
-    /// No ommers under proof of stake.
-    OmmersHash,
-    /// The base fee follows from the parent's.
-    BaseFee,
-    /// A withdrawals root from Shanghai on, and not before.
-    WithdrawalsRoot,
-    /// The blob gas used, from Cancun on and not before: whole blobs, and not too many.
-    BlobGasUsed,
-    /// The excess blob gas, from Cancun on and not before, follows from the parent's.
-    ExcessBlobGas,
-    /// A parent beacon block root from Cancun on, and not before.
-    ParentBeaconRoot,
-    /// A requests hash from Prague on, and not before.
-    RequestsHash,
-    /// A block access list hash from Amsterdam on, and not before.
-    BlockAccessListHash,
-    /// A slot number from Amsterdam on, and not before.
-    SlotNumber,
-    /// At most two ommers in a block.
-    OmmerCount,
-    /// An ommer is rewarded once.
-    OmmerDuplicate,
-    /// An ommer is not an ancestor.
-    OmmerIsAncestor,
-    /// The parent of an ommer is one of the block's ancestors 2 to 7.
-    OmmerParent,
-    /// A header has the fields of a header, each of its size.
-    HeaderEncoding,
-    /// A body has the lists of a body, and their items the fields that they should.
-    BodyEncoding,
-    /// The mix hash of the seal is the one that ethash gives.
-    SealMixHash,
-    /// The seal's hash is at most 2^256 divided by the difficulty.
-    SealBoundary,
-    /// The block is of an epoch that caches are generated for.
-    SealEpoch,
-    /// The archive has the body of each block.
-    BodyMissing,
-    /// The hash that an archive states for a header is the header's.
-    StatedHash,
-    /// A block met again is the block that is stored.
-    KnownBlock,
-    /// A block that comes again in an archive is equal to the one read before.
-    RepeatedBlock,
-    /// The total difficulty that an archive states is the sum of the difficulties.
-    TotalDifficulty,
-    /// The accumulator at the end of an era1 file follows from its headers.
-    Accumulator,
-    /// No transaction of a type that a later fork brings.
-    TransactionType,
-    /// From Osaka on, an encoded block has at most 8 MiB.
-    BlockSize,
-    /// The transactions root follows from the body's transactions.
-    TransactionsRoot,
-    /// The ommers hash follows from the body's ommers.
-    BodyOmmersHash,
-    /// The withdrawals root follows from the body's withdrawals.
-    BodyWithdrawalsRoot,
-    /// The blob gas used follows from the transactions' blobs.
-    BodyBlobGas,
-    /// The block access list hash follows from the archive's access list.
-    BodyAccessList,
-    /// One well-formed receipt for each transaction.
-    ReceiptEncoding,
-    /// The receipts root follows from the receipts.
-    ReceiptsRoot,
-    /// The logs bloom has the bits of all receipts.
-    LogsBloom,
-    /// The gas used is the last receipt's cumulative gas.
-    ReceiptsGas,
-    /// A transaction has the fields of its type, each of its size.
-    TransactionEncoding,
-    /// A transaction with blobs or code delegations has a receiver.
-    Receiver,
-    /// A blob transaction has blobs, whose hashes are of a known version.
-    BlobHashes,
-    /// A set-code transaction has authorizations.
-    Authorizations,
-    /// `v` of a signature has a value that the fork allows.
-    SignatureV,
-    /// A transaction is signed for this chain, if for one only.
-    SignatureChainId,
-    /// `r` of a signature is a number of the group.
-    SignatureR,
-    /// `s` of a signature is a number of the group, from Homestead on a low one.
-    SignatureS,
-    /// Some key made the signature.
-    SignatureKey,
-    /// A transaction's nonce leaves one for the account's next.
-    TransactionNonce,
-    /// The miner's part of the fee is not more than all of it.
-    PriorityFee,
-    /// The most that gas and blobs of a transaction can cost has 256 bits.
-    UpfrontCost,
-    /// A transaction asks for no more gas than the fork allows.
-    TransactionGasLimit,
-    /// Creation code is no longer than the fork allows.
-    InitcodeSize,
-    /// A transaction's gas limit pays for what is due before execution.
-    IntrinsicGas,
-    /// A transaction has no more blobs than the fork allows.
-    TransactionBlobs,
-    /// A transaction asks for no more gas than the block has.
-    BlockGasLimit,
-    /// A transaction pays the block's base fee.
-    MaxFee,
-    /// A transaction pays the block's price of blobs.
-    MaxBlobFee,
-    /// A transaction's nonce is its sender's.
-    SenderNonce,
-    /// The sender owns the most that a transaction can cost.
-    SenderBalance,
-    /// The sender is no contract.
-    SenderCode,
-    /// The virtual machine takes the transaction.
-    Transaction,
-    /// The virtual machine knows the rules of the block.
-    ExecutionRules,
-    /// The contracts that collect requests are there and answer.
-    SystemCall,
-    /// The deposit contract writes events of one layout.
-    DepositEvent,
-    /// The requests hash follows from the requests.
-    Requests,
-    /// The state root is the root of the state after the block.
-    StateRoot,
-}
-
-// Sources of most rules.
-const HEADER: &str = "Yellow Paper 4.3.4";
-const OMMERS: &str = "Yellow Paper 11.1";
-const BODY: &str = "Yellow Paper 4.3.2";
-const TRANSACTION: &str = "Yellow Paper 6.2";
-
-impl Rule {
-    /// The rule in a few words.
-    pub fn name(self) -> &'static str {
-        self.text().0
-    }
-
-    /// Where the rule is written down.
-    pub fn source(self) -> &'static str {
-        self.text().1
-    }
-
-    const fn text(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Genesis => ("genesis hash", "Yellow Paper, appendix I"),
-            Self::ParentHash => ("parent hash", HEADER),
-            Self::Number => ("number", HEADER),
-            Self::Timestamp => ("timestamp later than the parent's", HEADER),
-            Self::FutureTimestamp => ("timestamp not in the future", "go-ethereum, ethash"),
-            Self::ExtraData => ("extra data size", HEADER),
-            Self::DaoExtraData => ("DAO extra data", "EIP-779"),
-            Self::GasLimitBound => ("gas limit bound", HEADER),
-            Self::GasLimitMinimum => ("gas limit minimum", HEADER),
-            Self::GasLimitMaximum => ("gas limit maximum", "EIP-1985"),
-            Self::GasUsed => ("gas used within the limit", HEADER),
-            Self::Difficulty => ("difficulty", "Yellow Paper 4.3.4, EIP-2, EIP-100, bomb delays"),
-            Self::Merge => ("proof of stake after the merge", "EIP-3675"),
-            Self::TerminalTotalDifficulty => ("terminal total difficulty", "EIP-3675"),
-            Self::Nonce => ("nonce 0 after the merge", "EIP-3675"),
-            Self::OmmersHash => ("no ommers after the merge", "EIP-3675"),
-            Self::BaseFee => ("base fee", "EIP-1559"),
-            Self::WithdrawalsRoot => ("withdrawals root present", "EIP-4895"),
-            Self::BlobGasUsed => ("blob gas used", "EIP-4844, EIP-7840"),
-            Self::ExcessBlobGas => ("excess blob gas", "EIP-4844, EIP-7918"),
-            Self::ParentBeaconRoot => ("parent beacon root present", "EIP-4788"),
-            Self::RequestsHash => ("requests hash present", "EIP-7685"),
-            Self::BlockAccessListHash => ("block access list hash present", "EIP-7928"),
-            Self::SlotNumber => ("slot number present", "EIP-7843"),
-            Self::OmmerCount => ("at most two ommers", OMMERS),
-            Self::OmmerDuplicate => ("ommer included once", OMMERS),
-            Self::OmmerIsAncestor => ("ommer is not an ancestor", OMMERS),
-            Self::OmmerParent => ("ommer's parent is a recent ancestor", OMMERS),
-            Self::HeaderEncoding => ("header encoding", "Yellow Paper 4.3.3"),
-            Self::BodyEncoding => ("body encoding", "Yellow Paper 4.3, EIP-4895"),
-            Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
-            Self::SealBoundary => ("seal: proof of work", "Yellow Paper 11.5"),
-            Self::SealEpoch => ("seal: block number", "go-ethereum, ethash"),
-            Self::BodyMissing => ("body present", "level bodies"),
-            Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
-            Self::KnownBlock => ("block already stored", "this store"),
-            Self::RepeatedBlock => ("one block of each number", "this archive"),
-            Self::TotalDifficulty => ("total difficulty stated by the archive", "era1"),
-            Self::Accumulator => ("accumulator", "era1"),
-            Self::TransactionType => ("type of a transaction", "EIP-2718"),
-            Self::BlockSize => ("block size", "EIP-7934"),
-            Self::TransactionsRoot => ("transactions root", BODY),
-            Self::BodyOmmersHash => ("ommers hash", BODY),
-            Self::BodyWithdrawalsRoot => ("withdrawals root", "EIP-4895"),
-            Self::BodyBlobGas => ("blob gas of the transactions", "EIP-4844"),
-            Self::BodyAccessList => ("block access list", "EIP-7928"),
-            Self::ReceiptEncoding => ("encoding of the receipts", "Yellow Paper 4.3.1, EIP-2718"),
-            Self::ReceiptsRoot => ("receipts root", BODY),
-            Self::LogsBloom => ("logs bloom", BODY),
-            Self::ReceiptsGas => ("gas used by the receipts", BODY),
-            rule => rule.text_of_transaction(),
-        }
-    }
-
-    /// The rules of transactions that need no state.
-    const fn text_of_transaction(self) -> (&'static str, &'static str) {
-        match self {
-            Self::TransactionEncoding => {
-                ("encoding of the transaction", "Yellow Paper 4.2, EIP-2718")
-            }
-            Self::Receiver => ("receiver of the transaction", "EIP-4844, EIP-7702"),
-            Self::BlobHashes => ("blob hashes of the transaction", "EIP-4844"),
-            Self::Authorizations => ("authorization list", "EIP-7702"),
-            Self::SignatureV => ("v of the signature", "Yellow Paper, appendix F, EIP-155"),
-            Self::SignatureChainId => ("chain of the signature", "EIP-155, EIP-2718"),
-            Self::SignatureR => ("r of the signature", "Yellow Paper, appendix F"),
-            Self::SignatureS => ("s of the signature", "Yellow Paper, appendix F, EIP-2"),
-            Self::SignatureKey => ("key of the signature", "Yellow Paper, appendix F"),
-            Self::TransactionNonce => ("nonce of the transaction", "EIP-2681"),
-            Self::PriorityFee => ("priority fee", "EIP-1559"),
-            Self::UpfrontCost => ("cost of gas and blobs", TRANSACTION),
-            Self::TransactionGasLimit => ("gas limit of the transaction", "EIP-7825"),
-            Self::InitcodeSize => ("size of creation code", "EIP-3860"),
-            Self::IntrinsicGas => ("gas due before execution", "Yellow Paper 6.2, EIP-7623"),
-            Self::TransactionBlobs => ("blobs of the transaction", "EIP-7594"),
-            Self::BlockGasLimit => ("gas limit of the transaction in its block", TRANSACTION),
-            Self::MaxFee => ("fee of the transaction", "EIP-1559"),
-            Self::MaxBlobFee => ("blob fee of the transaction", "EIP-4844"),
-            rule => rule.text_of_execution(),
-        }
-    }
-
-    /// The rules that only execution can check.
-    const fn text_of_execution(self) -> (&'static str, &'static str) {
-        match self {
-            Self::SenderNonce => ("nonce of the sender", TRANSACTION),
-            Self::SenderBalance => ("balance of the sender", TRANSACTION),
-            Self::SenderCode => ("sender without code", "EIP-3607, EIP-7702"),
-            Self::Transaction => ("transaction as the virtual machine takes it", TRANSACTION),
-            Self::ExecutionRules => ("rules that can be executed", "revm"),
-            Self::SystemCall => ("system contracts", "EIP-7002, EIP-7251"),
-            Self::DepositEvent => ("deposit event", "EIP-6110"),
-            Self::Requests => ("requests", "EIP-7685"),
-            Self::StateRoot => ("state root", "Yellow Paper 4.3.2"),
-            // all others are in `text`
-            _ => ("rule", "Yellow Paper"),
-        }
-    }
-}
-
-impl Display for Rule {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (name, source) = self.text();
-        write!(f, "{name} ({source})")
-    }
-}
-
-/// A broken rule of this chain.
-pub type Violation = blockmill_verdict::Violation<Rule>;
-
-/// Why a genesis.json or a chain configuration is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
-    /// The text is not the JSON that it should be; `problem` names line and column.
-    #[error("{field}: {problem}")]
-    Json {
-        /// The part of the file that was read.
-        field: String,
-        /// What the JSON reader says.
-        problem: String,
-    },
-    /// A field that must be there is not.
-    #[error("the field {field} is missing")]
-    Missing {
-        /// The field's name.
-        field: &'static str,
-    },
-    /// A field does not hold what it should.
-    #[error("{field}: expected {expected}, found {found}")]
-    Field {
-        /// The field's name.
-        field: String,
-        /// What it should hold.
-        expected: &'static str,
-        /// The beginning of what it holds.
+/// Why an import ended before its end.
+#[derive(Debug)]
+pub enum Error {
+    /// A block is not accepted.
+    Fault(Box<Fault>),
+    /// The archive cannot be read at all.
+    Archive(blockmill_archive::Error),
+    /// The store cannot be read or written.
+    Store(blockmill_store::Error),
+    /// The state on disk cannot be read or written.
+    State(DiskError),
+    /// The store holds another chain or another depth of verification.
+    OtherChain {
+        /// What the store holds.
+        expected: String,
+        /// What was to be imported.
         found: String,
     },
-    /// Two forks are set in the wrong order.
-    #[error("{earlier} ({earlier_at}) must not come after {later} ({later_at})")]
-    ForkOrder {
-        /// The fork that must come first.
-        earlier: &'static str,
-        /// Its block or time.
-        earlier_at: u64,
-        /// The fork that must come after it.
-        later: &'static str,
-        /// Its block or time.
-        later_at: u64,
+    /// Blocks of this archive cannot be executed.
+    Execution {
+        /// What is missing.
+        lacks: String,
     },
-    /// A fork is set without the one that it builds on.
-    #[error("{set} is set, {missing} is not")]
-    ForkLeftOut {
-        /// The setting that is missing.
-        missing: &'static str,
-        /// The setting that needs it.
-        set: &'static str,
+    /// An option does not go with another, or with the store.
+    Setting {
+        /// The option and value that does.
+        expected: String,
+        /// What was asked for.
+        found: String,
     },
-    /// The blob numbers of a fork make no sense.
-    #[error("blob numbers of {fork}: {problem}")]
-    Blobs {
-        /// The fork's setting.
-        fork: &'static str,
-        /// What is wrong.
-        problem: &'static str,
+    /// The archive has no block in the range that was asked for.
+    Empty,
+    /// The archive ends where the store begins, or before.
+    Before {
+        /// Number of the first block of the store.
+        first: u64,
+        /// Number of its last block.
+        last: u64,
     },
-    /// The chain needs something that this program does not have.
-    #[error("not supported: {feature}")]
-    Unsupported {
-        /// The setting and what it stands for.
-        feature: Cow<'static, str>,
+    /// A block of the store is not what was written there.
+    StoredBlock {
+        /// Its number.
+        number: u64,
+        /// The hash that was committed.
+        expected: Hash,
+        /// The hash of what is there now; `None` if nothing is.
+        found: Option<Hash>,
     },
-    /// A setting that this program does not know, and that may be a rule of the chain.
-    #[error("not supported: {setting} in {place}: an unknown setting, which may be a rule")]
-    UnknownSetting {
-        /// Its name.
-        setting: String,
-        /// The object of the file.
-        place: &'static str,
+    /// The state that the store keeps is not the one after a stored block.
+    StoredState {
+        /// The block's number.
+        number: u64,
+        /// The state root in its header.
+        expected: Hash,
+        /// The root of the state.
+        found: Hash,
     },
+    /// The state is that of a later block than the last one; the log does not lead back.
+    StateAhead {
+        /// The block of the state.
+        state: u64,
+        /// The last block of the store.
+        blocks: u64,
+    },
+    /// The store cannot go back so far.
+    Unwind {
+        /// Where it can go back to, or what it lacks.
+        expected: String,
+        /// What was asked for.
+        found: String,
+    },
+    /// Every block that was read is good, and something is missing.
+    Incomplete(Vec<Shortfall>),
+    /// Block hashes that the user trusts are not in the archive.
+    TrustedMissing(Vec<Hash>),
+    /// The run was asked to stop, and what it found so far is of no use.
+    Stopped,
+    /// The consumer of verified blocks failed.
+    Consumer(ConsumerError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Archive(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::State(error) => error.fmt(f),
+            Self::OtherChain { expected, found } => {
+                write!(f, "a store takes blocks of one chain and one level only: ")?;
+                write!(f, "expected {expected}, found {found}")
+            }
+            Self::Execution { lacks } => {
+                let level = Level::Execution.name();
+                write!(f, "--level {level}: expected {lacks}; --level bodies needs none")
+            }
+            Self::Setting { expected, found } => {
+                write!(f, "--with {found}: expected {expected}")
+            }
+            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Before { first, last } => {
+                write!(f, "the archive has no block of the store's range or after it: ")?;
+                write!(f, "expected block {}, found none from block {first} on", last + 1)
+            }
+            Self::StoredBlock { number, expected, found } => {
+                write!(f, "block {number} of the store is damaged: expected {}", Hex(expected))?;
+                match found {
+                    Some(found) => write!(f, ", found {}", Hex(found)),
+                    None => f.write_str(", found nothing"),
+                }
+            }
+            Self::StoredState { number, expected, found } => {
+                write!(f, "the state after block {number} of the store is damaged: ")?;
+                write!(f, "expected root {}, found {}", Hex(expected), Hex(found))
+            }
+            Self::StateAhead { state, blocks } => {
+                write!(f, "the state is of block {state}, and no log leads back to block {blocks}")
+            }
+            Self::Unwind { expected, found } => {
+                write!(f, "block to go back to: expected {expected}, found {found}")
+            }
+            Self::Incomplete(shortfalls) => {
+                f.write_str("the archive is incomplete")?;
+                if let Some(first) = shortfalls.first() {
+                    write!(f, ": {first}")?;
+                }
+                match shortfalls.len() {
+                    0 | 1 => Ok(()),
+                    more => write!(f, "; and {} more", more - 1),
+                }
+            }
+            Self::Consumer(error) => error.fmt(f),
+            Self::TrustedMissing(hashes) => {
+                write!(f, "--trust: expected block {}", Hex(&hashes[0]))?;
+                if hashes.len() > 1 {
+                    write!(f, " and {} more", hashes.len() - 1)?;
+                }
+                f.write_str(", found no block of that hash in the range verified")
+            }
+            Self::Stopped => f.write_str("asked to stop"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// What the error says of the chain, the archive, the store or this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Fault(fault) => fault.status(),
+            Self::Archive(error) => error.status(),
+            Self::Store(error) => error.status(),
+            Self::State(error) => error.store().status(),
+            Self::OtherChain { .. }
+            | Self::Before { .. }
+            | Self::Execution { .. }
+            | Self::Setting { .. }
+            | Self::Unwind { .. } => Status::Usage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Corrupt,
+            Self::StateAhead { .. } => Status::Corrupt,
+            Self::Incomplete(_) => Status::Incomplete,
+            Self::Empty => Status::Unrecognised,
+            Self::TrustedMissing(_) => Status::Invalid,
+            Self::Stopped => Status::Interrupted,
+            Self::Consumer(error) => error.status,
+        }
+    }
+
+    /// What the archive lacks, as far as that is what stopped the run.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        match self {
+            Self::Fault(fault) => fault.shortfall(),
+            Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            _ => None,
+        }
+    }
+
+    /// The number of the block after a gap.
+    pub(crate) fn block_after_gap(&self) -> Option<u64> {
+        let Self::Fault(fault) = self else { return None };
+        fault.cause.block_after_gap()
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => fault.report(),
+            Self::Store(error) => error.report(),
+            Self::State(error) => error.store().report(),
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault.cause {
+            Cause::State(error) => Self::State(error),
+            _ => Self::Fault(Box::new(fault)),
+        }
+    }
+}
+
+impl From<ConsumerError> for Error {
+    fn from(error: ConsumerError) -> Self {
+        Self::Consumer(error)
+    }
+}
+
+impl From<blockmill_archive::Error> for Error {
+    fn from(error: blockmill_archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
+        Self::Store(error)
+    }
 }

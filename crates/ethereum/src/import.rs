@@ -4,8 +4,8 @@ pub(crate) mod batch;
 
 use crate::Level;
 use crate::commit::{self, BlockSink, Commit, Derive, Verified};
+use crate::error::Error;
 use crate::execute::stages::{self, Execution};
-use crate::fault::Error;
 use crate::link::{Link, Tip};
 pub use crate::options::Options;
 use crate::overlap;

@@ -18,6 +18,7 @@ pub mod import;
 mod pace;
 pub mod params;
 pub mod record;
+pub mod rule;
 pub mod settings;
 pub mod shard;
 pub mod snapshot;

@@ -16,10 +16,10 @@ pub(crate) use linked::Linked;
 
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow};
-use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use crate::header::{EMPTY_OMMERS, EncodedHeader, rules};
 use crate::resume::Beginning;
+use crate::rule::{Rule, Violation};
 use crate::verify::{Checked, Checks, Verdict};
 use crate::{Hash, Level, U256};
 use blockmill_archive::Part;

@@ -6,13 +6,14 @@
 //! headers are not checked again, and nothing is written.
 
 use crate::commit::BlockSink;
-use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Error, Fault, archive_fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault, archive_fault};
 use crate::import::batch::Batch;
 use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
 use crate::options::Options;
 use crate::resume::Beginning;
+use crate::rule::{Rule, Violation};
 use crate::run::Run;
 use crate::verify::{Blocks, Checked, Checks};
 use blockmill_archive::{Archive, Part};

@@ -5,6 +5,7 @@
 
 mod code_size;
 mod config;
+mod error;
 pub mod genesis;
 mod kept;
 mod networks;
@@ -13,12 +14,12 @@ mod schedule;
 pub use code_size::{CodeLimits, CodeSize, MAX_INITCODE_SIZE};
 pub use config::Config;
 pub(crate) use config::SWITCHES;
+pub use error::SpecError;
 pub use kept::{
     KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in, kept_without_sum,
 };
 pub use schedule::ForkRules;
 
-use crate::error::SpecError;
 use crate::header::HeaderView;
 use crate::{Address, Hash, U256};
 use genesis::{Alloc, Fields, Genesis};

@@ -3,7 +3,7 @@
 mod notes;
 
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;

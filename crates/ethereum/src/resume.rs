@@ -3,7 +3,7 @@
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::commit::BlockSink;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::{EncodedHeader, HeaderView};
 use crate::link::{BlockId, Tip};
 use crate::options::Options;

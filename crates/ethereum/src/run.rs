@@ -2,8 +2,9 @@
 
 use crate::Hash;
 use crate::block_times::BlockTimes;
+use crate::error::Error;
 use crate::execute::evm::{PrefetchStats, Tally};
-use crate::fault::{Error, archive_fault};
+use crate::fault::archive_fault;
 use crate::import::batch::Batch;
 use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip};

@@ -14,7 +14,8 @@ pub mod text;
 
 use crate::Level;
 use crate::commit::Sink;
-use crate::fault::{Error, Fault, archive_fault};
+use crate::error::Error;
+use crate::fault::{Fault, archive_fault};
 use crate::import::{ChainRules, Options, Run, Wiring, import_after};
 use crate::resume::Beginning;
 use blockmill_archive::Archive;

@@ -211,14 +211,14 @@ pub enum SnapshotError {
     },
     /// The receiver of the entries failed.
     #[error(transparent)]
-    Receiver(Box<crate::fault::Error>),
+    Receiver(Box<crate::error::Error>),
     /// Reading was cancelled.
     #[error("stopped")]
     Stopped,
 }
 
-impl From<crate::fault::Error> for SnapshotError {
-    fn from(error: crate::fault::Error) -> Self {
+impl From<crate::error::Error> for SnapshotError {
+    fn from(error: crate::error::Error) -> Self {
         Self::Receiver(Box::new(error))
     }
 }
@@ -270,7 +270,7 @@ impl fmt::Display for Place<'_> {
 }
 
 /// The receiver of the entries of a snapshot.
-pub type Take<'t> = dyn FnMut(Entry<'_>) -> Result<(), crate::fault::Error> + Send + 't;
+pub type Take<'t> = dyn FnMut(Entry<'_>) -> Result<(), crate::error::Error> + Send + 't;
 
 /// An error in a frame, `offset` bytes into its payload.
 #[derive(Debug)]

@@ -17,11 +17,11 @@ pub use headers::{ChainRules, HeaderChecks};
 pub(crate) use headers::{Checked, Headers};
 
 use crate::Level;
-use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::settings::SenderBatches;
 use blockmill_archive::{Part, Want};
 use blockmill_hashes::ManyKeccak;

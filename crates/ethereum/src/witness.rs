@@ -13,11 +13,11 @@ pub use document::{Document, Parts};
 
 use crate::Hash;
 use crate::body::BodyView;
-use crate::error::{Rule, Violation};
 use crate::execute::{ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
 use crate::header::rules::verify_header;
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::state::{NodeSet, State, StateError, Tries};
 use blockmill_rlp::{Encode, Write};
 use blockmill_verdict::Hex;

@@ -5,11 +5,11 @@
 use crate::{big_integers, networks, vectors};
 use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::difficulty::Parent;
-use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::header::rules::{verify_genesis, verify_header, verify_merge};
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
+use blockmill_ethereum::rule::Violation;
 use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
 use blockmill_ethereum::transaction_rules::TransactionRules;
 use blockmill_ethereum::transaction_rules::block::BlockTerms;

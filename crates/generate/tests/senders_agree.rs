@@ -6,12 +6,13 @@ use blockmill_archive::{
 };
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::error::Rule;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::ethash::Caches;
-use blockmill_ethereum::fault::{Cause, Error};
+use blockmill_ethereum::fault::Cause;
 use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::rule::Rule;
 use blockmill_ethereum::seal::SealPolicy;
 use blockmill_ethereum::settings::{Settings, SignatureLanes};
 use blockmill_ethereum::signing::GROUP_ORDER;

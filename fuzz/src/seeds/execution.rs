@@ -3,9 +3,9 @@
 
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, GAS_PRICE, call, chain};
 use blockmill_ethereum::commit::executed_store::{AccountRecord, BlockChanges, SlotRecord};
-use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::execute::{Code, ExecutionError};
 use blockmill_ethereum::header::Header;
+use blockmill_ethereum::rule::Rule;
 use blockmill_ethereum::snapshot::{self, Head};
 use blockmill_ethereum::state::{EMPTY_CODE, State};
 use blockmill_ethereum::suite::{self, Verdict};

@@ -6,7 +6,7 @@ use blockmill_ethereum::check;
 use blockmill_ethereum::commit::executed_store::{
     self, ExecutedStore, Facts, StateAfter, is_state_part,
 };
-use blockmill_ethereum::fault;
+use blockmill_ethereum::error;
 use blockmill_ethereum::params::{ChainSpec, KeptError, kept_in, kept_without_sum};
 use blockmill_ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use blockmill_pipeline::Cancel;
@@ -191,14 +191,14 @@ fn check_state(
     store: &ChainStore,
     checked: &mut Checked,
     cancel: &Cancel,
-) -> Result<Option<fault::Error>> {
+) -> Result<Option<error::Error>> {
     let is_executed = store.tip().is_some_and(|tip| tip.level == Level::Execution as u8);
     let parts = store.parts_besides();
     let has_state = is_executed || parts.iter().any(|part| is_state_part(part));
     if !has_state || parts.contains(&ROCKSDB_PART) && !HAS_ROCKSDB {
         return Ok(None);
     }
-    let damage_of = |error: fault::Error| match error.status() {
+    let damage_of = |error: error::Error| match error.status() {
         Status::Corrupt => Ok(Some(error)),
         _ => Err(error),
     };
@@ -232,7 +232,7 @@ fn tell(
     checked: &mut Checked,
     corruption: &[Corruption],
     findings: &[Finding],
-    state: Option<&fault::Error>,
+    state: Option<&error::Error>,
     plan: Option<&Plan>,
 ) {
     let back = plan.map_or_else(|| ANEW.to_string(), Plan::advice);
@@ -242,10 +242,10 @@ fn tell(
 }
 
 /// A state that is not the one after its block.
-fn state_part(error: &fault::Error, repair: &str) -> CorruptPart {
+fn state_part(error: &error::Error, repair: &str) -> CorruptPart {
     match error {
-        fault::Error::Store(error) => CorruptPart::from_error(error, repair),
-        fault::Error::State(error) => CorruptPart::from_error(error.store(), repair),
+        error::Error::Store(error) => CorruptPart::from_error(error, repair),
+        error::Error::State(error) => CorruptPart::from_error(error.store(), repair),
         error => {
             let (what, repair) = (error.to_string(), repair.to_owned());
             CorruptPart { what, repair, ..CorruptPart::default() }

@@ -8,7 +8,7 @@ use crate::stop;
 use anyhow::{Context, Result};
 use blockmill_archive::{Archive, Files, Format, Want};
 use blockmill_ethereum::convert::{self, Conversion};
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Shortfall;
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::OutputFile;
 use blockmill_ethereum::commit::executed_store::ExecutedStore;
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;
 pub use blockmill_ethereum::snapshot::is_snapshot;

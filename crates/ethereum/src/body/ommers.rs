@@ -3,10 +3,10 @@
 //!
 //! Seals of ommers are for the caller.
 
-use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
 use crate::header::rules::{verify_contents, verify_linkage};
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;
 use std::collections::VecDeque;

@@ -18,8 +18,8 @@ use crate::body::transaction_rules::{
     TransactionError, TransactionRules, verify_fields, verify_form,
 };
 use crate::body::transactions::Transaction;
-use crate::error::Violation;
 use crate::fault::Cause;
+use crate::rule::Violation;
 use crate::{Address, Hash};
 use blockmill_hashes::ManyKeccak;
 use blockmill_signatures::{RecoverError, Recovery, Signatures};

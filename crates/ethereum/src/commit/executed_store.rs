@@ -41,7 +41,7 @@ pub use repair::{StateAfter, repair};
 pub use unwind::Unwound;
 
 use crate::Hash;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{DiskOptions, SharedState, StateKind};
 use blockmill_store::{ChainStore, Options, Recovery, Tip};
 use parts::{Parts, StatePart};

@@ -2,7 +2,7 @@
 
 use super::{BlockSink, Commit, Verified};
 use crate::commit::executed_store::ExecutedStore;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::link::{BlockId, Tip};
 use crate::{Level, U256};
 use blockmill_archive::Column;

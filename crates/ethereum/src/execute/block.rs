@@ -3,9 +3,9 @@
 use super::transaction::PreparedTransaction;
 use crate::body::BodyView;
 use crate::body::signing;
-use crate::error::Violation;
 use crate::header::{Header, HeaderView, blob_base_fee};
 use crate::params::{BlobParams, ChainSpec, CodeLimits, Fork};
+use crate::rule::Violation;
 use crate::transaction_rules::TransactionRules;
 use crate::{Address, Hash, U256};
 

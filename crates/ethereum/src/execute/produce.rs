@@ -4,8 +4,8 @@ use super::verify::run;
 use super::{Evm, Executed, ExecutionError, PreparedBlock, Replay};
 use crate::Address;
 use crate::body::BodyView;
-use crate::error::{Rule, Violation};
 use crate::header::Header;
+use crate::rule::{Rule, Violation};
 use blockmill_rlp::Encode;
 
 impl Replay<'_> {

@@ -4,8 +4,8 @@
 use super::receipts::Receipts;
 use super::{Evm, Executed, ExecutionError, PreparedBlock, execute};
 use crate::Hash;
-use crate::error::{Rule, Violation};
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::state::{Changes, ClearedStorage, State, StateError, Tries};
 use blockmill_hashes::ManyKeccak;
 use blockmill_verdict::Hex;

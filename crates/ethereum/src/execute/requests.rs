@@ -2,7 +2,7 @@
 
 use super::evm::Outcome;
 use super::verify::ExecutionError;
-use crate::error::{Rule, Violation};
+use crate::rule::{Rule, Violation};
 use crate::{Address, Hash};
 use blockmill_verdict::Hex;
 

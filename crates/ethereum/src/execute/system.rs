@@ -6,8 +6,8 @@ use super::block::PreparedBlock;
 use super::evm::Evm;
 use super::verify::ExecutionError;
 use crate::Address;
-use crate::error::{Rule, Violation};
 use crate::params::Fork;
+use crate::rule::{Rule, Violation};
 use crate::state::{EMPTY_CODE, StateError};
 use blockmill_verdict::Hex;
 

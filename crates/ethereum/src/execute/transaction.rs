@@ -2,7 +2,7 @@
 
 use super::evm::{Environment, WideTransaction};
 use super::history::Call;
-use crate::error::{Rule, Violation};
+use crate::rule::{Rule, Violation};
 use crate::state::StateError;
 use crate::{Address, Hash, U256};
 use blockmill_rlp::ethereum::{Transaction, TransactionType};

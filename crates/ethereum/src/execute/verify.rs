@@ -4,8 +4,8 @@ use super::block::PreparedBlock;
 use super::evm::{Evm, Outcome, Reads, Tally};
 use super::{dao, requests, rewards, system};
 use crate::Hash;
-use crate::error::{Rule, Violation};
 use crate::params::{ChainSpec, Fork};
+use crate::rule::{Rule, Violation};
 use crate::state::{Changes, StateError};
 
 /// The result of executing a block.

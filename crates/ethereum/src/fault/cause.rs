@@ -3,7 +3,7 @@
 use super::{Fault, RemoteFault, RemoteKind};
 use crate::Hash;
 use crate::body::BodyError;
-use crate::error::{Rule, Violation};
+use crate::rule::{Rule, Violation};
 use crate::state::DiskError;
 use blockmill_archive::CompressionFault;
 use blockmill_verdict::{BrokenRule, Hex, Location, Shortfall, ShortfallKind, Status};

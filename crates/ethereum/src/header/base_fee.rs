@@ -2,8 +2,8 @@
 
 use super::rules::Verdict;
 use crate::U256;
-use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
+use crate::rule::{Rule, Violation};
 use ruint::Uint;
 
 /// The base fee of the first block under London, in wei for each unit of gas.

@@ -2,9 +2,9 @@
 
 use super::rules::Verdict;
 use crate::U256;
-use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
 use crate::params::{BlobParams, Fork};
+use crate::rule::{Rule, Violation};
 use ruint::Uint;
 
 /// Gas of one blob.

@@ -5,10 +5,10 @@
 //! ([`verify_merge`]), the clock ([`verify_not_in_future`]) and the first block
 //! ([`verify_genesis`]) are for the caller, who knows them; seals are in `header/seal.rs`.
 
-use crate::error::{Rule, Violation};
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
 use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
+use crate::rule::{Rule, Violation};
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;
 

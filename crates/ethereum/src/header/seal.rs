@@ -1,7 +1,7 @@
 //! Which proof-of-work seals are checked.
 
-use crate::error::{Rule, Violation};
 use crate::header::ethash::{EpochTooHigh, SealError};
+use crate::rule::{Rule, Violation};
 use blockmill_verdict::Hex;
 use std::fmt;
 use std::str::FromStr;

@@ -5,8 +5,9 @@
 //! [`ExecutedChunk`]; a sink reads all of them as [`Verified`].
 
 use crate::commit::Verified;
+use crate::error::Error;
 use crate::execute::stages::{ExecutedChunk, Speculated};
-use crate::fault::{Cause, Error};
+use crate::fault::Cause;
 use crate::link::{Link, Linked, Tip};
 use crate::verify::{Blocks, CheckTimes, Checked, Checks, Content, Headers, Verdict};
 use blockmill_archive::{Part, Reader};

@@ -1,9 +1,9 @@
 //! Tells missing blocks apart from blocks with a wrong number.
 
 use super::{BlockId, Tip};
-use crate::error::Rule;
 use crate::fault::Cause;
 use crate::header::HeaderView;
+use crate::rule::Rule;
 use crate::verify::{Checked, Verdict};
 use blockmill_archive::{Error, Part};
 use blockmill_verdict::Location;

@@ -2,10 +2,10 @@
 
 use super::Link;
 use crate::U256;
-use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use crate::header::{HeaderView, rules};
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::verify::{Checked, Checks, Verdict};
 use blockmill_archive::Part;
 

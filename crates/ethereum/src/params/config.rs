@@ -1,7 +1,7 @@
 //! A chain's fork switches, as geth's `config` object names them, and the checks on them.
 
 use super::{BlobParams, CodeSize, DaoFork, Fork, Merge};
-use crate::error::SpecError;
+use crate::params::SpecError;
 use crate::{Address, U256};
 
 /// One fork switch of a chain.

@@ -8,9 +8,8 @@ pub(crate) mod settings;
 
 pub(crate) use json::from_json;
 
-use crate::error::SpecError;
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header, INITIAL_BASE_FEE};
-use crate::params::Fork;
+use crate::params::{Fork, SpecError};
 use crate::{Address, Hash, U256};
 use blockmill_rlp::ethereum::Account;
 use blockmill_rlp::{Encode, Reader};

@@ -2,7 +2,7 @@
 
 use super::config::{Config, SWITCHES};
 use super::genesis::known;
-use crate::error::SpecError;
+use crate::params::SpecError;
 use blockmill_hashes::Sha256;
 use blockmill_platform::files;
 use blockmill_verdict::{Hex, Status};

@@ -3,7 +3,7 @@
 use super::consistent::Inconsistent;
 use super::merger::Merger;
 use super::summary::ShardSummary;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::import::Options;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use std::fmt;

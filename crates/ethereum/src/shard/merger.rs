@@ -3,7 +3,8 @@
 
 use super::merge::{MergeError, Merged};
 use super::summary::{Asked, Counts, ShardFault, ShardSummary, Source};
-use crate::fault::{Error, Fault};
+use crate::error::Error;
+use crate::fault::Fault;
 use crate::import::{Options, Run, checks};
 use crate::link::Link;
 use crate::link::merge::Broken;

@@ -6,7 +6,7 @@ mod buffers;
 use self::buffers::{Buffers, FrameAccount};
 use super::{Counts, Entry, FRAME_HEAD, FrameHead, FrameKind, Position, Take, Wrong, sum};
 use crate::commit::executed_store::{Input, Malformed};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::EMPTY_CODE;
 use crate::{Address, Hash};
 use blockmill_rlp::Encode;

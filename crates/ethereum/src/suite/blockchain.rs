@@ -2,12 +2,12 @@
 
 use super::{Case, SuiteError, Verdict, json, networks};
 use crate::body::BodyView;
-use crate::error::{Rule, Violation};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
 use crate::header::rules::{verify_header, verify_merge};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::state::{Changes, Tries};
 use crate::{Hash, U256};
 use blockmill_verdict::Hex;

@@ -2,10 +2,10 @@
 
 use super::unsigned::{self, Given};
 use super::{Case, SuiteError, Verdict, json, networks};
-use crate::error::{Rule, Violation};
 use crate::execute::{BlockTerms, Evm, ExecutionError, Log, PreparedTransaction};
 use crate::header::Header;
 use crate::params::ChainSpec;
+use crate::rule::{Rule, Violation};
 use crate::signing;
 use crate::state::{State, Tries};
 use crate::transaction_rules::{self, TransactionError, block};

@@ -2,7 +2,7 @@
 //! result, like go-ethereum's runner (`stTransaction.toMessage`).
 
 use super::{SuiteError, json};
-use crate::error::{Rule, Violation};
+use crate::rule::{Rule, Violation};
 use crate::signing::{GROUP_ORDER, MAX_LOW_S};
 use crate::transactions::{Transaction, TransactionType};
 use crate::{Address, Hash, U256};

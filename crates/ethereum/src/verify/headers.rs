@@ -2,10 +2,10 @@
 
 use super::{Blocks, CheckTimes, Checks};
 use crate::encoding::header_cause;
-use crate::error::Violation;
 use crate::fault::Cause;
 use crate::header::{EncodedHeader, HeaderIndex, HeaderView, rules};
 use crate::params::ChainSpec;
+use crate::rule::Violation;
 use crate::{Hash, U256};
 use std::ops::Range;
 use std::time::Instant;

@@ -2,11 +2,11 @@
 
 use super::{Checked, Checks, Content, Verdict};
 use crate::body::BodyView;
-use crate::error::{Rule, Violation};
 use crate::fault::Cause;
 use crate::header::ethash::{self, EPOCH_LENGTH, Seal};
 use crate::header::seal::SealMode;
 use crate::header::{EMPTY_OMMERS, HeaderView};
+use crate::rule::{Rule, Violation};
 use blockmill_archive::Part;
 
 /// The last epoch that a cache is generated for, as in go-ethereum: a made-up block number must not

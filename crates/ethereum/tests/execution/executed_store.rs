@@ -4,7 +4,7 @@ use super::imports::{Place, options, published, run, settings};
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::settings::{LogValues, Settings};
 use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};

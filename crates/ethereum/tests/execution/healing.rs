@@ -4,7 +4,7 @@ use super::imports::{options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEAL_PIECES, Limits};
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::settings::Settings;
 use blockmill_ethereum::state::{Healed, StateKind};

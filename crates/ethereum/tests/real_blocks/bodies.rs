@@ -2,9 +2,9 @@
 
 use crate::source::{self, RealBlock};
 use blockmill_ethereum::body::{BodyView, verify_body};
-use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::Fork;
+use blockmill_ethereum::rule::Rule;
 use blockmill_ethereum::transactions::TransactionType;
 use blockmill_rlp::Encode;
 use blockmill_trie::RootBuilder;

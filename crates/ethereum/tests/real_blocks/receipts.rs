@@ -3,11 +3,11 @@
 use crate::source::{self, RealBlock};
 use blockmill_archive::ReceiptEncoding;
 use blockmill_ethereum::body::BodyView;
-use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::receipts::{
     ReceiptError, consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
 };
+use blockmill_ethereum::rule::Rule;
 use blockmill_ethereum::transactions::TransactionType;
 use blockmill_rlp::ethereum::Receipt;
 use blockmill_rlp::{Decode, Encode, List};

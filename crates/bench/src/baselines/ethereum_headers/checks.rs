@@ -3,10 +3,10 @@
 use super::{Baseline, Waste, big_integers};
 use blockmill_ethereum::Hash;
 use blockmill_ethereum::difficulty::Parent;
-use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_ethereum::import::{ChainRules, HeaderChecks};
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::rule::Violation;
 use blockmill_pipeline::Cancel;
 use std::hint::black_box;
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use super::header_table::{HeaderEntry, HeaderTable};
 use super::{Baseline, Waste};
 use blockmill_ethereum::commit::{BlockSink, Commit, Verified, append, commit};
-use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::error::Error;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;

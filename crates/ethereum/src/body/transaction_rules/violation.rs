@@ -2,7 +2,7 @@
 
 use super::TransactionError;
 use crate::body::signing::{GROUP_ORDER, SignatureError};
-use crate::error::{Rule, Violation};
+use crate::rule::{Rule, Violation};
 
 impl From<TransactionError> for Violation {
     fn from(error: TransactionError) -> Self {

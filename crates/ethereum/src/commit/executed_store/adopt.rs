@@ -3,7 +3,7 @@
 use super::on_disk::state_error;
 use super::parts::StatePart;
 use super::{ExecutedStore, Facts, flat};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::HeaderView;
 use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
 use crate::state::StateLoader;

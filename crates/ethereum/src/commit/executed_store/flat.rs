@@ -4,8 +4,8 @@
 use super::block_changes::{Input, put_account, put_word};
 use super::facts::Facts;
 use super::{BlockChanges, Malformed, log};
+use crate::error::Error;
 use crate::execute::Code;
-use crate::fault::Error;
 use crate::state::{Account, State};
 use crate::{Address, Hash, U256};
 use blockmill_pipeline::Cancel;

@@ -2,7 +2,7 @@
 
 use super::on_disk::state_error;
 use super::{ExecutedStore, Facts};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{DiskOptions, Healed, LostNode, SharedState, StateKind};
 use blockmill_pipeline::Cancel;
 use blockmill_store::Options;

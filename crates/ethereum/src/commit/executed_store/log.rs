@@ -2,7 +2,7 @@
 //! length. The segment has the checksums.
 
 use super::{BlockChanges, Malformed};
-use crate::fault::Error;
+use crate::error::Error;
 use blockmill_store::Segment;
 
 blockmill_pipeline::named_option! {

@@ -4,7 +4,7 @@ use super::recover::unusable;
 use super::{BlockChanges, ExecutedStore, Facts, Unwound, log};
 use crate::Hash;
 use crate::check::tip_at;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::HeaderView;
 use crate::state::{DiskState, HashedChanges, NodeSet, SharedState, StateError};
 use blockmill_hashes::ManyKeccak;

@@ -2,7 +2,7 @@
 
 use super::Limits;
 use super::on_disk::state_error;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{DiskState, SharedState, StateKind};
 use blockmill_store::{
     ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip,

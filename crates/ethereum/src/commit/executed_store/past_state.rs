@@ -3,8 +3,8 @@
 use super::recover::{execute_stored, unready, unusable};
 use super::{ExecutedStore, Facts};
 use crate::Hash;
+use crate::error::Error;
 use crate::execute::Replay;
-use crate::fault::Error;
 use crate::params::ChainSpec;
 use crate::state::{NodeSet, State, Tries};
 use blockmill_pipeline::Cancel;

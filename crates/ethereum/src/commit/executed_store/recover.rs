@@ -3,8 +3,8 @@
 use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, LogValues, flat, log};
 use crate::body::BodyView;
+use crate::error::Error;
 use crate::execute::{ExecutionError, PreparedBlock, Replay, Replayed};
-use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::params::ChainSpec;
 use crate::state::{AccountChange, Changes, SlotChange, State, StateError, Tries};

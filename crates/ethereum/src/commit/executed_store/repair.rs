@@ -1,7 +1,7 @@
 //! Repair of a store: the state follows removed blocks, or is removed if it is corrupt.
 
 use super::{ExecutedStore, Facts, KeptState, Limits, is_state_part};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{FlatStore, StateKind};
 use blockmill_pipeline::Cancel;
 use blockmill_state_store::PAGE_FORMAT;

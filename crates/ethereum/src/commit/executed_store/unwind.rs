@@ -3,7 +3,7 @@
 use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, flat, log};
 use crate::check::tip_at;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{State, Tries};
 use crate::{Address, U256};
 use blockmill_pipeline::Cancel;

@@ -1,7 +1,7 @@
 //! When a state on disk is written, and where it is during a run that keeps no state.
 
 use crate::commit::executed_store::{ExecutedStore, LogValues};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::import::batch::Batch;
 use crate::settings::Settings;
 use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};

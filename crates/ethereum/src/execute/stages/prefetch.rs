@@ -1,11 +1,11 @@
 //! Prefetch: accounts and slots of a state on disk are read together before blocks are executed. A
 //! disk does a hundred concurrent reads in the time of a few.
 
+use crate::error::Error;
 use crate::execute::evm::{MachineOptions, PrefetchStats};
 use crate::execute::history::{History, PrefetchedSlots, Slot};
 use crate::execute::speculation::{GasBudget, dry_runs};
 use crate::execute::{PreparedBlock, PreparedTransaction};
-use crate::fault::Error;
 use crate::import::batch::Batch;
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};

@@ -1,10 +1,10 @@
 //! Each rule, on a valid header that is changed in one place.
 
 use super::*;
-use crate::error::Rule;
 use crate::header::{BLOB_GAS, Header, INITIAL_BASE_FEE, next_excess_blob_gas};
 use crate::params::genesis::{Alloc, Fields};
 use crate::params::{Config, Merge};
+use crate::rule::Rule;
 use blockmill_rlp::Encode;
 
 /// A chain with every fork up to `fork` from the beginning.

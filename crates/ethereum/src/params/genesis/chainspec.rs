@@ -6,8 +6,7 @@ mod work;
 use super::json::{self, account, accounts};
 use super::object::{Object, malformed, missing};
 use super::{Alloc, Fields, settings};
-use crate::error::SpecError;
-use crate::params::{BlobParams, CodeSize, Config};
+use crate::params::{BlobParams, CodeSize, Config, SpecError};
 use serde_json::value::RawValue;
 
 /// The EIPs by which a chainspec says when a fork begins. The EIPs of one fork must agree: this

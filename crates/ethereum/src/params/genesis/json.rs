@@ -4,8 +4,7 @@
 use super::object::{Object, bytes, malformed, missing, word};
 use super::{Alloc, Fields, GenesisAccount, chainspec, settings};
 use crate::Address;
-use crate::error::SpecError;
-use crate::params::{BlobParams, CodeSize, Config, SWITCHES};
+use crate::params::{BlobParams, CodeSize, Config, SWITCHES, SpecError};
 
 /// The chain's configuration, its first header and its first accounts.
 pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError> {

@@ -3,9 +3,8 @@
 
 use super::{AccountsError, Alloc, GenesisAccount, from_json, state_root};
 use crate::Hash;
-use crate::error::SpecError;
 use crate::header::HeaderView;
-use crate::params::{ChainSpec, Config};
+use crate::params::{ChainSpec, Config, SpecError};
 use blockmill_verdict::Hex;
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
 //! JSON objects as the clients read them: numbers as decimal or 0x text, quoted or not; unknown
 //! fields are passed over.
 
-use crate::error::SpecError;
+use crate::params::SpecError;
 use crate::{Hash, U256};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;

@@ -6,8 +6,7 @@
 pub(super) mod chainspec;
 
 use super::object::{Object, number};
-use crate::error::SpecError;
-use crate::params::SWITCHES;
+use crate::params::{SWITCHES, SpecError};
 
 /// What is done with a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::Frame;
 use crate::commit::executed_store::{Input, Malformed};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::snapshot::{Entry, FrameKind, Position, Take, Wrong};
 use crate::state::Account;
 use crate::{Address, Hash, U256};

@@ -1,9 +1,8 @@
 //! The part of a chainspec about proof of work.
 
-use crate::error::SpecError;
 use crate::params::genesis::object::{Object, bytes, malformed, number};
 use crate::params::genesis::settings;
-use crate::params::{Config, Fork};
+use crate::params::{Config, Fork, SpecError};
 use crate::{Address, U256, execute};
 
 /// Forks that only delay the difficulty bomb, by the blocks of delay that they lead to.
