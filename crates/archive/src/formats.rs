@@ -186,7 +186,7 @@ static OTHER_TARGETS: [Target; 5] = [
     },
     Target {
         name: "core",
-        help: "A datadir that Bitcoin Core opens and goes on from",
+        help: "A datadir that Bitcoin Core opens and continues from",
         files: Files::Folder(blkdat::is_of_datadir),
         least_block: 0,
         names_network: false,
@@ -210,7 +210,7 @@ static OTHER_TARGETS: [Target; 5] = [
     },
     Target {
         name: "neo-go",
-        help: "A database that neo-go opens and goes on from, of a store of executed blocks",
+        help: "A database that neo-go opens and continues from, of a store of executed blocks",
         files: Files::Folder(blockmill_leveldb::is_own_file),
         least_block: acc::MIN_BLOCK as u64,
         names_network: false,

@@ -1,4 +1,4 @@
-//! The index file: round trips, corruption, and what is taken over when files change.
+//! The index file: round trips, corruption, and what is reused when files change.
 
 use crate::generated_headers::Random;
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, reuse, save};

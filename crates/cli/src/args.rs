@@ -185,7 +185,7 @@ pub struct Verification {
     /// Bitcoin, Neo: take the scripts or witnesses of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
-    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
+    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block next to it.
     /// Neo: MiB for blocks and changes of the state before they are committed, at most 32.
     /// Ethereum: of an import with its state on disk, MiB for changes and caches of the state
     #[arg(long, default_value_t = 450, value_name = "MIB")]

@@ -147,7 +147,7 @@ impl Run {
         if let (Some(fault), Some(hint)) = (&mut record.result.fault, ending.hint) {
             fault.hint = Some(hint.to_owned());
         }
-        // the run's own result is told whatever becomes of its record
+        // the run's own result is reported whatever becomes of its record
         let saved = self.save(&record);
         if !self.json {
             if record.data.blocks == 0 && ending.resumed && record.result.status.is_success() {
@@ -187,7 +187,7 @@ fn warn(record: &mut RunRecord, warning: String) {
     record.notes.push(warning);
 }
 
-/// How a run ended whose blocks are told apart by `unit`.
+/// How a run ended whose blocks are distinguished by `unit`.
 fn answer(record: &RunRecord, unit: &str) -> Answer {
     let result = &record.result;
     let stopped = result.error.is_some() || result.status == Status::Interrupted;

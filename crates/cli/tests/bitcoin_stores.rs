@@ -1,5 +1,5 @@
 //! Stores of Bitcoin imports as archives: they stand for the block files that they were made of;
-//! and hand-overs that share block files with their source.
+//! and exports that share block files with their source.
 
 use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use blockmill_bitcoin::datadir::Datadir;
@@ -129,7 +129,7 @@ fn cut_last_record(blocks: &Path) -> PathBuf {
 
 #[test]
 fn a_hand_over_shares_block_files_to_which_nobody_appends() {
-    let scratch = Scratch::new("hand-over-shared");
+    let scratch = Scratch::new("export-shared");
     let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
     let files = generate(&blocks, "--xor");
     let before: Vec<_> = files.iter().map(|file| fs::read(file).expect("a block file")).collect();
@@ -174,7 +174,7 @@ fn a_hand_over_shares_block_files_to_which_nobody_appends() {
     assert_eq!(ours.blocks().count(), theirs.blocks().count());
     assert_eq!(shared["coins"], copied["coins"]);
     assert_eq!(shared["tip"], copied["tip"]);
-    // a verification of ours, and one more hand-over in its place
+    // a verification of ours, and one more export in its place
     let verified = with_store("verify", &scratch.path("shared"));
     assert_eq!(verified["status"], "verified", "{verified}");
     convert("shared", "--force");

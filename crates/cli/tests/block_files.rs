@@ -87,7 +87,7 @@ fn block_files_that_are_no_files_are_refused_at_once() {
 
 #[test]
 fn what_a_killed_process_left_is_not_in_the_way_of_one_with_its_number() {
-    let scratch = Scratch::new("verify-beside-leftovers");
+    let scratch = Scratch::new("verify-with-leftovers");
     let blocks = scratch.path("blocks");
     generate(&blocks);
     let temporary = scratch.path("temporary");

@@ -1,5 +1,5 @@
 //! Nobody reads what is printed: the reader of a pipe has gone, or the disk behind standard output
-//! is full. Never a panic; the verdict's exit code stays, and what did not arrive is told.
+//! is full. Never a panic; the verdict's exit code stays, and what did not arrive is reported.
 
 use crate::program::{Ended, Scratch, blockmill, run, succeed};
 use std::fs::File;
@@ -104,8 +104,8 @@ fn a_full_standard_output_is_told_and_is_no_success() {
         |words, code, ended| {
             let expected = if code == 0 { ENVIRONMENT } else { code };
             assert_eq!(ended.code, Some(expected), "{words}: {}", ended.stderr);
-            let told = ended.stderr.matches("cannot write to standard output").count();
-            assert_eq!(told, 1, "{words}: {}", ended.stderr);
+            let reported = ended.stderr.matches("cannot write to standard output").count();
+            assert_eq!(reported, 1, "{words}: {}", ended.stderr);
         },
     );
 }

@@ -1,9 +1,9 @@
-//! The disk is full at any moment of an import, a conversion, a hand-over or a report: the program
+//! The disk is full at any moment of an import, a conversion or a report: the program
 //! says what is committed and what is missing, half an output never counts as whole, and the same
 //! command ends right as soon as there is room.
 //!
 //! The disk is a `tmpfs` in a mount namespace of its own, which needs no privileges where user
-//! namespaces are allowed. Where they are not, a limit of file sizes stands in for it, which
+//! namespaces are allowed. Where they are not, a limit of file sizes replaces it, which
 //! stops the same writes; where tests must run (`BLOCKMILL_REQUIRE`), that is a failure.
 
 #![cfg(target_os = "linux")]
@@ -323,7 +323,7 @@ fn bitcoin_conversions_begin_again_when_there_is_room() {
 
 #[test]
 fn a_hand_over_begins_again_when_there_is_room() {
-    let scratch = Scratch::new("full-hand-over");
+    let scratch = Scratch::new("full-export");
     let blocks = bitcoin(&scratch);
     let data = scratch.path("data").display().to_string();
     succeed(&mut blockmill(&format!("import {blocks} --data {data}")));
@@ -376,8 +376,8 @@ fn too_little_room_is_known_before_the_start() {
     ] {
         let ended = disk.blockmill(&line);
         assert_eq!(ended.code, Some(ENVIRONMENT), "{line}: {}", ended.stderr);
-        let told = ended.stderr.contains("bytes are missing");
-        assert!(told || !is_known, "{line}: {}", ended.stderr);
+        let reported = ended.stderr.contains("bytes are missing");
+        assert!(reported || !is_known, "{line}: {}", ended.stderr);
         let left = disk.script(&format!("ls -A '{}'", disk.folder().display()));
         assert_eq!(left, "", "{line}: something was begun");
     }

@@ -117,7 +117,7 @@ fn a_corrupt_log_or_checkpoint_is_reported_with_what_to_do() {
     let genesis = fixtures().join("chains/hive-sync/genesis.json");
     let good = scratch.path("good");
     succeed(import(&good, "--unwind-depth 500 --until 2900").arg(&chain));
-    let mut told = 0;
+    let mut reported = 0;
     let files = fs::read_dir(&good).expect("a store").map(|entry| entry.expect("a file").path());
     let files = files.filter(|path| {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -148,9 +148,9 @@ fn a_corrupt_log_or_checkpoint_is_reported_with_what_to_do() {
         let new = scratch.path(&format!("new-{i}"));
         succeed(import(&new, "").arg("--chain").arg(&genesis).arg(&store));
         assert_eq!(tip_of(&new), Some(2_900));
-        told += 1;
+        reported += 1;
     }
-    assert!(told >= 2, "{told} told");
+    assert!(reported >= 2, "{reported} reported");
 }
 
 /// The text of a witness file.

@@ -1,5 +1,5 @@
 //! What `inspect` says of Bitcoin block files, of the store that an import leaves, and of a datadir
-//! of Bitcoin Core; and what people are told who ask for something that cannot be.
+//! of Bitcoin Core; and the answers to requests for something that cannot be.
 
 use crate::program::{
     Ended, Scratch, blockmill, copy, document, misunderstand, run, succeed, succeed_json,
@@ -317,7 +317,7 @@ fn summary_of_an_import_speaks_of_coins_and_not_of_seals() {
         assert!(!first.contains(word), "{word:?} in\n{first}");
     }
     let again = succeed(blockmill("import --data").arg(&store).arg(&folder));
-    assert!(again.contains("nothing new") && again.contains("taken over from an earlier run"));
+    assert!(again.contains("nothing new") && again.contains("reused from an earlier run"));
     let headers = succeed(blockmill("verify --level headers").arg(&folder));
     assert!(headers.starts_with("Verified ") && headers.contains(" headers at level headers"));
     let bodies = succeed(blockmill("verify --level bodies").arg(&folder));

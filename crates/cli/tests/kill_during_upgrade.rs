@@ -204,7 +204,7 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
     let states: [(&str, Change<'_>); 6] = [
         ("the folders have changed names", &|_, _| ()),
         ("the old manifest has another name", &|old, _| replaced(old)),
-        ("what is not the store's was taken over", &|old, new| take_over(old, new)),
+        ("what is not the store's was reused", &|old, new| take_over(old, new)),
         ("half of the files are gone", &|old, _| {
             replaced(old);
             fs::remove_file(old.join("hashes.00000")).expect("hashes");

@@ -27,14 +27,17 @@ fn convert(from: &Path, words: &str, out: &Path) -> Vec<u8> {
 fn the_same_seed_gives_the_same_bytes() {
     let scratch = Scratch::new("neo-seeds");
     let made = ["a", "b", "c"].map(|name| scratch.path(name));
-    let told: Vec<_> =
+    let reported: Vec<_> =
         made.iter().zip([5, 5, 6]).map(|(path, seed)| generate(path, seed)).collect();
     let bytes = made.map(|path| fs::read(path.join("chain.acc")).expect("a dump"));
     assert_eq!(bytes[0], bytes[1]);
     assert_ne!(bytes[0], bytes[2]);
-    assert_eq!(told[0]["root"], told[1]["root"]);
-    assert_eq!(told[0]["last"], 16);
-    assert!(told[0]["faults"].as_u64() > Some(0) && told[0]["transactions"].as_u64() > Some(180));
+    assert_eq!(reported[0]["root"], reported[1]["root"]);
+    assert_eq!(reported[0]["last"], 16);
+    assert!(
+        reported[0]["faults"].as_u64() > Some(0)
+            && reported[0]["transactions"].as_u64() > Some(180)
+    );
 }
 
 #[test]
@@ -71,16 +74,16 @@ fn notaries_complete_transactions_of_a_mixed_chain_and_some_are_paid_from_deposi
 fn a_generated_chain_is_executed_to_the_reported_root() {
     let scratch = Scratch::new("neo-generated");
     let (chain, store) = (scratch.path("chain"), scratch.path("store"));
-    let told = generate(&chain, 7);
+    let reported = generate(&chain, 7);
     let mut command = blockmill("import --threads 2");
     let record = succeed_json(command.arg(chain.join("chain.acc")).arg("--data").arg(&store));
-    assert_eq!(record["answer"]["root"], told["root"], "{record}");
-    assert_eq!(record["result"]["tip_hash"], told["tip"]);
+    assert_eq!(record["answer"]["root"], reported["root"], "{record}");
+    assert_eq!(record["result"]["tip_hash"], reported["tip"]);
     // assumed valid, it has the same state
-    let tip = told["tip"].as_str().expect("a hash");
+    let tip = reported["tip"].as_str().expect("a hash");
     let mut command = blockmill("verify --assume-valid");
     let record = succeed_json(command.arg(tip).arg(chain.join("chain.acc")));
-    assert_eq!(record["answer"]["root"], told["root"]);
+    assert_eq!(record["answer"]["root"], reported["root"]);
     let mut command = blockmill("verify --assume-valid");
     let other = "11".repeat(32);
     let ended = run(command.arg(&other).arg(chain.join("chain.acc")));
@@ -156,22 +159,25 @@ fn a_store_is_converted_for_neo_go_and_other_input_is_rejected() {
     ] {
         let ended = run(&mut convert(from, flags));
         assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
-        let told = ended.stdout + &ended.stderr;
-        assert!(told.contains(words), "{told}");
+        let reported = ended.stdout + &ended.stderr;
+        assert!(reported.contains(words), "{reported}");
         assert!(!out.exists());
     }
     let text = succeed(&mut convert(&store, ""));
     assert!(text.contains("KeepOnlyLatestState: true"), "{text}");
     assert!(!run(&mut convert(&store, "")).stderr.is_empty(), "the folder is taken");
-    let told = succeed_json(&mut convert(&store, "--force"));
-    assert_eq!((&told["height"], &told["keep_only_latest_state"]), (&16.into(), &true.into()));
+    let reported = succeed_json(&mut convert(&store, "--force"));
+    assert_eq!(
+        (&reported["height"], &reported["keep_only_latest_state"]),
+        (&16.into(), &true.into())
+    );
 
     let history = scratch.path("history");
     succeed(blockmill("import --history --data").arg(&history).arg(&dump));
     let whole = succeed_json(&mut convert(&history, "--force"));
     assert_eq!(whole["keep_only_latest_state"], false);
-    assert_eq!(whole["root"], told["root"]);
-    assert!(whole["entries"].as_u64() > told["entries"].as_u64());
+    assert_eq!(whole["root"], reported["root"]);
+    assert!(whole["entries"].as_u64() > reported["entries"].as_u64());
 }
 
 /// Two dumps of a chain; the second repeats some blocks of the first. `change` modifies the bytes

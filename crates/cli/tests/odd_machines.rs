@@ -72,7 +72,7 @@ fn names_of_any_bytes_are_those_that_were_meant() {
         let document: Result<serde_json::Value, _> = serde_json::from_str(&ended.stdout);
         assert!(document.is_ok(), "{line}: {}", ended.stdout);
     }
-    // trouble is told as well, with the path as far as it can be shown
+    // trouble is reported as well, with the path as far as it can be shown
     fs::write(folder.join("bad.rlp"), b"\xf9\x02\x00 no block").expect("a file");
     for line in ["verify @bad.rlp", "inspect @bad.rlp", "verify @missing", "inspect @missing"] {
         for line in [line.to_owned(), format!("{line} --json")] {

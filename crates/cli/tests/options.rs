@@ -35,10 +35,10 @@ fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
                 let record = succeed_json(command.arg(&archive));
                 assert_eq!(record["options"]["signatures"], variant);
             } else {
-                let told =
+                let reported =
                     format!("this CPU cannot run option 'signatures={variant}'; available: ");
                 let error = refused(command.arg(&archive));
-                assert!(error.contains(&told) && error.contains(fastest), "{error}");
+                assert!(error.contains(&reported) && error.contains(fastest), "{error}");
             }
         }
     }

@@ -212,9 +212,12 @@ fn a_run_tells_which_functions_took_its_time() {
     let samples = |stack: &Value| stack["samples"].as_u64().expect("samples");
     let stacks = profile["stacks"].as_array().expect("stacks");
     assert!(samples(profile) > 0, "{profile}");
-    let told = stacks.iter().map(samples).sum::<u64>();
+    let reported = stacks.iter().map(samples).sum::<u64>();
     // stacks that were found once or twice may be left out
-    assert!(told <= samples(profile) && told > samples(profile) / 2, "{told} of {profile}");
+    assert!(
+        reported <= samples(profile) && reported > samples(profile) / 2,
+        "{reported} of {profile}"
+    );
     let names = profile["functions"].as_array().expect("functions").iter();
     let ours = names.filter_map(Value::as_str).filter(|name| name.contains("ethereum::"));
     assert!(ours.count() > 0, "{profile}");

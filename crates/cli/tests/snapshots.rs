@@ -70,9 +70,9 @@ fn a_snapshot_after_an_earlier_block_and_corrupt_ones() {
     let text = succeed(blockmill("inspect").arg(&early));
     let root = state_root(&part);
     assert!(text.contains("behind block 17 0x") && text.contains(root), "{text}");
-    let told = succeed_json(blockmill("inspect --deep").arg(&early));
-    assert_eq!((&told["block"], &told["state_root"]), (&17.into(), &root.into()));
-    assert_eq!(told["accounts"], written["accounts"]);
+    let reported = succeed_json(blockmill("inspect --deep").arg(&early));
+    assert_eq!((&reported["block"], &reported["state_root"]), (&17.into(), &root.into()));
+    assert_eq!(reported["accounts"], written["accounts"]);
 
     let bytes = fs::read(&last).expect("a snapshot");
     let corrupt = scratch.path("damaged");

@@ -183,7 +183,7 @@ fn a_corrupt_state_is_reported_as_corrupt_and_never_blamed_on_a_block() {
     let scratch = Scratch::new("state-on-disk-damage");
     let store = scratch.path("store");
     succeed(&mut import(&store, "--with state=pages --until 40"));
-    let mut told = 0;
+    let mut reported = 0;
     for entry in fs::read_dir(&store).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -201,12 +201,12 @@ fn a_corrupt_state_is_reported_as_corrupt_and_never_blamed_on_a_block() {
             let status = document(&ended)["status"].clone();
             assert!(status == "corrupt" || status == "verified", "{name} at {at}: {status}");
             assert_ne!(ended.code, Some(Status::Invalid.exit_code().into()));
-            told += usize::from(status == "corrupt");
+            reported += usize::from(status == "corrupt");
             fs::write(&path, &whole).expect("a file");
             succeed(blockmill("unwind --to 40").arg(&store));
         }
     }
-    assert!(told > 2, "{told} told");
+    assert!(reported > 2, "{reported} reported");
 }
 
 #[blockmill_testkit::needs(fixtures)]

@@ -2,7 +2,7 @@
 //! nothing follows that could notice it by its hash.
 //!
 //! With seals on, every field is under the seal. The table of `docs/benchmarks.md` sets these
-//! verdicts beside those of the peers.
+//! verdicts next to those of the peers.
 
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
 use blockmill_ethereum::commit::Sink;

@@ -394,7 +394,7 @@ fn senders_of_valid_test_blocks_are_the_published_ones() {
 }
 
 /// One account sends all transactions of each of these chains; a wrongly recovered one would stand
-/// beside it.
+/// next to it.
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn exported_chains_have_one_sender_whose_nonces_count_up() {

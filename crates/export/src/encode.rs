@@ -105,7 +105,7 @@ impl Written {
         self.chunks[leaf].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The columns of the next row group that is complete; none where it has no rows.
+    /// The columns of the next row group that is complete; `None` if it has no rows.
     pub fn row_group(&self) -> Option<Vec<ArrowColumnChunk>> {
         (0..self.chunks.len()).map(|leaf| self.queue(leaf).pop_front()).collect()
     }

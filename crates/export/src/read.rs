@@ -186,7 +186,7 @@ impl Cells {
         fixed.map(Some).map_err(|_| self.wrong(row, name, "bytes of another length"))
     }
 
-    /// The byte strings of a list; none where there is no list.
+    /// The byte strings of a list; `None` if there is no list.
     ///
     /// # Errors
     /// When the column has no lists of byte strings.
@@ -198,7 +198,7 @@ impl Cells {
         (0..list.len()).map(bytes).collect::<Result<_, _>>().map(Some)
     }
 
-    /// The structures of a list, as rows of their own; none where there is no list.
+    /// The structures of a list, as rows of their own; `None` if there is no list.
     ///
     /// # Errors
     /// When the column has no lists of structures.
@@ -219,7 +219,7 @@ impl Cells {
         }
     }
 
-    /// A whole number; none where there is no value.
+    /// A whole number; `None` if there is no value.
     ///
     /// # Errors
     /// Returns an error if the column has other values, or the number has more than 64 bits.
@@ -229,7 +229,7 @@ impl Cells {
         number.map(Some).map_err(|_| self.wrong(row, name, "more than 64 bits"))
     }
 
-    /// A whole number, or the microseconds of a moment; none where there is no value.
+    /// A whole number, or the microseconds of a moment; `None` if there is no value.
     fn maybe_micros(&self, name: &str, row: usize) -> Result<Option<u128>, Error> {
         let Some(column) = self.column(name, row)? else {
             let Some(number) = self.large(name, row)? else { return Ok(None) };
@@ -293,7 +293,7 @@ impl Cells {
         self.large(name, row)?.ok_or_else(|| self.wrong(row, name, "no value"))
     }
 
-    /// A number of many digits; none where there is no value.
+    /// A number of many digits; `None` if there is no value.
     ///
     /// # Errors
     /// When the column has none.

@@ -69,13 +69,13 @@ fn blocks_come_back_and_transfers_are_among_the_notifications() {
         assert_eq!((seen, files["transactions"].1.rows), (51, 99));
 
         // every transfer is a notification of the same place and contract
-        let mut told = HashMap::new();
+        let mut reported = HashMap::new();
         for cells in TableReader::open(file("notifications"), &tables::NOTIFICATIONS).unwrap() {
             let cells = cells.unwrap();
             for row in 0..cells.rows() {
                 let int = |name| cells.int(name, row).unwrap();
                 let contract: [u8; 20] = cells.fixed("contract", row).unwrap();
-                told.insert((int("block_number"), int("notification_index")), contract);
+                reported.insert((int("block_number"), int("notification_index")), contract);
             }
         }
         let mut transfers = 0;
@@ -84,11 +84,11 @@ fn blocks_come_back_and_transfers_are_among_the_notifications() {
             for row in 0..cells.rows() {
                 let int = |name| cells.int(name, row).unwrap();
                 let contract: [u8; 20] = cells.fixed("contract", row).unwrap();
-                assert_eq!(told[&(int("block_number"), int("notification_index"))], contract);
+                assert_eq!(reported[&(int("block_number"), int("notification_index"))], contract);
                 assert!([11, 17].contains(&int("standard")));
                 transfers += 1;
             }
         }
-        assert!(transfers > 50 && transfers < told.len(), "{transfers} of {}", told.len());
+        assert!(transfers > 50 && transfers < reported.len(), "{transfers} of {}", reported.len());
     }
 }

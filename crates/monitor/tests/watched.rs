@@ -37,7 +37,7 @@ fn watched() -> (Server, Live) {
         *item = next;
         Ok::<_, ()>(next <= 100)
     };
-    let told = live.clone();
+    let reported = live.clone();
     let stages = Stages::read("read", read)
         .parallel("check", |_| std::thread::sleep(Duration::from_micros(200)))
         .serial("write", move |item| {
@@ -46,7 +46,7 @@ fn watched() -> (Server, Live) {
             let mut executed = Execution { counts, ..Execution::default() };
             let [ms, none] = [2, 0].map(Duration::from_millis);
             executed.took(number, [ms, none, none, none]);
-            told.progress(&Progress {
+            reported.progress(&Progress {
                 number,
                 blocks: number,
                 bytes,

@@ -204,9 +204,9 @@ fn a_reader_reports_removed_blocks() {
     assert_eq!(stored.first_whole(), Some(41));
     for height in [0, 12, 40] {
         let words = format!("block {height} was removed: this store keeps the last 10 blocks");
-        let told = |error: Error| assert!(error.to_string().starts_with(&words), "{error}");
-        told(stored.block(height).err().unwrap());
-        told(stored.executions(height).unwrap_err());
+        let reported = |error: Error| assert!(error.to_string().starts_with(&words), "{error}");
+        reported(stored.block(height).err().unwrap());
+        reported(stored.executions(height).unwrap_err());
     }
     assert!(stored.block(41).unwrap().is_some() && stored.executions(50).unwrap().is_some());
     // positions of transactions and headers stay

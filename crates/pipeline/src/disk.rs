@@ -79,17 +79,17 @@ fn full_codes() -> [i32; 0] {
 pub fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(name);
-    files::expect_no_link(&beside)?;
-    let written = File::create(&beside)
+    let sibling = path.with_file_name(name);
+    files::expect_no_link(&sibling)?;
+    let written = File::create(&sibling)
         .and_then(|mut file| {
             file.write_all(text)?;
             file.sync_all()
         })
-        .and_then(|()| fs::rename(&beside, path));
+        .and_then(|()| fs::rename(&sibling, path));
     if written.is_err() {
         // The first error is the one to report; a leftover file does no harm.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&sibling);
     }
     written
 }

@@ -276,7 +276,7 @@ mod tests {
         }
         assert!(if_there(&path("dangling"), fs::read(path("dangling"))).is_err());
         assert!(if_there(&path("none"), fs::read(path("none"))).unwrap().is_none());
-        let told = kind(&path("dangling/below")).unwrap_err().to_string();
-        assert!(told.contains("dangling leads to nowhere"), "{told}");
+        let reported = kind(&path("dangling/below")).unwrap_err().to_string();
+        assert!(reported.contains("dangling leads to nowhere"), "{reported}");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! | module | Linux | elsewhere |
 //! |---|---|---|
-//! | [`abort`] | an abort without memory is told | it ends the process |
+//! | [`abort`] | an abort without memory is reported | it ends the process |
 //! | [`exec`] | a program in the place of another | a child process |
 //! | [`heap`] | exhausted memory is reported | the same |
 //! | [`files`] | what a path leads to | without pipes and sockets |

@@ -102,7 +102,7 @@ impl Write for Measure<'_> {
         let start = self.len;
         // for the lists inside; without any the compiler leaves this out, its sum is not used
         items(self);
-        debug_assert_eq!(self.len - start, payload, "not the payload length that was told");
+        debug_assert_eq!(self.len - start, payload, "not the payload length that was reported");
         self.len = start + list_len(payload);
     }
 

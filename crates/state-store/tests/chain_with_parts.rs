@@ -1,6 +1,6 @@
-//! A table, a log file and a segment beside the blocks of a chain store: at every moment of a kill
+//! A table, a log file and a segment next to the blocks of a chain store: at every moment of a kill
 //! or a power loss they are those of one commit, with its blocks; runs that do not need them leave
-//! them as they are; corruption in them is told.
+//! them as they are; corruption in them is reported.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -217,9 +217,9 @@ fn corruption_of_a_part_is_reported_and_is_none_of_the_blocks() {
                 );
                 // sums speak of what they are sums of
                 let file = corruption.error.report().file.unwrap();
-                let told = file.file_name().unwrap().to_str().unwrap().to_owned();
+                let reported = file.file_name().unwrap().to_str().unwrap().to_owned();
                 let part = part.replace("-sums", "");
-                assert!(told.starts_with(&part), "{name} at {at}: {told}");
+                assert!(reported.starts_with(&part), "{name} at {at}: {reported}");
             }
         }
         fs::remove_file(&path).unwrap();

@@ -67,7 +67,7 @@ pub(crate) const SEGMENTS: [&str; 7] =
 /// A store of consecutive blocks in a folder.
 pub struct ChainStore {
     pub(crate) dir: PathBuf,
-    /// None where it is only read.
+    /// `None` if it is only read.
     pub(crate) store: Option<Store>,
     /// Facts of the parts next to the blocks, as of the commit that was opened.
     pub(crate) found: Vec<PartFacts>,

@@ -119,7 +119,7 @@ impl ChainStore {
     }
 
     /// State of the parts next to the blocks, as of the last commit.
-    fn besides(&self) -> impl Iterator<Item = &PartFacts> {
+    fn siblings(&self) -> impl Iterator<Item = &PartFacts> {
         let parts = self.store.as_ref().map_or(&*self.found, Store::facts);
         parts.iter().filter(|part| !SEGMENTS.contains(&&*part.name))
     }
@@ -194,7 +194,7 @@ impl ChainStore {
             corruption.part = match (&tasks[task], corruption.place) {
                 (Task::Part(part), _) => Some(part.name.clone()),
                 (_, Some((file, _))) => {
-                    let besides = file.checked_sub(SEGMENTS.len());
+                    let siblings = file.checked_sub(SEGMENTS.len());
                     besides.and_then(|at| segments.get(at)).map(|segment| segment.name().into())
                 }
                 _ => None,

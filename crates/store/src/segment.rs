@@ -155,7 +155,7 @@ impl Segment {
     /// durable one, and before which nothing can be appended.
     ///
     /// # Errors
-    /// [`crate::Error::Mismatch`] when the segment is shorter; those of [`Segment::read`].
+    /// [`crate::Error::Mismatch`] when the segment is shorter; the errors of [`Segment::read`].
     pub fn cut(&mut self, len: u64) -> Result<()> {
         if !(self.start()..=self.len()).contains(&len) {
             let expected = format!("{} to {}", self.start(), self.len());

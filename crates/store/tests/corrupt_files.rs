@@ -124,7 +124,7 @@ fn survives_a_torn_manifest_of_any_length() {
     assert!(matches!(ChainStore::open(work.path(), &small()), Err(Error::Corrupt { .. })));
 }
 
-/// A copy of the manifest stands in for one that is corrupt.
+/// A copy of the manifest replaces one that is corrupt.
 #[test]
 fn a_store_that_was_synced_opens_whatever_manifest_is_corrupt() {
     let (dir, work) = (folder(), folder());

@@ -1,5 +1,5 @@
 //! The power fails at any moment, and of what was not synced any part has reached the disk, in any
-//! order: the store opens with one commit or the next, whole, and goes on from there. Of light
+//! order: the store opens with one commit or the next, whole, and continues there. Of light
 //! commits any may be lost, back to the last durable one.
 
 use std::{path::Path, sync::Arc};
@@ -145,7 +145,7 @@ fn life(disk: &SimulatedDisk) -> (Vec<Expected>, Vec<(usize, usize)>) {
         parts.commit(commit);
         moments.push((begun, disk.now()));
         expected.push(next);
-        // the merge's writes lie between commits, and another time beside them
+        // the merge's writes lie between commits, and another time next to them
         if commit % 3 > 0 {
             parts.counted.wait_for_merge();
             parts.other.wait_for_merge();

@@ -1,6 +1,6 @@
 //! The power fails at any moment of a chain store's life, and of what was not synced any part has
 //! reached the disk: the store opens with a commit that is not older than the last sync, whole, and
-//! goes on from there.
+//! continues there.
 
 use std::{path::Path, sync::Arc};
 

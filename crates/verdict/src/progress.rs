@@ -15,14 +15,15 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes that there are, where that is known better than by the size of the files.
     pub total_bytes: Option<u64>,
-    /// The last block that the store has committed; none where nothing is stored, or not known.
+    /// The last block that the store has committed; `None` if nothing is stored, or not known.
     pub committed: Option<u64>,
     /// What the blocks did so far, where they are executed and that is counted.
     pub execution: Option<Execution>,
 }
 
-/// Declares [`Counts`]: a row for each count, with its name in Prometheus. Run records, the live page
-/// and the metrics iterate over the rows, so a new count is a row and the code that adds to it.
+/// Declares [`Counts`]: a row for each count, with its name in Prometheus. Run records, the live
+/// page and the metrics iterate over the rows, so a new count is a row and the code that adds to
+/// it.
 macro_rules! counts {
     ($( #[doc = $help:literal] $field:ident: $metric:literal, )+) => {
         /// Counts over executed blocks.

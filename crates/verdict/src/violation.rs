@@ -9,7 +9,7 @@ use std::fmt::{self, Debug, Display, Formatter};
 pub struct Violation<R> {
     /// The rule.
     pub rule: R,
-    /// Which transaction of the block breaks it, from 0; none where it is the whole block.
+    /// Which transaction of the block breaks it, from 0; `None` if it is the whole block.
     pub transaction: Option<u32>,
     /// What a valid block has.
     pub expected: String,

@@ -18,7 +18,7 @@ impl fmt::Display for Error {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
             Self::OtherChain { expected, found } => {
-                write!(f, "the store goes on from its own chain only: expected {expected}, ")?;
+                write!(f, "the store continues from its own chain only: expected {expected}, ")?;
                 write!(f, "found {found}")
             }
             Self::Corrupt(what) => write!(f, "the store is corrupt: {what}"),

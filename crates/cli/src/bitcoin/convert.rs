@@ -117,7 +117,7 @@ fn from_store(
     let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
     println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
     print_shared(&written.shared);
-    println!("start Bitcoin Core with -datadir={out}: it goes on from there");
+    println!("start Bitcoin Core with -datadir={out}: it continues there");
     print_notes(&answer);
     print_shortfalls(&answer);
     Ok(answer)

@@ -91,8 +91,8 @@ impl Job {
 
     /// Refuses what can take the place of a set of coins only where nothing is kept of the run.
     pub fn expect_set_of_coins(&self) -> Result<()> {
-        let told = "--with coins=multiset is for verify: this command makes a set of coins";
-        ensure!(self.options.settings.coins != SpentCoins::Multiset, told);
+        let reported = "--with coins=multiset is for verify: this command makes a set of coins";
+        ensure!(self.options.settings.coins != SpentCoins::Multiset, reported);
         Ok(())
     }
 

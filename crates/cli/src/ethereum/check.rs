@@ -117,7 +117,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// None where nothing in place repairs the store.
+    /// `None` if nothing in place repairs the store.
     fn of(
         store: &ChainStore,
         corruption: &[Corruption],
@@ -153,7 +153,7 @@ impl Plan {
         match (self.goes_back, self.keeps_state) {
             (_, true) => format!(
                 "`blockmill check DATA --repair` goes back to block {last}, and importing the \
-                 archive again goes on from there; or import it into a new folder"
+                 archive again continues there; or import it into a new folder"
             ),
             (true, false) => format!(
                 "`blockmill check DATA --repair` goes back to block {last} and gives up the state, \

@@ -32,8 +32,8 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
             file.notes.push("only the file's name says which network this is".into());
         }
         _ => {
-            let beside = network::genesis_beside(&file.path)?;
-            file.network = beside.map(|genesis| format!("the chain of {}", genesis.display()));
+            let sibling = network::genesis_beside(&file.path)?;
+            file.network = sibling.map(|genesis| format!("the chain of {}", genesis.display()));
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> 
     let (mut store, _) = ExecutedStore::open(data, &options, Limits::default())
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let done = store.unwind(to, cancel)?;
-    let told = |executed_store::Unwound { from, to, with_state }| Unwound { from, to, with_state };
-    Ok(done.map(told))
+    let reported =
+        |executed_store::Unwound { from, to, with_state }| Unwound { from, to, with_state };
+    Ok(done.map(reported))
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 const REPLACED: &str = "manifest.replaced";
 
 /// Where the new store is created.
-fn beside(data: &Path) -> PathBuf {
+fn sibling(data: &Path) -> PathBuf {
     let mut name = data.file_name().map_or_else(OsString::new, OsString::from);
     name.push(".upgrading");
     data.with_file_name(name)
@@ -39,7 +39,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
         bail!("{}: expected headers in the store, found none", data.display());
     };
-    let folder = beside(&data);
+    let folder = sibling(&data);
     if let [_, ..] = *store.parts_besides() {
         let parts = store.parts_besides().join(", ");
         bail!("{}: expected headers only, found {parts} besides", data.display());
@@ -116,7 +116,7 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
         return Ok(());
     };
     let data = fs::canonicalize(data).with_context(|| format!("cannot find {}", data.display()))?;
-    let folder = beside(&data);
+    let folder = sibling(&data);
     let same_chain = |old: &ChainStore| -> Result<bool> {
         let Some(last) = old.tip().filter(|last| last.level == Level::Headers as u8) else {
             return Ok(false);

@@ -1,6 +1,6 @@
 //! Corrupt archives: each is refused with exit code 1 and an error that names file, place or
 //! block, rule, what was expected and what was found. What was verified before the corruption is
-//! committed and stays readable, and the good archive goes on from there.
+//! committed and stays readable, and the good archive continues there.
 
 #[path = "../program/mod.rs"]
 mod program;

@@ -97,7 +97,7 @@ fn a_store_of_headers_is_upgraded_to_bodies_in_one_step() {
     // an archive that does not reach the last header leaves the store as it was
     succeed(import(&store, chain, &half).args(["--level", "bodies"]));
     before.assert_same(&store);
-    // the next one goes on from there
+    // the next one continues there
     let text = succeed(import(&store, chain, &archive).args(["--level", "bodies"]));
     assert!(text.contains("1,001 to 2,000") || text.contains("1,001 to"), "{text}");
     assert_same_store(&whole, &store);

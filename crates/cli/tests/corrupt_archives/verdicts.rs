@@ -56,7 +56,7 @@ fn a_set_of_era1_files_with_a_gap_is_incomplete() {
     let text = succeed(blockmill("verify --partial").arg(&path).args(unexecuted(&path)));
     assert!(!text.starts_with("Verified"), "{text}");
 
-    // what was verified is kept, and more of the same chain goes on from there
+    // what was verified is kept, and more of the same chain continues there
     let store = scratch.path("store");
     refuse(&mut import(&store, Path::new("mainnet"), &path), &["expected block 8192"]);
     assert_eq!(tip_of(&store), Some(ERA - 1));
@@ -174,12 +174,12 @@ fn block_access_lists_that_a_conversion_leaves_out_are_told() {
         command.arg(&out).arg(&path);
         command
     };
-    let told = "left out: 4 block access lists (EIP-7928)";
+    let reported = "left out: 4 block access lists (EIP-7928)";
     let text = succeed(&mut convert("rlp", ""));
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(reported), "{text}");
     let found = document(&run(convert("rlp-gz", "").arg("--json")));
     assert_eq!((&found["status"], &found["exit_code"]), (&"ok".into(), &0.into()));
-    assert!(found["notes"][0].as_str().unwrap().contains(told), "{found}");
+    assert!(found["notes"][0].as_str().unwrap().contains(reported), "{found}");
     // of what was asked for only, and of blocks only
     let text = succeed(&mut convert("rlp", "--from 9"));
     assert!(text.contains("left out: 2 block access lists"), "{text}");

@@ -46,7 +46,7 @@ pub struct Original {
     /// Its files, unpacked.
     pub files: Files,
     /// Files that are never corrupt.
-    pub beside: Files,
+    pub sibling: Files,
     /// The file in the folder that is verified, or the folder itself.
     pub target: &'static str,
     pub flags: Vec<String>,
@@ -172,7 +172,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         kind,
         packing: Packing::None,
         files: files_in(folder.path()),
-        beside: Files::from([("genesis.json".into(), genesis)]),
+        sibling: Files::from([("genesis.json".into(), genesis)]),
         target,
         flags: flags.into_iter().map(String::from).collect(),
         tip: Some(blockmill_testkit::hex::encode_0x(tip)),
@@ -234,7 +234,7 @@ pub fn blocks(xor: bool) -> Original {
         kind: Kind::Blocks,
         packing: Packing::None,
         files,
-        beside: Files::new(),
+        sibling: Files::new(),
         target: ".",
         flags: vec!["--chain".into(), "regtest".into()],
         tip: None,

@@ -161,9 +161,9 @@ fn try_one(
     let shorter = matches!(truth, Truth::Part { .. });
     outcome.verified_prefixes += u64::from(shorter && run.status == "verified");
     for fault in faults {
-        let told = describe(&run);
+        let reported = describe(&run);
         let (name, what) = (original.name, mutant.what());
-        outcome.failures.push(format!("{name} {index} ({what}): {fault}; {truth:?}; {told}"));
+        outcome.failures.push(format!("{name} {index} ({what}): {fault}; {truth:?}; {reported}"));
     }
     if keep {
         println!("{}: {}\n{truth:?}\n{}", folder.display(), mutant.what(), run.stdout);

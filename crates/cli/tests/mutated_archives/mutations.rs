@@ -15,7 +15,7 @@ pub struct Mutant {
     pub files: Files,
     /// Whether any reader must take the archive for a whole one.
     pub harmless: bool,
-    beside: Files,
+    sibling: Files,
     kinds: Vec<&'static str>,
 }
 
@@ -70,7 +70,7 @@ impl Mutant {
             _ => *kind == "nothing",
         };
         let harmless = kinds.iter().all(allowed);
-        Self { files, harmless, beside: original.beside.clone(), kinds }
+        Self { files, harmless, sibling: original.sibling.clone(), kinds }
     }
 
     /// The kind of corruption, or that there are two.
@@ -88,7 +88,7 @@ impl Mutant {
 
     /// Writes the files to a folder.
     pub fn write(&self, folder: &Path) {
-        for (name, bytes) in self.files.iter().chain(&self.beside) {
+        for (name, bytes) in self.files.iter().chain(&self.sibling) {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, bytes).expect("room for a small file");

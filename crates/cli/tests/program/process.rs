@@ -60,7 +60,7 @@ pub fn wait(mut child: Child, command: &str) -> Ended {
 fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut text = String::new();
-        // none where the test gave the process something else to write to
+        // `None` if the test gave the process something else to write to
         pipe.map(|mut pipe| pipe.read_to_string(&mut text).expect("text in UTF-8"));
         text
     })

@@ -81,7 +81,7 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
     for (name, last, hash, transactions) in CHAINS {
         let folder = fixtures.join("chains").join(name);
         let store = scratch.path(name);
-        // the genesis.json beside the export is found
+        // the genesis.json next to the export is found
         let mut command = import(&store, "--level bodies --seal off");
         let record = succeed_json(command.arg(folder.join("chain.rlp")));
         assert_tip(&record, last, hash);

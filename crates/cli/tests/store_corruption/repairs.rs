@@ -53,7 +53,7 @@ fn import(store: &Path, kind: &str) -> Command {
     command
 }
 
-/// What a store answers of its state; none where it keeps none.
+/// What a store answers of its state; `None` if it keeps none.
 fn proof(store: &Path, kind: &str) -> Option<serde_json::Value> {
     let is_kept = !kind.contains("--level") && !kind.contains("log=off");
     let account = format!("0x{}", "00".repeat(20));

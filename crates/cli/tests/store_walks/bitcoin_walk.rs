@@ -108,7 +108,7 @@ impl<'a> BitcoinWalk<'a> {
         self.branches = if self.random.below(6_u32) == 0 { 2 } else { self.branches };
         self.note("stop", format!("--until {until}, {after}, branches: {}", self.branches));
         let ended = self.command(until).stop_after(after);
-        assert!(ended.is_success_or_stop(), "{}", ended.told());
+        assert!(ended.is_success_or_stop(), "{}", ended.reported());
         self.adopt_partial(until, ended.status.is_success());
     }
 
@@ -192,7 +192,7 @@ impl<'a> BitcoinWalk<'a> {
         if found.status == Status::Ok {
             return;
         }
-        assert_eq!(found.status, Status::Corrupt, "{}", found.told());
+        assert_eq!(found.status, Status::Corrupt, "{}", found.reported());
         let repaired = Command::new("check --repair").path(&self.data).run();
         self.ended(format!("{:?}", repaired.document["notes"]));
         self.follow(before, &repaired);
@@ -200,14 +200,14 @@ impl<'a> BitcoinWalk<'a> {
 
     /// Does what a repair advises.
     fn follow(&mut self, before: At, repaired: &Ended) {
-        assert_eq!(repaired.status, Status::Ok, "{}", repaired.told());
+        assert_eq!(repaired.status, Status::Ok, "{}", repaired.reported());
         let advice = repaired.document["notes"].to_string();
         Command::new("check").path(&self.data).run().expect(Status::Ok);
         if advice.contains(COINS) {
             assert_eq!(repaired.document["result"]["went_back_to"], 0);
             self.model = None;
         } else {
-            assert!(advice.contains(INDEX), "{}", repaired.told());
+            assert!(advice.contains(INDEX), "{}", repaired.reported());
         }
         let until = before.height.max(1);
         self.command(until).run().succeed();

@@ -124,7 +124,7 @@ impl Ended {
     }
 
     /// The whole answer, for messages.
-    pub fn told(&self) -> String {
+    pub fn reported(&self) -> String {
         format!("{}\n{:#}", self.command, self.document)
     }
 }

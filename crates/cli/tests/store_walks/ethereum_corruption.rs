@@ -32,32 +32,32 @@ impl Walk<'_> {
             if found.status == Status::Ok {
                 break;
             }
-            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
+            assert_eq!(found.status, Status::Corrupt, "{}", found.reported());
             let found = Command::new("check --repair").path(&self.data).run();
-            let told = found.message() + &found.document["notes"].to_string();
-            self.ended(format!("{:?}: {told}", found.status));
+            let reported = found.message() + &found.document["notes"].to_string();
+            self.ended(format!("{:?}: {reported}", found.status));
             if found.status == Status::Ok {
                 let went_back = found.document["result"]["went_back_to"].as_u64();
-                if self.repaired(before, went_back, &told) {
+                if self.repaired(before, went_back, &reported) {
                     return;
                 }
                 break;
             }
-            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
-            if told.contains(CHAIN) {
-                self.name_chain(before, &found, &told);
-            } else if told.contains(HEAL) {
+            assert_eq!(found.status, Status::Corrupt, "{}", found.reported());
+            if reported.contains(CHAIN) {
+                self.name_chain(before, &found, &reported);
+            } else if reported.contains(HEAL) {
                 assert_eq!(self.kind, Kind::FlatTrie);
                 let healed = Command::new("heal").path(&self.data).run();
                 if healed.status == Status::Verified {
                     continue;
                 }
-                assert!(healed.message().contains(AGAIN), "{}", healed.told());
+                assert!(healed.message().contains(AGAIN), "{}", healed.reported());
                 self.again(before);
-            } else if told.contains(AGAIN) {
+            } else if reported.contains(AGAIN) {
                 self.again(before);
             } else {
-                assert!(told.contains(ANEW), "{}", found.told());
+                assert!(reported.contains(ANEW), "{}", found.reported());
                 self.anew(before);
             }
         }
@@ -75,30 +75,31 @@ impl Walk<'_> {
     }
 
     /// Does what a repair advises; true when that was to import the rest.
-    fn repaired(&mut self, before: Model, went_back: Option<u64>, told: &str) -> bool {
+    fn repaired(&mut self, before: Model, went_back: Option<u64>, reported: &str) -> bool {
         Command::new("check").path(&self.data).run().expect(Status::Ok);
         if let Some(number) = went_back {
-            assert!(number <= before.tip, "{told}");
+            assert!(number <= before.tip, "{reported}");
             self.unwound(number);
         }
-        if told.contains("without its state") || told.contains("was given up") {
+        if reported.contains("without its state") || reported.contains("was given up") {
             self.lost_state();
         }
-        let again = told.contains("import the rest again") || told.contains("the archive again");
+        let again =
+            reported.contains("import the rest again") || reported.contains("the archive again");
         match again {
             true => self.import_rest(before),
-            false => assert!(told.contains("rebuilt"), "{told}"),
+            false => assert!(reported.contains("rebuilt"), "{reported}"),
         }
         again
     }
 
     /// Imports with the chain's genesis.json, after a repair of what else was corrupt.
-    fn name_chain(&mut self, before: Model, found: &Ended, told: &str) {
+    fn name_chain(&mut self, before: Model, found: &Ended, reported: &str) {
         if let Some(number) = found.document["result"]["went_back_to"].as_u64() {
-            assert!(number <= before.tip, "{told}");
+            assert!(number <= before.tip, "{reported}");
             self.unwound(number);
         }
-        if told.contains("without its state") || told.contains("was given up") {
+        if reported.contains("without its state") || reported.contains("was given up") {
             self.lost_state();
         }
         let until = before.tip.max(1);

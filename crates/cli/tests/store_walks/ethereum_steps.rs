@@ -122,14 +122,14 @@ impl Walk<'_> {
                 let folder = self.upgrading().display().to_string();
                 return ended.refuse(&["level execution", "--level execution", &folder]);
             }
-            assert!(ended.is_success_or_stop(), "{}", ended.told());
+            assert!(ended.is_success_or_stop(), "{}", ended.reported());
             let reached = begun.map_or(0, |(tip, _)| tip.number);
             assert!(reached < before.tip, "{reached} of {}", before.tip);
             assert!(until.is_none_or(|until| until <= reached), "{reached}");
             self.ended(format!("upgrading up to {reached}"));
             return;
         }
-        assert!(ended.is_success_or_stop(), "{}", ended.told());
+        assert!(ended.is_success_or_stop(), "{}", ended.reported());
         assert!(!self.upgrading().exists());
         let level = Level::stored(tip.level).expect("a level");
         let mut model = Model::new(level, 0);
@@ -152,7 +152,7 @@ impl Walk<'_> {
         if self.model.is_some_and(|model| model.level == Level::Headers && level > model.level) {
             return self.upgraded(ended, level, None);
         }
-        assert!(ended.is_success_or_stop(), "{}", ended.told());
+        assert!(ended.is_success_or_stop(), "{}", ended.reported());
         self.adopt_partial(level, until, ended.status.is_success());
     }
 
@@ -332,7 +332,7 @@ impl Walk<'_> {
         let words = "convert --to rlp --force --out";
         let ended = Command::new(words).path(&out).path(&self.data).run();
         if model.level == Level::Headers {
-            assert!(!ended.status.is_success(), "{}", ended.told());
+            assert!(!ended.status.is_success(), "{}", ended.reported());
             return;
         }
         ended.succeed();

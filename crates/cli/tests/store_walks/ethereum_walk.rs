@@ -171,7 +171,11 @@ impl<'a> Walk<'a> {
             // half of a commit is what a kill may leave
             let parts =
                 checked.document["result"]["corruption"].as_array().expect("a list").clone();
-            assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());
+            assert!(
+                parts.iter().all(|part| part["mends_itself"] == true),
+                "{}",
+                checked.reported()
+            );
             Command::new("check --repair").path(&self.data).run().expect(Status::Ok);
             checked = Command::new("check").path(&self.data).run();
         }

@@ -131,7 +131,7 @@ impl<'a> NeoWalk<'a> {
     }
 
     fn imported(&mut self, ended: &Ended, level: Level, until: u64) {
-        assert!(ended.is_success_or_stop(), "{}", ended.told());
+        assert!(ended.is_success_or_stop(), "{}", ended.reported());
         self.adopt_partial(level, until, ended.status.is_success());
         self.unsynced = false;
     }
@@ -206,8 +206,8 @@ impl<'a> NeoWalk<'a> {
             return;
         }
         if ended.status == Status::Usage {
-            assert_eq!(level, Level::Execution, "{}", ended.told());
-            assert!(to < self.earliest, "{}", ended.told());
+            assert_eq!(level, Level::Execution, "{}", ended.reported());
+            assert!(to < self.earliest, "{}", ended.reported());
             return ended.refuse(&["as the undo log begins there"]);
         }
         ended.expect(Status::Verified);
@@ -285,16 +285,16 @@ impl<'a> NeoWalk<'a> {
         let found = Command::new("check").path(&self.data).run();
         let mut went_back = tip;
         if found.status != Status::Ok {
-            assert_eq!(found.status, Status::Corrupt, "{}", found.told());
+            assert_eq!(found.status, Status::Corrupt, "{}", found.reported());
             let ended = Command::new("check --repair").path(&self.data).run();
             let advice = ended.message() + &ended.document["notes"].to_string();
             self.ended(format!("{:?}: {advice}", ended.status));
             match ended.status {
                 Status::Ok => went_back = self.repaired(tip, &ended, &advice),
                 _ => {
-                    assert_eq!(ended.status, Status::Corrupt, "{}", ended.told());
+                    assert_eq!(ended.status, Status::Corrupt, "{}", ended.reported());
                     let is_anew = ANEW.iter().any(|anew| advice.contains(anew));
-                    assert!(is_anew, "{}", ended.told());
+                    assert!(is_anew, "{}", ended.reported());
                     self.stores += 1;
                     self.data = self.folder.join(format!("store-{}", self.stores));
                     (self.model, self.earliest, went_back) = (None, 0, 0);
@@ -344,7 +344,11 @@ impl<'a> NeoWalk<'a> {
             // half of a commit is what a kill may leave
             let parts =
                 checked.document["result"]["corruption"].as_array().expect("a list").clone();
-            assert!(parts.iter().all(|part| part["mends_itself"] == true), "{}", checked.told());
+            assert!(
+                parts.iter().all(|part| part["mends_itself"] == true),
+                "{}",
+                checked.reported()
+            );
             Command::new("check --repair").path(&self.data).run().expect(Status::Ok);
             checked = Command::new("check").path(&self.data).run();
         }

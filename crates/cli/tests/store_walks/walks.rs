@@ -18,8 +18,8 @@ fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// Walks `usual` times, or as often as `BLOCKMILL_WALKS` says. `walk` gets its randomness, an empty
-/// folder and a number of steps.
+/// Walks `usual` times, or as many times as `BLOCKMILL_WALKS` says. `walk` gets its randomness, an
+/// empty folder and a number of steps.
 pub fn walk_all(name: &str, usual: u64, walk: impl Fn(&mut Random, &Path, u64) -> Seen) {
     let seed = number("BLOCKMILL_TEST_SEED").unwrap_or(SEED);
     let only = number("BLOCKMILL_WALK");

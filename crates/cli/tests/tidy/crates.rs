@@ -36,9 +36,10 @@ fn graph() -> Graph {
             let all = package["dependencies"].as_array().unwrap().iter();
             let names =
                 all.filter(|it| is_kind(&it["kind"])).map(|it| it["name"].as_str().unwrap());
+            // a crate's tests may ask for its own features
             let ours = names
                 .filter(|name| !name.starts_with(KIT))
-                .filter_map(|name| name.strip_prefix(OURS));
+                .filter_map(|it| it.strip_prefix(OURS).filter(|it| *it != name));
             let mut ours: Vec<_> = ours.map(str::to_owned).collect();
             ours.sort();
             ours.dedup();

@@ -52,10 +52,10 @@ pub fn sources() -> Vec<Source> {
     let test_files: HashSet<String> = sources.iter().flat_map(Source::test_modules).collect();
     for source in &mut sources {
         let for_tests = ["tests", "benches", "examples"];
-        let beside =
+        let sibling =
             Path::new(&source.path).iter().any(|part| for_tests.iter().any(|t| part == *t));
         let kit = ["fuzz/", "crates/testkit/"].iter().any(|kit| source.path.starts_with(kit));
-        if beside || kit || test_files.contains(&source.path) {
+        if sibling || kit || test_files.contains(&source.path) {
             source.for_tests.fill(true);
         }
     }

@@ -129,7 +129,7 @@ fn add_transaction(
 }
 
 /// A notification, and where it stands.
-struct Told<'a> {
+struct EventRow<'a> {
     execution: &'a Execution,
     /// Which of the executions; where it is a transaction's, which of those.
     index: u64,
@@ -143,31 +143,31 @@ fn add_events(
     rows: &mut Rows,
     block: &Block,
     executions: &[Execution],
-    add: fn(&mut Rows, &Block, &Told<'_>),
+    add: fn(&mut Rows, &Block, &EventRow<'_>),
 ) {
     let mut number = 0;
     for (index, execution) in executions.iter().enumerate() {
         let of = index.checked_sub(1).filter(|of| *of < block.transactions.len());
         let transaction = of.map(|of| shown(block.transaction(of).hash().0));
         for event in &execution.notifications {
-            let told = Told { execution, index: index as u64, transaction, number, event };
-            add(rows, block, &told);
+            let reported = EventRow { execution, index: index as u64, transaction, number, event };
+            add(rows, block, &reported);
             number += 1;
         }
     }
 }
 
 /// The columns of the execution that notifications and transfers have.
-fn begin_event(rows: &mut Rows, block: &Block, told: &Told<'_>) {
+fn begin_event(rows: &mut Rows, block: &Block, reported: &EventRow<'_>) {
     begin(rows, block);
-    rows.int(told.index);
-    rows.maybe_bytes(told.transaction.as_ref().map(|hash| &hash[..]));
-    rows.int(told.number);
+    rows.int(reported.index);
+    rows.maybe_bytes(reported.transaction.as_ref().map(|hash| &hash[..]));
+    rows.int(reported.number);
 }
 
-fn add_notification(rows: &mut Rows, block: &Block, told: &Told<'_>) {
-    let Told { execution, event, .. } = told;
-    begin_event(rows, block, told);
+fn add_notification(rows: &mut Rows, block: &Block, reported: &EventRow<'_>) {
+    let EventRow { execution, event, .. } = reported;
+    begin_event(rows, block, reported);
     rows.text(execution.trigger.name());
     rows.text(vm_state(execution));
     rows.bytes(&shown(event.contract.0));
@@ -182,14 +182,14 @@ fn add_notification(rows: &mut Rows, block: &Block, told: &Told<'_>) {
     rows.end();
 }
 
-fn add_transfer(rows: &mut Rows, block: &Block, told: &Told<'_>) {
-    let Told { execution, event, .. } = told;
+fn add_transfer(rows: &mut Rows, block: &Block, reported: &EventRow<'_>) {
+    let EventRow { execution, event, .. } = reported;
     let Notification { contract, name, state } = event;
     let movement = transfer_of(&Event { contract: *contract, name, state });
     let Some(movement) = movement.filter(|_| execution.fault.is_none()) else { return };
     let Movement { from, to, amount, standard } = movement;
     let account = |account: UInt160| (account != UInt160::ZERO).then(|| shown(account.0));
-    begin_event(rows, block, told);
+    begin_event(rows, block, reported);
     rows.bytes(&shown(contract.0));
     rows.int(match standard {
         Standard::Nep17 => 17,

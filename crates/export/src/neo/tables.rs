@@ -87,7 +87,7 @@ pub static TRANSACTIONS: Table = Table {
     ],
 };
 
-/// What contracts told.
+/// Events of contracts.
 pub static NOTIFICATIONS: Table = Table {
     name: "notifications",
     about: "A row is a notification, of executions that failed, too. Needs level `execution`.",
@@ -124,12 +124,10 @@ pub static TRANSFERS: Table = Table {
         Column::new("notification_index", Kind::Int, "Place among the block's notifications"),
         Column::new("contract", ACCOUNT, "The contract of the token").searched(),
         Column::new("standard", Kind::Int, "17 or 11"),
-        Column::new("from_account", ACCOUNT, "Who had it; none where it is made")
+        Column::new("from_account", ACCOUNT, "Who had it; null if it is minted")
             .or_none()
             .searched(),
-        Column::new("to_account", ACCOUNT, "Who gets it; none where it is burnt")
-            .or_none()
-            .searched(),
+        Column::new("to_account", ACCOUNT, "Who gets it; null if it is burnt").or_none().searched(),
         Column::new("amount", Kind::Wei, "How much, where it has at most 38 digits").or_none(),
         Column::new("amount_bytes", Kind::Bytes, "How much, in little endian with a sign"),
         Column::new("token_id", Kind::Bytes, "Which token of NEP-11").or_none(),

@@ -45,7 +45,7 @@ impl Default for Asked<'_> {
     }
 }
 
-/// The chain of an archive: that of the genesis.json beside it, or the main network.
+/// The chain of an archive: that of the genesis.json next to it, or the main network.
 fn spec_of(path: &Path) -> ChainSpec {
     match fs::read_to_string(path.with_file_name("genesis.json")) {
         Ok(text) => ChainSpec::from_genesis_json(&text).unwrap(),

@@ -1,11 +1,11 @@
 //! Limits the cost of lanes that decide nothing.
 //!
-//! Anyone can create signatures that no lane decides: the lanes then work in vain, and the library
-//! repeats the work. So the lanes have an account. It counts in hundredths of the library's time
-//! for a signature: a vector of lanes costs its price, each signature that it decides earns 100,
-//! and every signature earns [`ALLOWED`]. While the account is empty, the library does the work. So
-//! the total time is at most `ALLOWED` percent above that of the library alone, plus one batch of
-//! each thread, for any signatures; ordinary signatures keep the account full.
+//! Anyone can create signatures that no lane decides: the lanes then work for nothing, and the
+//! library repeats the work. So the lanes have an account. It counts in hundredths of the library's
+//! time for a signature: a vector of lanes costs its price, each signature that it decides earns
+//! 100, and every signature earns [`ALLOWED`]. While the account is empty, the library does the
+//! work. So the total time is at most `ALLOWED` percent above that of the library alone, plus one
+//! batch of each thread, for any signatures; ordinary signatures keep the account full.
 
 use core::sync::atomic::{AtomicI64, Ordering};
 

@@ -26,7 +26,7 @@ pub const KINDS: [Kind<EcdsaCheck, bool>; 20] = [
     structured("keys off the curve", off_curve),
     structured("keys of small x, and x + p", small_keys),
     structured("r or r + n", r_or_r_plus_n),
-    structured("r beside x", r_beside_x),
+    structured("r next to x", r_beside_x),
     structured("images of the endomorphism", images),
     structured("the image of a key or of a sum", other_image),
     structured("repeated keys", |made| {

@@ -107,7 +107,7 @@ impl fmt::Display for Tally {
 
 impl Tally {
     /// Times of a kind in proportion to those of the library. They tell whether the lanes decide
-    /// it, or work in vain before the library does.
+    /// it, or work for nothing before the library does.
     fn write_alike(&self, f: &mut fmt::Formatter<'_>, of: Operation, kind: &str) -> fmt::Result {
         let times = self.alike.iter().filter(|((o, k, _), _)| *o == of && *k == kind);
         let times: Vec<_> = times.map(|((.., way), time)| (way, time.as_secs_f64())).collect();

@@ -1,4 +1,4 @@
-//! A chain whose blocks change a table, as an execution engine would: beside the blocks a table of
+//! A chain whose blocks change a table, as an execution engine would: next to the blocks a table of
 //! accounts, a log of what each block replaced, a segment of what each block said, and pages with
 //! the same accounts as slots of one contract.
 #![allow(dead_code, reason = "each test program uses its part of this module")]

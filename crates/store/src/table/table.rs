@@ -30,7 +30,7 @@ const FLUSH_BYTES: usize = 2;
 pub struct TableOptions {
     /// Bytes of memory for changes, indexes, filters and merges; the cache is apart.
     pub memory_bytes: usize,
-    /// Pages that were read stay here. None where values are read once.
+    /// Pages that were read stay here. `None` if values are read once.
     pub cache: Option<PageCache>,
     /// Filters also contain this many first bytes of keys, so that [`Table::scan_prefix`] reads
     /// only runs that may have some; 0 for none.

@@ -52,7 +52,7 @@ fn described(key: XorKey, network: Network) -> String {
 /// Explains why no blocks were found in `path`, which has these `files`, read with `key`.
 pub(super) fn no_blocks(path: &Path, files: &[PathBuf], key: XorKey) -> Result<Error, Error> {
     let mut found = "no Bitcoin block: no known magic in the first MiB, and no raw block; \
-                     obfuscated files need their xor.dat beside them"
+                     obfuscated files need their xor.dat next to them"
         .to_owned();
     for file in files.iter().take(FEW) {
         let (head, _) = Input::open(file)?.head(TELLING);

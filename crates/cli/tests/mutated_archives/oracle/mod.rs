@@ -18,7 +18,7 @@ use crate::mutations::Mutant;
 pub use blocks::{apply_key, blocks_of, framed, xor_key};
 pub use rlp::difficulty;
 
-/// What an archive holds, beside what it should.
+/// What an archive holds, next to what it should.
 #[derive(Debug)]
 pub enum Truth {
     /// Every record, unchanged; the number of the last block. When the archive `must` be
@@ -35,7 +35,7 @@ pub enum Truth {
     Broken(String),
 }
 
-/// Judges a corrupt archive. `trusted` says whether the program is told the tip's hash.
+/// Judges a corrupt archive. `trusted` says whether the program is given the tip's hash.
 pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
     let must = mutant.harmless;
     match original.kind {

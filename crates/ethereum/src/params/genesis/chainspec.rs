@@ -235,7 +235,7 @@ fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<
         let forks = ["cancun", "prague", "osaka"];
         let fork = forks.into_iter().find(|fork| config.get(&format!("{fork}Time")) == Some(time));
         let fork = fork.or_else(|| own.next()).ok_or_else(|| {
-            malformed("blobSchedule", "at most 5 entries beside those of forks", "more")
+            malformed("blobSchedule", "at most 5 entries next to those of forks", "more")
         })?;
         config.set(&format!("{fork}Time"), time);
         config.set_blobs(fork, blobs);

@@ -86,7 +86,7 @@ pub(super) static FILE: Table = Table {
     ],
 };
 
-/// The object `config` of a genesis.json, beside the forks of [`SWITCHES`].
+/// The object `config` of a genesis.json, next to the forks of [`SWITCHES`].
 pub(super) static CONFIG: Table = Table {
     place: "config",
     settings: &[

@@ -115,7 +115,7 @@ impl<'a> Pool<'a> {
             true => Ok(displaced),
             false => {
                 let expected = format!(
-                    "a network fee above {others}, the sum of those of conflicting transactions"
+                    "a network fee above {others}, the sum of the fees of conflicting transactions"
                 );
                 Err(Violation::new(Rule::ConflictInBlock, expected, own))
             }

@@ -37,7 +37,7 @@ pub(in crate::params::genesis) static GENESIS: Table = Table {
         obeyed("excessBlobGas", "header"),
         obeyed("blobGasUsed", "header"),
         only("parentBeaconBlockRoot", &["0x0"], "the genesis block has the root 0"),
-        refused("stateRoot", "a state root beside the accounts"),
+        refused("stateRoot", "a state root next to the accounts"),
         only("stateUnavailable", &["false"], "a state that is not in the file"),
     ],
 };
@@ -82,7 +82,7 @@ pub(in crate::params::genesis) static ETHASH: Table = Table {
     ],
 };
 
-/// The object `params`, beside the EIPs of forks.
+/// The object `params`, next to the EIPs of forks.
 pub(in crate::params::genesis) static PARAMS: Table =
     Table { place: "params of a chainspec", settings: PARAMETERS };
 
