@@ -26,7 +26,7 @@ pub(crate) fn check_blocks(
     let (mut next, last) = blocks.into_inner();
     let mut one_by_one_to = next;
     while next <= last {
-        if report.damage.len() >= MOST {
+        if report.corruption.len() >= MOST {
             return report.notes.push(format!("more damage than listed from block {next} on"));
         }
         let one = next < one_by_one_to;

@@ -30,7 +30,7 @@ impl Inspection {
 
     /// The status: files that cannot be opened come first, then corruption, then missing blocks.
     pub fn status(&self) -> Status {
-        let damage = || self.files.iter().flat_map(|file| &file.damage);
+        let damage = || self.files.iter().flat_map(|file| &file.corruption);
         match () {
             () if damage().any(|damage| damage.status == Status::Environment) => {
                 Status::Environment
@@ -66,7 +66,7 @@ pub struct FileReport {
     /// The tables of an ancient folder.
     pub tables: Vec<TableReport>,
     /// All corruption found.
-    pub damage: Vec<Corruption>,
+    pub corruption: Vec<Corruption>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }
@@ -79,12 +79,12 @@ impl FileReport {
 
     /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more.
     pub(crate) fn add(&mut self, damage: Corruption) {
-        if self.damage.len() < MAX_CORRUPTIONS {
-            self.damage.push(damage);
-        } else if self.damage.len() == MAX_CORRUPTIONS {
+        if self.corruption.len() < MAX_CORRUPTIONS {
+            self.corruption.push(damage);
+        } else if self.corruption.len() == MAX_CORRUPTIONS {
             let text = format!("more than {MAX_CORRUPTIONS} faults; the others are not listed");
             let kind = ShortfallKind::CorruptRecord;
-            self.damage.push(Corruption { location: None, kind, status: Status::Corrupt, text });
+            self.corruption.push(Corruption { location: None, kind, status: Status::Corrupt, text });
         }
     }
 }

@@ -83,11 +83,11 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
 pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     let mut report = FileReport::default();
     inspect(folder, false, &mut report);
-    if let Some(trouble) = report.damage.iter().find(|damage| damage.status == Status::Environment)
+    if let Some(trouble) = report.corruption.iter().find(|damage| damage.status == Status::Environment)
     {
         return Err(Error::io("cannot read", folder)(io::Error::other(trouble.text.clone())));
     }
-    survey.shortfalls.extend(report.damage.iter().map(Into::into));
+    survey.shortfalls.extend(report.corruption.iter().map(Into::into));
     survey.notes.extend(report.notes);
     survey.notes.extend(unread(&report.tables, want));
     survey.notes.extend(newer_blocks(folder)?);

@@ -48,7 +48,7 @@ fn print(inspection: &Inspection, deep: bool) {
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
     print_left_out(&inspection.left_out);
-    let corrupt = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let corrupt = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
     let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
     match (corrupt, inspection.gaps.len()) {
         (0, 0) => println!("no corruption, no gaps ({depth})"),
@@ -70,7 +70,7 @@ fn print_file(file: &FileReport) {
     println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.tables.iter().for_each(print_table);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.damage.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
+    file.corruption.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
 }
 
 fn print_table(table: &TableReport) {

@@ -77,7 +77,7 @@ fn print(inspection: &Inspection, transactions: Option<u64>) {
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
     print_left_out(&inspection.left_out);
-    let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let damaged = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
     let depth = match transactions {
         Some(count) => format!("every block decoded, {} transactions", grouped(count)),
         None => "lengths and heights only; --deep decodes all where the network is known".into(),
@@ -99,5 +99,5 @@ fn print_file(file: &FileReport) {
     };
     println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.damage.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
+    file.corruption.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
 }

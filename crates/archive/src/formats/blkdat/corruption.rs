@@ -92,7 +92,7 @@ pub struct FileReport {
     /// Zeros after the last record: space that was allocated in advance.
     pub zero_tail: u64,
     /// The corrupt parts in file order, at most 1,000.
-    pub damage: Vec<Corruption>,
+    pub corruption: Vec<Corruption>,
     /// Number of corrupt parts.
     pub damage_count: u64,
 }
@@ -101,8 +101,8 @@ impl FileReport {
     /// Records a corrupt part; beyond the limit it is only counted.
     pub(super) fn add(&mut self, offset: u64, length: u64, kind: CorruptionKind) {
         self.damage_count += 1;
-        if self.damage.len() < MAX_LISTED {
-            self.damage.push(Corruption { offset, length, kind });
+        if self.corruption.len() < MAX_LISTED {
+            self.corruption.push(Corruption { offset, length, kind });
         }
     }
 }

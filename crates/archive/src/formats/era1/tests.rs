@@ -72,7 +72,7 @@ fn a_compressed_file_gives_the_same_blocks_and_places_that_count_unpacked_bytes(
             assert!(chunks[0].location(Part::Header, 0).unwrap().unpacked);
         }
         let found = report(&files[0], true);
-        assert!(found.damage.is_empty() && found.blocks == 20, "{compression}: {found:?}");
+        assert!(found.corruption.is_empty() && found.blocks == 20, "{compression}: {found:?}");
         assert!(found.notes[0].contains(compression.name()), "{:?}", found.notes);
         // a file that is cut short, and corrupt content
         fs::write(&files[0], &packed[..packed.len() - 3]).unwrap();
@@ -179,7 +179,7 @@ fn a_flipped_bit_anywhere_but_in_the_first_number_is_damage_or_changes_nothing()
         let mut flipped = bytes.clone();
         flipped[at] ^= 1 << (at % 8);
         fs::write(&bad, &flipped).unwrap();
-        if report(&bad, true).damage.is_empty() {
+        if report(&bad, true).corruption.is_empty() {
             // A copy's distance may name other bytes of the same value, as in an empty bloom.
             let chunks =
                 read(std::slice::from_ref(&bad), EVERYTHING, ChunkLimit::default()).unwrap();
@@ -189,7 +189,7 @@ fn a_flipped_bit_anywhere_but_in_the_first_number_is_damage_or_changes_nothing()
     }
     assert!(harmless < bytes.len() / 50, "{harmless} flips passed");
     fs::write(&bad, &bytes).unwrap();
-    assert_eq!(report(&bad, true).damage, []);
+    assert_eq!(report(&bad, true).corruption, []);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn inspect_counts_the_blocks_of_a_file_without_index() {
     fs::write(&files[0], &bytes[..bytes.len() - 60]).unwrap();
     let found = report(&files[0], false);
     assert_eq!((found.format, found.blocks, found.last), (Some(Format::Era1), 3, None));
-    assert_eq!(found.damage.len(), 2, "{:?}", found.damage);
+    assert_eq!(found.corruption.len(), 2, "{:?}", found.corruption);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn what_is_written_is_read_again_in_both_layouts() {
         assert_eq!(chunks[0].total_difficulties, totals);
         assert_eq!(chunks[0].receipt_encoding, ReceiptEncoding::Storage);
         let found = report(&folder, true);
-        assert_eq!(found.damage, []);
+        assert_eq!(found.corruption, []);
         assert_eq!((found.first, found.last, found.blocks), (Some(0), Some(19), 20));
         let versions: Vec<_> = found.tables.iter().map(|table| table.meta_version).collect();
         let version = (layout == Layout::Geth117).then_some(2);
@@ -92,7 +92,7 @@ fn items_that_do_not_fit_go_to_the_next_file_whole() {
             }
         }
     }
-    assert_eq!(report(&folder, true).damage, []);
+    assert_eq!(report(&folder, true).corruption, []);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn hidden_and_deleted_bodies_are_left_out_and_the_headers_stay() {
     fs::remove_file(tables.join("bodies.0000.cdat")).unwrap();
     fs::remove_file(tables.join("bodies.0001.cdat")).unwrap();
     // geth prunes both tables to the same tail; a single one is corruption
-    assert_eq!(report(&folder, true).damage.len(), 1);
+    assert_eq!(report(&folder, true).corruption.len(), 1);
     let receipts = fs::metadata(tables.join("receipts.cidx")).unwrap().len() as u8;
     fs::write(tables.join("receipts.meta"), [0xc3, 2, hidden, receipts]).unwrap();
 
@@ -126,7 +126,7 @@ fn hidden_and_deleted_bodies_are_left_out_and_the_headers_stay() {
     assert_eq!(shape, [(Some(0), tail, 0), (Some(tail as u64), 10 - tail, 10 - tail)]);
     assert_eq!(chunks[1].bodies.get(0), written.bodies.get(tail));
     let found = report(&folder, true);
-    assert_eq!(found.damage, []);
+    assert_eq!(found.corruption, []);
     assert!(found.notes.iter().any(|note| note.contains("are hidden")), "{:?}", found.notes);
     let bodies = found.tables.iter().find(|table| table.name == "bodies").unwrap();
     assert_eq!((bodies.items, bodies.tail), (10, tail as u64));
@@ -143,7 +143,7 @@ fn shorter_tables_are_read_as_far_as_they_go_and_reported() {
     let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();
     let shape: Vec<_> = chunks.iter().map(|chunk| (chunk.blocks(), chunk.receipts.len())).collect();
     assert_eq!(shape, [(3, 3), (2, 0)]);
-    let text: Vec<_> = report(&folder, false).damage.into_iter().map(|d| d.text).collect();
+    let text: Vec<_> = report(&folder, false).corruption.into_iter().map(|d| d.text).collect();
     assert!(text.iter().any(|text| text.contains("as many as there are headers")), "{text:?}");
     assert!(text.iter().any(|text| text.contains("geth drops the rest")), "{text:?}");
 }
@@ -157,7 +157,7 @@ fn entries_after_the_flush_offset_do_not_count() {
     fs::write(&path, [0xc3, 2, 0x80, 4 * ENTRY as u8]).unwrap();
     assert_eq!(Archive::open(std::slice::from_ref(&folder)).unwrap().range(), Some((0, Some(2))));
     let found = report(&folder, false);
-    assert!(found.damage.iter().any(|d| d.text.contains("the flush offset")), "{:?}", found.damage);
+    assert!(found.corruption.iter().any(|d| d.text.contains("the flush offset")), "{:?}", found.corruption);
     // A flush offset beyond the index means that the index was cut.
     fs::write(&path, [0xc3, 2, 0x80, 7 * ENTRY as u8]).unwrap();
     let error = Archive::open(&[folder]).unwrap_err();
@@ -178,7 +178,7 @@ fn files_cut_anywhere_are_refused() {
                 fs::write(&path, &bytes[..len]).unwrap();
                 let result = read(&tables, EVERYTHING, ChunkLimit::default());
                 assert!(result.is_err(), "{} cut at {len}", path.display());
-                assert_ne!(report(&tables, false).damage, []);
+                assert_ne!(report(&tables, false).corruption, []);
             }
             fs::write(&path, &bytes).unwrap();
         }
@@ -188,7 +188,7 @@ fn files_cut_anywhere_are_refused() {
     let error = read(&tables, EVERYTHING, ChunkLimit::default()).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }), "{error}");
     assert_eq!(error.status(), blockmill_verdict::Status::Incomplete);
-    assert!(report(&tables, false).damage[0].text.contains("bodies.0000.cdat"));
+    assert!(report(&tables, false).corruption[0].text.contains("bodies.0000.cdat"));
 }
 
 #[test]
@@ -207,14 +207,14 @@ fn a_flipped_bit_anywhere_in_headers_is_damage_or_changes_nothing() {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             fs::write(&path, &flipped).unwrap();
-            if report(&tables, true).damage.is_empty() {
+            if report(&tables, true).corruption.is_empty() {
                 let chunks = read(&tables, EVERYTHING, ChunkLimit::default()).unwrap();
                 assert!(same_blocks(&chunks[0], &written), "{file} bit {bit}");
             }
         }
         fs::write(&path, &bytes).unwrap();
     }
-    assert_eq!(report(&tables, true).damage, []);
+    assert_eq!(report(&tables, true).corruption, []);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn index_entries_out_of_order_or_outside_the_data_are_refused() {
         let error = read(&folder, Want::default(), ChunkLimit::default()).unwrap_err();
         let location = error.location().unwrap();
         assert_eq!((&location.file, location.offset), (&path, at as u64), "{error}");
-        assert_ne!(report(&folder, false).damage, []);
+        assert_ne!(report(&folder, false).corruption, []);
     }
 }
 
@@ -285,7 +285,7 @@ fn a_chain_of_headers_alone_has_empty_tables_of_bodies_and_receipts() {
     let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();
     assert!(same_blocks(&chunks[0], &written));
     let found = report(&folder, true);
-    assert_eq!(found.damage, []);
+    assert_eq!(found.corruption, []);
     let not_checked = |table| format!("not checked: {table}, a table without items");
     assert_eq!(found.notes, ["bodies", "receipts"].map(not_checked));
 }
@@ -298,7 +298,7 @@ fn inspect_warns_that_geth_drops_bodies_that_have_no_receipts() {
     written.receipts.clear();
     write(&folder, Layout::Geth117, MAX_FILE, &[written]).unwrap();
     let found = report(&folder, true);
-    assert_eq!((found.damage.len(), found.notes.len()), (0, 2));
+    assert_eq!((found.corruption.len(), found.notes.len()), (0, 2));
     assert!(found.notes[1].contains("drops the bodies"), "{:?}", found.notes);
 }
 
@@ -340,7 +340,7 @@ fn rewrites_the_folders_of_geth_byte_for_byte() {
             }
         }
         assert_eq!(fs::read_dir(&ours).unwrap().count(), count);
-        assert_eq!(report(&fixtures.join("ethereum/freezer").join(name), false).damage, []);
+        assert_eq!(report(&fixtures.join("ethereum/freezer").join(name), false).corruption, []);
     }
 }
 

@@ -17,7 +17,7 @@ fn offsets(found: &[Record]) -> Vec<usize> {
 /// Every byte of the file is in a record, reported as corrupt, or a zero at the end.
 fn assert_accounted(found: &[Record], report: &FileReport) {
     let wrong =
-        report.damage.iter().filter(|d| !matches!(d.kind, CorruptionKind::WrongSize { .. }));
+        report.corruption.iter().filter(|d| !matches!(d.kind, CorruptionKind::WrongSize { .. }));
     let named: u64 = wrong.map(|damage| damage.length).sum();
     let blocks: u64 = found.iter().map(|record| FRAME + u64::from(record.size)).sum();
     assert_eq!(named + blocks + report.zero_tail, report.bytes, "{report:?}");
@@ -63,8 +63,8 @@ fn a_cut_anywhere_loses_only_the_block_that_is_cut() {
         assert_eq!(offsets(&found), starts[..whole], "cut at {length}");
         let rest = length - if whole == 0 { 0 } else { starts[whole] - 8 };
         let expected = (rest > 0).then_some((length - rest) as u64);
-        assert_eq!(report.damage.first().map(|damage| damage.offset), expected, "at {length}");
-        let kinds = report.damage.iter().map(|damage| damage.kind);
+        assert_eq!(report.corruption.first().map(|damage| damage.offset), expected, "at {length}");
+        let kinds = report.corruption.iter().map(|damage| damage.kind);
         assert!(kinds.clone().all(|kind| matches!(kind, CorruptionKind::Truncated { .. })));
         assert_accounted(&found, &report);
     }
@@ -87,7 +87,7 @@ fn any_flipped_bit_loses_at_most_the_block_that_it_is_in() {
             let in_frame = location < starts[record];
             if found.len() < starts.len() || in_frame {
                 assert_eq!(report.damage_count, 1, "bit {bit} of byte {location}");
-                assert_eq!(report.damage[0].offset, starts[record] as u64 - 8);
+                assert_eq!(report.corruption[0].offset, starts[record] as u64 - 8);
             } else {
                 assert_eq!(report.damage_count, 0, "bit {bit} of byte {location}");
             }
@@ -126,9 +126,9 @@ fn junk_between_records_is_passed_over_and_named() {
         let zeros = number == 2;
         assert_eq!(report.damage_count, if zeros { 4 } else { 5 }, "junk {number}");
         // zeros at the end of the last junk count as the file's
-        assert!(report.damage[..4].iter().all(|damage| damage.length == junk.len() as u64));
+        assert!(report.corruption[..4].iter().all(|damage| damage.length == junk.len() as u64));
         assert_accounted(&found, &report);
-        let text = report.damage[1].to_string();
+        let text = report.corruption[1].to_string();
         let expected = ["7 bytes", "200000 bytes", "300 zeros", "4294967295", "of 256", "testnet3"];
         assert!(text.contains(expected[number]), "{text}");
     }
