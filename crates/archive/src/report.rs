@@ -84,7 +84,12 @@ impl FileReport {
         } else if self.corruption.len() == MAX_CORRUPTIONS {
             let text = format!("more than {MAX_CORRUPTIONS} faults; the others are not listed");
             let kind = ShortfallKind::CorruptRecord;
-            self.corruption.push(Corruption { location: None, kind, status: Status::Corrupt, text });
+            self.corruption.push(Corruption {
+                location: None,
+                kind,
+                status: Status::Corrupt,
+                text,
+            });
         }
     }
 }

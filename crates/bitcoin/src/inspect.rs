@@ -100,8 +100,8 @@ pub fn inspect(
     let known = params.clone().unwrap_or_else(Params::mainnet);
     let mut index = Index::empty(&known);
     for (file, report) in (0..).zip(&scan.reports) {
-        index.corruption.extend(report.damage.iter().map(|corruption| (file, *corruption)));
-        index.unlisted += report.damage_count - report.damage.len() as u64;
+        index.corruption.extend(report.corruption.iter().map(|corruption| (file, *corruption)));
+        index.unlisted += report.damage_count - report.corruption.len() as u64;
     }
     index.tree = Tree::build(&known, scan.found, now);
     let checked = loop {
@@ -134,13 +134,13 @@ fn reports(
     places: &[CorruptRange],
 ) -> Vec<FileReport> {
     for report in &mut reports {
-        report.damage_count -= report.damage.len() as u64;
-        report.damage.clear();
+        report.damage_count -= report.corruption.len() as u64;
+        report.corruption.clear();
         (report.records, report.block_bytes) = (0, 0);
     }
     for CorruptRange { file, corruption, .. } in places {
         let Some(report) = reports.get_mut(*file as usize) else { continue };
-        report.damage.push(*corruption);
+        report.corruption.push(*corruption);
         report.damage_count += 1;
     }
     for found in index.tree.found() {

@@ -267,7 +267,7 @@ mod tests {
             );
         }
         assert!(text.contains("label=\"im\\\"port\""), "{text}");
-        assert!(!text.contains("committed"), "nothing is stored\n{text}");
+        assert!(!text.contains("committed_block"), "nothing is stored\n{text}");
         assert!(text.ends_with("# EOF\n"));
         let other = super::text(&Status::default()).unwrap();
         assert!(!other.contains("gas") && !other.contains("execution"), "nothing is executed");

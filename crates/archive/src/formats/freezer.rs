@@ -83,7 +83,8 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
 pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     let mut report = FileReport::default();
     inspect(folder, false, &mut report);
-    if let Some(trouble) = report.corruption.iter().find(|damage| damage.status == Status::Environment)
+    if let Some(trouble) =
+        report.corruption.iter().find(|damage| damage.status == Status::Environment)
     {
         return Err(Error::io("cannot read", folder)(io::Error::other(trouble.text.clone())));
     }

@@ -157,7 +157,11 @@ fn entries_after_the_flush_offset_do_not_count() {
     fs::write(&path, [0xc3, 2, 0x80, 4 * ENTRY as u8]).unwrap();
     assert_eq!(Archive::open(std::slice::from_ref(&folder)).unwrap().range(), Some((0, Some(2))));
     let found = report(&folder, false);
-    assert!(found.corruption.iter().any(|d| d.text.contains("the flush offset")), "{:?}", found.corruption);
+    assert!(
+        found.corruption.iter().any(|d| d.text.contains("the flush offset")),
+        "{:?}",
+        found.corruption
+    );
     // A flush offset beyond the index means that the index was cut.
     fs::write(&path, [0xc3, 2, 0x80, 7 * ENTRY as u8]).unwrap();
     let error = Archive::open(&[folder]).unwrap_err();
