@@ -202,10 +202,7 @@ fn equal_repeated_blocks_are_converted_once_and_verify_notes_them() {
     let whole = fs::read(scratch.path("chain/chain.acc")).expect("a dump");
     assert_eq!(convert(&scratch.path("dumps"), "--to acc", &scratch.path("out.acc")), whole);
     let answer = document(&run(blockmill("verify --json").arg(&a).arg(&b)));
-    assert!(
-        answer["notes"].to_string().contains("5 repeated blocks equal the earlier ones"),
-        "{answer}"
-    );
+    assert!(answer["notes"].to_string().contains("5 repeated blocks equal"), "{answer}");
 }
 
 #[test]
