@@ -216,7 +216,7 @@ mod tests {
         let broken = Toy(None).broken_rule();
         let details = Details { is_damage: true };
         let fault = RemoteFault::new(Status::Invalid, "bad".into(), broken.clone(), details);
-        let text = "{'status':'fault','is_damage':true,'text':'bad','rule':'size',\
+        let text = "{'status':'invalid','is_damage':true,'text':'bad','rule':'size',\
                     'expected':'1','found':'2'}";
         let text = text.replace('\'', "\"");
         assert_eq!(serde_json::to_string(&fault).unwrap(), text);
