@@ -48,8 +48,8 @@ pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> 
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     let (mut corruption, mut unlisted) = (vec![], 0);
     for (file, report) in (0..).zip(&scan.reports) {
-        corruption.extend(report.damage.iter().map(|range| (file, *range)));
-        unlisted += report.damage_count - report.damage.len() as u64;
+        corruption.extend(report.corruption.iter().map(|range| (file, *range)));
+        unlisted += report.damage_count - report.corruption.len() as u64;
     }
     let hashes: HashSet<BlockHash> = scan.found.iter().map(|found| found.hash).collect();
     let record = |found: &Found| {
