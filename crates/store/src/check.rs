@@ -114,7 +114,7 @@ impl ChainStore {
             PartKind::Foreign => format.map_or(0, |format| format.bytes(&part.facts)),
             PartKind::Segment => self.segment(part).map_or(0, |segment| bytes(&segment.file)),
         };
-        let others: u64 = self.besides().map(bytes_of).sum();
+        let others: u64 = self.siblings().map(bytes_of).sum();
         segments + self.index.bytes(self.count()) + others
     }
 
@@ -126,7 +126,7 @@ impl ChainStore {
 
     /// Names of the tables, log files and segments next to the blocks.
     pub fn parts_besides(&self) -> Vec<&str> {
-        self.besides().map(|part| &*part.name).collect()
+        self.siblings().map(|part| &*part.name).collect()
     }
 
     /// A segment next to the blocks, for reading.
@@ -149,7 +149,7 @@ impl ChainStore {
         threads: usize,
         watch: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Vec<Corruption>> {
-        let of_kind = |kind: PartKind| self.besides().filter(move |part| part.kind == kind);
+        let of_kind = |kind: PartKind| self.siblings().filter(move |part| part.kind == kind);
         let segments = of_kind(PartKind::Segment).map(|part| self.segment(part));
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let mut files = self.files().to_vec();
@@ -195,7 +195,7 @@ impl ChainStore {
                 (Task::Part(part), _) => Some(part.name.clone()),
                 (_, Some((file, _))) => {
                     let siblings = file.checked_sub(SEGMENTS.len());
-                    besides.and_then(|at| segments.get(at)).map(|segment| segment.name().into())
+                    siblings.and_then(|at| segments.get(at)).map(|segment| segment.name().into())
                 }
                 _ => None,
             };
