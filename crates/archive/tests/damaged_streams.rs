@@ -159,8 +159,8 @@ fn an_unsorted_export_is_reported_where_its_order_matters() {
     let Error::Gap { expected: 5, found: 6, location, .. } = error else { panic!("{error}") };
     assert_eq!(location.offset, blocks(0..=4).len() as u64);
     let report = inspect_file(&path).files.remove(0);
-    assert_eq!(report.damage.len(), 3, "{:?}", report.damage);
-    assert!(report.damage[0].text.contains("expected block 5"), "{:?}", report.damage[0]);
+    assert_eq!(report.corruption.len(), 3, "{:?}", report.corruption);
+    assert!(report.corruption[0].text.contains("expected block 5"), "{:?}", report.corruption[0]);
     assert_eq!((report.first, report.last, report.blocks), (Some(0), Some(9), 10));
 }
 
@@ -195,7 +195,7 @@ fn faults_of_a_file_of_noise_are_listed_up_to_a_bound() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = [blocks(0..=0), columns(0..=0).1.bytes.repeat(5000)].concat();
     let report = inspect_file(&write(folder.path(), "x", &bytes)).files.remove(0);
-    assert_eq!((report.damage.len(), report.blocks), (101, 5001));
+    assert_eq!((report.corruption.len(), report.blocks), (101, 5001));
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn inspect_reads_folders_of_mixed_formats_in_natural_order() {
         .iter()
         .map(|f| {
             let name = f.path.file_name().unwrap().to_str().unwrap();
-            (name, f.first.zip(f.last), f.blocks, f.compression, f.damage.len())
+            (name, f.first.zip(f.last), f.blocks, f.compression, f.corruption.len())
         })
         .collect();
     let expected = [
@@ -192,7 +192,7 @@ fn inspect_says_that_access_lists_are_passed_over() {
     let with_list = chain::list(&[items.rest(), &[0xc1, 0xc0]].concat());
     let path = write(folder.path(), "a.rlp", &with_list);
     let report = inspect(std::slice::from_ref(&path), true).unwrap().files.remove(0);
-    assert_eq!(report.damage, []);
+    assert_eq!(report.corruption, []);
     assert!(report.notes[0].starts_with("1 blocks carry"), "{:?}", report.notes);
     assert_eq!(read(&[path], ALL).unwrap(), columns(2..=2));
 }
@@ -272,7 +272,7 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             assert_eq!(error.status(), blockmill_verdict::Status::Invalid);
             assert!(error.to_string().contains("comes again and is another one"), "{error}");
             let inspection = inspect(&paths, false).unwrap();
-            let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.damage).collect();
+            let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.corruption).collect();
             let named = damage.iter().any(|damage| damage.text == error.to_string());
             assert!(named, "{name}: {damage:?}");
         }

@@ -20,7 +20,6 @@ const PLATFORM_FILES: [(&str, &str); 21] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
     ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/ethereum/src/state/flat_trie/backend.rs", "RocksDB is built on request"),
-    ("crates/ethereum/src/state/flat_trie/backend.rs", "RocksDB is a feature of the build"),
     ("crates/hashes/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/hashes/src/lib.rs", "what needs the standard library"),
     ("crates/state-store/src/pages/page_reads.rs", "only Linux reads through io_uring"),

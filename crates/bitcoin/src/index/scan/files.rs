@@ -57,8 +57,8 @@ pub(crate) fn scan_trailing(
             kind: CorruptionKind::Broken { stated: bytes },
         }]);
     }
-    let FileReport { mut damage, zero_tail, .. } = walk.into_report();
-    for one in &mut damage {
+    let FileReport { mut corruption, zero_tail, .. } = walk.into_report();
+    for one in &mut corruption {
         if let CorruptionKind::Truncated { stated } = one.kind {
             // it is not the end of the file
             one.kind = CorruptionKind::Broken { stated: stated.unwrap_or(0) };
@@ -66,9 +66,9 @@ pub(crate) fn scan_trailing(
     }
     if zero_tail > 0 {
         let offset = end - zero_tail;
-        damage.push(Corruption { offset, length: zero_tail, kind: CorruptionKind::Zeros });
+        corruption.push(Corruption { offset, length: zero_tail, kind: CorruptionKind::Zeros });
     }
-    Ok(damage)
+    Ok(corruption)
 }
 
 /// The error of a scan that was asked to stop.
