@@ -76,6 +76,6 @@ impl CommandLine for Cli {
 }
 
 /// Prints a line about the progress.
-fn tell(line: &str) {
+fn progress(line: &str) {
     print::err(format_args!("{line}\n"));
 }

@@ -73,7 +73,7 @@ pub struct Run {
 }
 
 /// What the comparison needs from outside; tests have a clock and runs of their own.
-pub trait Arena {
+pub trait Runner {
     /// Time since the comparison began.
     fn elapsed(&self) -> Duration;
 
@@ -84,7 +84,7 @@ pub trait Arena {
     fn run(&mut self, variant: usize) -> Result<RunRecord>;
 
     /// Tells how far the comparison has come.
-    fn tell(&mut self, line: &str);
+    fn progress(&mut self, line: &str);
 }
 
 /// Runs a comparison of `labels.len()` variants over the fact `figure`. All must find what is
@@ -92,13 +92,13 @@ pub trait Arena {
 ///
 /// # Errors
 /// When a run fails, or when two runs do not find the same.
-pub fn hold(
+pub fn compare(
     labels: &[String],
     figure: &str,
     expected: &Settings,
     works: &[usize],
     rules: &Rules,
-    arena: &mut impl Arena,
+    runner: &mut impl Runner,
 ) -> Result<Vec<Run>> {
     let mut runs: Vec<Run> = vec![];
     let mut chance = fastrand::Rng::with_seed(rules.seed);
@@ -114,22 +114,22 @@ pub fn hold(
             turns.extend(turns.clone().into_iter().rev());
         }
         for variant in turns {
-            let began = arena.elapsed();
-            let record = arena.run(variant)?;
-            seconds[variant] = arena.elapsed().saturating_sub(began).as_secs_f64();
+            let began = runner.elapsed();
+            let record = runner.run(variant)?;
+            seconds[variant] = runner.elapsed().saturating_sub(began).as_secs_f64();
             let first = runs.iter().find(|run| works[run.variant] == works[variant]);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { variant, block, disturbed, record });
         }
-        arena.tell(&line(labels, figure, &runs, block));
+        runner.progress(&line(labels, figure, &runs, block));
         if block == 0 {
             continue;
         }
         active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
-        let left = rules.budget.saturating_sub(arena.elapsed()).as_secs_f64();
+        let left = rules.budget.saturating_sub(runner.elapsed()).as_secs_f64();
         for gone in leave(&mut active, &seconds, left, block as usize, rules) {
-            arena.tell(&format!("{}: no time for more pairs", labels[gone]));
+            runner.progress(&format!("{}: no time for more pairs", labels[gone]));
         }
         let known = active.iter().all(|one| is_known(&runs, *one, figure, rules));
         if known || took(&active, &seconds) > left {

@@ -41,7 +41,7 @@ pub fn count(
     program: &Path,
     definition: &Definition,
     folder: &Path,
-    tell: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<InstructionCount>> {
     let workload = workloads::by_name(&definition.measures)?;
     let mut counts = vec![];
@@ -53,7 +53,7 @@ pub fn count(
             for value in option.values.iter().filter(|value| runs_in_valgrind(value)) {
                 let with = format!("{}={value}", option.name);
                 let name = format!("{}, {case}, {with}", definition.name);
-                tell(&name);
+                progress(&name);
                 let job = |operations: u64| {
                     let mut settings = settings.clone();
                     let once = [("samples", 1), ("min-ms", 0), ("iterations", operations)];

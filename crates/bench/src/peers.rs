@@ -5,8 +5,8 @@
 //! part of a run record that it alone knows. A peer that this machine cannot build is left out with
 //! one line that says why.
 
+mod build;
 mod file;
-mod workshop;
 
 use crate::definition::Settings;
 use crate::process::{self, Ended, last_line};
@@ -15,12 +15,12 @@ use blockmill_pipeline::machine::Machine;
 use blockmill_pipeline::record::{
     BlockRef, Facts, PEAK_RSS_BYTES, Program, RunRecord, Series, Stage, unix_time,
 };
+use build::{Build, PeersFile, utf8};
 use file::Entry;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{PeersFile, Workshop, utf8};
 
 /// The environment variable that names the folder for what peers need: their programs and caches.
 /// Without it, `target/peers` beside the `benchmarks` folder is taken.
@@ -30,7 +30,7 @@ pub const PEERS_DIR: &str = "BLOCKMILL_PEERS_DIR";
 #[derive(Clone, Debug)]
 pub struct Peer {
     entry: Entry,
-    workshop: Workshop,
+    build: Build,
 }
 
 /// A peer that has been built.
@@ -80,8 +80,8 @@ struct Printed {
 pub fn load(peers_toml: &Path) -> Result<Vec<Peer>> {
     let file = PeersFile::read(peers_toml)?;
     let peer = |entry: &Entry| {
-        let workshop = file.workshop(&entry.folder, &entry.needs)?;
-        Ok(Peer { entry: entry.clone(), workshop })
+        let build = file.build_of(&entry.folder, &entry.needs)?;
+        Ok(Peer { entry: entry.clone(), build })
     };
     file.file.peer.iter().map(peer).collect()
 }
@@ -105,8 +105,8 @@ impl Peer {
     /// The line to show instead of the peer's figures.
     pub fn prepare(&self) -> Result<Ready, LeftOut> {
         let left_out = |reason| LeftOut { peer: self.entry.name.clone(), reason };
-        self.workshop.find_tools().map_err(left_out)?;
-        let program = self.workshop.make(&self.entry);
+        self.build.find_tools().map_err(left_out)?;
+        let program = self.build.run(&self.entry);
         let program = program.map_err(|error| left_out(format!("{error:#}")))?;
         Ok(Ready { entry: self.entry.clone(), program })
     }

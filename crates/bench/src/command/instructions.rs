@@ -1,7 +1,7 @@
 //! `bench --instructions`: operations counted in instructions, which no load changes.
 
 use super::args::Bench;
-use super::tell;
+use super::progress;
 use crate::definition::Definition;
 use crate::experiment::Experiment;
 use crate::instructions;
@@ -24,7 +24,7 @@ pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool)
     let scratch = Scratch::claim(args.scratch.as_deref())?;
     let mut counts = vec![];
     for (definition, _) in definitions {
-        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut tell)?);
+        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut progress)?);
     }
     let record = args.benchmarks.join("record/instructions.csv");
     let (text, recorded) = match fs::read_to_string(&record) {
@@ -49,7 +49,7 @@ pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool)
     let answer = Answer::results(&rows, &table, &[path], json)?;
     if !alike {
         let expected = others.join("; of ");
-        tell(&format!(
+        progress(&format!(
             "the counts on record are of another compiler: of {expected}, not {compiler}"
         ));
     }

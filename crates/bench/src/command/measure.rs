@@ -1,7 +1,7 @@
 //! What things cost, compared in one session.
 
 use super::args::Bench;
-use super::{instructions, report, tell};
+use super::{instructions, progress, report};
 use crate::comparison::{BASELINE, Rules};
 use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
@@ -9,7 +9,7 @@ use crate::findings::Verdict;
 use crate::job::Job;
 use crate::report::session_table;
 use crate::scratch::Scratch;
-use crate::session::{Plan, Session, sit};
+use crate::session::{self, Plan, Session};
 use crate::statistics::Estimate;
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
@@ -48,7 +48,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         program: std::env::current_exe().context("cannot find this program")?,
         repository: Path::new(".").into(),
     };
-    let session = sit(&plan, &mut tell)?;
+    let session = session::run(&plan, &mut progress)?;
     let failed = session.failed.join("; ");
     if session.comparisons.is_empty() {
         ensure!(failed.is_empty(), "{failed}");
@@ -148,7 +148,7 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
             continue;
         };
         ensure!(!is_named, "bench {why}");
-        tell(&format!("left out: {why}"));
+        progress(&format!("left out: {why}"));
         left_out.push(why);
     }
     if everything {

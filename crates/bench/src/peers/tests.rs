@@ -34,7 +34,7 @@ fn scripted(folder: &Path, script: &str, tool: &str) -> Peer {
     let peers_toml = folder.join("benchmarks/peers.toml");
     fs::write(&peers_toml, text).unwrap();
     let mut peer = load(&peers_toml).unwrap().remove(0);
-    peer.workshop.home = folder.join("home"); // whatever the environment says
+    peer.build.home = folder.join("home"); // whatever the environment says
     peer
 }
 
@@ -54,7 +54,7 @@ fn prints(line: &str) -> String {
 fn the_peers_of_this_repository_load() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/peers.toml");
     for peer in load(&path).unwrap() {
-        assert!(peer.workshop.source.is_dir(), "{}", peer.workshop.source.display());
+        assert!(peer.build.source.is_dir(), "{}", peer.build.source.display());
         assert!(peer.entry.run.contains(&"{program}".to_owned()), "{}", peer.name());
     }
 }

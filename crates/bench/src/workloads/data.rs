@@ -29,7 +29,7 @@ pub(super) fn made(
     folder: &Path,
     name: &str,
     of: &str,
-    tell: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
     make: impl FnOnce(&Path) -> Result<Option<String>>,
 ) -> Result<Made> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -42,7 +42,7 @@ pub(super) fn made(
     {
         return Ok(Made { path, tip });
     }
-    tell(&format!("making {name}: {of}"));
+    progress(&format!("making {name}: {of}"));
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;

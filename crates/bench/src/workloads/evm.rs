@@ -47,7 +47,7 @@ impl Workload for Evm {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let fork = fork_of(settings)?;
         let limits =
@@ -59,7 +59,7 @@ impl Workload for Evm {
         // whatever changes in a unit makes other programs
         let digest = blockmill_hashes::keccak256(format!("{lists:?}").as_bytes());
         let name = format!("{of} of {fork:?}, {limits:?}, {digest:02x?}");
-        let made = data::made(folder, "evm", &name, tell, |path| {
+        let made = data::made(folder, "evm", &name, progress, |path| {
             write(path, fork, limits, &lists).map(|()| None)
         })?;
         for (name, path) in

@@ -48,9 +48,9 @@ impl Workload for Export {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        archives::prepare(settings, folder, tell)
+        archives::prepare(settings, folder, progress)
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {

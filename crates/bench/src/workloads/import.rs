@@ -41,12 +41,12 @@ impl Workload for Import {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         match chain(settings)? {
-            Chain::Ethereum => ethereum::prepare(settings, folder, tell),
-            Chain::Bitcoin => bitcoin::prepare(settings, folder, tell),
-            Chain::Neo => neo::prepare(settings, folder, tell),
+            Chain::Ethereum => ethereum::prepare(settings, folder, progress),
+            Chain::Bitcoin => bitcoin::prepare(settings, folder, progress),
+            Chain::Neo => neo::prepare(settings, folder, progress),
         }
     }
 

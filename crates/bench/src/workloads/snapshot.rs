@@ -38,7 +38,7 @@ impl Workload for Snapshots {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let leaves: u64 = parsed(settings, "leaves")?;
         ensure!(leaves >= 1_000, "leaves: expected at least 1000, found {leaves}");
@@ -49,7 +49,7 @@ impl Workload for Snapshots {
             other => bail!("contracts = '{other}'; available: one, many, none"),
         };
         let of = format!("{leaves} leaves, {slots} slots in a contract");
-        let made = data::made(folder, "snapshot", &of, tell, |path| {
+        let made = data::made(folder, "snapshot", &of, progress, |path| {
             make(path, &state(leaves, slots)?).map(Some)
         })?;
         settings.insert(FILE.into(), made.path.display().to_string());

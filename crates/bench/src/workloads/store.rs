@@ -21,7 +21,7 @@ use workload::{KeyValueStore, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default), `pages` or
 /// `flat-trie`.
-const DESIGN: &str = "design";
+const LAYOUT: &str = "layout";
 
 /// The setting that says how many MiB references of pages take in memory: `all` (the default) or a
 /// number.
@@ -54,7 +54,7 @@ impl Workload for Tables {
         };
         settings.insert("memory-bytes".into(), bytes.to_string());
         draw(settings)?;
-        design(settings).map(|_| ())
+        layout(settings).map(|_| ())
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
@@ -64,7 +64,7 @@ impl Workload for Tables {
         let blocks = if operation == Operation::Blocks { job.parsed("blocks")? } else { 0 };
         let work = workload::Job { operation, keys, draw, blocks };
         let memory = job.parsed("memory-bytes")?;
-        let (measured, more) = match design(&job.settings)? {
+        let (measured, more) = match layout(&job.settings)? {
             Some(settings) => in_state(&job.folder, &settings, work),
             None => in_table(&job.folder, memory, work),
         }
@@ -82,8 +82,8 @@ impl Workload for Tables {
 }
 
 /// How a state is to be opened; none where a table is measured.
-fn design(settings: &Settings) -> Result<Option<state::Settings>> {
-    match settings.get(DESIGN).map(String::as_str) {
+fn layout(settings: &Settings) -> Result<Option<state::Settings>> {
+    match settings.get(LAYOUT).map(String::as_str) {
         None | Some("table") => Ok(None),
         Some(name @ ("pages" | "flat-trie")) => {
             let memory = parsed(settings, "memory-bytes")?;
@@ -95,7 +95,7 @@ fn design(settings: &Settings) -> Result<Option<state::Settings>> {
             }
             Ok(Some(opened))
         }
-        Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages, flat-trie"),
+        Some(other) => bail!("{LAYOUT} = '{other}'; available: table, pages, flat-trie"),
     }
 }
 

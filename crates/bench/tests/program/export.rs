@@ -20,7 +20,7 @@ fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
     let comparison = &session["comparisons"][0];
     let all = comparison["variants"].as_array().expect("variants").iter();
     let labels: Vec<_> = all.map(|one| one["label"].as_str().expect("a label")).collect();
-    assert_eq!(labels, ["blockmill", "again", "verified alone"]);
+    assert_eq!(labels, ["blockmill", "again", "verification only"]);
     let mut written = 0;
     for run in comparison["runs"].as_array().expect("runs") {
         let record = &run["record"];
@@ -41,7 +41,7 @@ fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
     }
     assert!(written >= 4, "{written}");
     let table = fs::read_to_string(scratch.path("out").join("table.md")).expect("a table");
-    assert!(table.contains("verified alone"), "{table}");
+    assert!(table.contains("verification only"), "{table}");
 }
 
 #[test]

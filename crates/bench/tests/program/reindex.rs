@@ -25,8 +25,8 @@ const STEPS: [&str; 7] = [
     "8 MB look-back (PR 16981)",
     "32 MB look-back (PR 16981)",
     "640 MB look-back (PR 16981)",
-    "bodies left to pass 2",
-    "only frames and headers read",
+    "headers linked after reading",
+    "positioned reads of headers",
 ];
 
 fn fact(record: &Value, name: &str) -> u64 {
@@ -34,7 +34,7 @@ fn fact(record: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn a_bench_runs_every_design_of_the_index_and_all_agree() {
+fn a_bench_runs_every_baseline_of_the_index_and_all_agree() {
     let scratch = Scratch::new("bench-index");
     let out = scratch.path("out");
     let words = "reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";

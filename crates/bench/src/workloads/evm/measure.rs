@@ -50,7 +50,7 @@ pub fn once(job: &Job, fork: Fork) -> Result<RunRecord> {
         took.push(program(&plan, at, samples, &mut machine)?);
     }
     let mut record = RunRecord::new(blockmill_cli::program::this(), "");
-    tell(&plan, &took, &mut record);
+    progress(&plan, &took, &mut record);
     record.take_usage();
     Ok(record)
 }
@@ -77,7 +77,7 @@ fn program(plan: &Plan, at: usize, samples: usize, machine: &mut Machine) -> Res
 }
 
 /// What a run found, as the peers tell it too.
-fn tell(plan: &Plan, took: &[Took], record: &mut RunRecord) {
+fn progress(plan: &Plan, took: &[Took], record: &mut RunRecord) {
     let (mut gas, mut time) = (0.0, 0.0);
     for operation in &plan.operations {
         let name = &operation.name;

@@ -2,7 +2,7 @@
 
 use super::{PATHS, paths};
 use crate::baselines;
-use crate::baselines::bitcoin_index::{self, Design, DesignScan};
+use crate::baselines::bitcoin_index::{self, Baseline, BaselineScan};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use crate::workloads::data;
@@ -41,7 +41,11 @@ const EMPTY_BLOCKS: u64 = 2_100;
 const SEED: u64 = 1;
 
 /// The files are made if they are not there, and peers are told what they are.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     let gb = |settings: &Settings| parsed::<f64>(settings, "gb");
     let made = match setting(settings, "data")? {
         // one block again and again, whose parent is nowhere: Bitcoin Core PR 16981
@@ -54,19 +58,19 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 Some(block) => format!("{bytes} bytes of {}", stamps(std::slice::from_ref(block))?),
             };
             let repeat = |path: &Path| repeat(block.as_deref(), bytes, path).map(|()| None);
-            data::made(folder, "bitcoin-one-block", &of, tell, repeat)?
+            data::made(folder, "bitcoin-one-block", &of, progress, repeat)?
         }
         // large blocks, shuffled over the files
         "large-blocks" => {
             let blocks = (gb(settings)? * 1e9 / MOST_PADDING as f64).ceil().max(1.0) as u32;
             let padding = MOST_PADDING;
             let recipe = Recipe { blocks, padding, order: Order::Shuffled, ..chain(0, 0) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
         // small blocks, shuffled over the files
         "small-blocks" => {
             let blocks = parsed(settings, "blocks")?;
-            chain_of(&Recipe { blocks, order: Order::Shuffled, ..chain(0, 0) }, folder, tell)?
+            chain_of(&Recipe { blocks, order: Order::Shuffled, ..chain(0, 0) }, folder, progress)?
         }
         // a chain of signed spends, in order
         "spends" => {
@@ -75,18 +79,18 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 coins => Some(coins.parse().context("coins")?),
             };
             let recipe = Recipe { coins, ..chain(parsed(settings, "inputs")?, EMPTY_BLOCKS) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
         // one block full of inputs of no usual form, which all go to the script library
         "unusual" => {
             let recipe = Recipe { unusual: parsed(settings, "unusual")?, ..chain(0, 0) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
         // given files, whose blocks are shuffled in one file
         "shuffled" => {
             let from = paths_of(setting(settings, "from")?);
             let shuffle = |path: &Path| shuffle(&from, path).map(|()| None);
-            data::made(folder, "bitcoin-shuffled", &stamps(&from)?, tell, shuffle)?
+            data::made(folder, "bitcoin-shuffled", &stamps(&from)?, progress, shuffle)?
         }
         other => bail!(
             "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, \
@@ -116,7 +120,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let level = known.into_iter().find(|level| level.name() == name);
     let assumed = job.setting("assume-valid")? == "tip";
     let tip = if assumed { Some(job.setting("tip")?) } else { None };
-    let (design, with) = Design::of(&job.with)?;
+    let (baseline, with) = Baseline::split(&job.with)?;
     let options = Options {
         level: level.with_context(|| format!("level = '{name}': there is none"))?,
         settings: BitcoinSettings::default().with(&with)?,
@@ -125,8 +129,9 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         assume_valid: tip.map(parse_id).transpose()?,
         ..Options::new(network(&files)?)
     };
-    let mut finder = DesignScan::new(design, options.threads, vec![options.params.genesis_hash]);
-    let (run, outcome) = match design.is_of_product() {
+    let mut finder =
+        BaselineScan::new(baseline, options.threads, vec![options.params.genesis_hash]);
+    let (run, outcome) = match baseline.is_of_product() {
         true => import(&files, &options, &job.folder, |_| {}),
         false => import_found_by(&mut finder, &files, &options, &job.folder, |_| {}),
     };
@@ -157,11 +162,11 @@ fn parse_id(text: &str) -> Result<BlockHash> {
 /// The network whose magic the records begin with.
 fn network(files: &BlockFiles) -> Result<Params> {
     let params = files.network().and_then(|network| Params::by_magic(network.magic()));
-    params.context("cannot tell the network of these blocks")
+    params.context("cannot progress the network of these blocks")
 }
 
-fn chain_of(recipe: &Recipe, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<data::Made> {
-    data::made(folder, "bitcoin", &format!("{recipe:?}"), tell, |path| generated(recipe, path))
+fn chain_of(recipe: &Recipe, folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<data::Made> {
+    data::made(folder, "bitcoin", &format!("{recipe:?}"), progress, |path| generated(recipe, path))
 }
 
 /// One block again and again. Its parent is not among them.
@@ -260,7 +265,7 @@ fn read(
 
 /// One file, whatever its size.
 fn writer(out: &Path, network: Option<Network>) -> Result<BlockWriter> {
-    let network = network.context("cannot tell the network of these blocks")?;
+    let network = network.context("cannot progress the network of these blocks")?;
     let options = WriterOptions {
         network,
         key: XorKey::default(),

@@ -31,13 +31,17 @@ use std::sync::Arc;
 const SEAL_SEED: u64 = 1;
 
 /// The archive is made if it is not there, and peers are told what it is and how seals are checked.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     match setting(settings, "data")? {
         "headers" => {
             let (headers, seed): (u64, u64) =
                 (parsed(settings, "headers")?, parsed(settings, "seed")?);
             let of = format!("{headers} headers, seed {seed}");
-            let made = data::made(folder, "ethereum-headers", &of, tell, |path| {
+            let made = data::made(folder, "ethereum-headers", &of, progress, |path| {
                 let recipe = generated::Recipe {
                     last: headers,
                     seed,
@@ -53,7 +57,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
             let block_transfers = parsed(settings, "block-transfers")?;
             let recipe = generated::transfers::Recipe { transfers, block_transfers, seed };
             let of = format!("{recipe:?}");
-            let made = data::made(folder, "ethereum-transfers", &of, tell, |path| {
+            let made = data::made(folder, "ethereum-transfers", &of, progress, |path| {
                 generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
             })?;
             settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
@@ -62,7 +66,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 made.path.join(generated::transfers::FILE).display().to_string(),
             );
         }
-        "executable" => executable(settings, folder, tell)?,
+        "executable" => executable(settings, folder, progress)?,
         "files" => drop(setting(settings, PATHS)?),
         other => bail!("data = '{other}'; available: headers, transfers, executable, files"),
     }
@@ -87,7 +91,11 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
 }
 
 /// A chain that can be executed.
-fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+fn executable(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     use generated::executable::{FILE, FORKS, Recipe, Work, generate};
     let work = setting(settings, "work")?;
     let work = Work::named(work).with_context(|| format!("work = '{work}': there is none"))?;
@@ -102,9 +110,10 @@ fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)
         slots: parsed(settings, "slots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made = data::made(folder, "ethereum-executable", &format!("{recipe:?}"), tell, |path| {
-        generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
-    })?;
+    let made =
+        data::made(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
+            generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
+        })?;
     settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
     settings.insert(PATHS.into(), made.path.join(FILE).display().to_string());
     settings.insert("tip".into(), made.tip.unwrap_or_default());

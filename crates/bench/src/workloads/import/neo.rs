@@ -24,7 +24,11 @@ const CONFIG: &str = "config";
 const TIP: &str = "tip";
 
 /// The dump is made if it is not there, and peers are told where its configuration is.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     let mixed = match setting(settings, "data")? {
         "transfers" => false,
         "mixed" => true,
@@ -39,7 +43,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
         state_roots: parsed(settings, "state-roots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made = data::made(folder, "neo", &format!("{recipe:?}"), tell, |path| {
+    let made = data::made(folder, "neo", &format!("{recipe:?}"), progress, |path| {
         Ok(Some(generate(&recipe, path, |_| {})?.tip.to_string()))
     })?;
     for (name, file) in [(PATHS, FILE), (CONFIG, CONFIGURATION)] {

@@ -20,7 +20,7 @@ pub enum Owner {
 
 /// How a state is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
+pub enum Layout {
     /// In pages; how reads that are known together are made.
     Pages(ReadMethod),
     /// Values in tables, and nodes by their paths in another.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Whose slots the keys are.
     pub owner: Owner,
     /// How it is kept.
-    pub design: Design,
+    pub layout: Layout,
     /// Of pages: bytes of references in memory; none for all of them.
     pub references: Option<usize>,
 }
@@ -53,7 +53,7 @@ impl Settings {
             other => bail!("contracts = '{other}'; available: one, many"),
         };
         let Some(read_ahead) = read_ahead else {
-            return Ok(Self { memory, owner, design: Design::FlatTrie, references });
+            return Ok(Self { memory, owner, layout: Layout::FlatTrie, references });
         };
         let ways = [
             ("off", ReadMethod::Off),
@@ -63,7 +63,7 @@ impl Settings {
         let found = ways.into_iter().find(|(name, _)| *name == read_ahead);
         let names = "available: off, threads, io_uring";
         let (_, read_ahead) = found.with_context(|| format!("ahead = '{read_ahead}'; {names}"))?;
-        Ok(Self { memory, owner, design: Design::Pages(read_ahead), references })
+        Ok(Self { memory, owner, layout: Layout::Pages(read_ahead), references })
     }
 }
 
@@ -105,15 +105,15 @@ impl InState {
     /// # Errors
     /// Those of the store.
     pub fn open(dir: &Path, settings: &Settings) -> Result<Self, Error> {
-        let kept = match settings.design {
-            Design::Pages(read_ahead) => {
+        let kept = match settings.layout {
+            Layout::Pages(read_ahead) => {
                 let mut options = PageStoreOptions::new(settings.memory);
                 options.pages.read_method = read_ahead;
                 options.pages.reference_bytes = settings.references;
                 let store = Box::new(PageStore::open(dir, &options)?);
                 Kept::Pages { log: store.log_bytes(), store }
             }
-            Design::FlatTrie => {
+            Layout::FlatTrie => {
                 let mut opening = Store::open(dir, &StoreOptions::default())?;
                 let state = Box::new(FlatTrie::open(
                     &mut opening,

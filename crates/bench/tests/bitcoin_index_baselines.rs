@@ -1,10 +1,10 @@
-//! Every design of the block index finds the same blocks in the same order as the product, in real
+//! Every baseline of the block index finds the same blocks in the same order as the product, in real
 //! files and in files that were shuffled, repeated, obfuscated or damaged.
 
 use blockmill_archive::blkdat::{
     BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open,
 };
-use blockmill_bench::baselines::bitcoin_index::{Counts, Design, DesignScan, OPTIONS, Order};
+use blockmill_bench::baselines::bitcoin_index::{Baseline, BaselineScan, Counts, OPTIONS, Order};
 use blockmill_bench::definition::Definition;
 use blockmill_bench::experiment::{Experiment, variants};
 use blockmill_bench::workloads;
@@ -33,16 +33,16 @@ fn ladder() -> Vec<(String, Vec<String>)> {
 }
 
 /// Every step of the ladder, and each with one option at each of its other values.
-fn all_designs() -> Vec<Design> {
-    let mut distinct: Vec<Design> = vec![];
+fn all_baselines() -> Vec<Baseline> {
+    let mut distinct: Vec<Baseline> = vec![];
     for (_, with) in ladder() {
         let other = OPTIONS.iter().flat_map(|option| {
             option.values.iter().map(|value| vec![format!("{}={value}", option.name)])
         });
         for change in other.chain([vec![]]) {
-            let (design, _) = Design::of(&[&with[..], &change].concat()).unwrap();
-            if !distinct.contains(&design) {
-                distinct.push(design);
+            let (baseline, _) = Baseline::split(&[&with[..], &change].concat()).unwrap();
+            if !distinct.contains(&baseline) {
+                distinct.push(baseline);
             }
         }
     }
@@ -57,12 +57,12 @@ struct Indexed {
     counts: Counts,
 }
 
-/// Runs one design.
-fn index(files: &BlockFiles, known: &[BlockHash], design: Design, threads: usize) -> Indexed {
-    let mut finder = DesignScan::new(design, threads, known.to_vec());
+/// Runs one baseline.
+fn index(files: &BlockFiles, known: &[BlockHash], baseline: Baseline, threads: usize) -> Indexed {
+    let mut finder = BaselineScan::new(baseline, threads, known.to_vec());
     let scan = finder.find_blocks(files, &Cancel::new()).unwrap();
-    let DesignScan { mut order, counts, .. } = finder;
-    if !design.accept_blocks {
+    let BaselineScan { mut order, counts, .. } = finder;
+    if !baseline.accept_blocks {
         order = Order::of(&scan.found, known);
     }
     Indexed { scan, order, counts }
@@ -73,18 +73,18 @@ fn scan(files: &BlockFiles) -> Scan {
     HeaderScan { threads: 2 }.find_blocks(files, &Cancel::new()).unwrap()
 }
 
-/// Runs all designs; returns what the product finds.
+/// Runs all baselines; returns what the product finds.
 fn scan_all(files: &BlockFiles, known: &[BlockHash]) -> Indexed {
     let scan = scan(files);
     let order = Order::of(&scan.found, known);
-    for design in all_designs() {
+    for baseline in all_baselines() {
         for threads in [1, 3] {
-            let found = index(files, known, design, threads);
-            assert_eq!(found.scan.found, scan.found, "{design:?}");
-            assert_eq!(found.scan.reports, scan.reports, "{design:?}");
-            assert_eq!(found.order, order, "{design:?}");
+            let found = index(files, known, baseline, threads);
+            assert_eq!(found.scan.found, scan.found, "{baseline:?}");
+            assert_eq!(found.scan.reports, scan.reports, "{baseline:?}");
+            assert_eq!(found.order, order, "{baseline:?}");
             let again = found.counts.from_memory + found.counts.from_disk;
-            assert!(!design.accept_blocks || again == order.out_of_order, "{design:?}");
+            assert!(!baseline.accept_blocks || again == order.out_of_order, "{baseline:?}");
         }
     }
     let expected = Indexed { scan, order, counts: Counts::default() };
@@ -186,7 +186,7 @@ fn testnet_regtest_and_single_blocks() {
 
     let path = fixture("regtest-1-206.hex.txt");
     let files = open(&[path], Some(Network::Regtest)).unwrap();
-    let first = index(&files, &[], Design::default(), 1);
+    let first = index(&files, &[], Baseline::default(), 1);
     assert_eq!((first.scan.found.len(), first.order.orphans.len()), (206, 206));
     let known = [first.scan.found[0].header().previous()];
     assert_eq!(scan_all(&files, &known).order.accepted.len(), 206);
@@ -251,7 +251,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
     let files = open_one(folder.path());
     let ladder = ladder();
     let counts = ladder.iter().map(|(step, with)| {
-        let Indexed { order, counts, .. } = index(&files, &[], Design::of(with).unwrap().0, 1);
+        let Indexed { order, counts, .. } = index(&files, &[], Baseline::split(with).unwrap().0, 1);
         assert_eq!((order.accepted.len(), counts.undecodable), (30, 0), "{step}");
         (&**step, counts.from_memory, counts.from_disk, counts.decoded)
     });
@@ -262,8 +262,8 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
         ("8 MB look-back (PR 16981)", 7, 22, 30),
         ("32 MB look-back (PR 16981)", 29, 0, 30),
         ("640 MB look-back (PR 16981)", 29, 0, 30),
-        ("bodies left to pass 2", 0, 0, 0),
-        ("only frames and headers read", 0, 0, 0),
+        ("headers linked after reading", 0, 0, 0),
+        ("positioned reads of headers", 0, 0, 0),
         ("blockmill", 0, 0, 0),
     ];
     assert_eq!(counts, expected);
@@ -284,7 +284,8 @@ fn the_benchmark_of_the_reference_runs_in_all_settings() {
     let files = open_one(folder.path());
     for (step, with) in ladder() {
         let start = Instant::now();
-        let Indexed { scan, order, counts } = index(&files, &[], Design::of(&with).unwrap().0, 2);
+        let Indexed { scan, order, counts } =
+            index(&files, &[], Baseline::split(&with).unwrap().0, 2);
         println!("{step:30} {:?} {counts:?}", start.elapsed());
         assert_eq!((scan.found.len(), order.orphans.len()), (copies, copies));
         assert_eq!(order.out_of_order, 0);
@@ -300,7 +301,7 @@ fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
     let path = folder.path().join("file");
     fs::write(&path, &whole).unwrap();
     let expected = scan(&open_one(&path)).found;
-    let designs = all_designs();
+    let baselines = all_baselines();
     let mut random = 77_u64;
     let mut next = |limit: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -317,12 +318,12 @@ fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
         fs::write(&path, &bytes).unwrap();
         let files = open_one(&path);
         let scan = scan(&files);
-        // each file with another design, and each design with some files
-        let design = designs[round % designs.len()];
-        let by_design = index(&files, &[], design, 1);
-        assert_eq!(by_design.scan.found, scan.found, "round {round}, {design:?}");
-        assert_eq!(by_design.scan.reports, scan.reports, "round {round}, {design:?}");
-        assert_eq!(by_design.order, Order::of(&scan.found, &[]), "round {round}, {design:?}");
+        // each file with another baseline, and each baseline with some files
+        let baseline = baselines[round % baselines.len()];
+        let by_baseline = index(&files, &[], baseline, 1);
+        assert_eq!(by_baseline.scan.found, scan.found, "round {round}, {baseline:?}");
+        assert_eq!(by_baseline.scan.reports, scan.reports, "round {round}, {baseline:?}");
+        assert_eq!(by_baseline.order, Order::of(&scan.found, &[]), "round {round}, {baseline:?}");
         let good = expected.iter().filter(|found| {
             let (start, end) =
                 (found.offset as usize - 8, found.offset as usize + found.size as usize);
@@ -359,7 +360,7 @@ fn a_stop_takes_less_than_a_second() {
             user.cancel();
             Instant::now()
         });
-        let mut finder = DesignScan::new(Design::of(&with).unwrap().0, 1, vec![]);
+        let mut finder = BaselineScan::new(Baseline::split(&with).unwrap().0, 1, vec![]);
         let error = finder.find_blocks(&files, &cancel).unwrap_err();
         let since = user.join().unwrap().elapsed();
         assert!(since < Duration::from_secs(1), "{since:?}");
@@ -369,16 +370,16 @@ fn a_stop_takes_less_than_a_second() {
 
 #[test]
 fn an_unknown_value_of_a_design_is_named_with_those_that_there_are() {
-    let found = |assignment: &str| Design::of(&[assignment.to_owned()]);
+    let found = |assignment: &str| Baseline::split(&[assignment.to_owned()]);
     let error = found("look-back=9M").unwrap_err().to_string();
     assert_eq!(error, "unknown option 'look-back=9M'; available: look-back=0|8M|32M|640M");
-    let (design, others) = found("stages=serial").unwrap();
-    assert!(design.is_of_product() && others == ["stages=serial"]);
+    let (baseline, others) = found("stages=serial").unwrap();
+    assert!(baseline.is_of_product() && others == ["stages=serial"]);
     for option in OPTIONS {
-        let design = |value: &str| found(&format!("{}={value}", option.name)).unwrap().0;
-        assert_eq!(design(option.values.last().unwrap()), Design::default());
-        let plainest = design(option.values[0]);
-        assert_ne!(plainest, Design::default());
+        let baseline = |value: &str| found(&format!("{}={value}", option.name)).unwrap().0;
+        assert_eq!(baseline(option.values.last().unwrap()), Baseline::default());
+        let plainest = baseline(option.values[0]);
+        assert_ne!(plainest, Baseline::default());
         assert_eq!(plainest.is_of_product(), option.name == "look-back");
     }
 }

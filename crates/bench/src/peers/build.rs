@@ -21,7 +21,7 @@ pub struct PeersFile {
 
 /// What it takes to build one peer.
 #[derive(Clone, Debug)]
-pub struct Workshop {
+pub struct Build {
     tools: Vec<(String, Tool)>,
     /// Folder of the source, in which the build command runs.
     pub source: PathBuf,
@@ -44,25 +44,25 @@ impl PeersFile {
         Ok(Self { file, folder, home })
     }
 
-    /// The workshop of a peer whose source is in `folder` and which `needs` these tools.
-    pub fn workshop(&self, folder: &str, needs: &[String]) -> Result<Workshop> {
+    /// The build of a peer whose source is in `folder` and which `needs` these tools.
+    pub fn build_of(&self, folder: &str, needs: &[String]) -> Result<Build> {
         let tool = |name: &String| {
             let tool = self.file.tools.get(name).with_context(|| format!("no [tools.{name}]"))?;
             Ok((name.clone(), tool.clone()))
         };
         let tools = needs.iter().map(tool).collect::<Result<_>>()?;
-        Ok(Workshop { tools, source: self.folder.join(folder), home: self.home.clone() })
+        Ok(Build { tools, source: self.folder.join(folder), home: self.home.clone() })
     }
 }
 
-impl Workshop {
+impl Build {
     /// Looks for the tools; the error is the reason to show.
     pub fn find_tools(&self) -> Result<(), String> {
         self.tools.iter().try_for_each(|(name, tool)| file::find_tool(name, tool))
     }
 
     /// Builds `entry` in the folder of its target and returns the program that it made.
-    pub fn make(&self, entry: &Entry) -> Result<PathBuf> {
+    pub fn run(&self, entry: &Entry) -> Result<PathBuf> {
         let target = self.home.join(entry.target.as_ref().unwrap_or(&entry.name));
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
         let values = Settings::from([("target".to_owned(), utf8(&target)?)]);

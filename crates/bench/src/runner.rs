@@ -1,6 +1,6 @@
 //! Where variants run: folders, processes, the page cache, and the load of the machine.
 
-use crate::comparison::Arena;
+use crate::comparison::Runner;
 use crate::definition::Settings;
 use crate::experiment::Variant;
 use crate::job::Job;
@@ -23,7 +23,7 @@ pub const PAGE_CACHE: &str = "page-cache";
 pub const COLD: &str = "cold";
 
 /// One case of a definition, and everything that its variants need.
-pub struct Ring<'a> {
+pub struct CaseRunner<'a> {
     /// What is measured.
     pub workload: &'a dyn Workload,
     /// Those that run.
@@ -42,10 +42,10 @@ pub struct Ring<'a> {
     /// When the comparison began.
     pub start: Instant,
     /// Who is told how far it has come.
-    pub tell: &'a mut dyn FnMut(&str),
+    pub progress: &'a mut dyn FnMut(&str),
 }
 
-impl Arena for Ring<'_> {
+impl Runner for CaseRunner<'_> {
     fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
@@ -61,12 +61,12 @@ impl Arena for Ring<'_> {
         record
     }
 
-    fn tell(&mut self, line: &str) {
-        (self.tell)(line);
+    fn progress(&mut self, line: &str) {
+        (self.progress)(line);
     }
 }
 
-impl Ring<'_> {
+impl CaseRunner<'_> {
     /// All steps of a run. The record is that of the last one, with the load of the most disturbed
     /// one, and has the facts and answers of each with its name in front.
     fn steps_of(&self, variant: usize, folder: &Path) -> Result<RunRecord> {
