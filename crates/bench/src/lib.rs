@@ -27,7 +27,6 @@ mod process;
 pub mod report;
 pub mod revisions;
 pub mod runner;
-pub mod runner;
 pub mod scratch;
 pub mod session;
 pub mod statistics;

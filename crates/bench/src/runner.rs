@@ -26,12 +26,12 @@ pub const COLD: &str = "cold";
 pub struct CaseRunner<'a> {
     /// What is measured.
     pub workload: &'a dyn Workload,
-    /// Those that run.
+    /// The variants.
     pub variants: &'a [Variant],
     /// The settings of each of them.
     pub settings: Vec<Settings>,
-    /// A setting whose values a run goes through, one after the other, each in a process of its
-    /// own; none for runs of one step.
+    /// A setting and its values: a run has one process for each value, in this order. `None` for
+    /// runs of one process.
     pub steps: Option<(String, Vec<String>)>,
     /// The programs of revisions, by revision; this one without one.
     pub programs: HashMap<Option<String>, Measurer>,
@@ -41,7 +41,7 @@ pub struct CaseRunner<'a> {
     pub folder: PathBuf,
     /// When the comparison began.
     pub start: Instant,
-    /// Who is told how far it has come.
+    /// Receives a line for each step of progress.
     pub progress: &'a mut dyn FnMut(&str),
 }
 
@@ -67,8 +67,8 @@ impl Runner for CaseRunner<'_> {
 }
 
 impl CaseRunner<'_> {
-    /// All steps of a run. The record is that of the last one, with the load of the most disturbed
-    /// one, and has the facts and answers of each with its name in front.
+    /// Runs all steps of a variant. Returns the record of the last step, with the load of the most
+    /// disturbed step, and with the facts and answers of each step, prefixed by its name.
     fn steps_of(&self, variant: usize, folder: &Path) -> Result<RunRecord> {
         let settings = &self.settings[variant];
         let Some((name, values)) = &self.steps else {

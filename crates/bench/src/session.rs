@@ -1,13 +1,14 @@
 //! A session: comparisons of several definitions on one machine, one after the other, and the
 //! document that holds them.
 
-use crate::comparison::{BASELINE, Rules, hold};
+mod budget;
+mod case;
+mod programs;
+
+use crate::comparison::Rules;
 use crate::definition::{Definition, Settings};
-use crate::experiment::{Experiment, Variant, variants};
+use crate::experiment::Experiment;
 use crate::findings::Comparison;
-use crate::peers::{self, Ready};
-use crate::revisions::{self, Measurer};
-use crate::runner::CaseRunner;
 use crate::scratch::Scratch;
 use crate::workloads::{self, Workload};
 use anyhow::{Context, Result};
@@ -23,9 +24,9 @@ use std::time::{Duration, Instant};
 
 /// The schema version that this program writes.
 pub const SCHEMA: u32 = 2;
-/// It also reads this one, in which some fields have other names.
+/// An older version that can also be read; some of its fields have other names.
 const FIRST_SCHEMA: u32 = 1;
-/// What a [`Session`] is called in messages.
+/// The name of a [`Session`] in messages.
 const NAME: &str = "record of a bench";
 
 /// Everything that was measured in one session.
@@ -46,10 +47,10 @@ pub struct Session {
     /// The comparisons, in the order of time.
     #[serde(alias = "contests")]
     pub comparisons: Vec<Comparison>,
-    /// What was asked for and not measured, and why.
+    /// What was requested and not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Comparisons that ended with an error, and with which: of these nothing else is known.
+    /// Comparisons that failed, with their errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
@@ -60,7 +61,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
-        // thousands of runs: in one line they take less than half the room
+        // thousands of runs: without line breaks the file has less than half the size
         write_json(serde_json::to_vec(self), NAME, path)
     }
 
@@ -83,17 +84,17 @@ impl Session {
 pub struct Plan {
     /// What, and in which experiment.
     pub comparisons: Vec<(Definition, Experiment)>,
-    /// What was asked for and cannot be measured, and why.
+    /// What was requested and cannot be measured, and why.
     pub left_out: Vec<String>,
     /// When a comparison ends; its budget is that of its definition unless `budget` says otherwise.
     pub rules: Rules,
-    /// How long everything may take, preparations too. None begins when nothing is left.
+    /// How long everything may take, preparations included. No comparison starts after that.
     pub budget: Option<Duration>,
-    /// Is time given to the first of them, as much as their definitions say, and not shared?
+    /// Does each comparison in turn get the time of its definition, instead of an equal share?
     pub in_turn: bool,
     /// The folder of `peers.toml`.
     pub benchmarks: PathBuf,
-    /// Where data is kept and runs write.
+    /// The folder for data and for the output of runs.
     pub scratch: Scratch,
     /// This program.
     pub program: PathBuf,

@@ -1,5 +1,5 @@
-//! Every baseline of the block index finds the same blocks in the same order as the product, in real
-//! files and in files that were shuffled, repeated, obfuscated or damaged.
+//! Every baseline of the block index finds the same blocks in the same order as the product, in
+//! real files and in files that were shuffled, repeated, obfuscated or damaged.
 
 use blockmill_archive::blkdat::{
     BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open,

@@ -1,5 +1,5 @@
 //! The database that is handed over to neo-go is the one that neo-go itself makes, entry by entry,
-//! and it goes on from one that ends earlier.
+//! and it continues one that ends earlier.
 
 use blockmill_archive::acc;
 use blockmill_bench::counting::CountingAllocator;
@@ -71,7 +71,7 @@ impl Chain {
         written
     }
 
-    /// Has neo-go restore the dump, and tells what it found and all entries.
+    /// Restores the dump with neo-go; returns its record and all entries.
     fn restore(
         &self,
         ready: &Ready,

@@ -43,9 +43,9 @@ pub enum Mark {
 /// One cell: a text, and below it in small print a second one, such as a range.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// What it says in small print.
+    /// A second text in small print.
     pub small: Option<String>,
     /// How it is set off.
     pub mark: Mark,

@@ -1,8 +1,8 @@
-//! Colour on a terminal, and bars made of characters.
+//! Colour on a terminal, and bars of characters.
 
 use anstyle::{AnsiColor, Style};
 
-/// Whether text may hold colour codes.
+/// Whether text may contain colour codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Colour codes are written.

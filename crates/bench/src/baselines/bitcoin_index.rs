@@ -161,7 +161,7 @@ pub struct BaselineScan {
     pub counts: Counts,
 }
 
-/// What it took to accept blocks.
+/// Work done to accept blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Blocks that were decoded from memory when their parents were found.

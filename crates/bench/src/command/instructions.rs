@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// One compiler makes the same of the same source; more than this, as a share, is another source.
-/// What a vector takes that grows differs with what stands on the heap: the same program was found
-/// to take 5,530, 5,570 and 5,595 instructions for a header.
+/// The cost of growing a vector depends on the state of the heap: the same program took 5,530,
+/// 5,570 and 5,595 instructions for a header.
 const ALLOWED: f64 = 0.03;
 
-/// Counts the operations of `definitions`, beside those that are on record.
+/// Counts the instructions of `definitions`, and compares them with the record.
 pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool) -> Result<Answer> {
     let bench = std::env::current_exe().context("cannot find this program")?;
     let scratch = Scratch::claim(args.scratch.as_deref())?;

@@ -212,9 +212,9 @@ fn the_slowest_leave_where_there_is_no_time_for_all() {
     };
     // 70 s to warm up and 142 for each block of all
     assert_eq!(held(true, 1 << 20).0, [6, 6, 6]);
-    let (found, seconds, told) = held(true, 270);
+    let (found, seconds, lines) = held(true, 270);
     assert_eq!((found, seconds), ([6, 6, 2], 70 + 142 + 2 * 22), "44 s are left for two blocks");
-    assert!(told.contains(&"variant 4: no time for more pairs".to_owned()), "{told:?}");
+    assert!(lines.contains(&"variant 4: no time for more pairs".to_owned()), "{lines:?}");
     assert_eq!(held(true, 240).0, [6, 2, 2], "the fastest stays");
     assert_eq!(held(true, 100).0, [2, 2, 2], "a block at least");
     assert_eq!(held(false, 270).0, [2, 2, 2]);

@@ -1,4 +1,4 @@
-//! Where a peer is built: its tools, its source, and the folder for what is made of it.
+//! How a peer is built: its tools, its source, and the folder of its build.
 
 use blockmill_platform::files;
 use std::fs;
@@ -19,13 +19,13 @@ pub struct PeersFile {
     home: PathBuf,
 }
 
-/// What it takes to build one peer.
+/// The build of one peer.
 #[derive(Clone, Debug)]
 pub struct Build {
     tools: Vec<(String, Tool)>,
     /// Folder of the source, in which the build command runs.
     pub source: PathBuf,
-    /// Folder for what is made of it; see [`PEERS_DIR`].
+    /// Folder of builds; see [`PEERS_DIR`].
     pub home: PathBuf,
 }
 
@@ -56,12 +56,12 @@ impl PeersFile {
 }
 
 impl Build {
-    /// Looks for the tools; the error is the reason to show.
+    /// Checks the tools; the error is the reason to show.
     pub fn find_tools(&self) -> Result<(), String> {
         self.tools.iter().try_for_each(|(name, tool)| file::find_tool(name, tool))
     }
 
-    /// Builds `entry` in the folder of its target and returns the program that it made.
+    /// Builds `entry` in the folder of its target and returns the program.
     pub fn run(&self, entry: &Entry) -> Result<PathBuf> {
         let target = self.home.join(entry.target.as_ref().unwrap_or(&entry.name));
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
@@ -84,7 +84,7 @@ impl Build {
     }
 }
 
-/// The path as text, which command lines are made of.
+/// The path as text, for command lines.
 pub fn utf8(path: &Path) -> Result<String> {
     let name = path.to_str().ok_or_else(|| anyhow!("{} is not valid UTF-8", path.display()))?;
     Ok(name.to_owned())

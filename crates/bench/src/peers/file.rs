@@ -27,7 +27,7 @@ pub struct Tool {
     pub version: Vec<String>,
     /// Oldest version that will do, `major.minor`.
     pub at_least: String,
-    /// What to tell someone who does not have it.
+    /// How to install it.
     pub install: String,
 }
 

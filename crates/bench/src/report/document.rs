@@ -21,7 +21,7 @@ process of its own, and had to produce identical results. A ratio is the median 
 adjacent runs; brackets show its 95 % confidence interval. The program also ran against itself: \
 differences below this noise floor are not reported.\n";
 
-/// Benches as one page, whose charts lie in the folder `charts` beside it.
+/// Benches as one page, with its charts in the folder `charts` next to it.
 pub fn page_markdown(sessions: &[Session], charts: &str) -> String {
     let mut page = format!("# Benchmarks\n\n{HOW_TO_READ}");
     for (at, session) in sessions.iter().enumerate() {
@@ -100,8 +100,7 @@ fn text(session: &Session, heading: &str, charts: Option<Charts<'_>>) -> String 
     page
 }
 
-/// What blocks took in the typical run of ours, beside those of others; nothing where none were
-/// executed.
+/// Times of blocks in our typical run; empty if no blocks were executed.
 fn executed_blocks(comparison: &Comparison) -> String {
     let ours = comparison.typical(BASELINE).filter(|_| comparison.experiment == "peers");
     let Some((ours, table)) = ours.and_then(|ours| Some((ours, executed::table(ours)?))) else {
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn beside_clients_the_page_tells_percentiles_of_blocks() {
-        for (experiment, told) in [("peers", 1), ("ladder", 0)] {
+        for (experiment, count) in [("peers", 1), ("ladder", 0)] {
             let mut comparison =
                 sample::comparison(experiment, &[("blockmill", 2.0), ("geth", 9.0)]);
             for run in &mut comparison.runs {
@@ -161,7 +160,7 @@ mod tests {
             let percentiles = "- block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms";
             let columns = "| phase | p50 | p95 | p99 | max | of the time |";
             for text in [head, percentiles, columns, "- slowest block: 7, 12 ms"] {
-                assert_eq!(page.matches(text).count(), told, "{experiment}: {text}\n{page}");
+                assert_eq!(page.matches(text).count(), count, "{experiment}: {text}\n{page}");
             }
         }
         let page = of(&sample::comparison("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);

@@ -37,3 +37,26 @@ impl TimeBudget {
         Some(Duration::from_secs_f64(seconds))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_shared_or_given_in_turn() {
+        // of comparisons that would take 100 and 300 s; `passed` have passed already
+        let budgets = |all: Option<u64>, in_turn, passed| {
+            let start = Instant::now().checked_sub(Duration::from_secs(passed)).unwrap();
+            let all = all.map(Duration::from_secs);
+            let mut time = TimeBudget { start, all, in_turn, remaining_s: 400.0 };
+            [100.0, 300.0].map(|own_s| time.take(own_s).map(|budget| budget.as_secs_f64().ceil()))
+        };
+        assert_eq!(budgets(None, false, 0), [Some(100.0), Some(300.0)]);
+        assert_eq!(budgets(Some(80), false, 0), [Some(20.0), Some(80.0)]);
+        assert_eq!(budgets(Some(800), false, 0), [Some(200.0), Some(800.0)]);
+        assert_eq!(budgets(Some(80), false, 100), [None, None]);
+        assert_eq!(budgets(Some(140), true, 0), [Some(100.0), None], "less than half of its own");
+        assert_eq!(budgets(Some(200), true, 10), [Some(100.0), Some(190.0)]);
+        assert_eq!(budgets(Some(800), true, 0), [Some(200.0), Some(800.0)], "more than all need");
+    }
+}

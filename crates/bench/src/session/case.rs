@@ -1,7 +1,7 @@
 //! One comparison of a session: prepares its data and programs, and runs it.
 
-use super::programs::Programs;
 use super::Plan;
+use super::programs::Programs;
 use crate::comparison::{BASELINE, Rules, compare};
 use crate::definition::{Definition, Settings};
 use crate::experiment::{Experiment, Variant, variants};
@@ -27,9 +27,13 @@ impl Case<'_> {
     /// Runs the comparison.
     ///
     /// # Errors
-    /// Returns an error if a peer is not in `peers.toml`, a revision does not build, a run fails, or
-    /// two runs have different answers.
-    pub fn compare(&self, built: &mut Programs, progress: &mut dyn FnMut(&str)) -> Result<Comparison> {
+    /// Returns an error if a peer is not in `peers.toml`, a revision does not build, a run fails,
+    /// or two runs have different answers.
+    pub fn compare(
+        &self,
+        built: &mut Programs,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Comparison> {
         let Self { plan, definition, workload, .. } = *self;
         let options = workload.options(self.settings)?;
         let mut all = variants(definition, self.experiment, &options)?;
@@ -77,7 +81,8 @@ impl Case<'_> {
         let works = works(&comparison.variants, self.experiment);
         let same = works.iter().all(|work| *work == BASELINE);
         let answer = if same { definition.answer.clone() } else { Settings::new() };
-        comparison.runs = compare(&labels, definition.figure(), &answer, &works, &rules, &mut runner)?;
+        comparison.runs =
+            compare(&labels, definition.figure(), &answer, &works, &rules, &mut runner)?;
         comparison.thin_out();
         let scratch = plan.scratch.folder().display().to_string();
         comparison.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
@@ -85,8 +90,8 @@ impl Case<'_> {
     }
 }
 
-/// For each variant, the variant with whose answers its own must agree. In a sweep, a peer is held to
-/// our variant of the same value; the values differ from each other.
+/// For each variant, the variant with whose answers its own must agree. In a sweep, a peer is held
+/// to our variant of the same value; the values differ from each other.
 fn works(all: &[Variant], experiment: &Experiment) -> Vec<usize> {
     let of_sweep = |(at, one): (usize, &Variant)| match one {
         Variant { peer: Some(_), against, .. } => *against,
@@ -138,23 +143,5 @@ mod tests {
         let text = serde_json::to_string(&record).unwrap();
         assert!(!text.contains("/here"), "{text}");
         assert_eq!(text.matches("SCRATCH/").count(), 5, "{text}");
-    }
-
-    #[test]
-    fn time_is_shared_or_given_in_turn() {
-        // of comparisons that would take 100 and 300 s; `passed` have passed already
-        let budgets = |all: Option<u64>, in_turn, passed| {
-            let start = Instant::now().checked_sub(Duration::from_secs(passed)).unwrap();
-            let all = all.map(Duration::from_secs);
-            let mut purse = Purse { start, all, in_turn, to_come_s: 400.0 };
-            [100.0, 300.0].map(|own_s| purse.take(own_s).map(|budget| budget.as_secs_f64().ceil()))
-        };
-        assert_eq!(budgets(None, false, 0), [Some(100.0), Some(300.0)]);
-        assert_eq!(budgets(Some(80), false, 0), [Some(20.0), Some(80.0)]);
-        assert_eq!(budgets(Some(800), false, 0), [Some(200.0), Some(800.0)]);
-        assert_eq!(budgets(Some(80), false, 100), [None, None]);
-        assert_eq!(budgets(Some(140), true, 0), [Some(100.0), None], "less than half of its own");
-        assert_eq!(budgets(Some(200), true, 10), [Some(100.0), Some(190.0)]);
-        assert_eq!(budgets(Some(800), true, 0), [Some(200.0), Some(800.0)], "more than all need");
     }
 }

@@ -47,7 +47,12 @@ impl Programs {
     }
 
     /// Builds the program of each revision of a comparison.
-    pub fn of_revisions(&mut self, plan: &Plan, all: &[Variant], progress: &mut dyn FnMut(&str)) -> Result<()> {
+    pub fn of_revisions(
+        &mut self,
+        plan: &Plan,
+        all: &[Variant],
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<()> {
         self.programs.entry(None).or_insert_with(|| Measurer::of_today(plan.program.clone()));
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
             if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {

@@ -1,4 +1,4 @@
-//! Data that is made once and kept.
+//! Input data that is generated once and reused.
 
 use crate::scratch::remove;
 use anyhow::{Context, Result};
@@ -15,16 +15,16 @@ pub(super) struct Made {
     pub tip: Option<String>,
 }
 
-/// What stands beside the data when it is whole.
+/// The file next to complete data.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Note {
-    /// Of what it was made.
+    /// What it was generated from.
     of: String,
     tip: Option<String>,
 }
 
-/// The data called `name` in `folder`, made by `make` if it is not there or was made of something
-/// else. `of` is all that decides what it holds.
+/// The data called `name` in `folder`. `make` generates it if it does not exist or was generated
+/// from something else; `of` determines its content.
 pub(super) fn made(
     folder: &Path,
     name: &str,

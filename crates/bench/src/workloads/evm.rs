@@ -1,6 +1,6 @@
 //! What instructions and precompiled contracts of the virtual machine cost: each is executed as
 //! often as the gas of a transaction allows, with little else, and what else there is is measured
-//! by itself and taken off. `docs/formats/evm-programs.md` has the files that peers read.
+//! alone and subtracted. `docs/formats/evm-programs.md` has the files that peers read.
 //!
 //! The idea is CartEVM's, which Besu measures its machine with: also one operation after another,
 //! in all combinations.
@@ -83,7 +83,7 @@ fn fork_of(settings: &Settings) -> Result<Fork> {
     Ok(found.1)
 }
 
-/// What is measured: alone, or one behind the other.
+/// What is measured: operations alone, or one after the other.
 fn lists(of: &str, among: Option<&str>, fork: Fork) -> Result<Vec<Vec<Unit>>> {
     let alone = |units: Vec<Unit>| units.into_iter().map(|unit| vec![unit]).collect();
     let among = || -> Result<Vec<Unit>> {

@@ -85,7 +85,7 @@ impl Workload for Snapshots {
 }
 
 /// A state of so many leaves: contracts with so many slots each and as many accounts without any,
-/// or accounts alone. Slots are those of mappings: hashes.
+/// or accounts alone. Keys of slots are hashes, as in mappings.
 fn state(leaves: u64, slots: u64) -> Result<State> {
     let mut state = State::default();
     let code = Code::new(vec![0x60, 0x00]);

@@ -81,7 +81,7 @@ impl Workload for Tables {
     }
 }
 
-/// How a state is to be opened; none where a table is measured.
+/// How a state is opened; `None` if a table is measured.
 fn layout(settings: &Settings) -> Result<Option<state::Settings>> {
     match settings.get(LAYOUT).map(String::as_str) {
         None | Some("table") => Ok(None),
@@ -118,9 +118,9 @@ fn in_state(folder: &Path, settings: &state::Settings, work: workload::Job) -> D
     let mut store = state::InState::open(folder, settings)?;
     let mut measured = workload::run(&mut store, work)?;
     if matches!(work.operation, Operation::Update | Operation::Blocks) {
-        // what the log has made durable is still to be written as cells
+        // changes that are durable in the log must still be written as cells
         let start = Instant::now();
-        store.settle()?;
+        store.wait_for_background()?;
         measured.time += start.elapsed();
     }
     Ok((measured, store.facts()))

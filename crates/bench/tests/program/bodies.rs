@@ -31,7 +31,7 @@ fn a_bench_runs_every_step_and_each_recovers_every_sender() {
         "senders of a chunk together",
     ];
     assert_eq!(labels(&comparisons[0]), steps);
-    for label in ["sender-batches=block", "stages=serial", "all turned back"] {
+    for label in ["sender-batches=block", "stages=serial", "all at the plainest value"] {
         assert!(
             labels(&comparisons[1]).contains(&label.to_owned()),
             "{:?}",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Headers whose import takes no time, with an answer and a slower variant.
+/// A short import of headers, with an answer and a slower variant.
 const PLANTED: &str = r#"
 title = "Planted"
 about = "A run that a busy loop makes five times as long, as much as any load would hide."
@@ -148,7 +148,7 @@ fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     assert!(ended.stderr.contains("schema 9; this program reads schema 2"), "{}", ended.stderr);
 }
 
-/// Names of what lies in a folder, without the mark that says whose it is.
+/// Names of the files in a folder, without the file that marks its owner.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

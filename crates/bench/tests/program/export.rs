@@ -1,4 +1,4 @@
-//! `bench export-...`: tables of verified blocks beside verifying them alone.
+//! `bench export-...`: tables of verified blocks, compared with verification only.
 
 use crate::{Scratch, run, succeed_json};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn bench(words: &str, scratch: &Scratch) -> std::process::Command {
 }
 
 #[test]
-fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
+fn an_export_is_compared_with_verification_and_its_rows_are_counted() {
     let scratch = Scratch::new("bench-export");
     let words = "export-transfers --set transfers=500 --set block-transfers=12 --ladder --pairs 2";
     let session = succeed_json(&mut bench(words, &scratch));

@@ -45,7 +45,7 @@ fn a_bench_runs_every_baseline_of_the_index_and_all_agree() {
     assert_eq!(labels(ladder)[2..], STEPS);
     assert!(labels(ablation).contains(&"scan=serial"), "{:?}", labels(ablation));
     let [first, last] = [STEPS[0], "blockmill"].map(|label| records(ladder, label)[0]);
-    // blocks that stand before their parents are read twice
+    // blocks that come before their parents are read twice
     assert!(fact(first, "index_bytes") > fact(first, "file_bytes"), "{first}");
     assert!(fact(last, "index_bytes") < fact(first, "file_bytes") / 10, "{last}");
     assert_eq!(fact(first, "out_of_order"), fact(first, "from_disk"));

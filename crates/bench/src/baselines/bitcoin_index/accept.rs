@@ -1,5 +1,5 @@
-//! Blocks read and decoded in the order in which they can be accepted: the baseline of Bitcoin Core's
-//! reindex, with and without its improvement (PR 16981).
+//! Blocks read and decoded in the order in which they can be accepted: the baseline of Bitcoin
+//! Core's reindex, with and without its improvement (PR 16981).
 //!
 //! Blocks are in files as they came in, so many precede their parents. Such a block waits in a map
 //! by its parent's hash. When the parent is accepted, so are the blocks that wait for it, and those

@@ -1,5 +1,5 @@
-//! Headers of all files by any [`Baseline`](super::Baseline), one file after the other or several at
-//! once, hashed in batches as the product does it.
+//! Headers of all files by any [`Baseline`](super::Baseline), one file after the other or several
+//! at once, hashed in batches as the product does it.
 
 use super::source::Opened;
 use super::{Baseline, BaselineScan, Counts, io_error, stopped};

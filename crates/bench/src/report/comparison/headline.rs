@@ -90,7 +90,7 @@ fn is_plainest(comparison: &Comparison, at: usize) -> bool {
     super::plainest(comparison) == Some(at)
 }
 
-/// The line of a block with the largest `size` of its gain, among those that differ.
+/// The line of a block whose gain has the largest `size`, among the lines that differ.
 fn extreme(
     comparison: &Comparison,
     block: usize,
@@ -106,12 +106,12 @@ fn extreme(
     found.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// We beside the best peer.
+/// Our program compared with the best peer.
 fn peers(comparison: &Comparison) -> (String, Option<Gain>) {
     beside(comparison, BASELINE).unwrap_or_else(|| (alone(comparison), None))
 }
 
-/// `ours` beside the best of the peers that are compared with it.
+/// `ours` compared with the best of its peers.
 fn beside(comparison: &Comparison, ours: usize) -> Option<(String, Option<Gain>)> {
     let all = comparison.variants.iter().enumerate();
     let all = all.filter(|(_, one)| one.peer.is_some() && one.against == ours);

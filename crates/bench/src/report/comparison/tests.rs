@@ -1,4 +1,4 @@
-//! Hand-made comparisons: what their tables, notes and headlines say.
+//! Tables, notes and headlines of constructed comparisons.
 
 use super::*;
 use crate::definition::Reference;
@@ -35,8 +35,12 @@ fn a_step_is_compared_with_the_one_before_and_the_first() {
 
 #[test]
 fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
-    let all =
-        [("blockmill", 1.0), ("write=single", 1.6), ("hash=one", 1.0), ("all turned back", 3.0)];
+    let all = [
+        ("blockmill", 1.0),
+        ("write=single", 1.6),
+        ("hash=one", 1.0),
+        ("all at the plainest value", 3.0),
+    ];
     let mut comparison =
         sample::comparison("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
     comparison.variants[5].against = 4;
@@ -44,7 +48,8 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
                     2 changes make no difference beyond the noise. 95 %";
     assert!(text.starts_with(expected), "{text}");
-    let (back, on) = text.split_once("Turned on, from the plainest:").unwrap();
+    let (back, on) =
+        text.split_once("Set to the default, starting from the plainest options:").unwrap();
     let row = |text: &str, name: &str| {
         text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
     };
@@ -53,7 +58,7 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     assert!(row(back, " hash=one").contains("no difference"), "{text}");
     let gained = row(on, " only write=batch");
     assert!(gained.contains("1.50 times as fast") && gained.contains("faster"), "{text}");
-    assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
+    assert!(row(on, " all at the plainest value").contains("3.00 s"), "{text}");
 
     // one that left after a block
     comparison.runs.retain(|run| run.variant != 3 || run.block == 1);
@@ -81,7 +86,7 @@ fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
         "72 runs, each in a process of its own",
         "Disturbed by others: 1 run; such runs are repeated as far as",
         "Disturbed by others: 1 of 72 runs.",
-        "- Noise: blockmill beside itself differs by up to 0.",
+        "- Noise: blockmill differs from itself by up to 0.",
         "- All runs found the same: tip hash, tip number.\n",
         "| 3.75 s (25.0 times less) | 250 MB (25.0 times less) | 16 |",
     ] {
@@ -175,9 +180,9 @@ fn a_comparison_of_nothing_is_shown_without_a_panic() {
 fn a_published_measurement_stands_beside_ours() {
     let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
     let comparison = Comparison { reference: Some(reference), ..ladder() };
-    let told: Vec<String> =
+    let found: Vec<String> =
         super::reference(&comparison).into_iter().map(|(_, text)| text).collect();
-    assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
+    assert_eq!(found, ["W", "M", "A stream of headers, checked and stored.", "D"]);
 }
 
 /// A comparison with operations, and a peer.

@@ -1,4 +1,4 @@
-//! Every instruction and every precompiled contract is covered, and executed as often as is told.
+//! Every instruction and every precompiled contract is covered, and executed as often as planned.
 
 use super::machine::{Call, Machine, terms};
 use super::plan::{Limits, Operation, Plan, Planner, Program};

@@ -29,7 +29,7 @@ use std::thread::available_parallelism;
 
 /// Bytes of Bitcoin Core PR 16981's files.
 const PR_BYTES: u64 = 128 << 20;
-/// Inputs of the chain whose largest block stands for a full one.
+/// Inputs of the chain whose largest block serves as a full one.
 const PR_INPUTS: u64 = 20_000;
 /// Inputs after which a block of a chain of spends is full.
 const BLOCK_INPUTS: u64 = 7_000;
@@ -40,7 +40,7 @@ const EMPTY_BLOCKS: u64 = 2_100;
 /// Mixes blocks of given files, and chooses the chains.
 const SEED: u64 = 1;
 
-/// The files are made if they are not there, and peers are told what they are.
+/// Generates the files if they do not exist, and adds settings for peers.
 pub fn prepare(
     settings: &mut Settings,
     folder: &Path,
@@ -48,7 +48,7 @@ pub fn prepare(
 ) -> Result<()> {
     let gb = |settings: &Settings| parsed::<f64>(settings, "gb");
     let made = match setting(settings, "data")? {
-        // one block again and again, whose parent is nowhere: Bitcoin Core PR 16981
+        // one block repeated, whose parent is not in the files: Bitcoin Core PR 16981
         "one-block" => {
             let bytes = PR_BYTES.min((gb(settings)? * 1e9) as u64);
             let block = setting(settings, "block")?.to_owned();
@@ -86,7 +86,7 @@ pub fn prepare(
             let recipe = Recipe { unusual: parsed(settings, "unusual")?, ..chain(0, 0) };
             chain_of(&recipe, folder, progress)?
         }
-        // given files, whose blocks are shuffled in one file
+        // given files, with their blocks shuffled into one file
         "shuffled" => {
             let from = paths_of(setting(settings, "from")?);
             let shuffle = |path: &Path| shuffle(&from, path).map(|()| None);
@@ -159,7 +159,7 @@ fn parse_id(text: &str) -> Result<BlockHash> {
     Ok(BlockHash(hash))
 }
 
-/// The network whose magic the records begin with.
+/// The network of the records' magic.
 fn network(files: &BlockFiles) -> Result<Params> {
     let params = files.network().and_then(|network| Params::by_magic(network.magic()));
     params.context("cannot progress the network of these blocks")
@@ -169,7 +169,7 @@ fn chain_of(recipe: &Recipe, folder: &Path, progress: &mut dyn FnMut(&str)) -> R
     data::made(folder, "bitcoin", &format!("{recipe:?}"), progress, |path| generated(recipe, path))
 }
 
-/// One block again and again. Its parent is not among them.
+/// One block repeated. Its parent is not in the file.
 fn repeat(block: Option<&Path>, bytes: u64, out: &Path) -> Result<()> {
     let (block, network) = match block {
         Some(path) => {
@@ -196,7 +196,7 @@ fn repeat(block: Option<&Path>, bytes: u64, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A chain of signed spends with at least so many blocks behind the last one.
+/// A chain of signed spends with at least this many blocks after the last spend.
 fn chain(inputs: u64, more: u64) -> Recipe {
     // weight ends a block before its inputs do; there are blocks for all inputs and as many again
     let filled = if inputs > 0 { 100 + 2 * inputs.div_ceil(BLOCK_INPUTS) } else { 0 };

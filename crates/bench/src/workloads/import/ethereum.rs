@@ -30,7 +30,8 @@ use std::sync::Arc;
 /// Seed of the seal sample: the same in every run, so that all check the same seals.
 const SEAL_SEED: u64 = 1;
 
-/// The archive is made if it is not there, and peers are told what it is and how seals are checked.
+/// Generates the archive if it does not exist, and adds settings for peers: its kind, its paths and
+/// the share of seals to check.
 pub fn prepare(
     settings: &mut Settings,
     folder: &Path,
@@ -78,7 +79,7 @@ pub fn prepare(
         other => other.name(),
     };
     settings.insert("input".into(), input.into());
-    // peers check one seal in so many; 0 stands for none
+    // peers check one seal in this many; 0 means none
     let every = match setting(settings, "seal")?.parse()? {
         SealMode::Off => 0,
         SealMode::Sample(one_in) => one_in,
@@ -123,7 +124,7 @@ fn executable(
 /// The chain of archives that come without a genesis.json.
 const MAINNET: &str = "mainnet";
 
-/// The archive, and what it is imported with: these options beside those that every variant has.
+/// The archive and the options of its import: `with` in addition to the options of every variant.
 pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
     let path = job.setting("genesis")?;
     let spec = match ChainSpec::by_name(path) {
@@ -208,7 +209,7 @@ fn executed(job: &Job, options: &Options) -> Result<Sink> {
     Ok(Sink::Executed(Box::new(store)))
 }
 
-/// The options that every variant has, whatever else is turned.
+/// The options that every variant has, from the setting `with`.
 pub(super) fn always(settings: &Settings) -> Vec<String> {
     let with = settings.get("with").map_or("", String::as_str);
     with.split_whitespace().map(str::to_owned).collect()

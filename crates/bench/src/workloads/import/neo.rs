@@ -23,7 +23,7 @@ const CONFIG: &str = "config";
 /// Hash of the last block.
 const TIP: &str = "tip";
 
-/// The dump is made if it is not there, and peers are told where its configuration is.
+/// Generates the dump if it does not exist, and adds settings for peers: the configuration's path.
 pub fn prepare(
     settings: &mut Settings,
     folder: &Path,
@@ -53,7 +53,7 @@ pub fn prepare(
     Ok(())
 }
 
-/// Restores the dump; the record of the run. The digest is made when the clock has stopped.
+/// Restores the dump and returns the record. The digest is computed after the clock has stopped.
 pub fn measure(job: &Job) -> Result<RunRecord> {
     let path = job.setting(CONFIG)?;
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;

@@ -1,4 +1,4 @@
-//! Signatures made from their numbers: good ones, and such as no lane can decide.
+//! Signatures generated from numbers: valid ones, and ones that no lane can decide.
 //!
 //! In those, the sum of points that verification computes is at infinity: everything is computed
 //! before that comes out, and then the scalar library does its whole work, too. So they are the

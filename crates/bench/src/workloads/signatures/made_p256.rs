@@ -1,4 +1,4 @@
-//! Signatures of P-256, made like those of secp256k1.
+//! Signatures of P-256, generated like the ones of secp256k1.
 
 use anyhow::{Result, anyhow};
 use blockmill_hashes::sha256;

@@ -18,12 +18,12 @@ pub enum Owner {
     Many,
 }
 
-/// How a state is kept.
+/// The layout of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// In pages; how reads that are known together are made.
+    /// In pages, with this way of reading ahead.
     Pages(ReadMethod),
-    /// Values in tables, and nodes by their paths in another.
+    /// Flat values and path-keyed trie nodes, in tables.
     FlatTrie,
 }
 
@@ -34,9 +34,9 @@ pub struct Settings {
     pub memory: usize,
     /// Whose slots the keys are.
     pub owner: Owner,
-    /// How it is kept.
+    /// Its layout.
     pub layout: Layout,
-    /// Of pages: bytes of references in memory; none for all of them.
+    /// With pages: bytes of references in memory; `None` for all of them.
     pub references: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ impl InState {
     /// Opens or creates it in `dir`.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns an error of the store.
     pub fn open(dir: &Path, settings: &Settings) -> Result<Self, Error> {
         let kept = match settings.layout {
             Layout::Pages(read_ahead) => {
@@ -241,7 +241,7 @@ impl KeyValueStore for InState {
         u64::from_be_bytes(std::array::from_fn(|at| key[start + at]))
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         match &mut self.kept {
             Kept::Pages { store, .. } => Ok(store.checkpoint()?),
             Kept::FlatTrie { store, state } => {
