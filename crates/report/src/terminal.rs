@@ -38,7 +38,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 /// For what a reader should know.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
-/// For names beside values.
+/// For names next to values.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 /// For headings.
 pub(crate) const STRONG: Style = Style::new().bold();

@@ -107,7 +107,7 @@ fn the_first_revision_is_the_baseline() {
 }
 
 #[test]
-fn in_a_sweep_peers_stand_beside_ours_of_the_same_value() {
+fn in_a_sweep_peers_are_compared_with_ours_of_the_same_value() {
     let text = TEXT.replace("threads", "jobs");
     let definition = Definition::parse("d", &text).unwrap();
     let experiment = Experiment::Sweep { setting: "jobs".into(), peers: true };

@@ -95,7 +95,7 @@ fn text(session: &Session, heading: &str, charts: Option<Charts<'_>>) -> String 
     }
     for comparison in &session.comparisons {
         page += &format!("\n{heading} {}\n\n", escape(&name(comparison)));
-        page += &of(comparison, charts);
+        page += &section(comparison, charts);
     }
     page
 }
@@ -115,7 +115,7 @@ fn executed_blocks(comparison: &Comparison) -> String {
     page
 }
 
-fn of(comparison: &Comparison, charts: Option<Charts<'_>>) -> String {
+fn section(comparison: &Comparison, charts: Option<Charts<'_>>) -> String {
     let Headline { text, sure, .. } = headline(comparison);
     let mut page = format!("{}\n\n**{}.** {sure}", escape(&comparison.about), escape(&text));
     page += &caution(comparison).map_or(String::new(), |caution| format!(" {caution}"));
@@ -146,7 +146,7 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn beside_clients_the_page_tells_percentiles_of_blocks() {
+    fn next_to_peers_the_page_has_percentiles_of_blocks() {
         for (experiment, count) in [("peers", 1), ("ladder", 0)] {
             let mut comparison =
                 sample::comparison(experiment, &[("blockmill", 2.0), ("geth", 9.0)]);
@@ -155,7 +155,7 @@ mod tests {
                     run.record = sample::executed("blockmill");
                 }
             }
-            let page = of(&comparison, None);
+            let page = section(&comparison, None);
             let head = "Blocks in a typical run of blockmill:\n";
             let percentiles = "- block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms";
             let columns = "| phase | p50 | p95 | p99 | max | of the time |";
@@ -163,7 +163,8 @@ mod tests {
                 assert_eq!(page.matches(text).count(), count, "{experiment}: {text}\n{page}");
             }
         }
-        let page = of(&sample::comparison("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);
+        let page =
+            section(&sample::comparison("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);
         assert!(!page.contains("Blocks in a typical run"), "headers are not executed");
     }
 }

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Data that is there.
-pub(super) struct Made {
+/// Data on disk.
+pub(super) struct Cached {
     /// A file or a folder.
     pub path: PathBuf,
-    /// Hash of the last block, where one is known.
+    /// Hash of the last block, if it is known.
     pub tip: Option<String>,
 }
 
@@ -25,13 +25,13 @@ struct Note {
 
 /// The data called `name` in `folder`. `make` generates it if it does not exist or was generated
 /// from something else; `of` determines its content.
-pub(super) fn made(
+pub(super) fn cached(
     folder: &Path,
     name: &str,
     of: &str,
     progress: &mut dyn FnMut(&str),
     make: impl FnOnce(&Path) -> Result<Option<String>>,
-) -> Result<Made> {
+) -> Result<Cached> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let name = format!("{name}-{:016x}", fnv(of.as_bytes()));
     let (path, note) = (folder.join(&name), folder.join(format!("{name}.json")));
@@ -40,16 +40,16 @@ pub(super) fn made(
         && found == of
         && files::is_there(&path).with_context(|| format!("cannot open {}", path.display()))?
     {
-        return Ok(Made { path, tip });
+        return Ok(Cached { path, tip });
     }
-    progress(&format!("making {name}: {of}"));
+    progress(&format!("generating {name}: {of}"));
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;
     let whole = Note { of: of.to_owned(), tip: tip.clone() };
     fs::write(&note, serde_json::to_vec(&whole)?)
         .with_context(|| format!("cannot write {}", note.display()))?;
-    Ok(Made { path, tip })
+    Ok(Cached { path, tip })
 }
 
 /// A short name for a text (FNV-1a).
@@ -72,7 +72,7 @@ mod tests {
                 fs::write(path, "data")?;
                 Ok(Some(format!("tip {times}")))
             };
-            made(folder.path(), "chain", of, &mut |_| {}, write).unwrap()
+            cached(folder.path(), "chain", of, &mut |_| {}, write).unwrap()
         };
         let first = make("seven blocks");
         assert_eq!(make("seven blocks").tip.as_deref(), Some("tip 1"));

@@ -59,11 +59,11 @@ impl Workload for Evm {
         // whatever changes in a unit makes other programs
         let digest = blockmill_hashes::keccak256(format!("{lists:?}").as_bytes());
         let name = format!("{of} of {fork:?}, {limits:?}, {digest:02x?}");
-        let made = data::made(folder, "evm", &name, progress, |path| {
+        let cached = data::cached(folder, "evm", &name, progress, |path| {
             write(path, fork, limits, &lists).map(|()| None)
         })?;
         for (name, path) in
-            [("plan", made.path.clone()), ("genesis", made.path.join(measure::GENESIS))]
+            [("plan", cached.path.clone()), ("genesis", cached.path.join(measure::GENESIS))]
         {
             settings.insert(name.into(), path.display().to_string());
         }

@@ -1,8 +1,8 @@
 //! What verifying signatures in batches costs, in the lanes that this CPU has and in the scalar
 //! library. Every verdict of every measurement is compared with the right one.
 
-mod made;
-mod made_p256;
+mod generated;
+mod generated_p256;
 mod measure;
 mod operations;
 

@@ -49,11 +49,11 @@ impl Workload for Snapshots {
             other => bail!("contracts = '{other}'; available: one, many, none"),
         };
         let of = format!("{leaves} leaves, {slots} slots in a contract");
-        let made = data::made(folder, "snapshot", &of, progress, |path| {
+        let cached = data::cached(folder, "snapshot", &of, progress, |path| {
             make(path, &state(leaves, slots)?).map(Some)
         })?;
-        settings.insert(FILE.into(), made.path.display().to_string());
-        settings.insert("root".into(), made.tip.context("a snapshot without a root")?);
+        settings.insert(FILE.into(), cached.path.display().to_string());
+        settings.insert("root".into(), cached.tip.context("a snapshot without a root")?);
         Ok(())
     }
 

@@ -106,7 +106,7 @@ fn draw(settings: &Settings) -> Result<Draw> {
     draw.with_context(|| format!("{DRAW} = '{name}'; available: uniform, skewed"))
 }
 
-/// What was measured, and facts besides.
+/// The measurement, and further facts.
 type Done = Result<(Measured, Vec<(&'static str, f64)>), workload::Error>;
 
 fn in_table(folder: &Path, memory: usize, work: workload::Job) -> Done {

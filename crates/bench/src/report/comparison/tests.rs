@@ -69,7 +69,7 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
 }
 
 #[test]
-fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
+fn peers_are_in_the_table_and_the_best_is_in_the_headline() {
     let mut comparison =
         sample::comparison("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
     for peer in &mut comparison.variants[2..] {
@@ -95,7 +95,7 @@ fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
 }
 
 #[test]
-fn a_sweep_is_told_by_its_growth() {
+fn the_result_of_a_sweep_is_its_growth() {
     let mut comparison =
         sample::comparison("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
     for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
@@ -118,7 +118,7 @@ fn a_sweep_is_told_by_its_growth() {
 }
 
 #[test]
-fn in_a_sweep_we_are_beside_peers_at_each_value() {
+fn in_a_sweep_we_are_compared_with_peers_at_each_value() {
     let all = [("blockmill", 1.0), ("coins 1000", 2.0), ("core", 3.0), ("core, coins 1000", 20.0)];
     let mut comparison = sample::comparison("sweep coins", &all);
     comparison.settings = [("coins".to_owned(), "10".to_owned())].into();
@@ -177,7 +177,7 @@ fn a_comparison_of_nothing_is_shown_without_a_panic() {
 }
 
 #[test]
-fn a_published_measurement_stands_beside_ours() {
+fn a_published_measurement_is_shown_with_ours() {
     let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
     let comparison = Comparison { reference: Some(reference), ..ladder() };
     let found: Vec<String> =

@@ -12,10 +12,11 @@ use blockmill_report::format::times;
 use std::collections::HashSet;
 
 /// Names that steps of ladders had in older records, and the names that they have now.
-const FORMER_STEPS: [(&str, &str); 21] = [
+const FORMER_STEPS: [(&str, &str); 22] = [
     ("plain", "no optimisations"),
     ("one by one", "no optimisations"),
     ("lanes", "signatures and hashes in lanes"),
+    ("lanes", "signatures in lanes"),
     ("chunk batches", "senders of a chunk together"),
     ("arena", "arena tries"),
     ("keccak", "own Keccak in the EVM"),
@@ -139,12 +140,13 @@ pub(super) fn rename(sessions: &mut [Session], definitions: &[Definition]) {
             comparison.title.clone_from(&known.title);
         }
         for variant in &mut comparison.variants {
-            let former = FORMER_STEPS.iter().find(|(former, _)| *former == variant.label);
-            if let Some((_, now)) = former {
+            let step = |name: &str| known?.ladder.iter().find(move |step| step.name == name);
+            let mut now = FORMER_STEPS.iter().filter(|(former, _)| *former == variant.label);
+            let first = now.clone().next();
+            if let Some((_, now)) = now.find(|(_, now)| step(now).is_some()).or(first) {
                 variant.label = (*now).to_owned();
             }
-            let steps = known.iter().flat_map(|known| &known.ladder);
-            if let Some(step) = steps.into_iter().find(|step| step.name == variant.label) {
+            if let Some(step) = step(&variant.label) {
                 variant.about.clone_from(&step.about);
             }
         }

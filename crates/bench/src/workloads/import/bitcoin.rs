@@ -47,7 +47,7 @@ pub fn prepare(
     progress: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let gb = |settings: &Settings| parsed::<f64>(settings, "gb");
-    let made = match setting(settings, "data")? {
+    let cached = match setting(settings, "data")? {
         // one block repeated, whose parent is not in the files: Bitcoin Core PR 16981
         "one-block" => {
             let bytes = PR_BYTES.min((gb(settings)? * 1e9) as u64);
@@ -58,7 +58,7 @@ pub fn prepare(
                 Some(block) => format!("{bytes} bytes of {}", stamps(std::slice::from_ref(block))?),
             };
             let repeat = |path: &Path| repeat(block.as_deref(), bytes, path).map(|()| None);
-            data::made(folder, "bitcoin-one-block", &of, progress, repeat)?
+            data::cached(folder, "bitcoin-one-block", &of, progress, repeat)?
         }
         // large blocks, shuffled over the files
         "large-blocks" => {
@@ -90,19 +90,19 @@ pub fn prepare(
         "shuffled" => {
             let from = paths_of(setting(settings, "from")?);
             let shuffle = |path: &Path| shuffle(&from, path).map(|()| None);
-            data::made(folder, "bitcoin-shuffled", &stamps(&from)?, progress, shuffle)?
+            data::cached(folder, "bitcoin-shuffled", &stamps(&from)?, progress, shuffle)?
         }
         other => bail!(
             "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, \
              shuffled"
         ),
     };
-    settings.insert(PATHS.into(), made.path.display().to_string());
-    settings.insert("tip".into(), made.tip.clone().unwrap_or_default());
-    let network = network(&blkdat::open(&[made.path], None)?)?.name;
+    settings.insert(PATHS.into(), cached.path.display().to_string());
+    settings.insert("tip".into(), cached.tip.clone().unwrap_or_default());
+    let network = network(&blkdat::open(&[cached.path], None)?)?.name;
     let core = if network == "mainnet" { "main" } else { network };
     settings.insert("network".into(), core.into());
-    // beside the one that connects
+    // in addition to the thread that connects
     let threads: usize = parsed(settings, "threads")?;
     settings.insert("more-threads".into(), threads.saturating_sub(1).to_string());
     Ok(())
@@ -165,8 +165,14 @@ fn network(files: &BlockFiles) -> Result<Params> {
     params.context("cannot progress the network of these blocks")
 }
 
-fn chain_of(recipe: &Recipe, folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<data::Made> {
-    data::made(folder, "bitcoin", &format!("{recipe:?}"), progress, |path| generated(recipe, path))
+fn chain_of(
+    recipe: &Recipe,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<data::Cached> {
+    data::cached(folder, "bitcoin", &format!("{recipe:?}"), progress, |path| {
+        generated(recipe, path)
+    })
 }
 
 /// One block repeated. Its parent is not in the file.
@@ -219,13 +225,16 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let made = generate(recipe, out, threads, |_| {})?;
+    let chain = generate(recipe, out, threads, |_| {})?;
     if let Some(coins) = recipe.coins {
         let Recipe { inputs, .. } = recipe;
-        let found = made.coins;
-        ensure!(!made.falls_short_of(coins), "{inputs} inputs make {found} coins and not {coins}");
+        let found = cached.coins;
+        ensure!(
+            !cached.falls_short_of(coins),
+            "{inputs} inputs make {found} coins and not {coins}"
+        );
     }
-    Ok(Some(BlockHash(made.tip).to_string()))
+    Ok(Some(BlockHash(cached.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.

@@ -42,7 +42,7 @@ pub fn prepare(
             let (headers, seed): (u64, u64) =
                 (parsed(settings, "headers")?, parsed(settings, "seed")?);
             let of = format!("{headers} headers, seed {seed}");
-            let made = data::made(folder, "ethereum-headers", &of, progress, |path| {
+            let cached = data::cached(folder, "ethereum-headers", &of, progress, |path| {
                 let recipe = generated::Recipe {
                     last: headers,
                     seed,
@@ -51,20 +51,21 @@ pub fn prepare(
                 };
                 generated::generate(&recipe, path, |_| {}).map(|()| None)
             })?;
-            settings.insert(PATHS.into(), made.path.display().to_string());
+            settings.insert(PATHS.into(), cached.path.display().to_string());
         }
         "transfers" => {
             let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
             let block_transfers = parsed(settings, "block-transfers")?;
             let recipe = generated::transfers::Recipe { transfers, block_transfers, seed };
             let of = format!("{recipe:?}");
-            let made = data::made(folder, "ethereum-transfers", &of, progress, |path| {
+            let cached = data::cached(folder, "ethereum-transfers", &of, progress, |path| {
                 generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
             })?;
-            settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+            settings
+                .insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
             settings.insert(
                 PATHS.into(),
-                made.path.join(generated::transfers::FILE).display().to_string(),
+                cached.path.join(generated::transfers::FILE).display().to_string(),
             );
         }
         "executable" => executable(settings, folder, progress)?,
@@ -111,13 +112,13 @@ fn executable(
         slots: parsed(settings, "slots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made =
-        data::made(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
-            generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
+    let cached =
+        data::chain(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
+            generate(&recipe, path, |_| {}).map(|cached| Some(Hex(&cached.hash).to_string()))
         })?;
-    settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
-    settings.insert(PATHS.into(), made.path.join(FILE).display().to_string());
-    settings.insert("tip".into(), made.tip.unwrap_or_default());
+    settings.insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
+    settings.insert(PATHS.into(), cached.path.join(FILE).display().to_string());
+    settings.insert("tip".into(), cached.tip.unwrap_or_default());
     Ok(())
 }
 

@@ -43,13 +43,13 @@ pub fn prepare(
         state_roots: parsed(settings, "state-roots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made = data::made(folder, "neo", &format!("{recipe:?}"), progress, |path| {
+    let cached = data::cached(folder, "neo", &format!("{recipe:?}"), progress, |path| {
         Ok(Some(generate(&recipe, path, |_| {})?.tip.to_string()))
     })?;
     for (name, file) in [(PATHS, FILE), (CONFIG, CONFIGURATION)] {
-        settings.insert(name.into(), made.path.join(file).display().to_string());
+        settings.insert(name.into(), cached.path.join(file).display().to_string());
     }
-    settings.insert(TIP.into(), made.tip.unwrap_or_default());
+    settings.insert(TIP.into(), cached.tip.unwrap_or_default());
     Ok(())
 }
 

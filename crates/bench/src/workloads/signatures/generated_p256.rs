@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn the_makers_know_the_verdicts() {
         for make in [good as Maker, repeated, undecided, repeated_undecided] {
-            let made = (0..40).map(|number| make(number).unwrap());
-            let (checks, answers): (Vec<_>, Vec<bool>) = made.unzip();
+            let generated = (0..40).map(|number| make(number).unwrap());
+            let (checks, answers): (Vec<_>, Vec<bool>) = generated.unzip();
             for with in Width::ALL.into_iter().filter_map(Signatures::with) {
                 let mut found = vec![false; checks.len()];
                 with.p256(&checks, &KeyTables::new(1 << 20), &mut found);

@@ -135,8 +135,8 @@ mod tests {
         make: fn(u64) -> Result<(T, U)>,
         verify: fn(&Signatures, &[T], &mut [U]),
     ) {
-        let made = (0..40).map(|number| make(number).unwrap());
-        let (checks, answers): (Vec<T>, Vec<U>) = made.unzip();
+        let generated = (0..40).map(|number| make(number).unwrap());
+        let (checks, answers): (Vec<T>, Vec<U>) = generated.unzip();
         for with in Width::ALL.into_iter().filter_map(Signatures::with) {
             let mut found = vec![U::default(); checks.len()];
             verify(&with, &checks, &mut found);
