@@ -86,7 +86,7 @@ impl Chain {
         (record, text.lines().map(entry).collect())
     }
 
-    /// Holds the database of the whole chain, and one of its first half that neo-go goes on from,
+    /// Holds the database of the whole chain, and one of its first half that neo-go continues,
     /// to what neo-go makes by itself.
     fn hold(&self, ready: &Ready, half: u32) -> BTreeMap<String, String> {
         let folders = tempfile::tempdir().unwrap();

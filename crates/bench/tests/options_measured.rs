@@ -7,11 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Options that no ladder or ablation changes, and why.
-const NOT_MEASURED: [(&str, &str, &str); 1] = [(
-    "neo",
-    "blocks",
-    "it chooses what a store keeps, and removes nothing below 2,102,400 blocks",
-)];
+const NOT_MEASURED: [(&str, &str, &str); 0] = [];
 
 fn options() -> [(&'static str, &'static [Description]); 3] {
     [

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_more_to_do_is_told_apart() {
+    fn a_block_without_more_work_is_distinguished() {
         let record = sample::executed("import");
         let series = record.series(SLOWEST_BLOCK).unwrap();
         let text = |row| reason(&record, series, row).unwrap();

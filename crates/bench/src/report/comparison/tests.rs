@@ -146,7 +146,7 @@ fn in_a_sweep_we_are_compared_with_peers_at_each_value() {
 }
 
 #[test]
-fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
+fn a_missing_fact_leaves_no_column_and_zero_is_shown() {
     let mut comparison = sample::comparison("alone", &[("blockmill", 1.0)]);
     comparison.compare = vec!["time_ns".into(), "allocations".into()];
     for run in &mut comparison.runs {
@@ -172,7 +172,7 @@ fn a_comparison_of_nothing_is_shown_without_a_panic() {
         comparison_markdown(&comparison);
         comparison.variants = vec![Variant::default(); 3];
         comparison_markdown(&comparison);
-        assert!(notes(&comparison)[0].starts_with("Noise: not known"), "{experiment}");
+        assert!(notes(&comparison)[0].starts_with("Noise: unknown"), "{experiment}");
     }
 }
 
@@ -207,7 +207,7 @@ fn machine(operations: &[(&str, f64)]) -> Comparison {
 }
 
 #[test]
-fn operations_are_told_with_the_slowest_for_its_gas_first() {
+fn operations_are_listed_with_the_slowest_for_its_gas_first() {
     let text = comparison_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(" ns | ")).collect();
     let names: Vec<_> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
@@ -227,7 +227,7 @@ fn operations_are_told_with_the_slowest_for_its_gas_first() {
 }
 
 #[test]
-fn of_many_pairs_the_slowest_are_told() {
+fn of_many_pairs_the_slowest_are_listed() {
     let names: Vec<String> =
         (0..9u8).flat_map(|a| (0..9u8).map(move |b| format!("OP{a} + OP{b}"))).collect();
     let pairs: Vec<(&str, f64)> =

@@ -3,7 +3,7 @@
 use super::select::select;
 use crate::comparison::CPU_S;
 use crate::findings::Comparison;
-use crate::session::Session;
+use crate::session::{SCHEMA, Session};
 use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTES, Program, RunRecord};
 use serde_json::Value;
 
@@ -24,8 +24,13 @@ pub fn condensed(sessions: &[Session]) -> Vec<(String, Value)> {
             session.comparisons.iter().filter(is_shown).map(condense).collect();
         if !comparisons.is_empty() {
             let name = format!("{:.0}.json", session.started_unix);
-            let session =
-                Session { comparisons, left_out: vec![], failed: vec![], ..session.clone() };
+            let session = Session {
+                schema: SCHEMA,
+                comparisons,
+                left_out: vec![],
+                failed: vec![],
+                ..session.clone()
+            };
             all.push((name, without_defaults(&session)));
         }
     }
@@ -50,7 +55,7 @@ fn reduced(record: &RunRecord, compare: &[String], is_typical: bool) -> RunRecor
     let is_needed = |name: &str| {
         always.contains(&name) || compare.iter().any(|one| one == name && one != CPU_S)
     };
-    let mut reduced = RunRecord::new(Program::default(), record.label.clone());
+    let mut reduced = RunRecord::new(Program::default(), "");
     for (name, value) in record.facts.iter().filter(|(name, _)| is_needed(name)) {
         reduced.facts.set(name, value);
     }

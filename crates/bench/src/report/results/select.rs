@@ -12,7 +12,21 @@ use blockmill_report::format::times;
 use std::collections::HashSet;
 
 /// Names that steps of ladders had in older records, and the names that they have now.
-const FORMER_STEPS: [(&str, &str); 22] = [
+const FORMER_STEPS: [(&str, &str); 36] = [
+    ("master", "go-ethereum before PR 21471"),
+    ("21471", "batch writes (PR 21471)"),
+    ("mod1", "no lookup of known headers (mod1)"),
+    ("mod2", "linkage checked once (mod2)"),
+    ("mod3", "stop polled per chunk (mod3)"),
+    ("mod4", "clock read per chunk (mod4)"),
+    ("mod5", "256-bit difficulties (mod5)"),
+    ("master", "Core before PR 16981"),
+    ("16981", "header first (PR 16981)"),
+    ("16981-8M", "8 MB look-back (PR 16981)"),
+    ("16981-32M", "32 MB look-back (PR 16981)"),
+    ("16981-640M", "640 MB look-back (PR 16981)"),
+    ("headers", "headers linked after reading"),
+    ("frames", "positioned reads of headers"),
     ("plain", "no optimisations"),
     ("one by one", "no optimisations"),
     ("lanes", "signatures and hashes in lanes"),
@@ -138,6 +152,9 @@ pub(super) fn rename(sessions: &mut [Session], definitions: &[Definition]) {
         let known = definitions.iter().find(|known| known.name == comparison.definition);
         if let Some(known) = known {
             comparison.title.clone_from(&known.title);
+            if comparison.reference.is_some() {
+                comparison.reference.clone_from(&known.reference);
+            }
         }
         for variant in &mut comparison.variants {
             let step = |name: &str| known?.ladder.iter().find(move |step| step.name == name);

@@ -228,13 +228,10 @@ fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let chain = generate(recipe, out, threads, |_| {})?;
     if let Some(coins) = recipe.coins {
         let Recipe { inputs, .. } = recipe;
-        let found = cached.coins;
-        ensure!(
-            !cached.falls_short_of(coins),
-            "{inputs} inputs make {found} coins and not {coins}"
-        );
+        let found = chain.coins;
+        ensure!(!chain.falls_short_of(coins), "{inputs} inputs make {found} coins and not {coins}");
     }
-    Ok(Some(BlockHash(cached.tip).to_string()))
+    Ok(Some(BlockHash(chain.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.

@@ -113,8 +113,8 @@ fn executable(
         seed: parsed(settings, "seed")?,
     };
     let cached =
-        data::chain(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
-            generate(&recipe, path, |_| {}).map(|cached| Some(Hex(&cached.hash).to_string()))
+        data::cached(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
+            generate(&recipe, path, |_| {}).map(|chain| Some(Hex(&chain.hash).to_string()))
         })?;
     settings.insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
     settings.insert(PATHS.into(), cached.path.join(FILE).display().to_string());
