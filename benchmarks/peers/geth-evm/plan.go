@@ -27,7 +27,7 @@ type program struct {
 	data    []byte
 }
 
-// operation is something whose time is told: a sum of shares of programs' times.
+// operation is something with a measured time: a sum of shares of programs' times.
 type operation struct {
 	Name     string  `json:"name"`
 	Program  int     `json:"program"`

@@ -75,7 +75,7 @@ impl CommandLine for Cli {
     }
 }
 
-/// Prints a line about the progress.
-fn tell(line: &str) {
+/// Prints a line of progress.
+fn progress(line: &str) {
     print::err(format_args!("{line}\n"));
 }

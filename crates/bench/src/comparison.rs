@@ -1,12 +1,12 @@
-//! Runs in turns: whose turn it is, and when enough is known.
+//! Paired runs: which variant runs next, and when a comparison ends.
 //!
-//! All variants run in one session, each run in a process of its own, in blocks: everybody once
-//! in an order that is drawn, and then everybody once more in its reverse (A B B A). A machine that
+//! All variants run in one session, each run in a process of its own, in blocks: each variant once
+//! in a random order, and then each once more in the reverse order (A B B A). A machine that
 //! becomes slower or faster does so for all of them, and in both directions. The k-th run of a
 //! variant in a block and the k-th of another are a pair.
 //!
-//! The first variant is the baseline, and the second is the baseline again: what these two
-//! differ by is noise, and no smaller difference is called one.
+//! The first variant is the baseline, and the second is the baseline again: their difference is the
+//! noise floor, and no smaller difference is reported.
 
 use crate::definition::Settings;
 use crate::statistics::{Estimate, LEAST_PAIRS, median};
@@ -15,9 +15,9 @@ use blockmill_pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Where the baseline stands in the list of variants.
+/// Index of the baseline in the list of variants.
 pub const BASELINE: usize = 0;
-/// Where it stands again.
+/// Index of the second copy of the baseline.
 pub const AGAIN: usize = 1;
 
 /// When a comparison ends, and which of its runs count.
@@ -73,7 +73,7 @@ pub struct Run {
 }
 
 /// What the comparison needs from outside; tests have a clock and runs of their own.
-pub trait Arena {
+pub trait Runner {
     /// Time since the comparison began.
     fn elapsed(&self) -> Duration;
 
@@ -83,22 +83,22 @@ pub trait Arena {
     /// When the run fails.
     fn run(&mut self, variant: usize) -> Result<RunRecord>;
 
-    /// Tells how far the comparison has come.
-    fn tell(&mut self, line: &str);
+    /// Reports the progress of the comparison.
+    fn progress(&mut self, line: &str);
 }
 
-/// Runs a comparison of `labels.len()` variants over the fact `figure`. All must find what is
-/// `expected`, and those of the same of `works` (a number for each variant) the same.
+/// Runs a comparison of `labels.len()` variants over the fact `figure`. The answers of all runs
+/// must equal `expected`. Variants with the same number in `works` must have the same answers.
 ///
 /// # Errors
 /// When a run fails, or when two runs do not find the same.
-pub fn hold(
+pub fn compare(
     labels: &[String],
     figure: &str,
     expected: &Settings,
     works: &[usize],
     rules: &Rules,
-    arena: &mut impl Arena,
+    runner: &mut impl Runner,
 ) -> Result<Vec<Run>> {
     let mut runs: Vec<Run> = vec![];
     let mut chance = fastrand::Rng::with_seed(rules.seed);
@@ -114,22 +114,22 @@ pub fn hold(
             turns.extend(turns.clone().into_iter().rev());
         }
         for variant in turns {
-            let began = arena.elapsed();
-            let record = arena.run(variant)?;
-            seconds[variant] = arena.elapsed().saturating_sub(began).as_secs_f64();
+            let began = runner.elapsed();
+            let record = runner.run(variant)?;
+            seconds[variant] = runner.elapsed().saturating_sub(began).as_secs_f64();
             let first = runs.iter().find(|run| works[run.variant] == works[variant]);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { variant, block, disturbed, record });
         }
-        arena.tell(&line(labels, figure, &runs, block));
+        runner.progress(&line(labels, figure, &runs, block));
         if block == 0 {
             continue;
         }
         active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
-        let left = rules.budget.saturating_sub(arena.elapsed()).as_secs_f64();
+        let left = rules.budget.saturating_sub(runner.elapsed()).as_secs_f64();
         for gone in leave(&mut active, &seconds, left, block as usize, rules) {
-            arena.tell(&format!("{}: no time for more pairs", labels[gone]));
+            runner.progress(&format!("{}: no time for more pairs", labels[gone]));
         }
         let known = active.iter().all(|one| is_known(&runs, *one, figure, rules));
         if known || took(&active, &seconds) > left {
@@ -139,14 +139,14 @@ pub fn hold(
     Ok(runs)
 }
 
-/// How long a block takes, in seconds, where a run takes what it last took.
+/// Seconds of the next block, if each run takes as long as its last one.
 fn took(active: &[usize], seconds: &[f64]) -> f64 {
     active.iter().map(|one| 2.0 * seconds[*one]).sum()
 }
 
 /// Who leaves after `block` blocks, so that the seconds that are `left` are enough for an interval
-/// of those who stay: the slowest first, as what is many times as slow needs an interval the least.
-/// Somebody stays beside the baseline.
+/// of the rest: the slowest first, because a large ratio needs an interval the least. At least one
+/// variant stays with the baseline.
 fn leave(
     active: &mut Vec<usize>,
     seconds: &[f64],
@@ -182,9 +182,9 @@ fn is_known(runs: &[Run], variant: usize, figure: &str, rules: &Rules) -> bool {
 /// Two variants, pair by pair: how many times as much the first one's fact is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
-    /// Of runs that nobody disturbed.
+    /// Ratios of undisturbed runs.
     pub calm: Vec<f64>,
-    /// Of all runs.
+    /// Ratios of all runs.
     pub all: Vec<f64>,
 }
 
@@ -208,7 +208,8 @@ impl Pairs {
         pairs
     }
 
-    /// The estimate of those that count: the calm ones, if they bound anything.
+    /// The estimate from undisturbed pairs if they give a finite interval, otherwise from all
+    /// pairs.
     pub fn estimate(&self) -> Option<Estimate> {
         let calm = Estimate::of(&self.calm).filter(|estimate| estimate.high.is_finite());
         calm.or_else(|| Estimate::of(&self.all))
@@ -220,10 +221,10 @@ pub fn figure_of(record: &RunRecord, figure: &str) -> f64 {
     if figure == CPU_S { record.cpu_s() } else { record.facts.value(figure) }
 }
 
-/// CPU time of the process, inside and outside of the kernel.
+/// CPU time of the process, user and system.
 pub const CPU_S: &str = "cpu_s";
 
-/// A run must find what is expected, and what the first run found.
+/// Checks that the answers of a run equal `expected` and the answers of the first run.
 fn agree(
     labels: &[String],
     expected: &Settings,
@@ -231,16 +232,16 @@ fn agree(
     record: &RunRecord,
 ) -> Result<()> {
     let found = record.answers();
-    let told = |name: &str| found.get(name).filter(|value| !value.is_empty());
+    let answer = |name: &str| found.get(name).filter(|value| !value.is_empty());
     for (name, value) in expected {
-        if let Some(found) = told(name) {
+        if let Some(found) = answer(name) {
             let label = &record.label;
             ensure!(value == found, "{label}: expected {name} {value}, found {found}");
         }
     }
     let all = labels.join(", ");
     for (name, value) in first.map(RunRecord::answers).unwrap_or_default() {
-        if let (Some(found), Some(first)) = (told(name), first) {
+        if let (Some(found), Some(first)) = (answer(name), first) {
             let (one, other) = (&first.label, &record.label);
             ensure!(
                 value == *found,

@@ -22,7 +22,7 @@ thread_local! {
     static COUNTED: Cell<Option<Counted>> = const { Cell::new(None) };
 }
 
-/// What was taken from the heap; memory that grows counts again, with its new size.
+/// Allocations on the heap; a reallocation counts again, with its new size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Calls that gave memory.

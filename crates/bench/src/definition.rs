@@ -30,7 +30,7 @@ pub struct Definition {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
-    /// What it is called in tables and charts.
+    /// Its title in tables and charts.
     pub title: String,
     /// What is measured, and why, in a sentence or two.
     pub about: String,
@@ -40,28 +40,28 @@ pub struct Definition {
     pub compare: Vec<String>,
     /// How long all runs of an experiment may take, in seconds.
     pub budget_s: f64,
-    /// The same beside peers, which may be slower by far.
+    /// The same for comparisons with peers, which may be much slower.
     pub peers_budget_s: Option<f64>,
-    /// What the workload is told.
+    /// The settings of the workload.
     #[serde(default, deserialize_with = "texts")]
     pub settings: Settings,
     /// Settings of which each value is measured with each of the others.
     #[serde(default, deserialize_with = "lists")]
     pub matrix: Lists,
-    /// What each run must find, with the settings as they stand here.
+    /// The answers that each run must have, with the settings of the file.
     #[serde(default, deserialize_with = "texts")]
     pub answer: Settings,
-    /// Do the steps begin at the default, with the first one's options turned back, and not at the
-    /// setting in which every option has its plainest value?
+    /// Does the first step start from the default options? Otherwise it starts from the plainest
+    /// value of every option.
     #[serde(default)]
     pub ladder_from_default: bool,
     /// The steps below the default, the plainest first.
     #[serde(default)]
     pub ladder: Vec<LadderStep>,
-    /// The options that the ablation turns.
+    /// The options that the ablation changes, one at a time.
     #[serde(default)]
     pub ablation: Vec<String>,
-    /// Settings, and the values that a sweep over each of them takes.
+    /// Settings that can be swept, with their values.
     #[serde(default, deserialize_with = "lists")]
     pub sweep: Lists,
     /// At most one setting, whose values every run goes through, one after the other, each in a
@@ -103,7 +103,7 @@ pub struct Definition {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderStep {
-    /// What it is called.
+    /// Its name in tables and charts.
     pub name: String,
     /// What it does or imitates, in one sentence.
     #[serde(default)]
@@ -136,7 +136,8 @@ impl Definition {
         of_peers.unwrap_or(self.budget_s)
     }
 
-    /// Those that are part of the program, by name, and those in `folder`, which count first.
+    /// The definitions of the program and of `folder`, by name. A file in `folder` replaces a
+    /// definition of the program that has the same name.
     ///
     /// # Errors
     /// When one of them is not as described.
@@ -193,7 +194,7 @@ impl Definition {
         Ok(definition)
     }
 
-    /// Sets what a definition leaves open or says otherwise; its answer does not hold any more.
+    /// Changes a setting. The answers of the definition no longer apply.
     ///
     /// # Errors
     /// When `assignment` is not `name=value`, or no setting has that name.
@@ -226,7 +227,7 @@ impl Definition {
             false => self.about.clone(),
             true => {
                 let changed = self.assignments.join(", ");
-                format!("Other settings than those of the definition {}: {changed}.", self.name)
+                format!("Settings differ from the definition {}: {changed}.", self.name)
             }
         }
     }
@@ -237,7 +238,7 @@ impl Definition {
         self.reference.clone().filter(|_| !self.is_changed)
     }
 
-    /// The settings that the user has yet to give.
+    /// The settings that the user must set and has not.
     pub fn missing(&self) -> Vec<&str> {
         let is_open = |name: &&String| self.settings.get(*name).is_none_or(String::is_empty);
         self.asks.iter().filter(is_open).map(String::as_str).collect()

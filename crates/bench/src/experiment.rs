@@ -1,5 +1,5 @@
-//! Who takes part: a definition and an experiment give the variants of each case, and who is
-//! compared with whom.
+//! The variants of a comparison: which variants a definition and an experiment have in each case,
+//! and which of them are compared.
 
 use crate::comparison::{AGAIN, BASELINE};
 use crate::definition::{Definition, Settings};
@@ -21,13 +21,14 @@ pub enum Experiment {
     Alone,
     /// Each step of the ladder with the one before.
     Ladder,
-    /// The default with each option turned back, and the plainest setting with each turned on.
+    /// The default with each option at its other values, and the plainest options with each at its
+    /// default.
     Ablation,
     /// The default over the values of a setting.
     Sweep {
         /// Its name.
         setting: String,
-        /// Are peers beside it at each value?
+        /// Are peers compared at each value?
         peers: bool,
     },
     /// The default with other programs.
@@ -50,7 +51,7 @@ impl fmt::Display for Experiment {
 }
 
 impl Experiment {
-    /// Every experiment of a definition, the one that tells the most first.
+    /// Every experiment of a definition, the most informative first.
     pub fn all_of(definition: &Definition) -> Vec<Self> {
         let has = |is_there: bool, experiment: Self| is_there.then_some(experiment);
         let mut all = vec![];
@@ -86,18 +87,18 @@ impl Experiment {
 pub struct OptionValues {
     /// Its name.
     pub name: String,
-    /// What it may be on this machine, the plainest first.
+    /// Its values on this machine, the plainest first.
     pub values: Vec<String>,
-    /// What it is unless something else is asked for.
+    /// Its default value.
     pub default: String,
 }
 
-/// One of those that run.
+/// A participant of a comparison: our program with some options, another revision of it, or a peer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// What it is called.
+    /// Its name in tables and charts.
     pub label: String,
-    /// What it does or imitates, in one sentence, where the definition says so.
+    /// What it does or imitates, in one sentence; empty if the definition has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The options in which it differs from the default.
@@ -127,8 +128,8 @@ impl Variant {
     }
 }
 
-/// The variants of a case of `definition`, the baseline first and again; `options` are those of
-/// its workload.
+/// The variants of a case of `definition`: the baseline, its copy, and the others. `options` are
+/// the options of the workload.
 ///
 /// # Errors
 /// When the definition has no such experiment, or names an option or a value that the workload does
@@ -154,10 +155,10 @@ pub fn variants(
             let cores = available_parallelism().map_or(1, usize::from);
             sweep(definition, setting, cores, &mut all)?;
             if *peers {
-                beside(definition, &mut all)?;
+                with_peers(definition, &mut all)?;
             }
         }
-        Experiment::Peers => beside(definition, &mut all)?,
+        Experiment::Peers => with_peers(definition, &mut all)?,
         Experiment::Revisions(revisions) => {
             for (at, revision) in revisions.iter().enumerate() {
                 let is_this = revision == THIS;
@@ -184,12 +185,12 @@ fn plainest(options: &[OptionValues]) -> Vec<String> {
     values.collect()
 }
 
-/// `name=value`; none for the default.
+/// `name=value`; `None` for the default.
 fn setting(option: &OptionValues, value: &str) -> Option<String> {
     (value != option.default).then(|| format!("{}={value}", option.name))
 }
 
-/// `with`, with what `changes` says instead; what is the default then is left out.
+/// Applies `changes` to `with`; values that are the default are left out.
 fn changed(with: &[String], changes: &[String], options: &[OptionValues]) -> Result<Vec<String>> {
     let mut with = with.to_vec();
     for change in changes {
@@ -243,7 +244,7 @@ fn ablation(
         with.extend(option.values.first().and_then(|value| setting(option, value)));
     }
     let place = all.len();
-    all.push(Variant::ours("all turned back", with.clone()));
+    all.push(Variant::ours("all at the plainest value", with.clone()));
     for option in turned.iter().filter(|option| option.values.first() != Some(&option.default)) {
         let on = format!("{}={}", option.name, option.default);
         let with = changed(&with, std::slice::from_ref(&on), options)?;
@@ -253,7 +254,7 @@ fn ablation(
 }
 
 /// The default at each value of a setting but the one that it has, against the default. More
-/// threads than there are `cores` are left out: they would take turns.
+/// threads than `cores` are left out, because they would share cores.
 fn sweep(
     definition: &Definition,
     setting: &str,
@@ -275,8 +276,8 @@ fn sweep(
     Ok(())
 }
 
-/// Behind ours each peer, beside each of ours, with the same settings.
-fn beside(definition: &Definition, all: &mut Vec<Variant>) -> Result<()> {
+/// Appends each peer, once for each of our variants and with the same settings.
+fn with_peers(definition: &Definition, all: &mut Vec<Variant>) -> Result<()> {
     ensure!(!definition.peers.is_empty(), "{} has no peers", definition.name);
     let ours = all.clone();
     for peer in &definition.peers {

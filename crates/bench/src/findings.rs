@@ -1,5 +1,4 @@
-//! What a comparison says: who took how much of a fact, by how much two of them differ, and how
-//! sure that is.
+//! The results of a comparison: medians of facts, ratios with intervals, and verdicts.
 
 use crate::comparison::{AGAIN, BASELINE, Pairs, Run, figure_of};
 use crate::definition::{Reference, Settings};
@@ -24,19 +23,19 @@ pub struct Comparison {
     pub experiment: String,
     /// The case of a definition that has several; empty otherwise.
     pub case: String,
-    /// What the workload was told.
+    /// The settings of the workload.
     pub settings: Settings,
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,
-    /// Those who ran: the baseline, the baseline again, and the others.
+    /// The variants: the baseline, its copy, and the others.
     #[serde(alias = "contestants")]
     pub variants: Vec<Variant>,
     /// All runs, in the order of time.
     pub runs: Vec<Run>,
-    /// Who could not take part, and why.
+    /// Peers that could not run, and why.
     #[serde(default)]
     pub left_out: Vec<String>,
-    /// The command line that holds it again, one entry for each argument.
+    /// The command line that repeats it, one entry for each argument.
     #[serde(default)]
     pub command: Vec<String>,
     /// What others have published about the same thing.
@@ -67,7 +66,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What may be said.
+    /// The verdict: the difference if it exceeds the noise floor.
     pub fn verdict(&self) -> Verdict {
         let Self { estimate, noise } = self;
         match () {
@@ -91,22 +90,22 @@ impl Comparison {
         self.compare.first().map_or("", String::as_str)
     }
 
-    /// The records of a variant's runs that were not to warm up; those that nobody disturbed, if
-    /// there are as many as an interval needs.
+    /// The records of a variant without warm-up runs: the undisturbed ones if they are enough for
+    /// an interval, otherwise all.
     pub fn records(&self, variant: usize) -> Vec<&RunRecord> {
         let all = || self.runs.iter().filter(move |run| run.variant == variant && run.block > 0);
         let calm: Vec<_> = all().filter(|run| !run.disturbed).map(|run| &run.record).collect();
         if calm.len() < LEAST_PAIRS { all().map(|run| &run.record).collect() } else { calm }
     }
 
-    /// The median of a variant's fact; none when it does not tell it.
+    /// The median of a variant's fact; `None` if its records lack the fact.
     pub fn median(&self, variant: usize, figure: &str) -> Option<f64> {
         let values: Vec<f64> =
             self.records(variant).iter().map(|record| figure_of(record, figure)).collect();
         median(&values).filter(|median| *median > 0.0)
     }
 
-    /// The run that stands for a variant: that of the median.
+    /// The run of a variant whose leading fact is the median.
     pub fn typical(&self, variant: usize) -> Option<&RunRecord> {
         let mut records = self.records(variant);
         records.sort_by(|a, b| figure_of(a, self.figure()).total_cmp(&figure_of(b, self.figure())));
@@ -115,7 +114,7 @@ impl Comparison {
 
     /// Keeps series, stages, notes and command lines of the typical run of each variant alone,
     /// and of these the points of chunks and blocks, which may be many thousands, of the baseline
-    /// and of peers alone: of the others nobody looks at more than their facts.
+    /// and of peers alone; of other variants only facts are shown.
     pub fn thin_out(&mut self) {
         let figure = self.figure().to_owned();
         let mut keep = vec![];
@@ -133,7 +132,7 @@ impl Comparison {
             if run.variant != BASELINE && !is_peer {
                 record.series.retain(|series| ![CHUNK, SLICE, BLOCK].contains(&&*series.row));
             }
-            // the session tells it
+            // the session has it
             record.machine = Machine::default();
             if !keep.contains(&at) {
                 record.series.clear();
@@ -152,18 +151,18 @@ impl Comparison {
         pairs.estimate().map_or(f64::INFINITY, |estimate| estimate.reach())
     }
 
-    /// A variant's fact beside another's; none when one of them does not tell it.
+    /// Compares a fact of two variants; `None` if one of them lacks it.
     pub fn finding(&self, variant: usize, other: usize, figure: &str) -> Option<Finding> {
         let estimate = Pairs::of(&self.runs, variant, other, figure).estimate()?;
         Some(Finding { estimate, noise: self.noise(figure) })
     }
 
-    /// Those who ran: ourselves, which is none, and the peers.
+    /// The programs that ran: `None` for ours, and the peers.
     pub fn programs(&self) -> BTreeSet<Option<&str>> {
         self.variants.iter().map(|one| one.peer.as_deref()).collect()
     }
 
-    /// How a fact of a program grows with the setting of a sweep; none of other comparisons.
+    /// How a fact of a program grows with the setting of a sweep; `None` in other experiments.
     pub fn growth(&self, program: Option<&str>, figure: &str) -> Option<Growth> {
         Growth::of(&self.points(program, figure))
     }

@@ -1,7 +1,7 @@
-//! How many instructions an operation takes, counted by callgrind: the same on every run of one
-//! program, so that a change shows which no clock of a busy machine would show.
+//! Counts the instructions of an operation with callgrind. The count is the same in every run of
+//! one program, so it shows changes that are below the noise of a busy machine.
 //!
-//! Valgrind knows no AVX-512: hashes are taken by the code for other processors.
+//! Valgrind does not know AVX-512, so hashes run the code for other processors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,8 +17,8 @@ use crate::process::{last_line, watch};
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 
-/// Operations of a short and a long run, more where the first did not tell: what both runs do
-/// besides cancels out, but for some thousand instructions.
+/// Operations of a short and a long run, with a longer pair for operations that are too small for
+/// the first. Set-up cancels out, except for some thousand instructions.
 const RUNS: [(u64, u64); 2] = [(10, 30), (100, 300)];
 /// Instructions between two runs of which some thousand are nothing.
 const ENOUGH: u64 = 1_000_000;
@@ -41,7 +41,7 @@ pub fn count(
     program: &Path,
     definition: &Definition,
     folder: &Path,
-    tell: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<InstructionCount>> {
     let workload = workloads::by_name(&definition.measures)?;
     let mut counts = vec![];
@@ -53,7 +53,7 @@ pub fn count(
             for value in option.values.iter().filter(|value| runs_in_valgrind(value)) {
                 let with = format!("{}={value}", option.name);
                 let name = format!("{}, {case}, {with}", definition.name);
-                tell(&name);
+                progress(&name);
                 let job = |operations: u64| {
                     let mut settings = settings.clone();
                     let once = [("samples", 1), ("min-ms", 0), ("iterations", operations)];
@@ -76,7 +76,7 @@ pub fn count(
     Ok(counts)
 }
 
-/// Instructions of one operation, of which `job` does as many as it is told.
+/// Instructions of one operation; `job` describes a run of a given number of operations.
 fn of_one(program: &Path, folder: &Path, job: impl Fn(u64) -> Job + Sync) -> Result<u64> {
     let run = |operations: u64| {
         let folder = folder.join(operations.to_string());
@@ -183,7 +183,7 @@ pub fn from_csv(text: &str) -> Result<Vec<Recorded>> {
     Ok(sections)
 }
 
-/// The counts as a table of Markdown, beside those of an earlier record.
+/// The counts as a Markdown table, compared with an earlier record.
 #[must_use]
 pub fn to_table(counts: &[InstructionCount], recorded: &Recorded) -> String {
     let mut out = "| what | instructions | recorded | change |\n".to_owned();
@@ -201,7 +201,7 @@ pub fn to_table(counts: &[InstructionCount], recorded: &Recorded) -> String {
     out
 }
 
-/// What takes more instructions than was recorded, by more than `allowed` (a share): a line each.
+/// A line for each operation whose count exceeds the record by more than `allowed` (a share).
 #[must_use]
 pub fn grown(counts: &[InstructionCount], recorded: &Recorded, allowed: f64) -> Vec<String> {
     let line = |count: &InstructionCount| {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_shown_beside_what_was_recorded_and_growth_is_found() {
+    fn a_change_is_shown_next_to_the_record_and_growth_is_found() {
         let mut recorded = Recorded::default();
         recorded.counts.insert("rlp, header, encode".into(), 1000);
         let table = to_table(&counts(), &recorded);

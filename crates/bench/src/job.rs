@@ -1,4 +1,4 @@
-//! One run of ours, in a process of its own: what the process is told, and what it does.
+//! One run of our program in its own process: its description (a [`Job`]) and its execution.
 
 use crate::definition::Settings;
 use crate::workloads::Workload;
@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The setting that makes a run take so much longer, as a share: a busy loop, with which tests show
-/// that a comparison finds it.
+/// The setting that lengthens a run by this share with a busy loop. Tests use it to show that a
+/// comparison detects a slow-down.
 pub const SLOW_DOWN: &str = "slow-down";
 
-/// What a process is told.
+/// A run to do, as a file that the process reads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -21,7 +21,7 @@ pub struct Job {
     pub measures: String,
     /// What the run is called.
     pub label: String,
-    /// What the workload is told.
+    /// The settings of the workload.
     pub settings: Settings,
     /// The options in which it differs from the default.
     pub with: Vec<String>,
@@ -65,7 +65,7 @@ impl Job {
         setting(&self.settings, name)
     }
 
-    /// A setting as a number or whatever else it stands for.
+    /// A setting, parsed.
     ///
     /// # Errors
     /// When there is none of this name, or it is no `T`.
@@ -88,7 +88,7 @@ pub fn setting<'a>(settings: &'a Settings, name: &str) -> Result<&'a str> {
         .with_context(|| format!("the setting '{name}' is missing"))
 }
 
-/// The setting of this name as a number or whatever else it stands for.
+/// The setting of this name, parsed.
 ///
 /// # Errors
 /// When there is none, or it is no `T`.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! benchmarks/definitions/NAME.toml ──> cases x variants ──> runs, each in a process ──> records
-//!                                       (experiment)         (comparison, in an arena)     │
+//!                                       (experiment)         (comparison, in an runner)     │
 //!                                                   tables, charts, page <── findings <────┘
 //! ```
 //!
@@ -11,7 +11,6 @@
 //! says which variants are compared with which, and a [`comparison`] which runs next and when
 //! enough is known.
 
-pub mod arena;
 pub mod baselines;
 pub mod child;
 pub mod cold;
@@ -27,6 +26,7 @@ pub mod peers;
 mod process;
 pub mod report;
 pub mod revisions;
+pub mod runner;
 pub mod scratch;
 pub mod session;
 pub mod statistics;

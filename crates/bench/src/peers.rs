@@ -1,12 +1,11 @@
-//! The peers: real clients that do the same work as processes of their own.
+//! Peers: other clients that do the same work, each in its own process.
 //!
-//! `benchmarks/peers.toml` names them. A peer is prepared (its tools are looked for and it is
-//! built) and then run, which gives a record like a run of ours: it prints, as its last line, the
-//! part of a run record that it alone knows. A peer that this machine cannot build is left out with
-//! one line that says why.
+//! `benchmarks/peers.toml` names them. A peer is prepared (its tools are checked and it is built)
+//! and then run. Its last line is the part of a run record that only the peer knows; the rest is
+//! added here. A peer that this machine cannot build is left out, with one line that says why.
 
+mod build;
 mod file;
-mod workshop;
 
 use crate::definition::Settings;
 use crate::process::{self, Ended, last_line};
@@ -15,22 +14,22 @@ use blockmill_pipeline::machine::Machine;
 use blockmill_pipeline::record::{
     BlockRef, Facts, PEAK_RSS_BYTES, Program, RunRecord, Series, Stage, unix_time,
 };
+use build::{Build, PeersFile, utf8};
 use file::Entry;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use workshop::{PeersFile, Workshop, utf8};
 
 /// The environment variable that names the folder for what peers need: their programs and caches.
-/// Without it, `target/peers` beside the `benchmarks` folder is taken.
+/// The default is `target/peers` next to the `benchmarks` folder.
 pub const PEERS_DIR: &str = "BLOCKMILL_PEERS_DIR";
 
 /// A client named in `peers.toml`.
 #[derive(Clone, Debug)]
 pub struct Peer {
     entry: Entry,
-    workshop: Workshop,
+    build: Build,
 }
 
 /// A peer that has been built.
@@ -40,7 +39,7 @@ pub struct Ready {
     program: PathBuf,
 }
 
-/// Why a peer takes no part; shown as one line.
+/// Why a peer is left out; shown as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// Name of the peer.
@@ -57,8 +56,8 @@ impl fmt::Display for LeftOut {
 
 impl std::error::Error for LeftOut {}
 
-/// The last line that a peer prints: the part of a run record that it alone knows. What it fails
-/// with stands in `error`.
+/// The last line that a peer prints: the part of a run record that only the peer knows. A peer that
+/// fails sets `error`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Printed {
@@ -75,13 +74,13 @@ struct Printed {
 /// Reads the peers from `peers.toml`, in the order of the file.
 ///
 /// # Errors
-/// When the file cannot be read, is not as described at its top, or names a tool that it does not
-/// describe.
+/// Returns an error if the file cannot be read, is not as described at its top, or names a tool
+/// that it does not describe.
 pub fn load(peers_toml: &Path) -> Result<Vec<Peer>> {
     let file = PeersFile::read(peers_toml)?;
     let peer = |entry: &Entry| {
-        let workshop = file.workshop(&entry.folder, &entry.needs)?;
-        Ok(Peer { entry: entry.clone(), workshop })
+        let build = file.build_of(&entry.folder, &entry.needs)?;
+        Ok(Peer { entry: entry.clone(), build })
     };
     file.file.peer.iter().map(peer).collect()
 }
@@ -98,34 +97,34 @@ impl Peer {
         file::placeholders(&self.entry.run).filter(move |name| !ours.contains(name))
     }
 
-    /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
-    /// fetches its packages; a later one is quick.
+    /// Checks the tools that the peer needs and builds it. The first build takes minutes and
+    /// fetches packages; later ones are quick.
     ///
     /// # Errors
-    /// The line to show instead of the peer's figures.
+    /// Returns the line to show instead of the peer's figures.
     pub fn prepare(&self) -> Result<Ready, LeftOut> {
         let left_out = |reason| LeftOut { peer: self.entry.name.clone(), reason };
-        self.workshop.find_tools().map_err(left_out)?;
-        let program = self.workshop.make(&self.entry);
+        self.build.find_tools().map_err(left_out)?;
+        let program = self.build.run(&self.entry);
         let program = program.map_err(|error| left_out(format!("{error:#}")))?;
         Ok(Ready { entry: self.entry.clone(), program })
     }
 }
 
 impl Ready {
-    /// Runs the peer once. `settings` are those of the case; `folder` is for what it writes.
+    /// Runs the peer once, with the settings of the case. It writes into `folder`.
     ///
     /// # Errors
-    /// When the client refuses its input, with its reason; when it cannot be run, prints something
-    /// else than a measured run, or is of another version than `peers.toml` says.
+    /// Returns an error if the client rejects its input (with its reason), cannot be run, prints no
+    /// measured run, or has another version than `peers.toml` says.
     pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         self.run_with(&[], settings, folder)
     }
 
-    /// The same with more arguments behind those of `peers.toml`.
+    /// Runs the peer once, with more arguments after those of `peers.toml`.
     ///
     /// # Errors
-    /// Those of [`Ready::run`].
+    /// As [`Ready::run`].
     pub fn run_with(&self, more: &[&str], settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let Entry { label, version, .. } = &self.entry;
         let mut values = settings.clone();
@@ -157,7 +156,7 @@ impl Ready {
         record.machine = Machine::detect();
         record.facts = printed.facts;
         if record.facts.value(PEAK_RSS_BYTES) == 0.0 {
-            // what it tells itself is without what it does when its clock has stopped
+            // a peer's own figure excludes what it does after its clock has stopped
             record.facts.count(PEAK_RSS_BYTES, ended.peak_rss_bytes);
         }
         record.series = printed.series.into_iter().map(Series::with_percentiles).collect();
@@ -172,7 +171,7 @@ impl Ready {
     }
 }
 
-/// What a process printed.
+/// Parses the last line of a process.
 fn printed(ended: &Ended) -> Result<Printed> {
     let line = ended.stdout.lines().last().unwrap_or_default();
     let printed = serde_json::from_str::<Printed>(line);
@@ -182,8 +181,8 @@ fn printed(ended: &Ended) -> Result<Printed> {
             _ => bail!("{}: {}", ended.status, last_line(&ended.stderr)),
         }
     }
-    let printed = printed.context("what it printed is not a measured run")?;
-    ensure!(printed.facts.iter().next().is_some(), "what it printed has no facts");
+    let printed = printed.context("its last line is not a measured run")?;
+    ensure!(printed.facts.iter().next().is_some(), "its last line has no facts");
     Ok(printed)
 }
 

@@ -1,4 +1,4 @@
-//! A process watched from outside: its output, its time, and the most memory that it held.
+//! Runs a process to its end: its output, its status and its peak memory.
 
 use crate::child;
 use std::io::{self, Read};
@@ -7,8 +7,8 @@ use std::sync::{MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the process is looked at. Its own clock gives the times that are compared.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Interval at which memory is sampled. Times come from the clock of the process.
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 
 /// Bounds on what is kept of each output: 10,000,000 headers in batches of 2,048 print 1 MB.
 const MAX_OUTPUT: u64 = 64 << 20;
@@ -19,7 +19,7 @@ pub struct Ended {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
-    /// The most memory that it was seen to hold; 0 where the kernel does not tell.
+    /// The peak of the sampled memory; 0 if the kernel does not report it.
     pub peak_rss_bytes: u64,
 }
 
@@ -67,7 +67,7 @@ fn wait(child: &child::Shared, peak: &mut u64) -> io::Result<ExitStatus> {
             return Ok(status);
         }
         drop(child);
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(SAMPLE_EVERY);
     }
 }
 

@@ -10,6 +10,7 @@ mod fact;
 mod gain;
 mod overview;
 mod page;
+mod results;
 
 #[cfg(test)]
 mod sample;
@@ -20,6 +21,7 @@ use blockmill_report::Chart;
 pub use document::{page_charts, page_markdown, session_markdown};
 pub use overview::session_table;
 pub use page::html;
+pub use results::{Results, condensed, results};
 
 /// The charts of benches and of runs, each with a name that a file can have.
 #[must_use]

@@ -54,7 +54,7 @@ pub fn build(repository: &Path, revision: &str, folder: &Path) -> Result<Measure
         let mut command = Command::new("git");
         run(command.arg("-C").arg(repository).args(arguments))
     };
-    // also refuses what is none, before anything is made of the name
+    // also rejects a name that is no revision, before the name is used
     let commit = format!("{revision}^{{commit}}");
     let hash = git(&["rev-parse", "--verify", "--end-of-options", &commit])
         .with_context(|| format!("no revision {revision} in {}", repository.display()))?;
@@ -87,10 +87,10 @@ fn measurer(path: PathBuf, revision: &str) -> Result<Measurer> {
     let both = [false, true].map(|is_product| Measurer { path: path.clone(), is_product });
     both.into_iter()
         .find(Measurer::runs_jobs)
-        .with_context(|| format!("{revision} is older than this kind of bench: it takes no jobs"))
+        .with_context(|| format!("{revision} is too old: its program cannot run benchmark jobs"))
 }
 
-/// Runs a command; what it printed, trimmed.
+/// Runs a command and returns its trimmed output.
 fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ended = watch(command).with_context(|| format!("cannot run {name}"))?;

@@ -25,7 +25,7 @@ impl Scratch {
         let name = folder.display();
         ensure!(
             folder.to_str().is_some_and(|path| !path.contains(',')),
-            "{name}: expected a path of UTF-8 without commas, since other programs are told it in \
+            "{name}: expected a path of UTF-8 without commas, since other programs receive it in \
              a list: name another folder with --scratch"
         );
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {name}"))?;

@@ -1,7 +1,7 @@
 //! What can be said of measured ratios, and how surely.
 //!
-//! A comparison gives pairs: what two variants took at nearly the same time. The logarithms of
-//! their ratios scatter around the one that is looked for, to both sides alike if both are equally
+//! A comparison yields pairs: figures of two variants at nearly the same time. The logarithms of
+//! their ratios scatter around the true value, to both sides alike if both are equally
 //! exposed to whatever else the machine does. For such numbers the median of all means of two
 //! (Hodges and Lehmann 1963) is hardly less precise than the mean and, like the median, indifferent
 //! to a few wild runs; the exact distribution of Wilcoxon's signed ranks gives its interval without
@@ -25,7 +25,7 @@ pub struct Estimate {
     pub low: f64,
     /// It ends here. Fewer than six pairs bound nothing: then it ends at infinity.
     pub high: f64,
-    /// Pairs that it rests on.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
@@ -90,7 +90,7 @@ fn rank(n: usize) -> usize {
         let (mean, variance) = (n * (n + 1.0) / 4.0, n * (n + 1.0) * (2.0 * n + 1.0) / 24.0);
         return (mean - NORMAL * variance.sqrt()).floor().max(0.0) as usize;
     }
-    // ways in which the ranks 1 to n, each of which is taken or not, have each sum
+    // number of subsets of the ranks 1 to n with each sum
     let mut ways = vec![0.0f64; n * (n + 1) / 2 + 1];
     ways[0] = 1.0;
     for rank in 1..=n {

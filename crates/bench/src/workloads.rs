@@ -45,7 +45,7 @@ pub trait Workload: Sync {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()>;
 
     /// Measures once, in this process.

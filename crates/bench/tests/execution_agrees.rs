@@ -202,7 +202,7 @@ fn changed(block: &[u8], change: Change) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Compares a chain and the changes of its last block; how many of these were taken.
+/// Compares a chain and changes of its last block; returns how many changes were accepted.
 fn compare(settings: &Settings, geth: &Ready, folder: &Path) -> usize {
     let (fork, seed) = (&settings["fork"], &settings["seed"]);
     let export = Path::new(&settings["paths"]);

@@ -1,5 +1,5 @@
 //! The database that is handed over to neo-go is the one that neo-go itself makes, entry by entry,
-//! and it goes on from one that ends earlier.
+//! and it continues one that ends earlier.
 
 use blockmill_archive::acc;
 use blockmill_bench::counting::CountingAllocator;
@@ -71,7 +71,7 @@ impl Chain {
         written
     }
 
-    /// Has neo-go restore the dump, and tells what it found and all entries.
+    /// Restores the dump with neo-go; returns its record and all entries.
     fn restore(
         &self,
         ready: &Ready,
@@ -86,7 +86,7 @@ impl Chain {
         (record, text.lines().map(entry).collect())
     }
 
-    /// Holds the database of the whole chain, and one of its first half that neo-go goes on from,
+    /// Holds the database of the whole chain, and one of its first half that neo-go continues,
     /// to what neo-go makes by itself.
     fn hold(&self, ready: &Ready, half: u32) -> BTreeMap<String, String> {
         let folders = tempfile::tempdir().unwrap();

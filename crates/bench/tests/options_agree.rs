@@ -71,7 +71,7 @@ fn all_options_name_the_same_fault() {
     let file = generated(folder.path());
     let good = std::fs::read(&file).unwrap();
     // a header of this chain has some 540 bytes; its state root begins at byte 91, its difficulty
-    // stands at byte 448 behind a prefix of one byte
+    // starts at byte 448, after a prefix of one byte
     let mut start = 0;
     for _ in 0..3_000 {
         start += blockmill_rlp::Reader::new(&good[start..]).item().unwrap().raw.len();

@@ -1,5 +1,5 @@
 //! The real peers, built and run on a little data of every definition that names them: each prints
-//! what a record is made of, and finds what we find.
+//! the parts of a run record, and has the same answers as our program.
 
 use blockmill_bench::counting::CountingAllocator;
 use blockmill_bench::definition::{Definition, Settings};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[global_allocator]
 static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 
-/// Settings in which these runs are smaller than those of the definitions.
+/// Settings that make these runs smaller than the definitions say.
 const LITTLE: [(&str, &str); 13] = [
     ("gas", "200000"),
     ("among", "ADD SLOAD CALL"),
@@ -83,7 +83,8 @@ fn little(settings: &Settings) -> Settings {
     settings
 }
 
-/// A definition with little data, in `folder`. What only the user can give is a generated chain.
+/// A definition with little data, in `folder`. Settings that only the user can give name a
+/// generated chain.
 fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Settings {
     let workload = workloads::by_name(&definition.measures).unwrap();
     let mut settings = little(settings);
@@ -111,7 +112,7 @@ fn ours(workload: &dyn Workload, settings: &Settings, folder: &Path) -> RunRecor
     workload.measure(&job).unwrap()
 }
 
-/// What `record` found is what we found; how many answers both tell.
+/// Checks that the answers of `record` equal ours; returns how many answers both have.
 fn agree(record: &RunRecord, ours: &RunRecord, case: &str) -> usize {
     let expected = ours.answers();
     let mut both = 0;
@@ -187,7 +188,7 @@ fn peers_find_what_we_find() {
             }
         }
         println!("{}: {both} answers", definition.name);
-        // one block whose parent is nowhere is in no chain of Core's
+        // one block whose parent is unknown is in no chain of Core's
         assert!(both > 0 || definition.settings.get("data").is_some_and(|it| it == "one-block"));
         named.extend(definition.peers.clone());
     }

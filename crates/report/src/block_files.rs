@@ -25,7 +25,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 /// Did the headers come from an earlier run's index?
-fn is_taken_over(facts: &Facts) -> bool {
+fn is_reused(facts: &Facts) -> bool {
     facts.value("scan_s") == 0.0 && facts.count_of("index_bytes") == 0
 }
 
@@ -34,7 +34,7 @@ fn index(facts: &Facts) -> String {
     let files = format::counted(facts.count_of("files"), "file");
     let time = format::duration(facts.value("index_s"));
     let speed = format::rate(rate(facts.count_of("found"), facts.value("index_s")));
-    let how = if is_taken_over(facts) { ", taken over from an earlier run" } else { "" };
+    let how = if is_reused(facts) { ", reused from an earlier run" } else { "" };
     let memory = match facts.count_of("tree_memory_bytes") {
         0 => String::new(),
         bytes => format!(", {} of memory", format::bytes(bytes)),
@@ -46,7 +46,7 @@ fn order(facts: &Facts) -> String {
     let share =
         format::percent(rate(facts.count_of("out_of_order"), facts.count_of("found") as f64));
     let mut parts = vec![];
-    if !is_taken_over(facts) {
+    if !is_reused(facts) {
         parts.push(match facts.count_of("out_of_order") {
             0 => "no block before its parent".to_owned(),
             blocks => format!("{} had to wait for their parents ({share})", format::count(blocks)),
@@ -76,7 +76,7 @@ fn connected(record: &RunRecord, facts: &Facts) -> String {
 fn scripts(facts: &Facts) -> String {
     match (facts.count_of("scripts"), facts.count_of("inputs")) {
         (0, 0) => "none to run".to_owned(),
-        (0, _) => "taken as valid, none run".to_owned(),
+        (0, _) => "assumed valid, none run".to_owned(),
         (run, _) => {
             let (run, library) = (format::count(run), format::count(facts.count_of("by_library")));
             format!("{run} run, {library} of them by the script library")
@@ -126,10 +126,10 @@ mod tests {
         }
         let values = values(&record).join("\n");
         for expected in [
-            "headers/s, taken over from an earlier run\n",
+            "headers/s, reused from an earlier run\n",
             "order: 1 in stale branches, 3 without a parent\n",
             "inputs/s; 2 blocks disconnected before\n",
-            "scripts: taken as valid, none run\n",
+            "scripts: assumed valid, none run\n",
         ] {
             assert!(values.contains(expected), "{expected:?} is not in\n{values}");
         }

@@ -41,7 +41,7 @@ pub struct Chart {
 /// What a colour means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// What it means.
+    /// Its meaning.
     pub name: String,
     /// The colour.
     pub ink: Ink,
@@ -175,7 +175,7 @@ impl Chart {
     }
 }
 
-/// The keys of lines: those of the first panel.
+/// The keys of lines, from the first panel.
 #[must_use]
 pub fn keys_of(panels: &[lines::Panel]) -> Vec<Key> {
     let all = panels.iter().take(1).flat_map(|panel| &panel.series);

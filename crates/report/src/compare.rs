@@ -24,14 +24,14 @@ pub(crate) fn compare_markdown(records: &[RunRecord]) -> String {
 type Show = fn(&RunRecord) -> Option<String>;
 type Pick = fn(&Percentiles) -> f64;
 
-/// The lines before those of the phases.
+/// The lines before the phases.
 const LINES: [(&str, Show); 10] = [
-    ("program", |r| told(format!("{} {}", r.program.name, r.program.version))),
-    ("revision", |r| told(r.program.revision.chars().take(10).collect())),
-    ("profile", |r| told(r.program.profile.clone())),
-    ("level", |r| told(r.level.clone())),
-    ("seals", |r| told(seals(r).to_owned())),
-    ("blocks", |r| told(format::count(r.data.blocks))),
+    ("program", |r| text(format!("{} {}", r.program.name, r.program.version))),
+    ("revision", |r| text(r.program.revision.chars().take(10).collect())),
+    ("profile", |r| text(r.program.profile.clone())),
+    ("level", |r| text(r.level.clone())),
+    ("seals", |r| text(seals(r).to_owned())),
+    ("blocks", |r| text(format::count(r.data.blocks))),
     ("blocks/s", |r| Some(format::rate(r.facts.get(BLOCKS_PER_S)?))),
     ("archive MB/s", |r| {
         let speed = rate(r.data.bytes, r.wall_s()) / 1e6;
@@ -41,7 +41,7 @@ const LINES: [(&str, Show); 10] = [
     ("index", |r| time(r.facts.value("index_s"))),
 ];
 
-/// The lines behind them.
+/// The lines after the phases.
 const MORE_LINES: [(&str, Show); 4] = [
     ("CPU, user", |r| time(r.facts.value(CPU_USER_S))),
     ("CPU, system", |r| time(r.facts.value(CPU_SYS_S))),
@@ -117,7 +117,7 @@ fn options(records: &[RunRecord]) -> Vec<&str> {
     names
 }
 
-fn told(text: String) -> Option<String> {
+fn text(text: String) -> Option<String> {
     let text = text.trim().to_owned();
     (!text.is_empty()).then_some(text)
 }

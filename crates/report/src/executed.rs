@@ -6,15 +6,15 @@ use crate::table::{Cell, Table};
 use blockmill_pipeline::record::{BLOCK, Column, FIRST, MGAS_PER_S, Percentiles, RunRecord};
 use blockmill_pipeline::record::{SLOWEST_BLOCK, Series, Stage};
 
-/// From this many times the mean on, what a block has to do explains what it takes.
+/// From this many times the mean on, the work of a block explains its time.
 const MORE: f64 = 1.5;
 
-/// The blocks of `record`; none where no gas of blocks was measured.
+/// The blocks of `record`; `None` if no gas of blocks was measured.
 pub(crate) fn blocks(record: &RunRecord) -> Option<&Series> {
     record.series(BLOCK).filter(|series| !series.values("gas").is_empty())
 }
 
-/// Names and values of what the executed blocks did and took; none where none were.
+/// Names and values of the work and time of executed blocks; empty if there were none.
 pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if blocks(record).is_none() {
         return vec![];
@@ -34,11 +34,11 @@ pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     }
     let mut facts =
         vec![("executed", work), ("block times", block_times(record)), ("state reads", reads)];
-    facts.extend(slowest(record).map(|told| ("slowest block", told)));
+    facts.extend(slowest(record).map(|text| ("slowest block", text)));
     facts
 }
 
-/// The stages that execute blocks, and how long each was busy; none where none were executed.
+/// The stages that execute blocks, and how long each was busy; empty if no block was executed.
 pub(crate) fn stages(record: &RunRecord) -> impl Iterator<Item = (&str, f64)> {
     let of_blocks = |stage: &&Stage| {
         let column = blocks(record).and_then(|series| series.column(&stage.name));
@@ -65,7 +65,7 @@ fn slowest(record: &RunRecord) -> Option<String> {
 }
 
 /// Why a block took long, in few words: the phase that took most of it, and how many times as much
-/// of that phase's work it had as the mean block. None where blocks were not executed.
+/// of that phase's work it had as the mean block. `None` if blocks were not executed.
 pub(crate) fn reason(record: &RunRecord, series: &Series, row: usize) -> Option<String> {
     let blocks = blocks(record)?;
     let phase = phases(series).max_by(|a, b| at(&a.values, row).total_cmp(&at(&b.values, row)))?;
@@ -162,8 +162,8 @@ mod tests {
         for name in ["gas", "transactions", "slot_reads", "slot_hits"] {
             record.facts.count(name, 0);
         }
-        let told: Vec<_> = facts(&record).into_iter().map(|(_, value)| value).collect();
-        assert_eq!([&told[0], &told[2]], ["0 transactions", "6,300 accounts"]);
+        let values: Vec<_> = facts(&record).into_iter().map(|(_, value)| value).collect();
+        assert_eq!([&values[0], &values[2]], ["0 transactions", "6,300 accounts"]);
     }
 
     #[test]
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_more_to_do_is_told_apart() {
+    fn a_block_without_more_work_is_distinguished() {
         let record = sample::executed("import");
         let series = record.series(SLOWEST_BLOCK).unwrap();
-        let told = |row| reason(&record, series, row).unwrap();
-        assert_eq!(told(1), "root: usual work");
-        assert_eq!(told(2), "execute: usual work");
+        let text = |row| reason(&record, series, row).unwrap();
+        assert_eq!(text(1), "root: usual work");
+        assert_eq!(text(2), "execute: usual work");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Thousands are set apart by commas, sizes count in steps of 1,000, and the digits of a time fall
 //! with its size, so that every figure of a column carries about as much as was measured.
 
-/// What stands where there is no figure.
+/// Placeholder for a missing figure.
 pub const NONE: &str = "-";
 
 pub use blockmill_verdict::grouped as count;

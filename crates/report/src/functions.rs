@@ -14,14 +14,14 @@ const SHOWN: usize = 20;
 pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     let profile = record.profile.as_ref().filter(|profile| profile.samples > 0)?;
     let share = |samples: u64| Cell::of_share(samples as f64 / profile.samples as f64);
-    let mut table = Table::new(&["function", "itself", "with what it calls"]);
+    let mut table = Table::new(&["function", "itself", "with callees"]);
     for (name, own, all) in heaviest(profile).into_iter().take(SHOWN) {
         table.rows.push(vec![Cell::from(name.to_owned()), share(own), share(all)]);
     }
     Some(table)
 }
 
-/// Functions with the samples in which they were innermost, and those in which they were at all.
+/// Functions with the number of samples in which they were innermost, and in which they occurred.
 fn heaviest(profile: &Profile) -> Vec<(&str, u64, u64)> {
     let mut found: HashMap<u32, (u64, u64)> = HashMap::new();
     for stack in &profile.stacks {

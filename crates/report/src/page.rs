@@ -1,7 +1,7 @@
 //! One HTML page that holds everything: no request leaves it, and it reads without scripts.
 //!
-//! The page is made with templates that escape every text, so nothing in a record can become
-//! markup. Charts are SVG in the page, wide and for a phone; their colours are turned into those
+//! The page is rendered with templates that escape every text, so nothing in a record can become
+//! markup. Charts are SVG in the page, wide and for a phone; their colours become the ones
 //! for dark paper by value.
 
 mod of_runs;

@@ -35,7 +35,7 @@ pub(crate) struct Drawn<'a> {
 }
 
 /// The runs that charts show. Failed ones are drawn only when there are no others: half a line
-/// beside whole ones would look like a fast program.
+/// next to complete ones would look like a fast program.
 pub(crate) fn drawn(records: &[RunRecord]) -> Vec<Drawn<'_>> {
     let failed = |record: &RunRecord| record.result.error.is_some();
     let all_failed = records.iter().all(failed);

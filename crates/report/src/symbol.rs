@@ -1,6 +1,6 @@
 //! Names of functions, for people.
 
-/// The last two parts of a path, without what it is generic over: `keccak::hash`.
+/// The last two parts of a path, without generic arguments: `keccak::hash`.
 pub(crate) fn short(name: &str) -> String {
     let plain = plain(name);
     let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty()).collect();
@@ -9,7 +9,7 @@ pub(crate) fn short(name: &str) -> String {
     parts.get(from..).unwrap_or_default().join("::")
 }
 
-/// The crate that a function is of; of a method of a trait, that of the type.
+/// The crate of a function; for a trait method, the crate of the type.
 pub(crate) fn crate_of(name: &str) -> &str {
     let name = name.trim_start_matches(['<', '&', '(', '[']);
     name.split([':', ' ', '<', '>']).next().unwrap_or_default()
@@ -38,7 +38,7 @@ pub(crate) fn is_plumbing(name: &str) -> bool {
             .any(|of| name.starts_with(of))
 }
 
-/// A path without what stands between angle brackets. Of a method of a trait, `<type as trait>`,
+/// A path without the parts between angle brackets. Of a method of a trait, `<type as trait>`,
 /// the type stays.
 fn plain(name: &str) -> String {
     let of_type = name.strip_prefix('<').unwrap_or(name);
@@ -46,7 +46,7 @@ fn plain(name: &str) -> String {
     let mut rest = of_type;
     while let Some(letter) = rest.chars().next() {
         match letter {
-            // no bracket: what a function gives
+            // no bracket: the arrow before a return type
             '-' if rest.starts_with("->") => {
                 rest = &rest[2..];
                 continue;

@@ -43,9 +43,9 @@ pub enum Mark {
 /// One cell: a text, and below it in small print a second one, such as a range.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// What it says in small print.
+    /// A second text in small print.
     pub small: Option<String>,
     /// How it is set off.
     pub mark: Mark,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new(&["rung", "total s"]);
+        let mut table = Table::new(&["step", "total s"]);
         table.rows.push(vec![
             "a|<b>".into(),
             Cell { small: Some("1..2".into()), ..Cell::from("1.5").marked(Mark::Good).sorted(1.5) },
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_columns() {
-        let expected = "| rung | total s |\n| --- | ---: |\n| a\\|\\<b\\> | **1.5** (1..2) |\n\n\
+        let expected = "| step | total s |\n| --- | ---: |\n| a\\|\\<b\\> | **1.5** (1..2) |\n\n\
                         - note\u{fffd}\\[1m\n";
         assert_eq!(table().markdown(), expected);
     }

@@ -1,8 +1,8 @@
-//! Colour on a terminal, and bars made of characters.
+//! Colour on a terminal, and bars of characters.
 
 use anstyle::{AnsiColor, Style};
 
-/// Whether text may hold colour codes.
+/// Whether text may contain colour codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Colour codes are written.
@@ -38,7 +38,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 /// For what a reader should know.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
-/// For names beside values.
+/// For names next to values.
 pub(crate) const FAINT: Style = Style::new().dimmed();
 /// For headings.
 pub(crate) const STRONG: Style = Style::new().bold();

@@ -1,11 +1,13 @@
 //! Bitcoin Core's own code, as a library, put to the work that blockmill does.
 //!
-//! `bitcoin-core open` opens a datadir as it stands, without reindexing, and prints what it finds
+//! `bitcoin-core open` opens a datadir as it is, without reindexing, and prints what it finds
 //! as one line of JSON; `reindex` reindexes block files and measures it; `utxo` prints statistics
 //! of the coins. README.md lists the options.
 
 mod branch;
 mod kernel;
+#[path = "../../measure/memory.rs"]
+mod memory;
 mod reindex;
 mod spent;
 

@@ -1,12 +1,13 @@
 //! Core's own reindex of given block files, in a datadir of its own; and the coins of a datadir.
 
 use crate::kernel::{self, Request};
+use crate::memory;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What `reindex` and `utxo` are told.
+/// The arguments of `reindex` and `utxo`.
 #[derive(Default)]
 pub struct Options {
     pub dir: PathBuf,
@@ -39,7 +40,7 @@ const CACHE: u64 = 450;
 /// The kernel's own default (DEFAULT_PREVOUTFETCH_THREADS).
 const FETCH_THREADS: i32 = 8;
 
-/// Reads the options behind the name of the mode.
+/// Reads the arguments after the name of the mode.
 pub fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Box<dyn Error>> {
     let mut options = Options { chain: "main".into(), ..Options::default() };
     while let Some(name) = arguments.next() {
@@ -97,7 +98,7 @@ pub fn reindex(options: &Options) -> Result<(), Box<dyn Error>> {
             "wall_s": wall_s,
             "cpu_user_s": done.cpu_user,
             "cpu_sys_s": done.cpu_sys,
-            "peak_rss_bytes": peak_memory(),
+            "peak_rss_bytes": memory::peak_rss_bytes(),
             "files": files,
             "file_bytes": bytes,
             "index_s": done.load,
@@ -204,12 +205,4 @@ fn block_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         }
     }
     Ok(files)
-}
-
-/// The most memory that the process has had at a time, in bytes; 0 where the system does not say.
-fn peak_memory() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.and_then(|number| number.parse().ok()).map_or(0, |kib: u64| kib << 10)
 }

@@ -4,6 +4,8 @@ mod chain;
 mod execute;
 mod genesis;
 mod measure;
+#[path = "../../measure/memory.rs"]
+mod memory;
 
 use measure::{Costs, Line};
 use std::error::Error;

@@ -1,5 +1,6 @@
 //! What a run costs.
 
+use crate::memory;
 use alloy_consensus::Header;
 use alloy_primitives::B256;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -143,7 +144,7 @@ impl Costs {
         self.wall_s = (self.stopped - self.began).as_secs_f64();
         let cpu = cpu_seconds();
         self.cpu = [cpu[0] - self.cpu[0], cpu[1] - self.cpu[1]];
-        self.peak = peak_rss();
+        self.peak = memory::peak_rss_bytes() as f64;
     }
 
     /// What to print.
@@ -188,12 +189,4 @@ impl Costs {
 fn cpu_seconds() -> [f64; 2] {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return [0.0; 2] };
     [usage.user_time(), usage.system_time()].map(|time| time.num_microseconds() as f64 / 1e6)
-}
-
-/// The most memory since that was reset, in bytes; 0 where the kernel does not tell.
-fn peak_rss() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    kib.unwrap_or(0.0) * 1024.0
 }

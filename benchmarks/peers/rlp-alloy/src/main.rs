@@ -3,6 +3,8 @@
 mod allocations;
 mod arguments;
 mod measure;
+#[path = "../../measure/memory.rs"]
+mod memory;
 mod objects;
 mod operations;
 

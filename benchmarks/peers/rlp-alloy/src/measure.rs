@@ -1,6 +1,5 @@
 //! What an operation costs: time, allocations, page faults, memory.
 
-use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use serde::Serialize;
 
 use crate::allocations::{self, Allocated};
+use crate::memory;
 
 /// Operations over which allocations are counted.
 const COUNTED: u32 = 100;
@@ -88,7 +88,7 @@ pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> io::Result<Co
         allocated_bytes: bytes as f64 / f64::from(COUNTED),
         first_page_faults,
         page_faults,
-        peak_rss_bytes: peak_rss_bytes(),
+        peak_rss_bytes: memory::peak_rss_bytes(),
     };
     Ok(Costs { facts, samples_ns })
 }
@@ -107,13 +107,4 @@ fn nanoseconds(duration: Duration) -> u64 {
 /// Page faults of this process so far that needed no disk.
 fn minor_faults() -> io::Result<i64> {
     Ok(getrusage(UsageWho::RUSAGE_SELF)?.minor_page_faults())
-}
-
-/// The largest resident size so far in bytes, 0 where the kernel does not tell. It is `VmHWM`
-/// because the maximum of getrusage(2) begins with the size of the parent at the fork.
-fn peak_rss_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kib.map_or(0, |kib| kib << 10)
 }

@@ -63,7 +63,7 @@ impl KeyValueStore for Fjall {
         Ok(batch.commit()?)
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         Ok(self.pairs.rotate_memtable_and_wait()?)
     }
 }

@@ -71,7 +71,7 @@ impl KeyValueStore for Lmdb {
         Ok(transaction.commit()?)
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }

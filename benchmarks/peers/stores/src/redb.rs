@@ -71,7 +71,7 @@ impl KeyValueStore for Redb {
         Ok(transaction.commit()?)
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         Ok(())
     }
 }

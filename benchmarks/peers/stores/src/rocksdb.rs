@@ -85,7 +85,7 @@ impl KeyValueStore for Rocks {
         Ok(self.0.write_opt(batch, &options)?)
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         let mut options = FlushOptions::default();
         options.set_wait(true);
         self.0.flush_opt(&options)?;

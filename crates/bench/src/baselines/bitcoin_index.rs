@@ -57,7 +57,7 @@ pub const OPTIONS: [BaselineOption; 5] = [
 
 /// A way to find and order the blocks of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Design {
+pub struct Baseline {
     /// Reads and decodes each block when it is found, not only its header.
     pub whole_block_first: bool,
     /// Bytes of blocks that are kept until their parents are found.
@@ -82,7 +82,7 @@ pub enum Read {
 }
 
 /// The product's way.
-impl Default for Design {
+impl Default for Baseline {
     fn default() -> Self {
         Self {
             whole_block_first: false,
@@ -94,7 +94,7 @@ impl Default for Design {
     }
 }
 
-impl Design {
+impl Baseline {
     /// Does the product work this way? The look-back matters only where blocks are accepted.
     #[must_use]
     pub fn is_of_product(&self) -> bool {
@@ -102,22 +102,22 @@ impl Design {
         Self { look_back, ..*self } == Self::default()
     }
 
-    /// Applies the assignments `name=value` of `with` that concern this design, and returns the
+    /// Applies the assignments `name=value` of `with` that concern this baseline, and returns the
     /// others.
     ///
     /// # Errors
-    /// Returns an error if an option of the design has no such value.
-    pub fn of(with: &[String]) -> Result<(Self, Vec<String>)> {
-        let (mut design, mut others) = (Self::default(), vec![]);
+    /// Returns an error if an option of the baseline has no such value.
+    pub fn split(with: &[String]) -> Result<(Self, Vec<String>)> {
+        let (mut baseline, mut others) = (Self::default(), vec![]);
         for assignment in with {
-            if !design.set(assignment)? {
+            if !baseline.set(assignment)? {
                 others.push(assignment.clone());
             }
         }
-        Ok((design, others))
+        Ok((baseline, others))
     }
 
-    /// Applies one assignment; false if it concerns no option of the design.
+    /// Applies one assignment; false if it concerns no option of the baseline.
     fn set(&mut self, assignment: &str) -> Result<bool> {
         match assignment {
             "first-read=block" => self.whole_block_first = true,
@@ -145,23 +145,23 @@ impl Design {
     }
 }
 
-/// Finds blocks by a [`Design`].
+/// Finds blocks by a [`Baseline`].
 #[derive(Debug)]
-pub struct DesignScan {
-    /// The design.
-    pub design: Design,
-    /// Threads that read files, where the design reads several at once.
+pub struct BaselineScan {
+    /// The baseline.
+    pub baseline: Baseline,
+    /// Threads that read files, where the baseline reads several at once.
     pub threads: usize,
     /// Blocks with children that need no parent in the files: the genesis block of the network, the
     /// tip of a store. A block without a parent (of hash zero) needs none either.
     pub known: Vec<BlockHash>,
-    /// The order in which blocks were accepted; empty unless the design accepts blocks.
+    /// The order in which blocks were accepted; empty unless the baseline accepts blocks.
     pub order: Order,
-    /// What the design did to accept blocks.
+    /// What the baseline did to accept blocks.
     pub counts: Counts,
 }
 
-/// What it took to accept blocks.
+/// Work done to accept blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Blocks that were decoded from memory when their parents were found.
@@ -174,18 +174,18 @@ pub struct Counts {
     pub undecodable: u64,
 }
 
-impl DesignScan {
-    /// Finds blocks by `design` on up to `threads` threads, after the blocks of `known`.
+impl BaselineScan {
+    /// Finds blocks by `baseline` on up to `threads` threads, after the blocks of `known`.
     #[must_use]
-    pub fn new(design: Design, threads: usize, known: Vec<BlockHash>) -> Self {
+    pub fn new(baseline: Baseline, threads: usize, known: Vec<BlockHash>) -> Self {
         let (order, counts) = (Order::default(), Counts::default());
-        Self { design, threads, known, order, counts }
+        Self { baseline, threads, known, order, counts }
     }
 }
 
-impl FindBlocks for DesignScan {
+impl FindBlocks for BaselineScan {
     fn find_blocks(&mut self, files: &BlockFiles, cancel: &Cancel) -> Result<Scan, Error> {
-        let Design { accept_blocks, parallel, .. } = self.design;
+        let Baseline { accept_blocks, parallel, .. } = self.baseline;
         (self.order, self.counts) = (Order::default(), Counts::default());
         if accept_blocks && !parallel {
             return accept::load(self, files, cancel);

@@ -39,7 +39,7 @@ pub enum Waste {
     KeyValueTable,
 }
 
-/// The options, in the order of the ladder: the value that wastes, then that of the product.
+/// The options, in the order of the ladder: the wasteful value, then the product's.
 pub const OPTIONS: [BaselineOption; 8] = [
     BaselineOption {
         name: "write",

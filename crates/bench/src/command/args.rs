@@ -16,10 +16,10 @@ pub struct Bench {
     /// Compare each step of the ladder with the one before
     #[arg(long)]
     pub ladder: bool,
-    /// Turn each option back from the default, and each on from the plainest setting
+    /// Change each option from the default, and set each to its default from the plainest options
     #[arg(long)]
     pub ablate: bool,
-    /// Measure the default over the values of a setting; with --peers, beside them at each value
+    /// Measure the default over the values of a setting; with --peers, compare at each value
     #[arg(long, value_name = "SETTING")]
     pub sweep: Vec<String>,
     /// Compare with other programs, which benchmarks/peers.toml names
@@ -33,19 +33,19 @@ pub struct Bench {
     #[arg(long, value_name = "REVISION")]
     #[arg(conflicts_with_all = ["ladder", "ablate", "sweep", "peers"])]
     pub check: Option<String>,
-    /// Count instructions with valgrind instead of measuring time, beside those on record
+    /// Count instructions with valgrind instead of measuring time, and compare with the record
     #[arg(long, conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "revisions"])]
     pub instructions: bool,
-    /// Measure something else than a definition says, such as headers=100000
+    /// Change a setting of the definition, such as headers=100000
     #[arg(long, value_name = "SETTING=VALUE")]
     pub set: Vec<String>,
     /// Stop when a ratio is known to within this share [default: 2%, of all 10%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
-    /// How long all runs may take, such as 90s or 10m [default: what the definitions say]
+    /// How long all runs may take, such as 90s or 10m [default: the budgets of the definitions]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub budget: Option<Duration>,
-    /// Take so many pairs of runs, whatever they tell and however long they take
+    /// Take exactly this many pairs of runs, regardless of precision and time
     #[arg(long, value_name = "N", conflicts_with = "budget")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
@@ -83,6 +83,12 @@ pub struct Report {
     /// Also write the benches as a page of Markdown, and its charts into a folder of its name
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Also write pages of results, one for each question, and their charts
+    #[arg(long, value_name = "DIR")]
+    pub results: Option<PathBuf>,
+    /// Also write the benches that pages of results show, with only the facts that they need
+    #[arg(long, value_name = "DIR")]
+    pub condensed: Option<PathBuf>,
 }
 
 /// A share such as `2%`.

@@ -1,7 +1,7 @@
 //! `bench --instructions`: operations counted in instructions, which no load changes.
 
 use super::args::Bench;
-use super::tell;
+use super::progress;
 use crate::definition::Definition;
 use crate::experiment::Experiment;
 use crate::instructions;
@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// One compiler makes the same of the same source; more than this, as a share, is another source.
-/// What a vector takes that grows differs with what stands on the heap: the same program was found
-/// to take 5,530, 5,570 and 5,595 instructions for a header.
+/// The cost of growing a vector depends on the state of the heap: the same program took 5,530,
+/// 5,570 and 5,595 instructions for a header.
 const ALLOWED: f64 = 0.03;
 
-/// Counts the operations of `definitions`, beside those that are on record.
+/// Counts the instructions of `definitions`, and compares them with the record.
 pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool) -> Result<Answer> {
     let bench = std::env::current_exe().context("cannot find this program")?;
     let scratch = Scratch::claim(args.scratch.as_deref())?;
     let mut counts = vec![];
     for (definition, _) in definitions {
-        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut tell)?);
+        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut progress)?);
     }
     let record = args.benchmarks.join("record/instructions.csv");
     let (text, recorded) = match fs::read_to_string(&record) {
@@ -49,7 +49,7 @@ pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool)
     let answer = Answer::results(&rows, &table, &[path], json)?;
     if !alike {
         let expected = others.join("; of ");
-        tell(&format!(
+        progress(&format!(
             "the counts on record are of another compiler: of {expected}, not {compiler}"
         ));
     }

@@ -1,7 +1,7 @@
-//! What things cost, compared in one session.
+//! Measures: plans the comparisons that the arguments request, runs them, and writes the results.
 
 use super::args::Bench;
-use super::{instructions, report, tell};
+use super::{instructions, progress, report};
 use crate::comparison::{BASELINE, Rules};
 use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
@@ -9,7 +9,7 @@ use crate::findings::Verdict;
 use crate::job::Job;
 use crate::report::session_table;
 use crate::scratch::Scratch;
-use crate::session::{Plan, Session, sit};
+use crate::session::{self, Plan, Session};
 use crate::statistics::Estimate;
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
@@ -48,7 +48,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         program: std::env::current_exe().context("cannot find this program")?,
         repository: Path::new(".").into(),
     };
-    let session = sit(&plan, &mut tell)?;
+    let session = session::run(&plan, &mut progress)?;
     let failed = session.failed.join("; ");
     if session.comparisons.is_empty() {
         ensure!(failed.is_empty(), "{failed}");
@@ -119,7 +119,7 @@ fn row(definition: &Definition) -> serde_json::Value {
 /// Definitions, each with an experiment.
 type Chosen = Vec<(Definition, Experiment)>;
 
-/// What `all` may take unless something else is said.
+/// The default budget of `all`.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
 
 /// A comparison of `all`, whose time is for many, ends when ratios are known to within this share;
@@ -131,8 +131,8 @@ fn is_everything(args: &Bench) -> bool {
 }
 
 /// The definitions that were asked for, with the experiments of each, and what cannot be measured.
-/// Of `all`, those that have an experiment that was asked for: the first experiment of each by
-/// their ranks, then the second, so that what is left out when time ends is what tells the least.
+/// The comparisons of `all` for the requested experiments: the first experiment of each definition
+/// by rank, then the second, so that the least informative are left out when time ends.
 fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
     let (mut turns, mut left_out) = (vec![], vec![]);
@@ -148,7 +148,7 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
             continue;
         };
         ensure!(!is_named, "bench {why}");
-        tell(&format!("left out: {why}"));
+        progress(&format!("left out: {why}"));
         left_out.push(why);
     }
     if everything {
@@ -167,7 +167,7 @@ fn obstacle(definition: &Definition, of_all: bool) -> Option<String> {
         return Some(format!("{name}: needs a program that was built with `--features {lacks}`"));
     }
     if of_all && definition.only_by_name {
-        return Some(format!("{name}: takes long; it is measured where it is named"));
+        return Some(format!("{name}: takes long; measured only if named"));
     }
     let missing = definition.missing().join(", ");
     (!missing.is_empty()).then(|| format!("{name}: expected --set {missing}=..., found none"))
@@ -180,7 +180,8 @@ fn set(definitions: &mut [Definition], assignment: &str) -> Result<()> {
     results.into_iter().find(|result| result.is_ok() == is_set).unwrap_or(Ok(()))
 }
 
-/// All, those of a name, or those whose names begin with it: `reindex` is all of `reindex-...`.
+/// All definitions, the one of a name, or all whose names begin with it: `reindex` selects every
+/// `reindex-...`.
 fn named<'a>(all: &'a [Definition], names: &[String]) -> Result<Vec<&'a Definition>> {
     let mut named = vec![];
     for name in names {
@@ -201,7 +202,7 @@ fn experiments(definition: &Definition, args: &Bench, everything: bool) -> Vec<E
     let mut asked = vec![];
     asked.extend(args.ladder.then_some(Experiment::Ladder));
     asked.extend(args.ablate.then_some(Experiment::Ablation));
-    // peers that are asked for beside a sweep stand beside each of its values
+    // with a sweep, peers are compared at each of its values
     let peers = args.peers && !everything;
     let sweep = |setting: &String| Experiment::Sweep { setting: setting.clone(), peers };
     asked.extend(args.sweep.iter().map(sweep));
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(order(&["all", "--peers"]), "c peers, a alone, b peers, b sweep x");
         assert_eq!(order(&["all"]), "a alone, b sweep x");
         assert_eq!(order(&["b", "c", "--sweep", "x"]), "b sweep x, c sweep x");
-        assert_eq!(order(&["b", "--sweep", "x", "--peers"]), "b sweep x", "each value beside them");
+        assert_eq!(order(&["b", "--sweep", "x", "--peers"]), "b sweep x", "peers at each value");
     }
 
     #[test]
@@ -303,7 +304,7 @@ mod tests {
         let mut long = definition("a", "x=1");
         assert_eq!(obstacle(&long, true), None);
         long.only_by_name = true;
-        let why = "a: takes long; it is measured where it is named";
+        let why = "a: takes long; measured only if named";
         assert_eq!(obstacle(&long, true), Some(why.to_owned()));
         assert_eq!(obstacle(&long, false), None);
         long.asks = vec!["y".into()];

@@ -1,7 +1,11 @@
 //! `report`: records of benches and of runs as tables, charts and one HTML page.
 
 use super::args::Report;
-use crate::report::{charts, html, page_charts, page_markdown, session_markdown, session_table};
+use crate::definition::Definition;
+use crate::report::{
+    Results, charts, condensed, html, page_charts, page_markdown, results, session_markdown,
+    session_table,
+};
 use crate::session::Session;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::output::{Shape, keep_apart};
@@ -15,6 +19,9 @@ use blockmill_report::{Colour, runs_markdown, runs_table};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Folder of definitions that add to the built-in ones.
+const BENCHMARKS: &str = "benchmarks/definitions";
 
 /// What was read.
 #[derive(Default, Serialize)]
@@ -35,19 +42,61 @@ pub fn run(args: &Report, json: bool) -> Result<Answer> {
     if let Some(page) = &args.markdown {
         files.extend(write_page(&records.benches, page)?);
     }
+    if let Some(folder) = &args.results {
+        files.extend(write_results(&records.benches, folder)?);
+    }
+    if let Some(folder) = &args.condensed {
+        files.extend(write_condensed(&records.benches, folder)?);
+    }
     Answer::results(&records, &tables(&records), &files, json)
 }
 
-/// Writes the benches as a page, and its charts into a folder of its name that holds no others.
-fn write_page(benches: &[Session], page: &Path) -> Result<Vec<PathBuf>> {
-    let folder = page.with_extension("");
-    ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
-    outputs::results(&folder)?;
-    for path in list(&folder)? {
+/// Writes the pages of results and their charts into `folder`. Other charts in it are removed.
+fn write_results(benches: &[Session], folder: &Path) -> Result<Vec<PathBuf>> {
+    outputs::results(folder)?;
+    remove_charts(folder)?;
+    let definitions = Definition::all(Path::new(BENCHMARKS))?;
+    let Results { pages, charts } = results(benches.to_vec(), &definitions);
+    let mut files = vec![];
+    for (name, text) in pages {
+        let path = folder.join(name);
+        replace_file(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path);
+    }
+    files.extend(write_charts(charts, folder)?);
+    Ok(files)
+}
+
+/// Writes the benches that pages of results show into `folder`, reduced to what the pages need.
+fn write_condensed(benches: &[Session], folder: &Path) -> Result<Vec<PathBuf>> {
+    outputs::results(folder)?;
+    let mut files = vec![];
+    for (name, session) in condensed(benches) {
+        let path = folder.join(name);
+        let text = serde_json::to_vec(&session)?;
+        replace_file(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn remove_charts(folder: &Path) -> Result<()> {
+    for path in list(folder)? {
         if path.extension().is_some_and(|extension| extension == "svg") {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
+    Ok(())
+}
+
+/// Writes the benches as a page, and its charts into a folder of the same name. Other charts in the
+/// folder are removed.
+fn write_page(benches: &[Session], page: &Path) -> Result<Vec<PathBuf>> {
+    let folder = page.with_extension("");
+    ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
+    outputs::results(&folder)?;
+    remove_charts(&folder)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     replace_file(page, page_markdown(benches, &name).as_bytes())
         .with_context(|| format!("cannot write {}", page.display()))?;

@@ -27,7 +27,7 @@ struct Simulated {
     answer: fn(usize, usize) -> &'static str,
     runs: usize,
     clock: f64,
-    told: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Simulated {
@@ -44,18 +44,18 @@ impl Simulated {
             answer: |_, _| "0x01",
             runs: 0,
             clock: 0.0,
-            told: vec![],
+            lines: vec![],
         }
     }
 
-    fn hold(&mut self, rules: &Rules) -> Result<Vec<Run>> {
+    fn compare(&mut self, rules: &Rules) -> Result<Vec<Run>> {
         let expected = Settings::from([("tip_hash".into(), "0x01".into())]);
         let labels = self.labels.clone();
-        hold(&labels, WALL_S, &expected, &vec![BASELINE; labels.len()], rules, self)
+        compare(&labels, WALL_S, &expected, &vec![BASELINE; labels.len()], rules, self)
     }
 }
 
-impl Arena for Simulated {
+impl Runner for Simulated {
     fn elapsed(&self) -> Duration {
         Duration::from_secs_f64(self.clock)
     }
@@ -75,8 +75,8 @@ impl Arena for Simulated {
         Ok(record)
     }
 
-    fn tell(&mut self, line: &str) {
-        self.told.push(line.to_owned());
+    fn progress(&mut self, line: &str) {
+        self.lines.push(line.to_owned());
     }
 }
 
@@ -94,8 +94,8 @@ fn noise(runs: &[Run]) -> f64 {
 fn the_same_program_twice_is_no_difference_in_95_of_100_comparisons() {
     let mut differences = 0;
     for seed in 0..100 {
-        let mut arena = Simulated::new(seed, &[1.0, 1.0, 1.0]);
-        let runs = arena.hold(&Rules { seed, ..pairs(30) }).unwrap();
+        let mut runner = Simulated::new(seed, &[1.0, 1.0, 1.0]);
+        let runs = runner.compare(&Rules { seed, ..pairs(30) }).unwrap();
         let estimate = Pairs::of(&runs, 2, BASELINE, WALL_S).estimate().unwrap();
         assert_eq!(estimate.pairs, 30);
         differences += usize::from(estimate.differs(noise(&runs)));
@@ -107,8 +107,8 @@ fn the_same_program_twice_is_no_difference_in_95_of_100_comparisons() {
 fn five_per_cent_more_are_found_and_lie_in_the_interval() {
     let (mut found, mut held) = (0, 0);
     for seed in 0..100 {
-        let mut arena = Simulated::new(1000 + seed, &[1.0, 1.0, 1.05]);
-        let runs = arena.hold(&Rules { seed, ..pairs(120) }).unwrap();
+        let mut runner = Simulated::new(1000 + seed, &[1.0, 1.0, 1.05]);
+        let runs = runner.compare(&Rules { seed, ..pairs(120) }).unwrap();
         let estimate = Pairs::of(&runs, 2, BASELINE, WALL_S).estimate().unwrap();
         found += usize::from(estimate.differs(noise(&runs)) && estimate.ratio > 1.0);
         held += usize::from(estimate.low <= 1.05 && 1.05 <= estimate.high);
@@ -119,10 +119,10 @@ fn five_per_cent_more_are_found_and_lie_in_the_interval() {
 #[test]
 fn a_machine_that_becomes_slower_favours_nobody() {
     for drift in [1.01, 0.99] {
-        let mut arena = Simulated::new(5, &[1.0, 1.0, 1.2]);
-        arena.times = vec![1.0];
-        arena.drift = drift;
-        let runs = arena.hold(&pairs(30)).unwrap();
+        let mut runner = Simulated::new(5, &[1.0, 1.0, 1.2]);
+        runner.times = vec![1.0];
+        runner.drift = drift;
+        let runs = runner.compare(&pairs(30)).unwrap();
         let estimate = Pairs::of(&runs, 2, BASELINE, WALL_S).estimate().unwrap();
         assert!((estimate.ratio / 1.2 - 1.0).abs() < 0.005, "{estimate:?}");
         assert!(estimate.low <= 1.2 && 1.2 <= estimate.high, "{estimate:?}");
@@ -131,19 +131,19 @@ fn a_machine_that_becomes_slower_favours_nobody() {
 
 #[test]
 fn disturbed_runs_are_marked_kept_and_do_not_count() {
-    let mut arena = Simulated::new(6, &[1.0, 1.0, 1.1]);
-    arena.disturbed = |run| run % 10 == 4;
-    let runs = arena.hold(&Rules { precision: 0.03, most_pairs: 60, ..pairs(6) }).unwrap();
+    let mut runner = Simulated::new(6, &[1.0, 1.0, 1.1]);
+    runner.disturbed = |run| run % 10 == 4;
+    let runs = runner.compare(&Rules { precision: 0.03, most_pairs: 60, ..pairs(6) }).unwrap();
     let marked = runs.iter().filter(|run| run.disturbed).count();
-    assert_eq!(marked, (arena.runs + 5) / 10, "each is kept");
+    assert_eq!(marked, (runner.runs + 5) / 10, "each is kept");
     let found = Pairs::of(&runs, 2, BASELINE, WALL_S);
     assert!(found.calm.len() < found.all.len() && found.calm.len() >= 6);
     let estimate = found.estimate().unwrap();
     assert!(estimate.pairs == found.calm.len() && estimate.high < 1.2, "{estimate:?}");
-    assert!(arena.told.iter().any(|line| line.contains("runs disturbed")), "{:?}", arena.told);
+    assert!(runner.lines.iter().any(|line| line.contains("runs disturbed")), "{:?}", runner.lines);
 
-    arena.disturbed = |_| true;
-    let runs = arena.hold(&Rules { most_pairs: 12, ..pairs(6) }).unwrap();
+    runner.disturbed = |_| true;
+    let runs = runner.compare(&Rules { most_pairs: 12, ..pairs(6) }).unwrap();
     let found = Pairs::of(&runs, 2, BASELINE, WALL_S);
     assert_eq!(
         (found.calm.len(), found.estimate().unwrap().pairs),
@@ -154,10 +154,10 @@ fn disturbed_runs_are_marked_kept_and_do_not_count() {
 
 #[test]
 fn who_is_known_well_enough_runs_no_more() {
-    let mut arena = Simulated::new(7, &[1.0, 1.0, 1.0, 30.0]);
-    arena.times = recorded()[..2].to_vec();
+    let mut runner = Simulated::new(7, &[1.0, 1.0, 1.0, 30.0]);
+    runner.times = recorded()[..2].to_vec();
     let rules = Rules { budget: Duration::from_secs(1 << 20), ..Rules::default() };
-    let runs = arena.hold(&rules).unwrap();
+    let runs = runner.compare(&rules).unwrap();
     for variant in 1..4 {
         let estimate = Pairs::of(&runs, variant, BASELINE, WALL_S).estimate().unwrap();
         assert!(
@@ -173,26 +173,26 @@ fn who_is_known_well_enough_runs_no_more() {
 
 #[test]
 fn nobody_warms_up_where_the_rules_say_so() {
-    let mut arena = Simulated::new(7, &[1.0, 1.0, 1.0]);
-    let runs = arena.hold(&Rules { warm_up: false, ..pairs(2) }).unwrap();
-    assert_eq!((runs.len(), arena.runs), (6, 6), "a block of three, there and back");
+    let mut runner = Simulated::new(7, &[1.0, 1.0, 1.0]);
+    let runs = runner.compare(&Rules { warm_up: false, ..pairs(2) }).unwrap();
+    assert_eq!((runs.len(), runner.runs), (6, 6), "a block of three, there and back");
     assert!(runs.iter().all(|run| run.block == 1));
     assert_eq!(Pairs::of(&runs, 2, BASELINE, WALL_S).all.len(), 2);
 }
 
 #[test]
 fn a_comparison_ends_with_its_budget_and_after_a_block_at_least() {
-    let mut arena = Simulated::new(8, &[1.0, 1.0, 1.0]);
-    arena.times = vec![1.0];
+    let mut runner = Simulated::new(8, &[1.0, 1.0, 1.0]);
+    runner.times = vec![1.0];
     let rules = Rules { precision: -1.0, ..Rules::default() };
-    let runs = arena.hold(&Rules { budget: Duration::from_secs(30), ..rules }).unwrap();
+    let runs = runner.compare(&Rules { budget: Duration::from_secs(30), ..rules }).unwrap();
     assert_eq!(
-        (runs.len(), arena.clock as u64),
+        (runs.len(), runner.clock as u64),
         (2 + 4 * 6, 26),
         "a fifth block would be too long"
     );
-    let mut arena = Simulated::new(8, &[1.0, 1.0, 1.0]);
-    let runs = arena.hold(&Rules { budget: Duration::ZERO, ..rules }).unwrap();
+    let mut runner = Simulated::new(8, &[1.0, 1.0, 1.0]);
+    let runs = runner.compare(&Rules { budget: Duration::ZERO, ..rules }).unwrap();
     assert_eq!(runs.iter().map(|run| run.block).max(), Some(1));
     let estimate = Pairs::of(&runs, 2, BASELINE, WALL_S).estimate().unwrap();
     assert!(estimate.high.is_infinite() && !estimate.differs(0.0), "two pairs say nothing");
@@ -202,19 +202,19 @@ fn a_comparison_ends_with_its_budget_and_after_a_block_at_least() {
 fn the_slowest_leave_where_there_is_no_time_for_all() {
     let factors = [1.0, 1.0, 4.0, 5.0, 60.0];
     let held = |may_leave, budget| {
-        let mut arena = Simulated::new(8, &factors);
-        arena.times = vec![1.0];
+        let mut runner = Simulated::new(8, &factors);
+        runner.times = vec![1.0];
         let budget = Duration::from_secs(budget);
         let rules = Rules { precision: -1.0, most_pairs: 6, budget, may_leave, ..Rules::default() };
-        let runs = arena.hold(&rules).unwrap();
+        let runs = runner.compare(&rules).unwrap();
         let pairs = |one| Pairs::of(&runs, one, BASELINE, WALL_S).all.len();
-        ([2, 3, 4].map(pairs), arena.clock as u64, arena.told)
+        ([2, 3, 4].map(pairs), runner.clock as u64, runner.lines)
     };
     // 70 s to warm up and 142 for each block of all
     assert_eq!(held(true, 1 << 20).0, [6, 6, 6]);
-    let (found, seconds, told) = held(true, 270);
+    let (found, seconds, lines) = held(true, 270);
     assert_eq!((found, seconds), ([6, 6, 2], 70 + 142 + 2 * 22), "44 s are left for two blocks");
-    assert!(told.contains(&"variant 4: no time for more pairs".to_owned()), "{told:?}");
+    assert!(lines.contains(&"variant 4: no time for more pairs".to_owned()), "{lines:?}");
     assert_eq!(held(true, 240).0, [6, 2, 2], "the fastest stays");
     assert_eq!(held(true, 100).0, [2, 2, 2], "a block at least");
     assert_eq!(held(false, 270).0, [2, 2, 2]);
@@ -222,24 +222,24 @@ fn the_slowest_leave_where_there_is_no_time_for_all() {
 
 #[test]
 fn a_wrong_answer_fails_the_comparison() {
-    let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0]);
-    arena.answer = |variant, run| if variant == 2 && run > 4 { "0x02" } else { "0x01" };
-    let error = arena.hold(&pairs(6)).unwrap_err().to_string();
+    let mut runner = Simulated::new(9, &[1.0, 1.0, 1.0]);
+    runner.answer = |variant, run| if variant == 2 && run > 4 { "0x02" } else { "0x01" };
+    let error = runner.compare(&pairs(6)).unwrap_err().to_string();
     assert_eq!(error, "variant 2: expected tip_hash 0x01, found 0x02");
 
-    arena.answer = |_, run| if run % 2 == 0 { "0x02" } else { "0x03" };
-    let labels = arena.labels.clone();
+    runner.answer = |_, run| if run % 2 == 0 { "0x02" } else { "0x03" };
+    let labels = runner.labels.clone();
     let none = Settings::new();
-    let error = hold(&labels, WALL_S, &none, &[0, 0, 0], &pairs(6), &mut arena).unwrap_err();
+    let error = compare(&labels, WALL_S, &none, &[0, 0, 0], &pairs(6), &mut runner).unwrap_err();
     assert!(error.to_string().contains("do not agree (of blockmill, again, variant 2): tip_hash"));
 }
 
 #[test]
 fn those_of_one_work_must_find_the_same() {
-    let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0, 9.0]);
-    arena.answer = |variant, _| if variant >= 2 { "0x02" } else { "0x01" };
-    let (labels, none) = (arena.labels.clone(), Settings::new());
-    let mut held = |works: &[usize]| hold(&labels, WALL_S, &none, works, &pairs(6), &mut arena);
+    let mut runner = Simulated::new(9, &[1.0, 1.0, 1.0, 9.0]);
+    runner.answer = |variant, _| if variant >= 2 { "0x02" } else { "0x01" };
+    let (labels, none) = (runner.labels.clone(), Settings::new());
+    let mut held = |works: &[usize]| compare(&labels, WALL_S, &none, works, &pairs(6), &mut runner);
     assert!(held(&[0, 0, 2, 2]).is_ok());
     assert!(held(&[0, 0, 2, 0]).unwrap_err().to_string().contains("variant 3 do not agree"));
 }
@@ -247,16 +247,16 @@ fn those_of_one_work_must_find_the_same() {
 #[test]
 fn a_run_that_fails_ends_the_comparison() {
     struct Broken;
-    impl Arena for Broken {
+    impl Runner for Broken {
         fn elapsed(&self) -> Duration {
             Duration::ZERO
         }
         fn run(&mut self, variant: usize) -> Result<RunRecord> {
             bail!("variant {variant} has no disk")
         }
-        fn tell(&mut self, _: &str) {}
+        fn progress(&mut self, _: &str) {}
     }
     let labels = ["a".to_owned(), "a".to_owned()];
-    let error = hold(&labels, WALL_S, &Settings::new(), &[0, 0], &Rules::default(), &mut Broken);
+    let error = compare(&labels, WALL_S, &Settings::new(), &[0, 0], &Rules::default(), &mut Broken);
     assert_eq!(error.unwrap_err().to_string(), "variant 0 has no disk");
 }

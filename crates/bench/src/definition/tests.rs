@@ -57,7 +57,7 @@ fn the_text_of_the_file_is_not_said_of_other_settings() {
     let text = "What the rules of headers cost.";
     assert_eq!((&*headers.about(), headers.reference().is_some()), (text, true), "the same value");
     headers.set("headers=7").unwrap();
-    let changed = "Other settings than those of the definition headers: headers=1000, headers=7.";
+    let changed = "Settings differ from the definition headers: headers=1000, headers=7.";
     assert_eq!((&*headers.about(), headers.reference()), (changed, None));
     // what only the user can give is no change
     let asks = HEADERS.replace("[settings]", "asks = [\"paths\"]\n[settings]\npaths = \"\"");

@@ -73,9 +73,9 @@ fn an_ablation_turns_each_back_and_each_on() {
     let expected = texts(&[
         ("write=each", "write=each", "blockmill"),
         ("width=1", "width=1", "blockmill"),
-        ("all turned back", "write=each width=1", "blockmill"),
-        ("only write=batch", "width=1", "all turned back"),
-        ("only width=4", "write=each", "all turned back"),
+        ("all at the plainest value", "write=each width=1", "blockmill"),
+        ("only write=batch", "width=1", "all at the plainest value"),
+        ("only width=4", "write=each", "all at the plainest value"),
     ]);
     assert_eq!(rows(&Experiment::Ablation), expected);
 }
@@ -107,7 +107,7 @@ fn the_first_revision_is_the_baseline() {
 }
 
 #[test]
-fn in_a_sweep_peers_stand_beside_ours_of_the_same_value() {
+fn in_a_sweep_peers_are_compared_with_ours_of_the_same_value() {
     let text = TEXT.replace("threads", "jobs");
     let definition = Definition::parse("d", &text).unwrap();
     let experiment = Experiment::Sweep { setting: "jobs".into(), peers: true };
@@ -132,16 +132,16 @@ fn in_a_sweep_peers_stand_beside_ours_of_the_same_value() {
 
 #[test]
 fn what_is_not_there_is_named() {
-    let told = |text: &str, experiment: &Experiment| {
+    let error = |text: &str, experiment: &Experiment| {
         let definition = Definition::parse("d", text).unwrap();
         variants(&definition, experiment, &options()).unwrap_err().to_string()
     };
     let sweep = Experiment::Sweep { setting: "headers".into(), peers: false };
-    assert_eq!(told(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
+    assert_eq!(error(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
     let text = TEXT.replace("[\"geth\"]", "[]").replace("\"write\", ", "\"wrote\", ");
-    assert_eq!(told(&text, &Experiment::Peers), "d has no peers");
+    assert_eq!(error(&text, &Experiment::Peers), "d has no peers");
     let expected = "unknown option 'wrote'; available: write, cache, width";
-    assert_eq!(told(&text, &Experiment::Ablation), expected);
+    assert_eq!(error(&text, &Experiment::Ablation), expected);
     let text = text.replace("cache=8M", "cash=8M");
-    assert!(told(&text, &Experiment::Ladder).starts_with("unknown option 'cash=8M'; available:"));
+    assert!(error(&text, &Experiment::Ladder).starts_with("unknown option 'cash=8M'; available:"));
 }

@@ -27,7 +27,7 @@ pub struct Tool {
     pub version: Vec<String>,
     /// Oldest version that will do, `major.minor`.
     pub at_least: String,
-    /// What to tell someone who does not have it.
+    /// How to install it.
     pub install: String,
 }
 
@@ -103,7 +103,9 @@ pub fn find_tool(name: &str, tool: &Tool) -> Result<(), String> {
     match version_in(&said) {
         Some(found) if Some(found) >= wanted => Ok(()),
         Some((major, minor)) => Err(format!("`{name}` is version {major}.{minor} ({install})")),
-        None => Err(format!("`{name}` does not tell its version: {:?} ({install})", said.trim())),
+        None => {
+            Err(format!("`{name}` does not progress its version: {:?} ({install})", said.trim()))
+        }
     }
 }
 

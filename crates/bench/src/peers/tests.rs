@@ -1,4 +1,4 @@
-//! Tests with small peers made of a shell script, and with the names of the real ones.
+//! Tests with small peers that are shell scripts, and with the names of the real ones.
 
 use super::*;
 
@@ -7,8 +7,8 @@ use std::fs;
 
 const HAS_TOOL: &str = r#"["echo", "tool version 1.26"]"#;
 
-/// A peer that is a shell script, "built" by copying it. `tool` is the command that tells the
-/// version of what it needs.
+/// A peer that is a shell script, "built" by copying it. `tool` is the command that prints the
+/// version of its tool.
 fn scripted(folder: &Path, script: &str, tool: &str) -> Peer {
     fs::create_dir_all(folder.join("benchmarks/peer")).unwrap();
     fs::write(folder.join("benchmarks/peer/peer.sh"), format!("#!/bin/sh\n{script}")).unwrap();
@@ -34,7 +34,7 @@ fn scripted(folder: &Path, script: &str, tool: &str) -> Peer {
     let peers_toml = folder.join("benchmarks/peers.toml");
     fs::write(&peers_toml, text).unwrap();
     let mut peer = load(&peers_toml).unwrap().remove(0);
-    peer.workshop.home = folder.join("home"); // whatever the environment says
+    peer.build.home = folder.join("home"); // whatever the environment says
     peer
 }
 
@@ -54,7 +54,7 @@ fn prints(line: &str) -> String {
 fn the_peers_of_this_repository_load() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/peers.toml");
     for peer in load(&path).unwrap() {
-        assert!(peer.workshop.source.is_dir(), "{}", peer.workshop.source.display());
+        assert!(peer.build.source.is_dir(), "{}", peer.build.source.display());
         assert!(peer.entry.run.contains(&"{program}".to_owned()), "{}", peer.name());
     }
 }
@@ -101,17 +101,17 @@ fn a_peer_that_fails_or_prints_something_else_is_an_error() {
 
 #[test]
 fn a_peer_that_cannot_be_built_is_left_out_with_the_reason() {
-    let told = |tool: &str| {
+    let error = |tool: &str| {
         let folder = tempfile::tempdir().unwrap();
         scripted(folder.path(), "", tool).prepare().unwrap_err().to_string()
     };
     let (left_out, install) = ("peer peer-1 left out", "(install Tool 1.25 or newer)");
     assert_eq!(
-        told(r#"["blockmill-no-such-tool", "version"]"#),
+        error(r#"["blockmill-no-such-tool", "version"]"#),
         format!("{left_out}: no `tool` on this machine {install}")
     );
     assert_eq!(
-        told(r#"["echo", "tool version tool1.24.9"]"#),
+        error(r#"["echo", "tool version tool1.24.9"]"#),
         format!("{left_out}: `tool` is version 1.24 {install}")
     );
     let folder = tempfile::tempdir().unwrap();

@@ -146,7 +146,7 @@ pub fn typical_runs(comparison: &Comparison) -> Option<Chart> {
     (!chart.rows.is_empty()).then(|| Chart::drawn(title.into(), subtitle, keys, chart))
 }
 
-/// Million gas in a second of each operation behind each other one; the slowest are in the
+/// Million gas in a second of each operation after each other one; the slowest are in the
 /// upper left corner. None of comparisons that have no pairs.
 pub fn pairs(comparison: &Comparison) -> Option<Chart> {
     let all = operations(comparison);
@@ -167,10 +167,10 @@ pub fn pairs(comparison: &Comparison) -> Option<Chart> {
     }
     let count = format::count(pairs.len() as u64);
     let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-    let chart = HeatChart::new(names, values, ("executed first", "executed behind it"));
+    let chart = HeatChart::new(names, values, ("executed first", "executed second"));
     let classes = chart.classes().into_iter().zip(STRENGTHS);
     let keys = classes.map(|(name, strength)| Key { name, ink: WORSE, strength }).collect();
-    let title = "Each operation behind each other".to_owned();
+    let title = "Each operation after each other one".to_owned();
     let subtitle = format!("Mgas a second of {count} pairs · the slowest at the upper left");
     (!pairs.is_empty()).then(|| Chart::drawn(title, subtitle, keys, chart))
 }
@@ -244,7 +244,7 @@ fn stacked(run: &RunRecord, names: &[&str]) -> Vec<Part> {
     parts
 }
 
-/// A run that is not looked into; grey beside others that are.
+/// A run without stages; grey if other runs have them.
 fn whole(value: f64, figure: &str, staged: bool) -> Part {
     let ink = if staged { palette::SET_UP } else { palette::WORK };
     Part { value, ink, strength: 1.0, text: String::new(), name: words(figure) }

@@ -91,8 +91,13 @@ pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
             };
             let back = sorted(from(BASELINE));
             let on = plainest(comparison).map(|plainest| sorted(from(plainest)));
-            let on = on.map(|lines| block(Some("Turned on, from the plainest"), lines));
-            [block(Some("Turned back, from the default"), back)].into_iter().chain(on).collect()
+            let on = on.map(|lines| {
+                block(Some("Set to the default, starting from the plainest options"), lines)
+            });
+            [block(Some("Changed, starting from the default"), back)]
+                .into_iter()
+                .chain(on)
+                .collect()
         }
         _ => {
             let all = (0..comparison.variants.len()).filter(|at| *at != AGAIN);
@@ -122,14 +127,14 @@ pub(crate) fn is_peer(comparison: &Comparison, at: usize) -> bool {
     comparison.variants[at].peer.is_some()
 }
 
-/// A variant beside the one that it is compared with; of peers, us beside them.
+/// A variant with the one that it is compared with; for a peer, our variant compared with it.
 fn against(comparison: &Comparison, at: usize) -> Line {
     let other = comparison.variants[at].against;
     let compared = if is_peer(comparison, at) { (other, at) } else { (at, other) };
     Line { at, compared: (at != other).then_some(compared) }
 }
 
-/// The steps from the plainest on, and the default behind the last.
+/// The steps from the plainest on, then the default.
 fn ladder(comparison: &Comparison) -> Vec<Line> {
     let steps = AGAIN + 1..comparison.variants.len();
     let last = steps.clone().last();
@@ -138,7 +143,7 @@ fn ladder(comparison: &Comparison) -> Vec<Line> {
     lines.chain([Line { at: BASELINE, compared: default }]).collect()
 }
 
-/// The variant of an ablation in which every option is turned back.
+/// The variant of an ablation in which every option has its plainest value.
 pub(crate) fn plainest(comparison: &Comparison) -> Option<usize> {
     let base = comparison.variants.iter().map(|one| one.against).find(|base| *base > AGAIN);
     base.filter(|base| *base < comparison.variants.len())
@@ -159,10 +164,10 @@ pub(crate) fn name(comparison: &Comparison, at: usize) -> String {
     one.peer.as_ref().map_or(value.clone(), |peer| format!("{peer}, {value}"))
 }
 
-/// The median of a fact; 0 where the runs say so, and none where they say nothing.
+/// The median of a fact, which may be 0; `None` if the runs lack it.
 pub(crate) fn median(comparison: &Comparison, at: usize, figure: &str) -> Option<f64> {
-    let told = || comparison.typical(at)?.facts.get(figure);
-    comparison.median(at, figure).or_else(told)
+    let recorded = || comparison.typical(at)?.facts.get(figure);
+    comparison.median(at, figure).or_else(recorded)
 }
 
 fn table(comparison: &Comparison, lines: &[Line]) -> Table {
@@ -210,13 +215,13 @@ fn table(comparison: &Comparison, lines: &[Line]) -> Table {
     table
 }
 
-/// The facts beside the one that leads: those that are compared, and what any run tells.
+/// The facts after the leading one: the compared ones, then CPU time and memory if a run has them.
 fn further<'a>(comparison: &'a Comparison, lines: &[Line]) -> Vec<&'a str> {
     let mut further: Vec<&str> = comparison.compare.iter().skip(1).map(String::as_str).collect();
     for more in [CPU_S, PEAK_RSS_BYTES] {
-        let told =
+        let is_known =
             lines.iter().any(|line| median(comparison, line.at, more).is_some_and(|v| v > 0.0));
-        if told && more != comparison.figure() && !further.contains(&more) {
+        if is_known && more != comparison.figure() && !further.contains(&more) {
             further.push(more);
         }
     }
@@ -235,7 +240,7 @@ fn for_one(comparison: &Comparison, at: usize, value: &str) -> Cell {
     each.map_or(NONE.into(), |each| Cell::from(show(each)).sorted(each))
 }
 
-/// What the first column holds, and what the gains are over.
+/// Headings of the first column and of the gains.
 fn heads(comparison: &Comparison) -> (String, &'static str) {
     match comparison.experiment.as_str() {
         "ladder" => ("step".into(), "against the one before"),

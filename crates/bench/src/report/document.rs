@@ -21,7 +21,7 @@ process of its own, and had to produce identical results. A ratio is the median 
 adjacent runs; brackets show its 95 % confidence interval. The program also ran against itself: \
 differences below this noise floor are not reported.\n";
 
-/// Benches as one page, whose charts lie in the folder `charts` beside it.
+/// Benches as one page, with its charts in the folder `charts` next to it.
 pub fn page_markdown(sessions: &[Session], charts: &str) -> String {
     let mut page = format!("# Benchmarks\n\n{HOW_TO_READ}");
     for (at, session) in sessions.iter().enumerate() {
@@ -95,13 +95,12 @@ fn text(session: &Session, heading: &str, charts: Option<Charts<'_>>) -> String 
     }
     for comparison in &session.comparisons {
         page += &format!("\n{heading} {}\n\n", escape(&name(comparison)));
-        page += &of(comparison, charts);
+        page += &section(comparison, charts);
     }
     page
 }
 
-/// What blocks took in the typical run of ours, beside those of others; nothing where none were
-/// executed.
+/// Times of blocks in our typical run; empty if no blocks were executed.
 fn executed_blocks(comparison: &Comparison) -> String {
     let ours = comparison.typical(BASELINE).filter(|_| comparison.experiment == "peers");
     let Some((ours, table)) = ours.and_then(|ours| Some((ours, executed::table(ours)?))) else {
@@ -116,7 +115,7 @@ fn executed_blocks(comparison: &Comparison) -> String {
     page
 }
 
-fn of(comparison: &Comparison, charts: Option<Charts<'_>>) -> String {
+fn section(comparison: &Comparison, charts: Option<Charts<'_>>) -> String {
     let Headline { text, sure, .. } = headline(comparison);
     let mut page = format!("{}\n\n**{}.** {sure}", escape(&comparison.about), escape(&text));
     page += &caution(comparison).map_or(String::new(), |caution| format!(" {caution}"));
@@ -147,8 +146,8 @@ mod tests {
     use crate::report::sample;
 
     #[test]
-    fn beside_clients_the_page_tells_percentiles_of_blocks() {
-        for (experiment, told) in [("peers", 1), ("ladder", 0)] {
+    fn next_to_peers_the_page_has_percentiles_of_blocks() {
+        for (experiment, count) in [("peers", 1), ("ladder", 0)] {
             let mut comparison =
                 sample::comparison(experiment, &[("blockmill", 2.0), ("geth", 9.0)]);
             for run in &mut comparison.runs {
@@ -156,15 +155,16 @@ mod tests {
                     run.record = sample::executed("blockmill");
                 }
             }
-            let page = of(&comparison, None);
+            let page = section(&comparison, None);
             let head = "Blocks in a typical run of blockmill:\n";
             let percentiles = "- block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms";
             let columns = "| phase | p50 | p95 | p99 | max | of the time |";
             for text in [head, percentiles, columns, "- slowest block: 7, 12 ms"] {
-                assert_eq!(page.matches(text).count(), told, "{experiment}: {text}\n{page}");
+                assert_eq!(page.matches(text).count(), count, "{experiment}: {text}\n{page}");
             }
         }
-        let page = of(&sample::comparison("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);
+        let page =
+            section(&sample::comparison("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);
         assert!(!page.contains("Blocks in a typical run"), "headers are not executed");
     }
 }

@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// What stands behind a number.
+    /// The unit after a number.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Bytes => "B",

@@ -1,10 +1,10 @@
-//! What a finding says in words: who is better, how many times, and how sure that is.
+//! A finding in words: which variant is better, by how much, and with which interval.
 
 use crate::findings::{Comparison, Verdict};
 use crate::report::fact::{Unit, is_speed, words};
 use blockmill_report::format::{percent_of_noise, times};
 
-/// A fact of two variants, turned so that more than 1 is better.
+/// The ratio of a fact of two variants, inverted if needed so that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gain {
     /// How many times better the first one is.
@@ -13,17 +13,17 @@ pub(crate) struct Gain {
     pub low: f64,
     /// It ends here.
     pub high: f64,
-    /// Pairs that it rests on.
+    /// Number of pairs.
     pub pairs: usize,
     /// By which share the baseline differs from itself.
     pub noise: f64,
-    /// What may be said.
+    /// The verdict.
     pub outcome: Outcome,
     /// Is it a matter of speed? Otherwise it is one of amount.
     is_speed: bool,
 }
 
-/// What may be said of a gain.
+/// The verdict about a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Better,
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
 }
 
 impl Gain {
-    /// Variant `one` beside the `other`; none when one of them does not tell the fact.
+    /// Compares variant `one` with the `other`; `None` if one of them lacks the fact.
     pub fn of(comparison: &Comparison, one: usize, other: usize, figure: &str) -> Option<Self> {
         let finding = comparison.finding(one, other, figure)?;
         let (more, estimate) = (Unit::of(figure).more_is_better(), finding.estimate);
@@ -52,8 +52,8 @@ impl Gain {
         Some(Self { gain, low, high, pairs, noise, outcome, is_speed: is_speed(figure) })
     }
 
-    /// The number that is read, always as the larger of the two ways to put it, with its interval.
-    fn turned(&self) -> (f64, f64, f64) {
+    /// The ratio or its inverse, whichever is at least 1, with its interval.
+    pub fn at_least_1(&self) -> (f64, f64, f64) {
         match self.gain < 1.0 {
             true => (1.0 / self.gain, 1.0 / self.high, 1.0 / self.low),
             false => (self.gain, self.low, self.high),
@@ -68,17 +68,17 @@ impl Gain {
             (false, false) => "less",
             (false, true) => "as much",
         };
-        format!("{} times {what}", times(self.turned().0))
+        format!("{} times {what}", times(self.at_least_1().0))
     }
 
     /// `1.28..1.35`; none when the pairs bound nothing.
     pub fn interval(&self) -> Option<String> {
-        let (_, low, high) = self.turned();
+        let (_, low, high) = self.at_least_1();
         let bound = low > 0.0 && high.is_finite();
         bound.then(|| format!("{}..{}", times(low), times(high)))
     }
 
-    /// The interval, and what it rests on.
+    /// The interval and the number of pairs.
     pub fn sure(&self) -> String {
         let pairs = blockmill_report::format::counted(self.pairs as u64, "pair");
         match self.interval() {
@@ -87,7 +87,7 @@ impl Gain {
         }
     }
 
-    /// What may be said, in a word or two.
+    /// The verdict in a word or two.
     pub fn verdict(&self) -> &'static str {
         match (self.outcome, self.is_speed) {
             (Outcome::Better, true) => "faster",
@@ -108,7 +108,9 @@ impl Gain {
                 format!("{one} and {other} do not differ beyond the noise of {noise}")
             }
             (Outcome::Unknown, _) => {
-                format!("{one} beside {other}: about {said}, but too few pairs to be sure")
+                format!(
+                    "{one} compared with {other}: about {said}, but too few pairs for an interval"
+                )
             }
             (_, true) if self.gain >= 1.0 => format!("{one} is {said} as {other}"),
             (_, true) => format!("{one} takes {said} as {other}"),

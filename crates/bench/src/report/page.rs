@@ -40,11 +40,11 @@ pub fn html(sessions: &[Session], records: &[RunRecord]) -> String {
     let runs: usize = sessions.iter().flat_map(|s| &s.comparisons).map(|c| c.runs.len()).sum();
     let all = format::counted((runs + records.len()) as u64, "run record");
     let without = if runs > 0 { " (of comparisons without their series)" } else { "" };
-    page::page(&title, &body, &page::source(&all, without), &held(sessions, records))
+    page::page(&title, &body, &page::source(&all, without), &embedded(sessions, records))
 }
 
-/// What the page holds as JSON.
-fn held(sessions: &[Session], records: &[RunRecord]) -> Value {
+/// The records that the page embeds as JSON.
+fn embedded(sessions: &[Session], records: &[RunRecord]) -> Value {
     let mut sessions = sessions.to_vec();
     for run in sessions.iter_mut().flat_map(|s| &mut s.comparisons).flat_map(|c| &mut c.runs) {
         run.record.series.clear();
@@ -144,7 +144,7 @@ fn body(comparison: &Comparison) -> Markup {
         (commands(comparison))
         @if comparison.reference.is_some() {
             details open {
-                summary { "Beside what others published" }
+                summary { "Compared with published results" }
                 (list(reference(comparison)))
             }
         }
@@ -168,7 +168,7 @@ fn figures_of(comparison: &Comparison) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The typical run of the baseline, looked into, and the curves of all.
+/// Details of the typical run of the baseline, and the curves of all variants.
 fn inside(comparison: &Comparison) -> Markup {
     let Some(ours) = comparison.typical(BASELINE) else { return html! {} };
     let swept = comparison.experiment.starts_with("sweep ");
@@ -198,7 +198,7 @@ fn inside(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The command line of a variant's typical run; none where it is not known.
+/// The command line of a variant's typical run, if it is known.
 fn command(comparison: &Comparison, at: usize) -> Option<&[String]> {
     let command = &comparison.typical(at)?.command;
     (!command.is_empty()).then_some(command)

@@ -49,7 +49,7 @@ fn a_ratio_and_its_inverse_are_the_same_finding() {
     assert!(there.differs(0.1) && back.differs(0.1) && !there.differs(0.5) && !back.differs(0.5));
 }
 
-/// The true value lies in the interval as often as it says, however the numbers scatter.
+/// The interval covers the true value in 95 % of cases, for any distribution of the numbers.
 #[test]
 fn intervals_hold_what_they_promise() {
     let mut random = Random::new(7);

@@ -1,4 +1,4 @@
-//! Data that is made once and kept.
+//! Input data that is generated once and reused.
 
 use crate::scratch::remove;
 use anyhow::{Context, Result};
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Data that is there.
-pub(super) struct Made {
+/// Data on disk.
+pub(super) struct Cached {
     /// A file or a folder.
     pub path: PathBuf,
-    /// Hash of the last block, where one is known.
+    /// Hash of the last block, if it is known.
     pub tip: Option<String>,
 }
 
-/// What stands beside the data when it is whole.
+/// The file next to complete data.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Note {
-    /// Of what it was made.
+    /// What it was generated from.
     of: String,
     tip: Option<String>,
 }
 
-/// The data called `name` in `folder`, made by `make` if it is not there or was made of something
-/// else. `of` is all that decides what it holds.
-pub(super) fn made(
+/// The data called `name` in `folder`. `make` generates it if it does not exist or was generated
+/// from something else; `of` determines its content.
+pub(super) fn cached(
     folder: &Path,
     name: &str,
     of: &str,
-    tell: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
     make: impl FnOnce(&Path) -> Result<Option<String>>,
-) -> Result<Made> {
+) -> Result<Cached> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let name = format!("{name}-{:016x}", fnv(of.as_bytes()));
     let (path, note) = (folder.join(&name), folder.join(format!("{name}.json")));
@@ -40,16 +40,16 @@ pub(super) fn made(
         && found == of
         && files::is_there(&path).with_context(|| format!("cannot open {}", path.display()))?
     {
-        return Ok(Made { path, tip });
+        return Ok(Cached { path, tip });
     }
-    tell(&format!("making {name}: {of}"));
+    progress(&format!("generating {name}: {of}"));
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;
     let whole = Note { of: of.to_owned(), tip: tip.clone() };
     fs::write(&note, serde_json::to_vec(&whole)?)
         .with_context(|| format!("cannot write {}", note.display()))?;
-    Ok(Made { path, tip })
+    Ok(Cached { path, tip })
 }
 
 /// A short name for a text (FNV-1a).
@@ -72,7 +72,7 @@ mod tests {
                 fs::write(path, "data")?;
                 Ok(Some(format!("tip {times}")))
             };
-            made(folder.path(), "chain", of, &mut |_| {}, write).unwrap()
+            cached(folder.path(), "chain", of, &mut |_| {}, write).unwrap()
         };
         let first = make("seven blocks");
         assert_eq!(make("seven blocks").tip.as_deref(), Some("tip 1"));

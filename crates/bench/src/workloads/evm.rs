@@ -1,6 +1,6 @@
 //! What instructions and precompiled contracts of the virtual machine cost: each is executed as
 //! often as the gas of a transaction allows, with little else, and what else there is is measured
-//! by itself and taken off. `docs/formats/evm-programs.md` has the files that peers read.
+//! alone and subtracted. `docs/formats/evm-programs.md` has the files that peers read.
 //!
 //! The idea is CartEVM's, which Besu measures its machine with: also one operation after another,
 //! in all combinations.
@@ -47,7 +47,7 @@ impl Workload for Evm {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let fork = fork_of(settings)?;
         let limits =
@@ -59,11 +59,11 @@ impl Workload for Evm {
         // whatever changes in a unit makes other programs
         let digest = blockmill_hashes::keccak256(format!("{lists:?}").as_bytes());
         let name = format!("{of} of {fork:?}, {limits:?}, {digest:02x?}");
-        let made = data::made(folder, "evm", &name, tell, |path| {
+        let cached = data::cached(folder, "evm", &name, progress, |path| {
             write(path, fork, limits, &lists).map(|()| None)
         })?;
         for (name, path) in
-            [("plan", made.path.clone()), ("genesis", made.path.join(measure::GENESIS))]
+            [("plan", cached.path.clone()), ("genesis", cached.path.join(measure::GENESIS))]
         {
             settings.insert(name.into(), path.display().to_string());
         }
@@ -83,7 +83,7 @@ fn fork_of(settings: &Settings) -> Result<Fork> {
     Ok(found.1)
 }
 
-/// What is measured: alone, or one behind the other.
+/// What is measured: operations alone, or one after the other.
 fn lists(of: &str, among: Option<&str>, fork: Fork) -> Result<Vec<Vec<Unit>>> {
     let alone = |units: Vec<Unit>| units.into_iter().map(|unit| vec![unit]).collect();
     let among = || -> Result<Vec<Unit>> {

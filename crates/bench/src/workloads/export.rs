@@ -1,5 +1,5 @@
-//! Verified blocks written as tables: whole runs from an archive to Parquet, beside runs that
-//! verify the same and write nothing.
+//! Verified blocks written as tables: whole runs from an archive to Parquet, compared with runs
+//! that verify the same and write nothing.
 
 use super::Workload;
 use super::import::{self, ethereum as archives};
@@ -48,9 +48,9 @@ impl Workload for Export {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        archives::prepare(settings, folder, tell)
+        archives::prepare(settings, folder, progress)
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
@@ -135,8 +135,8 @@ fn count(record: &mut RunRecord, files: &[FileEntry], tables: &str) {
     record.facts.set("row_cpu_ns", record.cpu_s() * 1e9 / rows as f64);
 }
 
-/// Every transaction as it stands in the tables, in any order: the sum of the first 8 bytes of the
-/// SHA-256 of each row's text, which the peers' rows give, too.
+/// A digest of all transactions in the tables, independent of order: the sum of the first 8 bytes
+/// of the SHA-256 of each row's text. Peers compute the same digest.
 fn digest(folder: &Path, files: &[FileEntry]) -> Result<u64> {
     let mut sum = 0u64;
     for file in files.iter().filter(|file| file.table == tables::TRANSACTIONS.name) {

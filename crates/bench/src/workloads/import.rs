@@ -41,12 +41,12 @@ impl Workload for Import {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         match chain(settings)? {
-            Chain::Ethereum => ethereum::prepare(settings, folder, tell),
-            Chain::Bitcoin => bitcoin::prepare(settings, folder, tell),
-            Chain::Neo => neo::prepare(settings, folder, tell),
+            Chain::Ethereum => ethereum::prepare(settings, folder, progress),
+            Chain::Bitcoin => bitcoin::prepare(settings, folder, progress),
+            Chain::Neo => neo::prepare(settings, folder, progress),
         }
     }
 
@@ -84,7 +84,7 @@ pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
 }
 
 /// The options of a chain with the values that are available on this machine, and the value that
-/// variants have by default: that of `always` if it names one.
+/// variants have by default: the value in `always` if it names one.
 pub(super) fn options_of<S: OptionSet>(always: &[String]) -> Vec<OptionValues> {
     let mut settings = S::default();
     always.iter().for_each(|assignment| drop(settings.set(assignment)));

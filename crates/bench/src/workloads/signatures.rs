@@ -1,8 +1,8 @@
 //! What verifying signatures in batches costs, in the lanes that this CPU has and in the scalar
 //! library. Every verdict of every measurement is compared with the right one.
 
-mod made;
-mod made_p256;
+mod generated;
+mod generated_p256;
 mod measure;
 mod operations;
 
@@ -45,7 +45,7 @@ impl Workload for Signing {
     fn prepare(&self, settings: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads: usize = parsed(settings, "threads")?;
-        // more would take turns on the cores: no time would be that of a core
+        // more threads would share cores, and no time would be the time of a core
         ensure!(
             (1..=cores).contains(&threads),
             "threads: expected 1 to {cores}, as many as there are cores, found {threads}"
@@ -62,7 +62,7 @@ impl Workload for Signing {
         let pools = Pools::make(operation, threads, batch)?;
         let work = |batches| Work { input, batch, threads, batches };
         if with.width() != Width::Scalar {
-            pools.settle(&work(1), &with)?;
+            pools.warm_up(&work(1), &with)?;
         }
         let batches = pools.batches(&work(1), &with, least)?;
         let signatures = batches as f64 * (batch * threads) as f64;

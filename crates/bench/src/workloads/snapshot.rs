@@ -38,7 +38,7 @@ impl Workload for Snapshots {
         &self,
         settings: &mut Settings,
         folder: &Path,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let leaves: u64 = parsed(settings, "leaves")?;
         ensure!(leaves >= 1_000, "leaves: expected at least 1000, found {leaves}");
@@ -49,11 +49,11 @@ impl Workload for Snapshots {
             other => bail!("contracts = '{other}'; available: one, many, none"),
         };
         let of = format!("{leaves} leaves, {slots} slots in a contract");
-        let made = data::made(folder, "snapshot", &of, tell, |path| {
+        let cached = data::cached(folder, "snapshot", &of, progress, |path| {
             make(path, &state(leaves, slots)?).map(Some)
         })?;
-        settings.insert(FILE.into(), made.path.display().to_string());
-        settings.insert("root".into(), made.tip.context("a snapshot without a root")?);
+        settings.insert(FILE.into(), cached.path.display().to_string());
+        settings.insert("root".into(), cached.tip.context("a snapshot without a root")?);
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Workload for Snapshots {
 }
 
 /// A state of so many leaves: contracts with so many slots each and as many accounts without any,
-/// or accounts alone. Slots are those of mappings: hashes.
+/// or accounts alone. Keys of slots are hashes, as in mappings.
 fn state(leaves: u64, slots: u64) -> Result<State> {
     let mut state = State::default();
     let code = Code::new(vec![0x60, 0x00]);

@@ -21,7 +21,7 @@ use workload::{KeyValueStore, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default), `pages` or
 /// `flat-trie`.
-const DESIGN: &str = "design";
+const LAYOUT: &str = "layout";
 
 /// The setting that says how many MiB references of pages take in memory: `all` (the default) or a
 /// number.
@@ -54,7 +54,7 @@ impl Workload for Tables {
         };
         settings.insert("memory-bytes".into(), bytes.to_string());
         draw(settings)?;
-        design(settings).map(|_| ())
+        layout(settings).map(|_| ())
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
@@ -64,7 +64,7 @@ impl Workload for Tables {
         let blocks = if operation == Operation::Blocks { job.parsed("blocks")? } else { 0 };
         let work = workload::Job { operation, keys, draw, blocks };
         let memory = job.parsed("memory-bytes")?;
-        let (measured, more) = match design(&job.settings)? {
+        let (measured, more) = match layout(&job.settings)? {
             Some(settings) => in_state(&job.folder, &settings, work),
             None => in_table(&job.folder, memory, work),
         }
@@ -81,9 +81,9 @@ impl Workload for Tables {
     }
 }
 
-/// How a state is to be opened; none where a table is measured.
-fn design(settings: &Settings) -> Result<Option<state::Settings>> {
-    match settings.get(DESIGN).map(String::as_str) {
+/// How a state is opened; `None` if a table is measured.
+fn layout(settings: &Settings) -> Result<Option<state::Settings>> {
+    match settings.get(LAYOUT).map(String::as_str) {
         None | Some("table") => Ok(None),
         Some(name @ ("pages" | "flat-trie")) => {
             let memory = parsed(settings, "memory-bytes")?;
@@ -95,7 +95,7 @@ fn design(settings: &Settings) -> Result<Option<state::Settings>> {
             }
             Ok(Some(opened))
         }
-        Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages, flat-trie"),
+        Some(other) => bail!("{LAYOUT} = '{other}'; available: table, pages, flat-trie"),
     }
 }
 
@@ -106,7 +106,7 @@ fn draw(settings: &Settings) -> Result<Draw> {
     draw.with_context(|| format!("{DRAW} = '{name}'; available: uniform, skewed"))
 }
 
-/// What was measured, and facts besides.
+/// The measurement, and further facts.
 type Done = Result<(Measured, Vec<(&'static str, f64)>), workload::Error>;
 
 fn in_table(folder: &Path, memory: usize, work: workload::Job) -> Done {
@@ -118,9 +118,9 @@ fn in_state(folder: &Path, settings: &state::Settings, work: workload::Job) -> D
     let mut store = state::InState::open(folder, settings)?;
     let mut measured = workload::run(&mut store, work)?;
     if matches!(work.operation, Operation::Update | Operation::Blocks) {
-        // what the log has made durable is still to be written as cells
+        // changes that are durable in the log must still be written as cells
         let start = Instant::now();
-        store.settle()?;
+        store.wait_for_background()?;
         measured.time += start.elapsed();
     }
     Ok((measured, store.facts()))

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Headers whose import takes no time, with an answer and a slower variant.
+/// A short import of headers, with an answer and a slower variant.
 const PLANTED: &str = r#"
 title = "Planted"
 about = "A run that a busy loop makes five times as long, as much as any load would hide."
@@ -133,8 +133,12 @@ fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     let out = scratch.path("out");
     let words = "rlp --pairs 1 --set case=header --set op=hash --set samples=1 --set min-ms=0";
     let session = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
-    let again = scratch.path("again");
-    succeed(crate::bench("report").arg(out.join("bench.json")).arg("--out").arg(&again));
+    let (again, markdown) = (scratch.path("again"), scratch.path("benches.md"));
+    let mut command = crate::bench("report");
+    command.arg(out.join("bench.json")).arg("--out").arg(&again).arg("--markdown").arg(&markdown);
+    succeed(&mut command);
+    let page = fs::read_to_string(&markdown).expect("a page");
+    assert!(page.starts_with("# Benchmarks") && page.contains("RLP: one object"), "{page}");
     for name in ["table.md", "index.html"] {
         let read = |folder: &Path| fs::read_to_string(folder.join(name)).expect(name);
         assert_eq!(read(&out), read(&again), "{name}");
@@ -148,7 +152,7 @@ fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     assert!(ended.stderr.contains("schema 9; this program reads schema 2"), "{}", ended.stderr);
 }
 
-/// Names of what lies in a folder, without the mark that says whose it is.
+/// Names of the files in a folder, without the file that marks its owner.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -158,19 +162,31 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_page_of_benchmarks_is_drawn_from_the_records() {
+fn the_pages_of_results_are_generated_from_the_records() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let (docs, scratch) = (root.join("docs"), Scratch::new("bench-page"));
-    let (page, out) = (scratch.path("benchmarks.md"), scratch.path("out"));
-    let mut command = crate::bench("report --markdown");
-    succeed(command.arg(&page).arg(root.join("benchmarks/record")).arg("--out").arg(out));
-    let charts = names(&docs.join("benchmarks"));
-    assert_eq!(charts, names(&scratch.path("benchmarks")));
-    let files = charts.iter().map(|name| format!("benchmarks/{name}"));
-    for file in files.chain(["benchmarks.md".to_owned()]) {
-        let same = fs::read(docs.join(&file)).ok() == fs::read(scratch.path(&file)).ok();
-        let again =
-            "blockmill bench report benchmarks/record --markdown docs/benchmarks.md --force";
-        assert!(same, "docs/{file}: expected what the records say ({again})");
+    let (docs, scratch) = (root.join("docs/results"), Scratch::new("bench-results"));
+    let (pages, out) = (scratch.path("results"), scratch.path("out"));
+    let mut command = crate::bench("report --results");
+    succeed(command.arg(&pages).arg(root.join("benchmarks/record")).arg("--out").arg(out));
+    let generated = names(&pages);
+    let charts = generated.iter().filter(|name| name.ends_with(".svg")).count();
+    assert!((10..=20).contains(&charts), "{charts} charts");
+    // written by hand
+    let mut expected = [&generated[..], &["other-commands.md".to_owned()]].concat();
+    expected.sort();
+    assert_eq!(names(&docs), expected);
+    for file in generated {
+        let same = fs::read(docs.join(&file)).ok() == fs::read(pages.join(&file)).ok();
+        let again = "blockmill-bench report benchmarks/record --results docs/results --out DIR";
+        assert!(same, "docs/results/{file}: expected what the records say ({again})");
     }
+}
+
+#[test]
+fn records_in_the_repository_are_small() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/record");
+    let files = names(&folder);
+    let size = |name: &String| fs::metadata(folder.join(name)).expect("a record").len();
+    let bytes: u64 = files.iter().map(size).sum();
+    assert!(files.len() > 5 && bytes <= 1_000_000, "{} files, {bytes} bytes", files.len());
 }

@@ -1,4 +1,4 @@
-//! `bench export-...`: tables of verified blocks beside verifying them alone.
+//! `bench export-...`: tables of verified blocks, compared with verification only.
 
 use crate::{Scratch, run, succeed_json};
 use serde_json::{Value, json};
@@ -13,14 +13,14 @@ fn bench(words: &str, scratch: &Scratch) -> std::process::Command {
 }
 
 #[test]
-fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
+fn an_export_is_compared_with_verification_and_its_rows_are_counted() {
     let scratch = Scratch::new("bench-export");
     let words = "export-transfers --set transfers=500 --set block-transfers=12 --ladder --pairs 2";
     let session = succeed_json(&mut bench(words, &scratch));
     let comparison = &session["comparisons"][0];
     let all = comparison["variants"].as_array().expect("variants").iter();
     let labels: Vec<_> = all.map(|one| one["label"].as_str().expect("a label")).collect();
-    assert_eq!(labels, ["blockmill", "again", "verified alone"]);
+    assert_eq!(labels, ["blockmill", "again", "verification only"]);
     let mut written = 0;
     for run in comparison["runs"].as_array().expect("runs") {
         let record = &run["record"];
@@ -41,7 +41,7 @@ fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
     }
     assert!(written >= 4, "{written}");
     let table = fs::read_to_string(scratch.path("out").join("table.md")).expect("a table");
-    assert!(table.contains("verified alone"), "{table}");
+    assert!(table.contains("verification only"), "{table}");
 }
 
 #[test]

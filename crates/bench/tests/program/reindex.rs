@@ -25,8 +25,8 @@ const STEPS: [&str; 7] = [
     "8 MB look-back (PR 16981)",
     "32 MB look-back (PR 16981)",
     "640 MB look-back (PR 16981)",
-    "bodies left to pass 2",
-    "only frames and headers read",
+    "headers linked after reading",
+    "positioned reads of headers",
 ];
 
 fn fact(record: &Value, name: &str) -> u64 {
@@ -34,7 +34,7 @@ fn fact(record: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn a_bench_runs_every_design_of_the_index_and_all_agree() {
+fn a_bench_runs_every_baseline_of_the_index_and_all_agree() {
     let scratch = Scratch::new("bench-index");
     let out = scratch.path("out");
     let words = "reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";
@@ -45,7 +45,7 @@ fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     assert_eq!(labels(ladder)[2..], STEPS);
     assert!(labels(ablation).contains(&"scan=serial"), "{:?}", labels(ablation));
     let [first, last] = [STEPS[0], "blockmill"].map(|label| records(ladder, label)[0]);
-    // blocks that stand before their parents are read twice
+    // blocks that come before their parents are read twice
     assert!(fact(first, "index_bytes") > fact(first, "file_bytes"), "{first}");
     assert!(fact(last, "index_bytes") < fact(first, "file_bytes") / 10, "{last}");
     assert_eq!(fact(first, "out_of_order"), fact(first, "from_disk"));

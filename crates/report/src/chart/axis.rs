@@ -40,7 +40,7 @@ impl Axis {
         Self { min, max, log: false, ticks }
     }
 
-    /// A logarithmic axis that holds all of `min..=max`, which must be above zero.
+    /// A logarithmic axis that covers `min..=max`, which must be above zero.
     pub fn logarithmic(min: f64, max: f64) -> Self {
         let (low, high) = (min.log10().floor() as i32, max.log10().ceil() as i32);
         let decades = (high - low).max(1);
@@ -77,7 +77,7 @@ impl Axis {
     /// nothing else.
     pub fn of_values(values: &[f64]) -> Option<Self> {
         let (first, last) = (*values.first()?, *values.last()?);
-        // one value alone stands in the middle
+        // a single value is in the middle
         let (min, max) = if first < last { (first, last) } else { (first / 2.0, last * 2.0) };
         let text = |value: f64| format::number(value, if value.fract() == 0.0 { 0 } else { 2 });
         let ticks = values.iter().map(|value| (*value, text(*value))).collect();

@@ -3,7 +3,7 @@
 use super::palette::{FAINT, Ink, ON_BRIGHT, ON_DEEP, TEXT};
 use super::surface::{Draw, EDGE, Hold, Surface, WIDER, fitted, is_narrow, text_width};
 
-/// Height of a row, and of one whose name stands above its bar.
+/// Height of a row with the name next to its bar, and with the name above it.
 const ROW: f64 = 34.0;
 const HIGH_ROW: f64 = 50.0;
 const BAR: f64 = 22.0;
@@ -21,7 +21,7 @@ pub struct Part {
     pub strength: f64,
     /// Written into the part where it fits.
     pub text: String,
-    /// What it is; shown with the text under the pointer.
+    /// Its name, shown with the text under the pointer.
     pub name: String,
 }
 
@@ -44,7 +44,7 @@ pub struct BarChart {
 }
 
 /// Where rows have their middle, and what is between `left` and `right` of them: names and texts
-/// stand beside it, or above it on a narrow chart.
+/// are next to it, or above it on a narrow chart.
 pub struct Rows {
     /// Where the room for bars begins, in points.
     pub left: f64,

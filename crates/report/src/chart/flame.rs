@@ -12,7 +12,7 @@ use crate::symbol;
 /// Height of a function.
 const ROW: f64 = 19.0;
 const SIZE: f64 = 11.5;
-/// A narrower bar is not drawn, nor what it called.
+/// A narrower bar is not drawn, nor are its callees.
 const THIN: f64 = 1.5;
 /// How many functions lie under each other at most.
 const DEEPEST: usize = 48;
@@ -21,7 +21,7 @@ const COMMON: usize = 40;
 /// A shorter text says nothing.
 const SHORTEST: usize = 4;
 
-/// A function where it was called: its samples, and what it called.
+/// A function at a call site: its samples and its callees.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Call {
     name: String,
@@ -50,7 +50,7 @@ impl Chart {
 }
 
 /// The stacks of a profile as one tree, without the plumbing between functions. What all of them
-/// have in common above the first fork tells nothing and is left out.
+/// share above the first fork is left out.
 fn calls(profile: &Profile) -> Call {
     let mut root = Call { name: "all".into(), samples: profile.samples, calls: vec![] };
     for stack in &profile.stacks {
@@ -133,7 +133,7 @@ impl FlameChart {
     }
 }
 
-/// One colour for the functions of a crate; bright ones, since dark text stands on them.
+/// One colour for the functions of a crate; bright, because dark text is drawn on them.
 fn colour(name: &str) -> Ink {
     const BRIGHT: [usize; 6] = [5, 4, 2, 3, 1, 11];
     let sum = symbol::crate_of(name)

@@ -22,13 +22,13 @@ const SMALL: f64 = 13.0;
 pub struct Panel {
     /// What the values are.
     pub caption: String,
-    /// Beside the caption, or below it on a narrow chart.
+    /// Next to the caption, or below it on a narrow chart.
     pub detail: String,
     /// The axis of the values.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
-    /// What stands at the end of each line.
+    /// The text at the end of each line.
     pub names: Vec<String>,
     /// What the values are in, for the script of a page.
     pub unit: &'static str,
@@ -177,7 +177,7 @@ impl Panel {
         }
     }
 
-    /// Writes the name of each line beside its end, moved apart where ends lie close, with a thin
+    /// Writes the name of each line next to its end, moved apart if ends are close, with a thin
     /// line from the end to the name.
     fn names(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         let end = |series: &Series| series.line().last().map(|at| frame.at(x, &self.y, *at));

@@ -21,7 +21,7 @@ struct Point {
 
 impl Chart {
     /// Time of each block and million gas in a second of that time, over the chain, one panel for
-    /// each. None where no blocks were executed.
+    /// each. `None` if no blocks were executed.
     pub fn per_block(records: &[RunRecord]) -> Option<Self> {
         let time = lines(records, |point| point.seconds / point.count * 1e3);
         let speed = lines(records, |point| point.gas / 1e6 / point.seconds);
@@ -71,7 +71,7 @@ fn lines(records: &[RunRecord], value: impl Fn(&Point) -> f64) -> Vec<Series> {
     all
 }
 
-/// The blocks of a run, as many together as it takes to have few enough points. A record may hold
+/// The blocks of a run, grouped so that there are few enough points. A record may hold
 /// anything: what is no number or below 0 counts as 0.
 fn points(record: &RunRecord) -> Vec<Point> {
     let Some(series) = blocks(record) else { return vec![] };

@@ -1,4 +1,4 @@
-//! Charts of run records. The first two are those of the reference (holiman/headerimport):
+//! Charts of run records. The first two follow the reference (holiman/headerimport):
 //! accumulated time over the chain, and the time of each chunk.
 
 use super::axis::Axis;
@@ -147,7 +147,7 @@ impl Chart {
     }
 }
 
-/// The phases that are shown of all runs: those of the first that has any.
+/// The phases shown for all runs: the phases of the first run that has any.
 fn phases_of(records: &[RunRecord]) -> Vec<&str> {
     records.iter().map(shown_phases).find(|phases| !phases.is_empty()).unwrap_or_default()
 }

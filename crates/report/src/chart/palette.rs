@@ -1,7 +1,8 @@
-//! Colours that people with any common colour vision can tell apart, on white and on dark paper.
+//! Colours that people with any common colour vision can distinguish, on light and dark pages.
 //!
-//! The first are those of Okabe and Ito ("Color Universal Design", 2008), with its black and its
-//! yellow, which vanish on one of the two papers, replaced; the rest differ from them in lightness.
+//! The first are the colours of Okabe and Ito ("Color Universal Design", 2008), with its black and
+//! its yellow, which vanish on one of the two papers, replaced; the rest differ from them in
+//! lightness.
 
 /// A colour on light and on dark paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +94,11 @@ pub fn series(place: usize) -> Ink {
     SERIES[place % SERIES.len()]
 }
 
-/// Places of the labels' colours that are far from those of the phases.
+/// Positions of label colours that differ most from the colours of phases.
 const FURTHER: [usize; 7] = [4, 6, 7, 8, 9, 10, 11];
 
-/// The colour of the phase at `place`, whatever its name; after the last one come those of labels.
+/// The colour of the phase at `place`, whatever its name; after the last phase colour come the
+/// label colours.
 pub fn phase(place: usize) -> Ink {
     let further = || series(FURTHER[(place - PHASES.len()) % FURTHER.len()]);
     PHASES.get(place).copied().unwrap_or_else(further)

@@ -1,10 +1,10 @@
-//! Series over the chain, made from the chunks of records and thinned to what a chart can show.
+//! Series over the chain, computed from the chunks of records and thinned for a chart.
 
 use blockmill_pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
 
 use crate::runs::{Drawn, drawn};
 
-/// The most points of one line: more cannot be told apart, and a page must stay small.
+/// Most points of one line: more cannot be distinguished, and a page must stay small.
 pub(super) const MOST_POINTS: usize = 240;
 
 /// Points of a line along the clock.

@@ -12,9 +12,9 @@ pub(crate) const NARROW: f64 = 400.0;
 pub const EDGE: f64 = 20.0;
 /// A browser's own font may be wider than ours.
 pub const WIDER: f64 = 1.12;
-/// Fonts whose widths are like those of [`ADVANCES`].
+/// Fonts with widths like [`ADVANCES`].
 const FONTS: &str = "Helvetica, Arial, Liberation Sans, sans-serif";
-/// How far the line on which digits stand is below their middle, in parts of their size.
+/// Distance from the middle of digits down to their baseline, as a share of their size.
 const HALF_DIGIT: f64 = 0.35;
 
 /// Where a text is held.
@@ -135,7 +135,7 @@ fn short(number: f64) -> f64 {
     if rounded.is_finite() && rounded != 0.0 { rounded } else { 0.0 }
 }
 
-/// Widths of the characters from the space to the tilde, in thousandths of the size: those of
+/// Widths of the characters from the space to the tilde, in thousandths of the size, as in
 /// Helvetica, by Adobe's metrics.
 const ADVANCES: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
@@ -144,7 +144,7 @@ const ADVANCES: [u16; 95] = [
     667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
-/// Width that is taken for all others.
+/// Width assumed for all other characters.
 const OTHER: u16 = 600;
 
 /// As much of a text of a size as there is room for.
@@ -181,7 +181,7 @@ pub fn is_narrow(width: f64) -> bool {
     width < (WIDE + NARROW) / 2.0
 }
 
-/// `drawing` as an SVG document that takes the width that it is given; what `head` draws stands
+/// `drawing` as an SVG document of the given width; `head` is drawn
 /// above it, and takes so much room.
 pub(crate) fn svg(drawing: &dyn Draw, width: f64, head: (f64, &dyn Fn(&mut Surface))) -> String {
     let height = short(head.0 + drawing.height(width));

@@ -10,7 +10,7 @@ use std::process::Command;
 
 const WIDTHS: [u64; 2] = [360, 1400];
 
-/// Puts the page into frames and leaves what it sees as an attribute of the body.
+/// Puts the page into frames and records what is visible as an attribute of the body.
 const HOST: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
 const page = PAGE, widths = [360, 1400], found = [];
 const wait = () => new Promise((done) => setTimeout(done, 30));
@@ -80,16 +80,16 @@ fn look(page: &str, dark: bool) -> Vec<Value> {
         .arg(format!("file://{}", path.display()))
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!told.contains("CONSOLE"), "the browser complains:\n{told}");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(!log.contains("CONSOLE"), "the browser reports an error:\n{log}");
     let dom = String::from_utf8_lossy(&output.stdout);
     let found = dom.split("data-found=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let found = found.unwrap_or_else(|| panic!("nothing was found:\n{told}"));
+    let found = found.unwrap_or_else(|| panic!("nothing was found:\n{log}"));
     let found = found.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">");
     serde_json::from_str(&found.replace("&nbsp;", "\u{a0}").replace("&amp;", "&")).unwrap()
 }
 
-/// What must be true of every page, in both widths and both colour schemes; gives what is seen on
+/// Checks every page, in both widths and both colour schemes; returns what is visible on
 /// the last.
 pub(crate) fn check(page: &str) -> Value {
     let mut last = Value::Null;

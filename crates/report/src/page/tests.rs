@@ -74,7 +74,7 @@ fn page_of_one_run_says_what_was_checked() {
     assert!(page.contains("<dt>seals</dt><dd>1/100 checked (10,031), seed 42</dd>"));
     assert!(!page.contains("<h2>Side by side</h2>"));
     let keys = page.matches("aria-pressed=\"true\"").count();
-    assert_eq!(keys, 2, "of its stages over time; its other lines stand alone");
+    assert_eq!(keys, 2, "of its stages over time; its other lines have none");
     assert!(page.contains("<h2>Slowest chunks</h2>"));
 }
 

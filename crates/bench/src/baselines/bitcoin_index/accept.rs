@@ -1,5 +1,5 @@
-//! Blocks read and decoded in the order in which they can be accepted: the design of Bitcoin Core's
-//! reindex, with and without its improvement (PR 16981).
+//! Blocks read and decoded in the order in which they can be accepted: the baseline of Bitcoin
+//! Core's reindex, with and without its improvement (PR 16981).
 //!
 //! Blocks are in files as they came in, so many precede their parents. Such a block waits in a map
 //! by its parent's hash. When the parent is accepted, so are the blocks that wait for it, and those
@@ -8,7 +8,7 @@
 use super::look_back::LookBack;
 use super::source::Opened;
 use super::waiting::Waiting;
-use super::{DesignScan, Order, io_error, stopped};
+use super::{BaselineScan, Order, io_error, stopped};
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
 use blockmill_bitcoin::header::Header;
@@ -23,7 +23,7 @@ const OPEN_FILES: usize = 64;
 
 /// Reads and decodes every accepted block of a scan, in their order.
 pub(super) fn decode_accepted(
-    finder: &mut DesignScan,
+    finder: &mut BaselineScan,
     files: &BlockFiles,
     scan: &mut Scan,
     cancel: &Cancel,
@@ -44,24 +44,24 @@ pub(super) fn decode_accepted(
 /// One pass over all files as Bitcoin Core does it: blocks are looked up, decoded and accepted one
 /// by one, in the order of the files except for those that have to wait.
 pub(super) fn load(
-    finder: &mut DesignScan,
+    finder: &mut BaselineScan,
     files: &BlockFiles,
     cancel: &Cancel,
 ) -> Result<Scan, Error> {
     let stop = || cancel.is_cancelled();
-    let design = finder.design;
+    let baseline = finder.baseline;
     let mut load = Load {
-        whole_block_first: design.whole_block_first,
+        whole_block_first: baseline.whole_block_first,
         scan: Scan::default(),
         order: Order::default(),
         waiting: Waiting::new(&finder.known, 0),
-        look_back: LookBack::new(design.look_back),
+        look_back: LookBack::new(baseline.look_back),
         decoder: Decoder::new(files),
         from_memory: 0,
         from_disk: 0,
     };
     for (index, file) in files.files().iter().enumerate() {
-        let opened = Opened::open(file, design.read)?;
+        let opened = Opened::open(file, baseline.read)?;
         let mut walk = Walk::new(file, opened.source()).stopping(&stop);
         let fail = |error| io_error(file, "cannot read", error);
         while let Some(record) = walk.next_record().map_err(fail)? {
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
         self.decode();
     }
 
-    fn add_counts(self, finder: &mut DesignScan, scan: &mut Scan) {
+    fn add_counts(self, finder: &mut BaselineScan, scan: &mut Scan) {
         finder.counts.decoded += self.decoded;
         finder.counts.undecodable += self.undecodable;
         scan.bytes_read += self.bytes_read;

@@ -1,8 +1,8 @@
-//! Headers of all files by any [`Design`](super::Design), one file after the other or several at
-//! once, hashed in batches as the product does it.
+//! Headers of all files by any [`Baseline`](super::Baseline), one file after the other or several
+//! at once, hashed in batches as the product does it.
 
 use super::source::Opened;
-use super::{Counts, Design, DesignScan, io_error, stopped};
+use super::{Baseline, BaselineScan, Counts, io_error, stopped};
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Source, Stop, Walk};
 use blockmill_bitcoin::BlockHash;
@@ -30,17 +30,17 @@ struct OfFile {
 
 /// Scans all files; each thread takes the next file as soon as it is done with one.
 pub(super) fn scan(
-    finder: &mut DesignScan,
+    finder: &mut BaselineScan,
     files: &BlockFiles,
     cancel: &Cancel,
 ) -> Result<Scan, Error> {
     let stop = || cancel.is_cancelled();
-    let (all, design) = (files.files(), finder.design);
-    let threads = if design.parallel { finder.threads } else { 1 };
+    let (all, baseline) = (files.files(), finder.baseline);
+    let threads = if baseline.parallel { finder.threads } else { 1 };
     let results: Vec<_> = all.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut scanner = FileScanner::new(design, &stop);
+        let mut scanner = FileScanner::new(baseline, &stop);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = all.get(index).filter(|_| !stop()) else { break };
@@ -75,7 +75,7 @@ pub(super) fn scan(
 
 /// Scans files, one after the other.
 struct FileScanner<'s> {
-    design: Design,
+    baseline: Baseline,
     stop: Stop<'s>,
     hasher: ManySha256,
     block: Block,
@@ -84,14 +84,14 @@ struct FileScanner<'s> {
 }
 
 impl<'s> FileScanner<'s> {
-    fn new(design: Design, stop: Stop<'s>) -> Self {
+    fn new(baseline: Baseline, stop: Stop<'s>) -> Self {
         let (headers, hashes) = (Vec::with_capacity(BATCH), vec![[0; 32]; BATCH]);
         let (hasher, block) = (ManySha256::detect(), Block::default());
-        Self { design, stop, hasher, block, headers, hashes }
+        Self { baseline, stop, hasher, block, headers, hashes }
     }
 
     fn scan(&mut self, index: u32, file: &BlockFile) -> Result<OfFile, Error> {
-        let opened = Opened::open(file, self.design.read)?;
+        let opened = Opened::open(file, self.baseline.read)?;
         let mut walk = Walk::new(file, opened.source()).stopping(self.stop);
         let mut result = OfFile::default();
         loop {
@@ -101,7 +101,7 @@ impl<'s> FileScanner<'s> {
                 self.hash(&mut result.found);
             }
             let Some(record) = record else { break };
-            if self.design.whole_block_first {
+            if self.baseline.whole_block_first {
                 self.decode(&mut walk, &record, &mut result, file)?;
             }
             let Record { offset, size, header } = record;

@@ -1,4 +1,4 @@
-//! What was read last, kept for blocks whose parents turn up soon.
+//! The bytes read last, for blocks whose parents are found soon.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
@@ -49,14 +49,14 @@ impl LookBack {
         self.blocks.insert(position, bytes);
     }
 
-    /// Gives out the block at `position`, if it is still there.
+    /// Returns the block at `position`, if it is still buffered.
     pub fn take(&mut self, position: u32) -> Option<Vec<u8>> {
         self.blocks.remove(&position)
     }
 
     /// Takes back a buffer.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        // one for each block that is kept, and not those of a time when there were more
+        // capacity for the blocks that are buffered now, not for an earlier maximum
         if self.spare.len() <= self.blocks.len() {
             self.spare.push(buffer);
         }

@@ -52,7 +52,7 @@ impl Earlier {
     }
 }
 
-/// Computes the difficulty in big integers, under proof of work. The verdict is that of the rules,
+/// Computes the difficulty in big integers, under proof of work. The verdict comes from the rules,
 /// which compute it in 256 bits: some nanoseconds against hundreds.
 fn waste_difficulty(spec: &ChainSpec, parent: &HeaderView<'_>, header: &HeaderView<'_>) {
     let rules = spec.rules_of(header);

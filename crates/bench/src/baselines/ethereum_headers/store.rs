@@ -65,7 +65,7 @@ impl Earlier {
         }
         if self.baseline.has(Waste::LookUpKnown) {
             let known = self.knows(headers.hash(at))?;
-            debug_assert!(!black_box(known), "an import goes on after the last stored block");
+            debug_assert!(!black_box(known), "an import continues after the last stored block");
         }
         if self.baseline.has(Waste::WriteEach) {
             self.store(headers, at, at + 1)?;

@@ -9,7 +9,7 @@ pub(crate) const STRENGTHS: [f64; 7] = [1.0, 0.8, 0.62, 0.46, 0.31, 0.18, 0.07];
 const SIZE: f64 = 9.5;
 /// Least distance of two names.
 const APART: f64 = 13.0;
-/// Half of the first name stands above its row.
+/// Space above the first row for half of its name.
 const HEAD: f64 = 6.0;
 const FOOT: f64 = 44.0;
 

@@ -55,7 +55,7 @@ fn growth_is_a_line_through_the_medians() {
 }
 
 #[test]
-fn the_growth_of_peers_is_drawn_beside_ours() {
+fn the_growth_of_peers_is_drawn_with_ours() {
     let all = [("x", 1.0), ("1000", 10.0), ("core", 2.0), ("core, 1000", 200.0)];
     let mut comparison = sample::comparison("sweep n", &all);
     for (at, value) in [(0, "100"), (1, "100"), (2, "1000"), (3, "100"), (4, "1000")] {

@@ -32,7 +32,7 @@ pub(crate) fn headline(comparison: &Comparison) -> Headline {
     Headline { sure: sure(comparison, found.as_ref()), text, found }
 }
 
-fn of(comparison: &Comparison, one: usize, other: usize) -> Option<Gain> {
+fn gain(comparison: &Comparison, one: usize, other: usize) -> Option<Gain> {
     Gain::of(comparison, one, other, comparison.figure())
 }
 
@@ -49,7 +49,7 @@ fn alone(comparison: &Comparison) -> String {
 
 fn ladder(comparison: &Comparison) -> (String, Option<Gain>) {
     let first = AGAIN + 1;
-    let Some(found) = of(comparison, BASELINE, first) else { return (alone(comparison), None) };
+    let Some(found) = gain(comparison, BASELINE, first) else { return (alone(comparison), None) };
     let mut text = sentence(comparison, &found, BASELINE, first);
     if let Some((_, step, line)) = extreme(comparison, 0, |gain| gain) {
         text += &format!("; the largest step is {}, {}", name(comparison, line), step.words());
@@ -61,7 +61,7 @@ fn ablation(comparison: &Comparison) -> (String, Option<Gain>) {
     let lines = blocks(comparison).remove(0).lines;
     let all =
         lines.iter().filter(|line| line.compared.is_some() && !is_plainest(comparison, line.at));
-    let all: Vec<_> = all.filter_map(|line| of(comparison, line.at, BASELINE)).collect();
+    let all: Vec<_> = all.filter_map(|line| gain(comparison, line.at, BASELINE)).collect();
     let count = |outcome| all.iter().filter(|found| found.outcome == outcome).count();
     let (same, unknown) = (count(Outcome::Same), count(Outcome::Unknown));
     let mut rest = match (same, all.len() - unknown) {
@@ -76,7 +76,7 @@ fn ablation(comparison: &Comparison) -> (String, Option<Gain>) {
     match extreme(comparison, 0, |gain| 1.0 / gain) {
         Some((worst, _, line)) if worst > 1.0 => {
             // what the default gains, not what the other value costs
-            let Some(found) = of(comparison, BASELINE, line) else { return (rest, None) };
+            let Some(found) = gain(comparison, BASELINE, line) else { return (rest, None) };
             let (ours, other) =
                 (name(comparison, BASELINE), format!("with {}", name(comparison, line)));
             let said = found.sentence(&ours, &other, comparison.figure());
@@ -90,7 +90,7 @@ fn is_plainest(comparison: &Comparison, at: usize) -> bool {
     super::plainest(comparison) == Some(at)
 }
 
-/// The line of a block with the largest `size` of its gain, among those that differ.
+/// The line of a block whose gain has the largest `size`, among the lines that differ.
 fn extreme(
     comparison: &Comparison,
     block: usize,
@@ -99,24 +99,24 @@ fn extreme(
     let lines = blocks(comparison).into_iter().nth(block)?.lines;
     let found = lines.iter().filter(|line| !is_plainest(comparison, line.at)).filter_map(|line| {
         let (one, other) = line.compared?;
-        let found = of(comparison, one, other)?;
+        let found = gain(comparison, one, other)?;
         let differs = [Outcome::Better, Outcome::Worse].contains(&found.outcome);
         differs.then(|| (size(found.gain), found, line.at))
     });
     found.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// We beside the best peer.
+/// Our program compared with the best peer.
 fn peers(comparison: &Comparison) -> (String, Option<Gain>) {
-    beside(comparison, BASELINE).unwrap_or_else(|| (alone(comparison), None))
+    against_best_peer(comparison, BASELINE).unwrap_or_else(|| (alone(comparison), None))
 }
 
-/// `ours` beside the best of the peers that are compared with it.
-fn beside(comparison: &Comparison, ours: usize) -> Option<(String, Option<Gain>)> {
+/// `ours` compared with the best of its peers.
+fn against_best_peer(comparison: &Comparison, ours: usize) -> Option<(String, Option<Gain>)> {
     let all = comparison.variants.iter().enumerate();
     let all = all.filter(|(_, one)| one.peer.is_some() && one.against == ours);
     let peers: Vec<_> = all.collect();
-    let compared = peers.iter().filter_map(|(at, one)| Some((of(comparison, ours, *at)?, one)));
+    let compared = peers.iter().filter_map(|(at, one)| Some((gain(comparison, ours, *at)?, one)));
     let (found, one) = compared.min_by(|a, b| a.0.gain.total_cmp(&b.0.gain))?;
     let peer = one.peer.as_deref().unwrap_or_default();
     let mut text = found.sentence(OURS, peer, comparison.figure());
@@ -128,7 +128,7 @@ fn beside(comparison: &Comparison, ours: usize) -> Option<(String, Option<Gain>)
 
 fn revisions(comparison: &Comparison) -> (String, Option<Gain>) {
     let last = comparison.variants.len().saturating_sub(1);
-    match of(comparison, last, BASELINE).filter(|_| last > AGAIN) {
+    match gain(comparison, last, BASELINE).filter(|_| last > AGAIN) {
         Some(found) => (sentence(comparison, &found, last, BASELINE), Some(found)),
         None => (alone(comparison), None),
     }
@@ -151,7 +151,7 @@ fn sweep(comparison: &Comparison) -> (String, Option<Gain>) {
     let what = words(figure).replacen("whole run", "The whole run", 1);
     let (exponent, range) = (exponent(&growth), range.unwrap_or_default());
     let text = format!("{what} grows with {setting} to the power of {exponent}{range}");
-    match largest.and_then(|at| beside(comparison, at)) {
+    match largest.and_then(|at| against_best_peer(comparison, at)) {
         Some((of_peers, found)) => (format!("{text}, where {of_peers}"), found),
         None => (text, None),
     }

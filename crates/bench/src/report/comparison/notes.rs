@@ -34,7 +34,7 @@ pub(crate) fn caution(comparison: &Comparison) -> Option<String> {
     let (disturbed, all) = comparison.disturbed();
     (disturbed * 2 > all).then(|| {
         format!(
-            "Others used the machine during {disturbed} of {all} runs: what is said here holds for \
+            "Others used the machine during {disturbed} of {all} runs: the results are valid for \
              a busy machine. Measure again on a quiet one."
         )
     })
@@ -58,11 +58,11 @@ fn noise(comparison: &Comparison) -> String {
     let name = name(comparison, BASELINE);
     match noise.is_finite() {
         true => format!(
-            "Noise: {name} beside itself differs by up to {} (95 %); no smaller difference is \
+            "Noise: {name} differs from itself by up to {} (95 %); no smaller difference is \
              called one.",
             percent_of_noise(noise)
         ),
-        false => format!("Noise: not known, there are too few pairs of {name} beside itself."),
+        false => format!("Noise: unknown, because {name} has too few pairs with itself."),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The operations of a comparison that has many: each with its time, its gas, and beside every
-//! peer, what is slowest for its gas first.
+//! The operations of a comparison that has many: each with its time, its gas, and the ratio to
+//! every peer, what is slowest for its gas first.
 
 use super::name;
 use crate::comparison::{AGAIN, BASELINE};
@@ -12,10 +12,10 @@ use blockmill_report::table::{Cell, Table};
 
 /// Of more operations only so many are in the table.
 const MOST: usize = 250;
-/// Of several one behind the other fewer: there are tens of thousands.
+/// Fewer rows for sequences of operations: there are tens of thousands.
 const MOST_TOGETHER: usize = 40;
-/// What stands between operations that are executed one behind the other.
-const BEHIND: &str = " + ";
+/// Separates operations that are executed one after the other.
+const THEN: &str = " + ";
 
 /// An operation: its name, and million gas in a second.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +25,9 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// The two that it is, one behind the other; none of one, or of more.
+    /// The two operations of a sequence; `None` for one operation or more than two.
     pub fn pair(&self) -> Option<(&str, &str)> {
-        self.name.split_once(BEHIND).filter(|(_, second)| !second.contains(BEHIND))
+        self.name.split_once(THEN).filter(|(_, second)| !second.contains(THEN))
     }
 
     fn fact(&self, fact: &str) -> String {
@@ -35,21 +35,21 @@ impl Operation {
     }
 }
 
-/// Those that the baseline tells, the slowest for its gas first; last those that take too little
-/// time to be told. None of most comparisons.
+/// The operations of the baseline's record, the slowest for its gas first; operations too short to
+/// measure come last. Empty for most comparisons.
 pub(crate) fn operations(comparison: &Comparison) -> Vec<Operation> {
     // steps of other comparisons may have a speed of their own, too
     let is_of_operations = comparison.compare.first().is_some_and(|fact| fact == MGAS_PER_S);
     let Some(typical) = comparison.typical(BASELINE).filter(|_| is_of_operations) else {
         return vec![];
     };
-    let told = typical.facts.iter().filter_map(|(fact, _)| fact.rsplit_once('.'));
-    let told = told.filter(|(_, fact)| *fact == MGAS_PER_S).map(|(name, _)| name.to_owned());
+    let known = typical.facts.iter().filter_map(|(fact, _)| fact.rsplit_once('.'));
+    let known = known.filter(|(_, fact)| *fact == MGAS_PER_S).map(|(name, _)| name.to_owned());
     let of = |name: String| {
         let mgas = comparison.median(BASELINE, &format!("{name}.{MGAS_PER_S}"));
         Operation { name, mgas: mgas.unwrap_or(f64::INFINITY) }
     };
-    let mut all: Vec<Operation> = told.map(of).collect();
+    let mut all: Vec<Operation> = known.map(of).collect();
     all.sort_by(|a, b| a.mgas.total_cmp(&b.mgas));
     all
 }
@@ -57,7 +57,7 @@ pub(crate) fn operations(comparison: &Comparison) -> Vec<Operation> {
 /// Their table.
 pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
     let all = operations(comparison);
-    let together = all.first()?.name.contains(BEHIND);
+    let together = all.first()?.name.contains(THEN);
     let shown = &all[..all.len().min(if together { MOST_TOGETHER } else { MOST })];
     let further: &[&str] =
         if together { &[] } else { &["time_ns", "worst_ns", "gas", "program_mgas_per_s"] };
@@ -94,7 +94,7 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
     Some(table)
 }
 
-/// A variant's fact, of times the slowest one; none where it takes too little time to be told.
+/// A variant's fact, of times the slowest; `None` if it is too short to measure.
 fn of(comparison: &Comparison, at: usize, fact: &str) -> Cell {
     let show = |value: f64| match Unit::of(fact) {
         Unit::PerSecond => format::rate(value),

@@ -1,4 +1,4 @@
-//! Hand-made comparisons: what their tables, notes and headlines say.
+//! Tables, notes and headlines of constructed comparisons.
 
 use super::*;
 use crate::definition::Reference;
@@ -35,8 +35,12 @@ fn a_step_is_compared_with_the_one_before_and_the_first() {
 
 #[test]
 fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
-    let all =
-        [("blockmill", 1.0), ("write=single", 1.6), ("hash=one", 1.0), ("all turned back", 3.0)];
+    let all = [
+        ("blockmill", 1.0),
+        ("write=single", 1.6),
+        ("hash=one", 1.0),
+        ("all at the plainest value", 3.0),
+    ];
     let mut comparison =
         sample::comparison("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
     comparison.variants[5].against = 4;
@@ -44,7 +48,8 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
                     2 changes make no difference beyond the noise. 95 %";
     assert!(text.starts_with(expected), "{text}");
-    let (back, on) = text.split_once("Turned on, from the plainest:").unwrap();
+    let (back, on) =
+        text.split_once("Set to the default, starting from the plainest options:").unwrap();
     let row = |text: &str, name: &str| {
         text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
     };
@@ -53,7 +58,7 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     assert!(row(back, " hash=one").contains("no difference"), "{text}");
     let gained = row(on, " only write=batch");
     assert!(gained.contains("1.50 times as fast") && gained.contains("faster"), "{text}");
-    assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
+    assert!(row(on, " all at the plainest value").contains("3.00 s"), "{text}");
 
     // one that left after a block
     comparison.runs.retain(|run| run.variant != 3 || run.block == 1);
@@ -64,7 +69,7 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
 }
 
 #[test]
-fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
+fn peers_are_in_the_table_and_the_best_is_in_the_headline() {
     let mut comparison =
         sample::comparison("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
     for peer in &mut comparison.variants[2..] {
@@ -81,7 +86,7 @@ fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
         "72 runs, each in a process of its own",
         "Disturbed by others: 1 run; such runs are repeated as far as",
         "Disturbed by others: 1 of 72 runs.",
-        "- Noise: blockmill beside itself differs by up to 0.",
+        "- Noise: blockmill differs from itself by up to 0.",
         "- All runs found the same: tip hash, tip number.\n",
         "| 3.75 s (25.0 times less) | 250 MB (25.0 times less) | 16 |",
     ] {
@@ -90,7 +95,7 @@ fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
 }
 
 #[test]
-fn a_sweep_is_told_by_its_growth() {
+fn the_result_of_a_sweep_is_its_growth() {
     let mut comparison =
         sample::comparison("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
     for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
@@ -113,7 +118,7 @@ fn a_sweep_is_told_by_its_growth() {
 }
 
 #[test]
-fn in_a_sweep_we_are_beside_peers_at_each_value() {
+fn in_a_sweep_we_are_compared_with_peers_at_each_value() {
     let all = [("blockmill", 1.0), ("coins 1000", 2.0), ("core", 3.0), ("core, coins 1000", 20.0)];
     let mut comparison = sample::comparison("sweep coins", &all);
     comparison.settings = [("coins".to_owned(), "10".to_owned())].into();
@@ -141,7 +146,7 @@ fn in_a_sweep_we_are_beside_peers_at_each_value() {
 }
 
 #[test]
-fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
+fn a_missing_fact_leaves_no_column_and_zero_is_shown() {
     let mut comparison = sample::comparison("alone", &[("blockmill", 1.0)]);
     comparison.compare = vec!["time_ns".into(), "allocations".into()];
     for run in &mut comparison.runs {
@@ -167,17 +172,17 @@ fn a_comparison_of_nothing_is_shown_without_a_panic() {
         comparison_markdown(&comparison);
         comparison.variants = vec![Variant::default(); 3];
         comparison_markdown(&comparison);
-        assert!(notes(&comparison)[0].starts_with("Noise: not known"), "{experiment}");
+        assert!(notes(&comparison)[0].starts_with("Noise: unknown"), "{experiment}");
     }
 }
 
 #[test]
-fn a_published_measurement_stands_beside_ours() {
+fn a_published_measurement_is_shown_with_ours() {
     let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
     let comparison = Comparison { reference: Some(reference), ..ladder() };
-    let told: Vec<String> =
+    let found: Vec<String> =
         super::reference(&comparison).into_iter().map(|(_, text)| text).collect();
-    assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
+    assert_eq!(found, ["W", "M", "A stream of headers, checked and stored.", "D"]);
 }
 
 /// A comparison with operations, and a peer.
@@ -202,7 +207,7 @@ fn machine(operations: &[(&str, f64)]) -> Comparison {
 }
 
 #[test]
-fn operations_are_told_with_the_slowest_for_its_gas_first() {
+fn operations_are_listed_with_the_slowest_for_its_gas_first() {
     let text = comparison_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(" ns | ")).collect();
     let names: Vec<_> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
@@ -222,7 +227,7 @@ fn operations_are_told_with_the_slowest_for_its_gas_first() {
 }
 
 #[test]
-fn of_many_pairs_the_slowest_are_told() {
+fn of_many_pairs_the_slowest_are_listed() {
     let names: Vec<String> =
         (0..9u8).flat_map(|a| (0..9u8).map(move |b| format!("OP{a} + OP{b}"))).collect();
     let pairs: Vec<(&str, f64)> =

@@ -1,4 +1,4 @@
-//! The accounts that programs name, and those that they are.
+//! The accounts that programs call, and the accounts of the programs.
 
 use anyhow::Result;
 use blockmill_ethereum::params::Fork;
@@ -32,18 +32,18 @@ pub const FILLS: Address = [0xe8; 20];
 pub const LARGEST: Address = [0xe9; 20];
 /// One as large, all of it PUSH1.
 pub const LARGEST_PUSHES: Address = [0xeb; 20];
-/// An account whose code is that of [`STOPS`] (EIP-7702).
+/// An account that delegates to the code of [`STOPS`] (EIP-7702).
 pub const DELEGATED: Address = [0xea; 20];
 /// Words that [`FILLS`] pushes with DUP1.
 pub const FILLED: u32 = 1_000;
 /// The most bytes of a code (EIP-170).
 pub const LARGEST_CODE: usize = 24_576;
-/// Contracts that a program comes to once stand at this number and behind it.
+/// Numbers from here on are contracts that a program calls once.
 pub const COLD: u64 = 0xc01d_0000_0000;
 /// Wei of an account that can spend.
 const RICHES: U256 = U256::ONE.wrapping_shl(100);
 
-/// Those that every program touches before its loop, so that they are warm (EIP-2929).
+/// The accounts that every program touches before its loop, so that they are warm (EIP-2929).
 pub const WARM: [Address; 12] = [
     EMPTY,
     STOPS,
@@ -71,7 +71,7 @@ pub fn numbered(number: u64) -> Address {
     address
 }
 
-/// Where the program of this index stands.
+/// The address of the program with this index.
 pub fn of_program(index: usize) -> Address {
     let mut address = [0xca; 20];
     address[12..].copy_from_slice(&(index as u64).to_be_bytes());
@@ -85,7 +85,7 @@ pub fn program(address: Address, code: Vec<u8>, slots: u64) -> GenesisAccount {
     GenesisAccount { address, balance: RICHES, nonce: 1, code, storage }
 }
 
-/// All others; `cold` is how many contracts stand from [`COLD`] on.
+/// All other accounts; `cold` is the number of contracts from [`COLD`] on.
 ///
 /// # Errors
 /// None that these texts could cause.

@@ -29,10 +29,10 @@ pub fn plain(fork: Fork) -> Result<Vec<Unit>> {
     INSTRUCTIONS.iter().filter(|one| one.since <= fork).map(unit).collect()
 }
 
-/// Those and the further ones.
+/// The plain instructions and the further ones.
 ///
 /// # Errors
-/// Those of [`plain`].
+/// As [`plain`].
 pub fn all(fork: Fork) -> Result<Vec<Unit>> {
     let mut all = plain(fork)?;
     all.extend(operands()?);

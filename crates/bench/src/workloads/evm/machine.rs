@@ -73,10 +73,10 @@ impl Machine {
         Ok(Self { state, terms: terms(fork) })
     }
 
-    /// Gives an account another code.
+    /// Replaces the code of an account.
     ///
     /// # Errors
-    /// Those of [`Machine::new`].
+    /// As [`Machine::new`].
     pub fn put(&mut self, account: &GenesisAccount) -> Result<()> {
         let code = Code::new(account.code.clone());
         let (nonce, balance, code_hash) = (account.nonce, account.balance, code.hash());
@@ -89,7 +89,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Executes a transaction: what it led to, and how long that took.
+    /// Executes a transaction; returns its result and its time.
     ///
     /// # Errors
     /// When it cannot be executed.
@@ -97,7 +97,7 @@ impl Machine {
         let mut evm = Evm::new(&mut self.state, U256::from(CHAIN_ID));
         evm.begin(&self.terms).context("no machine knows this fork")?;
         let start = Instant::now();
-        let outcome = evm.transact(tx).map_err(told)?;
+        let outcome = evm.transact(tx).map_err(message)?;
         let took = start.elapsed();
         // what is not settled is forgotten; before Byzantium each transaction is settled
         drop(evm);
@@ -121,11 +121,11 @@ impl Machine {
             &self.terms,
             tx,
         )
-        .map_err(told)
+        .map_err(message)
     }
 }
 
-fn told(refusal: Refusal) -> anyhow::Error {
+fn message(refusal: Refusal) -> anyhow::Error {
     anyhow!("the transaction cannot be executed: {refusal:?}")
 }
 

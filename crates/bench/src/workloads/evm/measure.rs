@@ -1,4 +1,4 @@
-//! Runs the programs of a plan, each some times in a row, and tells what their operations take.
+//! Runs the programs of a plan, each several times in a row, and computes the times of operations.
 
 use super::machine::{Call, Machine};
 use super::plan::Plan;
@@ -25,7 +25,7 @@ struct Took {
 /// Reads a plan, and a machine over its accounts.
 ///
 /// # Errors
-/// Files that are not those of a plan.
+/// Returns an error if the files are not a plan.
 pub fn read(folder: &Path, fork: Fork) -> Result<(Plan, Machine)> {
     let read = |name| {
         let path = folder.join(name);
@@ -50,7 +50,7 @@ pub fn once(job: &Job, fork: Fork) -> Result<RunRecord> {
         took.push(program(&plan, at, samples, &mut machine)?);
     }
     let mut record = RunRecord::new(blockmill_cli::program::this(), "");
-    tell(&plan, &took, &mut record);
+    progress(&plan, &took, &mut record);
     record.take_usage();
     Ok(record)
 }
@@ -76,8 +76,8 @@ fn program(plan: &Plan, at: usize, samples: usize, machine: &mut Machine) -> Res
     Ok(Took { median: times[times.len() / 2], worst })
 }
 
-/// What a run found, as the peers tell it too.
-fn tell(plan: &Plan, took: &[Took], record: &mut RunRecord) {
+/// The answers of a run, in the form that peers use too.
+fn progress(plan: &Plan, took: &[Took], record: &mut RunRecord) {
     let (mut gas, mut time) = (0.0, 0.0);
     for operation in &plan.operations {
         let name = &operation.name;

@@ -1,7 +1,7 @@
-//! What is measured: programs, and how their times give those of operations.
+//! A plan: programs, and how the times of operations follow from the times of programs.
 //!
-//! Everything is linear. The time of an operation is that of its program less that of the program
-//! without it, which has as many rounds and pops what the operation would have taken; so as many
+//! Everything is linear. The time of an operation is the time of its program minus the time of the
+//! program without it, which has as many rounds and pops the operands of the operation; so as many
 //! POPs are added as these are more. A POP is what `1 pop` takes more than a push, and a push what
 //! a contract of a thousand of them takes more than one that stops.
 
@@ -36,14 +36,14 @@ pub struct Limits {
 pub struct Plan {
     /// Each is run by itself.
     pub programs: Vec<Program>,
-    /// What is told.
+    /// The operations to measure.
     pub operations: Vec<Operation>,
 }
 
 /// A contract that is called.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
-    /// Where its code stands, in hexadecimal.
+    /// The address of its code, in hexadecimal.
     pub to: String,
     /// Call data, in hexadecimal.
     pub input: String,
@@ -53,10 +53,10 @@ pub struct Program {
     pub gas_used: u64,
 }
 
-/// Something whose time is told.
+/// An operation whose time is measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Operation {
-    /// Such as `SLOAD cold`; of several one behind the other `ADD + MUL`.
+    /// Such as `SLOAD cold`; a sequence is `ADD + MUL`.
     pub name: String,
     /// The program that executes it.
     pub program: usize,
@@ -80,7 +80,7 @@ impl Operation {
     }
 }
 
-/// What the plan is made with.
+/// Builds a plan.
 pub struct Planner {
     machine: Machine,
     limits: Limits,
@@ -132,10 +132,10 @@ impl Planner {
         (self.plan, self.accounts)
     }
 
-    /// Adds an operation and what is to be taken off.
+    /// Adds an operation and its baseline, which is subtracted.
     ///
     /// # Errors
-    /// A program that fails, or whose gas is not the same in each round.
+    /// Returns an error if a program fails, or its gas differs between rounds.
     pub fn add(&mut self, unit: &Unit) -> Result<()> {
         self.try_add(unit).with_context(|| unit.name.clone())
     }
@@ -166,10 +166,10 @@ impl Planner {
         Ok(())
     }
 
-    /// Adds several operations one behind the other, with all that they need.
+    /// Adds a sequence of operations, with everything that they need.
     ///
     /// # Errors
-    /// Those of [`Planner::add`].
+    /// As [`Planner::add`].
     pub fn add_all(&mut self, units: &[&Unit]) -> Result<()> {
         let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
         let name = names.join(" + ");

@@ -1,4 +1,4 @@
-//! Programs: units one behind the other as far as a code may reach, in a loop.
+//! Programs: a loop over as many units in sequence as fit into a code.
 
 use super::accounts::{self, WARM};
 use super::instructions::AT;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use blockmill_generate::ethereum::assembly::{JUMPDEST, assemble};
 use std::fmt::Write;
 
-/// Words below the loop's counter: as many as SWAP16 and DUP16 reach behind it.
+/// Words below the loop counter: as many as SWAP16 and DUP16 reach.
 const WORDS: usize = 17;
 /// After so many turns of three SWAPs a stack is as it was: the order of each product of up to
 /// three transpositions divides it.
@@ -20,14 +20,14 @@ pub const AROUND: usize = 512;
 pub struct Body {
     /// What is before the loop.
     pub setup: Setup,
-    /// Codes, each with where in it an address stands that counts from its begin.
+    /// Codes, each with the position of an address that is relative to its start.
     pub parts: Vec<(Vec<u8>, Option<usize>)>,
     /// How often the parts must be repeated at least.
     pub step: usize,
 }
 
 impl Body {
-    /// Of units, one behind the other.
+    /// The sequence of units.
     pub fn of(units: &[&Unit]) -> Self {
         let turns = units.iter().any(|unit| unit.turns());
         let parts = units.iter().map(|unit| (unit.body.clone(), unit.jump)).collect();
@@ -55,10 +55,10 @@ impl Body {
         self.parts.iter().map(|(code, _)| code.len()).sum()
     }
 
-    /// A program that has the parts so often one behind the other, in a loop of so many rounds.
+    /// A program with this many repetitions of the parts, in a loop of this many rounds.
     ///
     /// # Errors
-    /// A code whose places two bytes cannot say.
+    /// Returns an error if the code is too long for two-byte positions.
     pub fn program(&self, times: usize, rounds: u32) -> Result<Vec<u8>> {
         let mut text = String::new();
         for address in WARM {

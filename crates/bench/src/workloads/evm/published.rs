@@ -67,7 +67,7 @@ fn powers(fork: Fork) -> Result<Vec<Unit>> {
     Ok(all)
 }
 
-/// Contracts made by the longest code that may make one (EIP-3860), which stops at once. A machine
+/// Contracts created by the longest init code (EIP-3860), which stops at once. A machine
 /// may first look for places to jump to in it: there is nothing else, or nothing but pushes.
 fn creations() -> Result<Vec<Unit>> {
     let create = ("CREATE", "49152 0 0 create pop", "49152 0 0 pop pop pop", 2);

@@ -1,4 +1,4 @@
-//! Every instruction and every precompiled contract is covered, and executed as often as is told.
+//! Every instruction and every precompiled contract is covered, and executed the planned number of times.
 
 use super::machine::{Call, Machine, terms};
 use super::plan::{Limits, Operation, Plan, Planner, Program};
@@ -43,7 +43,7 @@ fn executed(census: &Census, operation: &Operation) -> u64 {
     }
 }
 
-/// Each operation is executed as often as the plan says, and by its baseline that much less.
+/// Each operation is executed the planned number of times more often than in its baseline.
 fn expect_all_executed(plan: &Plan, machine: &mut Machine) {
     for operation in &plan.operations {
         let mut of = |at: usize| executed(&count(machine, &plan.programs[at]), operation);
@@ -55,7 +55,7 @@ fn expect_all_executed(plan: &Plan, machine: &mut Machine) {
 }
 
 #[test]
-fn every_instruction_and_contract_of_every_fork_is_executed_as_often_as_is_told() {
+fn every_instruction_and_contract_of_every_fork_is_executed_the_planned_number_of_times() {
     for (name, fork, _) in FORKS {
         let mut lists = lists("instructions", None, fork).unwrap();
         lists.extend(super::lists("precompiles", None, fork).unwrap());

@@ -1,5 +1,5 @@
 //! Units: pieces of straight code that execute one operation and leave the stack as they found it,
-//! so that any of them can stand behind any other as often as there is room.
+//! so that any of them can follow any other, as long as there is room.
 
 use super::accounts;
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ pub enum Counted {
 pub struct Setup {
     /// Code that runs once.
     pub before: Vec<u8>,
-    /// Call data, which stands in the memory from 0 on; none for bytes of no meaning.
+    /// Call data, in memory from 0 on; `None` if its bytes do not matter.
     pub input: Option<Vec<u8>>,
     /// Whether the contract has slots that are not 0.
     pub slots: bool,
@@ -34,7 +34,7 @@ pub struct Setup {
 pub struct Unit {
     /// Such as `SLOAD cold`.
     pub name: String,
-    /// What it executes once.
+    /// The operation, once.
     pub counted: Counted,
     /// Its code.
     pub body: Vec<u8>,
@@ -42,9 +42,9 @@ pub struct Unit {
     pub baseline: Vec<u8>,
     /// How many POPs more than the unit the baseline has.
     pub pops: i32,
-    /// Where in both codes the two bytes of an address stand that counts from their begin.
+    /// Position in both codes of a two-byte address that is relative to their start.
     pub jump: Option<usize>,
-    /// What it needs before.
+    /// What must run before it.
     pub setup: Setup,
 }
 
@@ -68,7 +68,7 @@ impl Unit {
     }
 
     /// The unit of an instruction with these operands, the one on top of the stack last: they are
-    /// pushed, and what it gives is popped. Without the instruction all that is pushed is popped.
+    /// pushed, and its results are popped. Without the instruction all pushed words are popped.
     ///
     /// # Errors
     /// Words that mean nothing.
@@ -123,7 +123,7 @@ impl Unit {
         Ok(self)
     }
 
-    /// Whether stacks are left as they were only after several of it: those of SWAP.
+    /// Whether the stack returns to its state only after several of it, as with SWAP.
     pub fn turns(&self) -> bool {
         matches!(self.counted, Counted::Instruction(0x90..=0x9f))
     }

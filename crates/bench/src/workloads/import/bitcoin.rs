@@ -2,7 +2,7 @@
 
 use super::{PATHS, paths};
 use crate::baselines;
-use crate::baselines::bitcoin_index::{self, Design, DesignScan};
+use crate::baselines::bitcoin_index::{self, Baseline, BaselineScan};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use crate::workloads::data;
@@ -29,7 +29,7 @@ use std::thread::available_parallelism;
 
 /// Bytes of Bitcoin Core PR 16981's files.
 const PR_BYTES: u64 = 128 << 20;
-/// Inputs of the chain whose largest block stands for a full one.
+/// Inputs of the chain whose largest block serves as a full one.
 const PR_INPUTS: u64 = 20_000;
 /// Inputs after which a block of a chain of spends is full.
 const BLOCK_INPUTS: u64 = 7_000;
@@ -40,11 +40,15 @@ const EMPTY_BLOCKS: u64 = 2_100;
 /// Mixes blocks of given files, and chooses the chains.
 const SEED: u64 = 1;
 
-/// The files are made if they are not there, and peers are told what they are.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+/// Generates the files if they do not exist, and adds settings for peers.
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     let gb = |settings: &Settings| parsed::<f64>(settings, "gb");
-    let made = match setting(settings, "data")? {
-        // one block again and again, whose parent is nowhere: Bitcoin Core PR 16981
+    let cached = match setting(settings, "data")? {
+        // one block repeated, whose parent is not in the files: Bitcoin Core PR 16981
         "one-block" => {
             let bytes = PR_BYTES.min((gb(settings)? * 1e9) as u64);
             let block = setting(settings, "block")?.to_owned();
@@ -54,19 +58,19 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 Some(block) => format!("{bytes} bytes of {}", stamps(std::slice::from_ref(block))?),
             };
             let repeat = |path: &Path| repeat(block.as_deref(), bytes, path).map(|()| None);
-            data::made(folder, "bitcoin-one-block", &of, tell, repeat)?
+            data::cached(folder, "bitcoin-one-block", &of, progress, repeat)?
         }
         // large blocks, shuffled over the files
         "large-blocks" => {
             let blocks = (gb(settings)? * 1e9 / MOST_PADDING as f64).ceil().max(1.0) as u32;
             let padding = MOST_PADDING;
             let recipe = Recipe { blocks, padding, order: Order::Shuffled, ..chain(0, 0) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
         // small blocks, shuffled over the files
         "small-blocks" => {
             let blocks = parsed(settings, "blocks")?;
-            chain_of(&Recipe { blocks, order: Order::Shuffled, ..chain(0, 0) }, folder, tell)?
+            chain_of(&Recipe { blocks, order: Order::Shuffled, ..chain(0, 0) }, folder, progress)?
         }
         // a chain of signed spends, in order
         "spends" => {
@@ -75,30 +79,30 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 coins => Some(coins.parse().context("coins")?),
             };
             let recipe = Recipe { coins, ..chain(parsed(settings, "inputs")?, EMPTY_BLOCKS) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
         // one block full of inputs of no usual form, which all go to the script library
         "unusual" => {
             let recipe = Recipe { unusual: parsed(settings, "unusual")?, ..chain(0, 0) };
-            chain_of(&recipe, folder, tell)?
+            chain_of(&recipe, folder, progress)?
         }
-        // given files, whose blocks are shuffled in one file
+        // given files, with their blocks shuffled into one file
         "shuffled" => {
             let from = paths_of(setting(settings, "from")?);
             let shuffle = |path: &Path| shuffle(&from, path).map(|()| None);
-            data::made(folder, "bitcoin-shuffled", &stamps(&from)?, tell, shuffle)?
+            data::cached(folder, "bitcoin-shuffled", &stamps(&from)?, progress, shuffle)?
         }
         other => bail!(
             "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, \
              shuffled"
         ),
     };
-    settings.insert(PATHS.into(), made.path.display().to_string());
-    settings.insert("tip".into(), made.tip.clone().unwrap_or_default());
-    let network = network(&blkdat::open(&[made.path], None)?)?.name;
+    settings.insert(PATHS.into(), cached.path.display().to_string());
+    settings.insert("tip".into(), cached.tip.clone().unwrap_or_default());
+    let network = network(&blkdat::open(&[cached.path], None)?)?.name;
     let core = if network == "mainnet" { "main" } else { network };
     settings.insert("network".into(), core.into());
-    // beside the one that connects
+    // in addition to the thread that connects
     let threads: usize = parsed(settings, "threads")?;
     settings.insert("more-threads".into(), threads.saturating_sub(1).to_string());
     Ok(())
@@ -116,7 +120,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let level = known.into_iter().find(|level| level.name() == name);
     let assumed = job.setting("assume-valid")? == "tip";
     let tip = if assumed { Some(job.setting("tip")?) } else { None };
-    let (design, with) = Design::of(&job.with)?;
+    let (baseline, with) = Baseline::split(&job.with)?;
     let options = Options {
         level: level.with_context(|| format!("level = '{name}': there is none"))?,
         settings: BitcoinSettings::default().with(&with)?,
@@ -125,8 +129,9 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         assume_valid: tip.map(parse_id).transpose()?,
         ..Options::new(network(&files)?)
     };
-    let mut finder = DesignScan::new(design, options.threads, vec![options.params.genesis_hash]);
-    let (run, outcome) = match design.is_of_product() {
+    let mut finder =
+        BaselineScan::new(baseline, options.threads, vec![options.params.genesis_hash]);
+    let (run, outcome) = match baseline.is_of_product() {
         true => import(&files, &options, &job.folder, |_| {}),
         false => import_found_by(&mut finder, &files, &options, &job.folder, |_| {}),
     };
@@ -154,17 +159,23 @@ fn parse_id(text: &str) -> Result<BlockHash> {
     Ok(BlockHash(hash))
 }
 
-/// The network whose magic the records begin with.
+/// The network of the records' magic.
 fn network(files: &BlockFiles) -> Result<Params> {
     let params = files.network().and_then(|network| Params::by_magic(network.magic()));
-    params.context("cannot tell the network of these blocks")
+    params.context("cannot progress the network of these blocks")
 }
 
-fn chain_of(recipe: &Recipe, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<data::Made> {
-    data::made(folder, "bitcoin", &format!("{recipe:?}"), tell, |path| generated(recipe, path))
+fn chain_of(
+    recipe: &Recipe,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<data::Cached> {
+    data::cached(folder, "bitcoin", &format!("{recipe:?}"), progress, |path| {
+        generated(recipe, path)
+    })
 }
 
-/// One block again and again. Its parent is not among them.
+/// One block repeated. Its parent is not in the file.
 fn repeat(block: Option<&Path>, bytes: u64, out: &Path) -> Result<()> {
     let (block, network) = match block {
         Some(path) => {
@@ -191,7 +202,7 @@ fn repeat(block: Option<&Path>, bytes: u64, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A chain of signed spends with at least so many blocks behind the last one.
+/// A chain of signed spends with at least this many blocks after the last spend.
 fn chain(inputs: u64, more: u64) -> Recipe {
     // weight ends a block before its inputs do; there are blocks for all inputs and as many again
     let filled = if inputs > 0 { 100 + 2 * inputs.div_ceil(BLOCK_INPUTS) } else { 0 };
@@ -214,13 +225,13 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let made = generate(recipe, out, threads, |_| {})?;
+    let chain = generate(recipe, out, threads, |_| {})?;
     if let Some(coins) = recipe.coins {
         let Recipe { inputs, .. } = recipe;
-        let found = made.coins;
-        ensure!(!made.falls_short_of(coins), "{inputs} inputs make {found} coins and not {coins}");
+        let found = chain.coins;
+        ensure!(!chain.falls_short_of(coins), "{inputs} inputs make {found} coins and not {coins}");
     }
-    Ok(Some(BlockHash(made.tip).to_string()))
+    Ok(Some(BlockHash(chain.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.
@@ -260,7 +271,7 @@ fn read(
 
 /// One file, whatever its size.
 fn writer(out: &Path, network: Option<Network>) -> Result<BlockWriter> {
-    let network = network.context("cannot tell the network of these blocks")?;
+    let network = network.context("cannot progress the network of these blocks")?;
     let options = WriterOptions {
         network,
         key: XorKey::default(),

@@ -30,14 +30,19 @@ use std::sync::Arc;
 /// Seed of the seal sample: the same in every run, so that all check the same seals.
 const SEAL_SEED: u64 = 1;
 
-/// The archive is made if it is not there, and peers are told what it is and how seals are checked.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+/// Generates the archive if it does not exist, and adds settings for peers: its kind, its paths and
+/// the share of seals to check.
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     match setting(settings, "data")? {
         "headers" => {
             let (headers, seed): (u64, u64) =
                 (parsed(settings, "headers")?, parsed(settings, "seed")?);
             let of = format!("{headers} headers, seed {seed}");
-            let made = data::made(folder, "ethereum-headers", &of, tell, |path| {
+            let cached = data::cached(folder, "ethereum-headers", &of, progress, |path| {
                 let recipe = generated::Recipe {
                     last: headers,
                     seed,
@@ -46,23 +51,24 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 };
                 generated::generate(&recipe, path, |_| {}).map(|()| None)
             })?;
-            settings.insert(PATHS.into(), made.path.display().to_string());
+            settings.insert(PATHS.into(), cached.path.display().to_string());
         }
         "transfers" => {
             let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
             let block_transfers = parsed(settings, "block-transfers")?;
             let recipe = generated::transfers::Recipe { transfers, block_transfers, seed };
             let of = format!("{recipe:?}");
-            let made = data::made(folder, "ethereum-transfers", &of, tell, |path| {
+            let cached = data::cached(folder, "ethereum-transfers", &of, progress, |path| {
                 generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
             })?;
-            settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+            settings
+                .insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
             settings.insert(
                 PATHS.into(),
-                made.path.join(generated::transfers::FILE).display().to_string(),
+                cached.path.join(generated::transfers::FILE).display().to_string(),
             );
         }
-        "executable" => executable(settings, folder, tell)?,
+        "executable" => executable(settings, folder, progress)?,
         "files" => drop(setting(settings, PATHS)?),
         other => bail!("data = '{other}'; available: headers, transfers, executable, files"),
     }
@@ -74,7 +80,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
         other => other.name(),
     };
     settings.insert("input".into(), input.into());
-    // peers check one seal in so many; 0 stands for none
+    // peers check one seal in this many; 0 means none
     let every = match setting(settings, "seal")?.parse()? {
         SealMode::Off => 0,
         SealMode::Sample(one_in) => one_in,
@@ -87,7 +93,11 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
 }
 
 /// A chain that can be executed.
-fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+fn executable(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     use generated::executable::{FILE, FORKS, Recipe, Work, generate};
     let work = setting(settings, "work")?;
     let work = Work::named(work).with_context(|| format!("work = '{work}': there is none"))?;
@@ -102,19 +112,20 @@ fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)
         slots: parsed(settings, "slots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made = data::made(folder, "ethereum-executable", &format!("{recipe:?}"), tell, |path| {
-        generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
-    })?;
-    settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
-    settings.insert(PATHS.into(), made.path.join(FILE).display().to_string());
-    settings.insert("tip".into(), made.tip.unwrap_or_default());
+    let cached =
+        data::cached(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
+            generate(&recipe, path, |_| {}).map(|chain| Some(Hex(&chain.hash).to_string()))
+        })?;
+    settings.insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
+    settings.insert(PATHS.into(), cached.path.join(FILE).display().to_string());
+    settings.insert("tip".into(), cached.tip.unwrap_or_default());
     Ok(())
 }
 
 /// The chain of archives that come without a genesis.json.
 const MAINNET: &str = "mainnet";
 
-/// The archive, and what it is imported with: these options beside those that every variant has.
+/// The archive and the options of its import: `with` in addition to the options of every variant.
 pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
     let path = job.setting("genesis")?;
     let spec = match ChainSpec::by_name(path) {
@@ -199,7 +210,7 @@ fn executed(job: &Job, options: &Options) -> Result<Sink> {
     Ok(Sink::Executed(Box::new(store)))
 }
 
-/// The options that every variant has, whatever else is turned.
+/// The options that every variant has, from the setting `with`.
 pub(super) fn always(settings: &Settings) -> Vec<String> {
     let with = settings.get("with").map_or("", String::as_str);
     with.split_whitespace().map(str::to_owned).collect()

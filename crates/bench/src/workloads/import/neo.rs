@@ -23,8 +23,12 @@ const CONFIG: &str = "config";
 /// Hash of the last block.
 const TIP: &str = "tip";
 
-/// The dump is made if it is not there, and peers are told where its configuration is.
-pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+/// Generates the dump if it does not exist, and adds settings for peers: the configuration's path.
+pub fn prepare(
+    settings: &mut Settings,
+    folder: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
     let mixed = match setting(settings, "data")? {
         "transfers" => false,
         "mixed" => true,
@@ -39,17 +43,17 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
         state_roots: parsed(settings, "state-roots")?,
         seed: parsed(settings, "seed")?,
     };
-    let made = data::made(folder, "neo", &format!("{recipe:?}"), tell, |path| {
+    let cached = data::cached(folder, "neo", &format!("{recipe:?}"), progress, |path| {
         Ok(Some(generate(&recipe, path, |_| {})?.tip.to_string()))
     })?;
     for (name, file) in [(PATHS, FILE), (CONFIG, CONFIGURATION)] {
-        settings.insert(name.into(), made.path.join(file).display().to_string());
+        settings.insert(name.into(), cached.path.join(file).display().to_string());
     }
-    settings.insert(TIP.into(), made.tip.unwrap_or_default());
+    settings.insert(TIP.into(), cached.tip.unwrap_or_default());
     Ok(())
 }
 
-/// Restores the dump; the record of the run. The digest is made when the clock has stopped.
+/// Restores the dump and returns the record. The digest is computed after the clock has stopped.
 pub fn measure(job: &Job) -> Result<RunRecord> {
     let path = job.setting(CONFIG)?;
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;

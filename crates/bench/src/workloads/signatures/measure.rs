@@ -25,10 +25,10 @@ pub(super) struct Work {
     pub batches: u64,
 }
 
-/// Verifies batches; the clock starts behind the barrier.
+/// Verifies batches; the clock starts after the barrier.
 type Verify = dyn Fn(&Signatures, &Work, &Barrier) -> Turn + Send + Sync;
 
-/// Signatures with what verifying them must give.
+/// Signatures with their expected verdicts.
 pub(super) struct Pool {
     count: usize,
     verify: Box<Verify>,
@@ -122,8 +122,8 @@ impl Pools {
 
     /// Verifies all signatures of a thread once, without a clock. A variant sends signatures to the
     /// library at once after it has met many that its lanes could not decide, and the other way
-    /// round: afterwards it does what it will go on to do.
-    pub fn settle(&self, work: &Work, with: &Signatures) -> Result<()> {
+    /// round: afterwards its behaviour is steady.
+    pub fn warm_up(&self, work: &Work, with: &Signatures) -> Result<()> {
         let batches = (DISTINCT / work.batch).max(1) as u64;
         self.measure(&Work { threads: 1, batches, ..*work }, with).map(drop)
     }
@@ -144,7 +144,7 @@ impl Pools {
     }
 }
 
-/// What `f` gives for each of `of`, on as many threads, all of which run at once.
+/// Calls `f` for each of `of`, each on its own thread, all at once.
 fn in_threads<A: Send, T: Send>(
     of: impl Iterator<Item = A>,
     f: impl Fn(A) -> T + Sync,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use blockmill_signatures::{KeyTables, Signatures};
 
 use super::measure::Pool;
-use super::{made, made_p256};
+use super::{generated, generated_p256};
 
 /// The scalar library of secp256k1.
 const LIBSECP256K1: &str = "libsecp256k1";
@@ -36,7 +36,8 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "ecdsa",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, made::ecdsa_compressed, made::ecdsa_undecided)?;
+            let checks =
+                input.of(numbers, generated::ecdsa_compressed, generated::ecdsa_undecided)?;
             Ok(Pool::new(checks, Signatures::ecdsa))
         },
     },
@@ -44,8 +45,8 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "ecdsa-uncompressed",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let undecided = made::ecdsa_undecided_uncompressed;
-            let checks = input.of(numbers, made::ecdsa_uncompressed, undecided)?;
+            let undecided = generated::ecdsa_undecided_uncompressed;
+            let checks = input.of(numbers, generated::ecdsa_uncompressed, undecided)?;
             Ok(Pool::new(checks, Signatures::ecdsa))
         },
     },
@@ -53,7 +54,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "schnorr",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, made::schnorr, made::schnorr_undecided)?;
+            let checks = input.of(numbers, generated::schnorr, generated::schnorr_undecided)?;
             Ok(Pool::new(checks, Signatures::schnorr))
         },
     },
@@ -61,7 +62,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "tweaks",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, made::tweak, made::tweak_undecided)?;
+            let checks = input.of(numbers, generated::tweak, generated::tweak_undecided)?;
             Ok(Pool::new(checks, Signatures::tweaks))
         },
     },
@@ -69,7 +70,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "recover",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, made::recovery, made::recovery_undecided)?;
+            let checks = input.of(numbers, generated::recovery, generated::recovery_undecided)?;
             Ok(Pool::new(checks, Signatures::recover))
         },
     },
@@ -77,7 +78,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "p256",
         library: OWN,
         pool: |numbers, input| {
-            let checks = input.of(numbers, made_p256::good, made_p256::undecided)?;
+            let checks = input.of(numbers, generated_p256::good, generated_p256::undecided)?;
             let tables = KeyTables::new(0);
             Ok(Pool::new(checks, move |with: &Signatures, checks: &[_], valid: &mut [_]| {
                 with.p256(checks, &tables, valid);
@@ -88,7 +89,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "p256-repeated",
         library: OWN,
         pool: |numbers, input| {
-            let (good, undecided) = (made_p256::repeated, made_p256::repeated_undecided);
+            let (good, undecided) = (generated_p256::repeated, generated_p256::repeated_undecided);
             let checks = input.of(numbers, good, undecided)?;
             Ok(Pool::new(checks, |with: &Signatures, checks: &[_], valid: &mut [_]| {
                 with.p256(checks, &TABLES, valid);

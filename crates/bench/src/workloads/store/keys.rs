@@ -4,8 +4,7 @@
 //! Keys have 32 bytes: 8 that a hundred neighbours share, as the slots of a contract do, and 24 of
 //! their own. Values have 32 to 99 bytes, and follow from the round that wrote them last, too.
 //!
-//! The program of the peers is made with this file, too, so it needs nothing but the standard
-//! library.
+//! The program of the peers includes this file, so it needs only the standard library.
 
 /// A key.
 pub type Key = [u8; 32];
@@ -28,7 +27,7 @@ pub enum Draw {
     Skewed,
 }
 
-/// The logarithm of 0.2 by that of 0.8.
+/// log(0.2) / log(0.8).
 const SKEW: f64 = 7.212_6;
 
 impl Draw {

@@ -16,7 +16,7 @@ impl Ours {
     /// Opens or creates it in `dir`; the table and its cache get `memory` bytes together.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns an error of the store.
     pub fn open(dir: &Path, memory: usize) -> Result<Self, Error> {
         let mut opening = Store::open(dir, &StoreOptions::default())?;
         let options =
@@ -60,7 +60,7 @@ impl KeyValueStore for Ours {
         self.commit()
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         while self.table.is_merging() {
             self.table.wait_for_merge();
             self.commit()?;

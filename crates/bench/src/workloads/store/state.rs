@@ -18,12 +18,12 @@ pub enum Owner {
     Many,
 }
 
-/// How a state is kept.
+/// The layout of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// In pages; how reads that are known together are made.
+pub enum Layout {
+    /// In pages, with this way of reading ahead.
     Pages(ReadMethod),
-    /// Values in tables, and nodes by their paths in another.
+    /// Flat values and path-keyed trie nodes, in tables.
     FlatTrie,
 }
 
@@ -34,9 +34,9 @@ pub struct Settings {
     pub memory: usize,
     /// Whose slots the keys are.
     pub owner: Owner,
-    /// How it is kept.
-    pub design: Design,
-    /// Of pages: bytes of references in memory; none for all of them.
+    /// Its layout.
+    pub layout: Layout,
+    /// With pages: bytes of references in memory; `None` for all of them.
     pub references: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Settings {
             other => bail!("contracts = '{other}'; available: one, many"),
         };
         let Some(read_ahead) = read_ahead else {
-            return Ok(Self { memory, owner, design: Design::FlatTrie, references });
+            return Ok(Self { memory, owner, layout: Layout::FlatTrie, references });
         };
         let ways = [
             ("off", ReadMethod::Off),
@@ -63,7 +63,7 @@ impl Settings {
         let found = ways.into_iter().find(|(name, _)| *name == read_ahead);
         let names = "available: off, threads, io_uring";
         let (_, read_ahead) = found.with_context(|| format!("ahead = '{read_ahead}'; {names}"))?;
-        Ok(Self { memory, owner, design: Design::Pages(read_ahead), references })
+        Ok(Self { memory, owner, layout: Layout::Pages(read_ahead), references })
     }
 }
 
@@ -103,17 +103,17 @@ impl InState {
     /// Opens or creates it in `dir`.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Returns an error of the store.
     pub fn open(dir: &Path, settings: &Settings) -> Result<Self, Error> {
-        let kept = match settings.design {
-            Design::Pages(read_ahead) => {
+        let kept = match settings.layout {
+            Layout::Pages(read_ahead) => {
                 let mut options = PageStoreOptions::new(settings.memory);
                 options.pages.read_method = read_ahead;
                 options.pages.reference_bytes = settings.references;
                 let store = Box::new(PageStore::open(dir, &options)?);
                 Kept::Pages { log: store.log_bytes(), store }
             }
-            Design::FlatTrie => {
+            Layout::FlatTrie => {
                 let mut opening = Store::open(dir, &StoreOptions::default())?;
                 let state = Box::new(FlatTrie::open(
                     &mut opening,
@@ -241,7 +241,7 @@ impl KeyValueStore for InState {
         u64::from_be_bytes(std::array::from_fn(|at| key[start + at]))
     }
 
-    fn settle(&mut self) -> Result<(), Error> {
+    fn wait_for_background(&mut self) -> Result<(), Error> {
         match &mut self.kept {
             Kept::Pages { store, .. } => Ok(store.checkpoint()?),
             Kept::FlatTrie { store, state } => {

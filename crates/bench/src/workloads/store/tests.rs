@@ -39,7 +39,7 @@ impl KeyValueStore for Map {
         Ok(())
     }
 
-    fn settle(&mut self) -> Done {
+    fn wait_for_background(&mut self) -> Done {
         Ok(())
     }
 }

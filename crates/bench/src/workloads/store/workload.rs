@@ -1,14 +1,14 @@
-//! What `bench store` does to a store of keys and values, whichever it is.
+//! The operations of `bench store` on any key-value store.
 //!
-//! The program of the peers (`benchmarks/peers/stores`) is made with this file too, so it needs
-//! nothing but the standard library.
+//! The program of the peers (`benchmarks/peers/stores`) includes this file, so it needs only the
+//! standard library.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::keys::{ABSENT, Draw, Key, PREFIX_BYTES, key, random, value};
 
-/// What a store fails with.
+/// Any error of a store.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Changes that a fill makes in one batch.
@@ -28,7 +28,7 @@ const SCANS: u64 = 1_000;
 /// Coprime to the number of keys, so that counting in its multiples meets each key once.
 const STRIDE: u64 = 982_451_653;
 
-/// A value to set under a key, or none to remove it.
+/// A key with its new value, or `None` to remove it.
 pub type Change = (Key, Option<Vec<u8>>);
 
 /// A store under test.
@@ -36,28 +36,28 @@ pub trait KeyValueStore {
     /// Appends the value of `key` to `out`; whether there is one.
     fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, Error>;
 
-    /// Tells the values of those `keys` that have one, in any order.
+    /// Calls `found` with the value of each of `keys` that has one, in any order.
     fn get_many(&mut self, keys: &[Key], found: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
 
-    /// Tells keys and values under a prefix, in order.
+    /// Calls `found` with each key and value under a prefix, in order.
     fn scan(&mut self, prefix: &[u8], found: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error>;
 
-    /// Makes all changes or none. They survive a power loss when it returns.
+    /// Applies all changes or none. They survive a power loss once it has returned.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Error>;
 
-    /// Puts in what comes next in the order of keys ([`KeyValueStore::rank`]), of an empty database. It
-    /// survives a power loss when [`KeyValueStore::settle`] returns.
+    /// Inserts the next changes of a bulk load, in the order of [`KeyValueStore::rank`]. They
+    /// survive a power loss once [`KeyValueStore::wait_for_background`] has returned.
     fn load(&mut self, changes: &[Change]) -> Result<(), Error> {
         self.apply(changes)
     }
 
-    /// What the order of keys in the database begins with.
+    /// The first 8 bytes by which the database orders keys.
     fn rank(&self, key: &Key) -> u64 {
         u64::from_be_bytes(std::array::from_fn(|at| key[at]))
     }
 
     /// Waits for what the store does in the background.
-    fn settle(&mut self) -> Result<(), Error>;
+    fn wait_for_background(&mut self) -> Result<(), Error>;
 }
 
 /// What is measured.
@@ -136,7 +136,7 @@ impl Job {
     }
 }
 
-/// What it took, and what was found.
+/// Time and answers of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
     /// Keys read or changed, or entries scanned.
@@ -145,7 +145,7 @@ pub struct Measured {
     pub time: Duration,
     /// Bytes of values that were found or set.
     pub bytes: u64,
-    /// Follows from all values that were found or set, whatever their order.
+    /// A digest of all values that were found or set, independent of their order.
     pub digest: u64,
 }
 
@@ -172,7 +172,7 @@ impl Measured {
 /// Does `job` with `store`.
 ///
 /// # Errors
-/// Those of the store.
+/// Returns an error of the store.
 pub fn run(store: &mut dyn KeyValueStore, job: Job) -> Result<Measured, Error> {
     match job.operation {
         Operation::Fill => fill(store, job.keys),
@@ -201,7 +201,7 @@ fn load(store: &mut dyn KeyValueStore, keys: u64) -> Result<Measured, Error> {
     put_all(store, keys, number, |store, changes| store.load(changes))
 }
 
-/// How a store takes a batch.
+/// How a batch is applied.
 type Put = fn(&mut dyn KeyValueStore, &[Change]) -> Result<(), Error>;
 
 /// Puts in every key once, in the order of `number`, until nothing is left to do.
@@ -221,7 +221,7 @@ fn put_all(
         timed(store, &changes, &mut measured, put)?;
     }
     let start = Instant::now();
-    store.settle()?;
+    store.wait_for_background()?;
     measured.time += start.elapsed();
     Ok(measured)
 }

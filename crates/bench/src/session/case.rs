@@ -1,0 +1,147 @@
+//! One comparison of a session: prepares its data and programs, and runs it.
+
+use super::Plan;
+use super::programs::Programs;
+use crate::comparison::{BASELINE, Rules, compare};
+use crate::definition::{Definition, Settings};
+use crate::experiment::{Experiment, Variant, variants};
+use crate::findings::Comparison;
+use crate::runner::CaseRunner;
+use crate::workloads::Workload;
+use anyhow::Result;
+use blockmill_pipeline::record::RunRecord;
+use std::time::{Duration, Instant};
+
+/// One case of a definition in one experiment.
+pub struct Case<'a> {
+    pub plan: &'a Plan,
+    pub definition: &'a Definition,
+    pub workload: &'static dyn Workload,
+    pub experiment: &'a Experiment,
+    pub case: &'a str,
+    pub settings: &'a Settings,
+    pub budget: Duration,
+}
+
+impl Case<'_> {
+    /// Runs the comparison.
+    ///
+    /// # Errors
+    /// Returns an error if a peer is not in `peers.toml`, a revision does not build, a run fails,
+    /// or two runs have different answers.
+    pub fn compare(
+        &self,
+        built: &mut Programs,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Comparison> {
+        let Self { plan, definition, workload, .. } = *self;
+        let options = workload.options(self.settings)?;
+        let mut all = variants(definition, self.experiment, &options)?;
+        let peers_toml = plan.benchmarks.join("peers.toml");
+        let left_out = built.peers(&peers_toml, &mut all, progress)?;
+        built.of_revisions(plan, &all, progress)?;
+        let mut comparison = Comparison {
+            definition: definition.name.clone(),
+            title: definition.title.clone(),
+            about: definition.about(),
+            experiment: self.experiment.to_string(),
+            case: self.case.to_owned(),
+            settings: self.settings.clone(),
+            compare: definition.compare.clone(),
+            variants: all,
+            runs: vec![],
+            left_out,
+            command: command(definition, self.experiment),
+            reference: definition.reference(),
+        };
+        progress(&format!("{}:", comparison.name()));
+        let data = plan.scratch.folder().join("data");
+        let mut settings = vec![];
+        for one in &comparison.variants {
+            let mut own = self.settings.clone();
+            own.extend(one.settings.clone());
+            workload.prepare(&mut own, &data, progress)?;
+            settings.push(own);
+        }
+        let labels: Vec<String> = comparison.variants.iter().map(|one| one.label.clone()).collect();
+        let mut runner = CaseRunner {
+            workload,
+            variants: &comparison.variants,
+            settings,
+            steps: definition.steps.clone().into_iter().next(),
+            programs: built.programs.clone(),
+            peers: built.ready(),
+            folder: plan.scratch.folder().to_owned(),
+            start: Instant::now(),
+            progress,
+        };
+        let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
+        let may_leave = !matches!(self.experiment, Experiment::Ladder);
+        let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
+        let works = works(&comparison.variants, self.experiment);
+        let same = works.iter().all(|work| *work == BASELINE);
+        let answer = if same { definition.answer.clone() } else { Settings::new() };
+        comparison.runs =
+            compare(&labels, definition.figure(), &answer, &works, &rules, &mut runner)?;
+        comparison.thin_out();
+        let scratch = plan.scratch.folder().display().to_string();
+        comparison.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
+        Ok(comparison)
+    }
+}
+
+/// For each variant, the variant with whose answers its own must agree. In a sweep, a peer is held
+/// to our variant of the same value; the values differ from each other.
+fn works(all: &[Variant], experiment: &Experiment) -> Vec<usize> {
+    let of_sweep = |(at, one): (usize, &Variant)| match one {
+        Variant { peer: Some(_), against, .. } => *against,
+        Variant { settings, .. } if settings.is_empty() => BASELINE,
+        _ => at,
+    };
+    match experiment {
+        Experiment::Sweep { .. } => all.iter().enumerate().map(of_sweep).collect(),
+        _ => vec![BASELINE; all.len()],
+    }
+}
+
+/// Replaces the scratch folder in records, because its path differs between machines.
+const SCRATCH: &str = "SCRATCH";
+
+/// Replaces the folder `from` by `to` in all texts of the record.
+fn move_to(record: &mut RunRecord, from: &str, to: &str) {
+    let texts = record.command.iter_mut().chain(&mut record.data.paths);
+    texts.for_each(|text| *text = text.replace(from, to));
+    record.settings.values_mut().for_each(|text| *text = text.replace(from, to));
+    let files = record.result.shortfalls.iter_mut().filter_map(|one| one.file.as_mut());
+    files.for_each(|file| *file = file.to_string_lossy().replace(from, to).into());
+}
+
+/// The command line that repeats a comparison.
+fn command(definition: &Definition, experiment: &Experiment) -> Vec<String> {
+    let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
+    words.extend(experiment.flags());
+    let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
+    words.extend(definition.assignments.iter().flat_map(set));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockmill_pipeline::record::Program;
+    use blockmill_verdict::{Shortfall, ShortfallKind};
+
+    #[test]
+    fn no_text_of_a_record_names_the_scratch_folder() {
+        let mut record = RunRecord::new(Program::default(), "x");
+        record.command = vec!["/here/x/b".into()];
+        record.data.paths = vec!["/here/x/data/blk00000.dat".into()];
+        record.settings.insert("data".into(), "/here/x/data,/here/x/more".into());
+        let lacks = Shortfall::new(ShortfallKind::MissingBlocks, "two blocks");
+        record.result.shortfalls = vec![lacks.at("/here/x/data/blk00000.dat", 0)];
+        move_to(&mut record, "/here/x", SCRATCH);
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(!text.contains("/here"), "{text}");
+        assert_eq!(text.matches("SCRATCH/").count(), 5, "{text}");
+    }
+}
