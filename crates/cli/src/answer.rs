@@ -4,8 +4,10 @@
 //! code, JSON and text cannot disagree. `docs/formats/answer.md` has the fields.
 
 use crate::absent::NotBuilt;
+use crate::library::Contents;
 use crate::{bitcoin, ethereum, neo, shard};
 use anyhow::{Error, Result};
+use blockmill_pipeline::record::RunRecord;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::Serialize;
 use serde_json::Value;
@@ -31,9 +33,24 @@ pub struct Answer {
     pub shortfalls: Vec<Shortfall>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// The command's own part of the document, as text: a list of a million rows takes many times
-    /// its bytes as values. Empty without `--json`.
-    pub result: Option<Box<RawValue>>,
+    /// The command's own part of the document. Commands without a type of it have one only with
+    /// `--json`.
+    pub result: Option<Payload>,
+}
+
+/// A command's own part of its document.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Payload {
+    /// The record of a run that verifies.
+    Record(Box<RunRecord>),
+    /// What archives or a store contain.
+    Contents(Box<Contents>),
+    /// A document of a few values.
+    Value(Value),
+    /// A document as text: a list of a million rows takes many times its bytes as values.
+    Text(Box<RawValue>),
 }
 
 /// An answer as `--json` has it.
@@ -47,7 +64,7 @@ struct Document<'a> {
     kept: &'a Option<String>,
     shortfalls: &'a [Shortfall],
     notes: &'a [String],
-    result: &'a Option<Box<RawValue>>,
+    result: &'a Option<Payload>,
 }
 
 impl Answer {
@@ -61,9 +78,14 @@ impl Answer {
         Self { status, ..Self::default() }
     }
 
-    /// With the command's own part of the document.
+    /// With the command's own part of the document, as text.
     pub fn with(self, result: impl Serialize) -> Result<Self> {
-        Ok(Self { result: Some(to_raw_value(&result)?), ..self })
+        Ok(Self { result: Some(Payload::Text(to_raw_value(&result)?)), ..self })
+    }
+
+    /// With what archives or a store contain.
+    pub fn with_contents(self, contents: Contents) -> Self {
+        Self { result: Some(Payload::Contents(Box::new(contents))), ..self }
     }
 
     /// A command that measured or drew: its records as the document, or tables and the files that
@@ -89,7 +111,8 @@ impl Answer {
         Self { status: status_of(error), error: Some(report), shortfalls, ..Self::default() }
     }
 
-    fn whole<'a>(&'a self, command: &'a str) -> Document<'a> {
+    /// The document of `--json` for a serializer.
+    pub fn whole<'a>(&'a self, command: &'a str) -> impl Serialize + 'a {
         let Self { status, error, kept, shortfalls, notes, result } = self;
         let (status, exit_code) = (*status, status.exit_code());
         Document {

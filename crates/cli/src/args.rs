@@ -13,6 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, T
 use clap::{Args, Parser, Subcommand, value_parser};
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 pub use check::Check;
@@ -53,17 +54,30 @@ pub struct General {
     pub log: Option<PathBuf>,
 }
 
-/// Most threads that can be asked for: a typing error should not exhaust the machine.
-const MOST_THREADS: u64 = 1024;
+/// Numbers of threads. The limit is there so that a typing error does not exhaust the machine.
+pub const THREADS: RangeInclusive<u64> = 1..=1024;
+/// Numbers of headers in a chunk.
+pub const CHUNKS: RangeInclusive<u64> = 1..=1 << 20;
+/// MiB of memory for coins, changes and caches.
+pub const CACHES_MIB: RangeInclusive<u64> = 1..=(1 << 20) - 1;
+/// Seconds between two commits.
+pub const COMMITS_S: RangeInclusive<u64> = 1..=1 << 32;
+
+/// Headers in a chunk, by default.
+pub const CHUNK: usize = 2048;
+/// MiB of memory for coins, changes and caches, by default.
+pub const CACHE_MIB: u64 = 450;
+/// Seconds between two commits, by default.
+pub const COMMIT_EVERY_S: u64 = 300;
 
 /// Numbers of threads.
 fn threads() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MOST_THREADS)
+    RangedU64ValueParser::new().range(THREADS)
 }
 
 /// Numbers of headers in a chunk.
 fn chunk() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1 << 20)
+    RangedU64ValueParser::new().range(CHUNKS)
 }
 
 /// Decodes pairs of hexadecimal digits.
@@ -137,7 +151,6 @@ pub struct Verification {
     #[arg(required = true, value_name = "PATH", help = archives())]
     pub paths: Vec<PathBuf>,
     /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
-    #[cfg(any(feature = "bitcoin", feature = "export"))]
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
@@ -180,7 +193,7 @@ pub struct Verification {
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
     /// Headers in a chunk; Neo: blocks, at most 512
-    #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
+    #[arg(long, default_value_t = CHUNK, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
     /// Bitcoin, Neo: take the scripts or witnesses of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
@@ -188,12 +201,12 @@ pub struct Verification {
     /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block next to it.
     /// Neo: MiB for blocks and changes of the state before they are committed, at most 32.
     /// Ethereum: of an import with its state on disk, MiB for changes and caches of the state
-    #[arg(long, default_value_t = 450, value_name = "MIB")]
-    #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
+    #[arg(long, default_value_t = CACHE_MIB, value_name = "MIB")]
+    #[arg(value_parser = value_parser!(u64).range(CACHES_MIB))]
     pub cache: u64,
     /// Bitcoin and Neo: the most seconds between two commits of what is verified
-    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
-    #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
+    #[arg(long, default_value_t = COMMIT_EVERY_S, value_name = "SECONDS")]
+    #[arg(value_parser = value_parser!(u64).range(COMMITS_S))]
     pub commit_every: u64,
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
@@ -271,6 +284,13 @@ pub struct Inspect {
     pub chain: Option<String>,
 }
 
+impl Inspect {
+    /// An inspection of paths as a whole.
+    pub fn of(paths: Vec<PathBuf>, deep: bool) -> Self {
+        Self { paths, deep, block: None, transaction: None, account: None, chain: None }
+    }
+}
+
 #[derive(Args, Clone, Debug)]
 pub struct Convert {
     /// Archives: files or folders
@@ -305,8 +325,8 @@ pub struct Convert {
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
     /// --to core: MiB of memory for coins
-    #[arg(long, default_value_t = 450, value_name = "MIB")]
-    #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
+    #[arg(long, default_value_t = CACHE_MIB, value_name = "MIB")]
+    #[arg(value_parser = value_parser!(u64).range(CACHES_MIB))]
     pub cache: u64,
     /// --to core: copy all blocks, even where block files could be linked to
     #[arg(long)]

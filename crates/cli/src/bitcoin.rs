@@ -1,5 +1,6 @@
 //! Bitcoin for each verb: options out of arguments, the engine's call, results into answers.
 
+mod blocks;
 pub mod check;
 pub mod coins;
 pub mod convert;

@@ -1,5 +1,6 @@
 //! Ethereum for each verb: options out of arguments, the engine's call, results into answers.
 
+mod blocks;
 pub mod check;
 pub mod convert;
 pub mod demo;

@@ -1,8 +1,9 @@
 //! `import` and `verify`: what they have in common for every chain. How a chain is verified stands
 //! in the `import.rs` of its folder.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Payload};
 use crate::args::{Import, Verification, Verify};
+use crate::library::BlockSender;
 use crate::profile::Profiler;
 use crate::serve::Server;
 use crate::{bitcoin, ethereum, host, neo, outputs, serve, shard, stop};
@@ -28,6 +29,8 @@ pub struct Run {
     json: bool,
     serve: Option<SocketAddr>,
     profiler: Option<Profiler>,
+    /// Receives the verified blocks, if a program reads them.
+    pub blocks: Option<BlockSender>,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -66,7 +69,11 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
-    let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
+    verify(asked, Run::new(asked, "verify", asked.record.clone(), json, cancel)?)
+}
+
+/// Verifies an archive and keeps nothing.
+pub fn verify(asked: &Verification, run: Run) -> Result<Answer> {
     match family(asked)? {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
@@ -114,7 +121,7 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        Ok(Self { label, record_to, json, serve: args.serve, profiler, cancel })
+        Ok(Self { label, record_to, json, serve: args.serve, profiler, blocks: None, cancel })
     }
 
     /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
@@ -163,7 +170,7 @@ impl Run {
             }
         }
         let answer = answer(&record, ending.unit);
-        if self.json { answer.with(record) } else { Ok(answer) }
+        Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer })
     }
 
     /// Writes the run record, where one is wanted.

@@ -1,12 +1,25 @@
-//! The commands as functions, for programs that link this one. They take the arguments of the
-//! command line, and return the document of `--json` as text, so options, verdicts and messages are
-//! those of the program. They print warnings only, handle no signals, and read no config file.
+//! The commands as functions, for programs that link this one.
+//!
+//! [`verify()`], [`blocks()`] and [`inspect()`] take typed options and return typed results;
+//! [`answers`] returns the answers of the commands. The other functions take the arguments of the
+//! command line, and return the document of `--json` as text. All of them have the options,
+//! verdicts and messages of the program. They print warnings only, handle no signals, and read no
+//! config file.
 
+pub mod answers;
+mod blocks;
+mod inspect;
+mod options;
 #[cfg(feature = "export")]
 mod tables;
+mod verify;
 
+pub use blocks::{Block, BlockSender, Blocks, blocks};
+pub use inspect::{BitcoinFiles, BlockId, Contents, Inspection, NeoDumps, inspect};
+pub use options::VerifyOptions;
 #[cfg(feature = "export")]
 pub use tables::{export_shard, read};
+pub use verify::{Outcome, Verified, verify};
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Verify};
@@ -42,7 +55,7 @@ pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
 
 /// Returns what `blockmill verify --shard ARGS --json` prints, with the documents of `after`.
 pub fn verify_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
-    let args = verify(&["--shard"], args, &[]);
+    let args = of_verify(&["--shard"], args, &[]);
     document(&args, |cli| {
         let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
         shard::verify(verification(cli)?, after.as_ref(), true, cancel.clone())
@@ -55,7 +68,7 @@ pub fn merge<T: Deref<Target = str>>(
     args: &[OsString],
     cancel: &Cancel,
 ) -> String {
-    let args = verify(&["--merge"], args, &[IN_MEMORY]);
+    let args = of_verify(&["--merge"], args, &[IN_MEMORY]);
     document(&args, |cli| {
         let shards = summaries.iter().map(|shard| Documents::new("summaries", shard));
         shard::merge(verification(cli)?, &shards.collect::<Result<Vec<_>>>()?, true, cancel.clone())
@@ -63,7 +76,7 @@ pub fn merge<T: Deref<Target = str>>(
 }
 
 /// The arguments of `verify`, with flags before and paths after them.
-fn verify(flags: &[&str], args: &[OsString], paths: &[&str]) -> Vec<OsString> {
+fn of_verify(flags: &[&str], args: &[OsString], paths: &[&str]) -> Vec<OsString> {
     let flags = ["verify"].iter().chain(flags).map(OsString::from);
     flags.chain(args.iter().cloned()).chain(paths.iter().map(OsString::from)).collect()
 }

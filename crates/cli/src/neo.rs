@@ -1,5 +1,6 @@
 //! Neo: dumps of blocks.
 
+mod blocks;
 pub mod check;
 pub mod convert;
 pub mod demo;

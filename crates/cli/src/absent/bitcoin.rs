@@ -128,7 +128,6 @@ pub mod network {
 pub mod sources {
     use super::*;
     use crate::args::Command;
-    #[cfg(feature = "export")]
     use std::path::PathBuf;
 
     /// There are no stores of this chain among the paths of a command.
@@ -137,7 +136,6 @@ pub mod sources {
     }
 
     /// There are no stores of this chain among the paths.
-    #[cfg(feature = "export")]
     pub fn replaced(_: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
         Ok(vec![])
     }

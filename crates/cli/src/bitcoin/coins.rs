@@ -1,6 +1,7 @@
 //! What a store of coins holds, ours or Bitcoin Core's, for a person or as JSON.
 
 use crate::answer::Answer;
+use crate::library::Contents;
 use anyhow::{Context, Result};
 use blockmill_bitcoin::coins::Statistics;
 use blockmill_bitcoin::import::Tip;
@@ -32,7 +33,7 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
         let nothing = || json!({ "store": name, "tip": null });
         let mut document = coins.as_ref().map_or_else(nothing, Coins::json);
         document["block_files"] = sources.as_ref().map_or(Value::Null, json_sources);
-        return answer.with(document);
+        return Ok(answer.with_contents(Contents::Store(document)));
     }
     match &coins {
         Some(coins) => coins.print(),

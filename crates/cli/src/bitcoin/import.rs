@@ -1,6 +1,6 @@
 //! `import` and `verify` of Bitcoin block files.
 
-use super::{network, sources};
+use super::{blocks, network, sources};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
 use crate::data_folder;
@@ -39,6 +39,10 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(args, None, run.cancel.clone())?;
+    if run.blocks.is_some() {
+        job.expect_set_of_coins()?;
+    }
+    job.options.consumer = run.blocks.as_ref().map(blocks::consumer);
     if job.options.settings.coins == SpentCoins::Multiset {
         job.options.unspent = Some(unspent(&job.files, &args.stores)?);
     }

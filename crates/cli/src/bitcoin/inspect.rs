@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::host;
 use crate::inspect::print_left_out;
+use crate::library::{BitcoinFiles, BlockId, Contents};
 use anyhow::Result;
 use blockmill_archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
 use blockmill_bitcoin::datadir::check;
@@ -42,7 +43,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
             document["datadir"] = coins::of_datadir(folder)?.json();
         }
         document["datadir_checked"] = checked.as_ref().map_or(Value::Null, json_datadir);
-        return answer.with(document);
+        let contents = Contents::Bitcoin(view.contents(document));
+        return Ok(answer.with_contents(contents));
     }
     view.print();
     if let Some(folder) = shown {
@@ -72,6 +74,21 @@ struct View<'a> {
 }
 
 impl View<'_> {
+    /// The inspection for a program; `document` is all of it as JSON.
+    fn contents(&self, document: Value) -> BitcoinFiles {
+        let Inspection { tree, summary, params, .. } = self.inspection;
+        let tip = self
+            .inspection
+            .is_linked()
+            .then(|| BlockId { number: summary.height.into(), hash: tree.hash(summary.tip).0 });
+        BitcoinFiles {
+            network: params.as_ref().map(|params| params.name.to_owned()),
+            blocks: summary.records.into(),
+            tip,
+            document,
+        }
+    }
+
     fn print(&self) {
         let (files, inspection) = (self.files.files(), self.inspection);
         let network = self.network();

@@ -1,5 +1,6 @@
 //! `import` and `verify` of Ethereum archives.
 
+use super::blocks;
 use super::convert::left_out;
 use super::{network, upgrade};
 use crate::answer::Answer;
@@ -91,7 +92,8 @@ fn tell_recovery(recovery: &Recovery) {
 /// `blockmill verify` of an archive.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let settings = settings(&args.with)?;
-    let job = Job::prepare(args, settings, None, VERIFY_SEAL, run.cancel.clone())?;
+    let mut job = Job::prepare(args, settings, None, VERIFY_SEAL, run.cancel.clone())?;
+    job.options.consumer = run.blocks.as_ref().map(blocks::consumer);
     job.run(Sink::Discard, run)
 }
 

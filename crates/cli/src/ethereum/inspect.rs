@@ -4,6 +4,7 @@ use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::inspect::print_left_out;
+use crate::library::Contents;
 use anyhow::Result;
 use blockmill_archive::{Archive, FileReport, Format, Inspection, TableReport};
 use blockmill_verdict::grouped;
@@ -14,7 +15,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     inspection.files.iter_mut().try_for_each(name_chain)?;
     let answer = Answer::with_status(inspection.status());
     if json {
-        return answer.with(inspection);
+        return Ok(answer.with_contents(Contents::Ethereum(inspection)));
     }
     print(&inspection, args.deep);
     Ok(answer)

@@ -7,6 +7,7 @@ use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
 use crate::check::{Checked, CorruptPart, Watch};
 use crate::convert::expect_room;
+use crate::library::Contents;
 use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
@@ -180,7 +181,7 @@ pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
     let chain = ChainSpec::by_genesis_hash(&head.genesis).map(|spec| spec.name);
     let (hash, root) = (Hex(&head.hash), Hex(&head.state_root));
     if json {
-        return Answer::ok().with(json!({
+        let document = json!({
             "format": "snapshot",
             "chain": chain,
             "chain_id": head.chain_id,
@@ -192,7 +193,8 @@ pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
             "codes": found.map(|it| it.codes),
             "accounts": found.map(|it| it.accounts),
             "slots": found.map(|it| it.slots),
-        }));
+        });
+        return Ok(Answer::ok().with_contents(Contents::Store(document)));
     }
     let chain = chain.unwrap_or_else(|| format!("genesis {}", Hex(&head.genesis)));
     println!("format         flat snapshot, {}", blockmill_report::bytes(size));

@@ -1,6 +1,6 @@
 //! `import` and `verify` of Neo dumps.
 
-use super::network;
+use super::{blocks, network};
 use crate::answer::Answer;
 use crate::args::{Import, Verification};
 use crate::data_folder;
@@ -81,6 +81,7 @@ fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
 /// memory.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(args, None, run.cancel.clone())?;
+    job.options.consumer = run.blocks.as_ref().map(blocks::consumer);
     let (sink, folder) = job.keeping_nothing()?;
     let answer = job.run(sink, run);
     remove(folder)?;

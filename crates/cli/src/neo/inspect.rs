@@ -4,12 +4,15 @@ use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::inspect::print_left_out;
+use crate::library::{Contents, NeoDumps};
 use anyhow::Result;
 use blockmill_archive::acc::{self, Batch, Dumps};
 use blockmill_archive::{Corruption, FileReport, Inspection};
 use blockmill_neo::types::Block;
 use blockmill_verdict::{ShortfallKind, Status, grouped};
-use serde_json::Value;
+
+/// The name of the format of dumps.
+const FORMAT: &str = "acc";
 
 /// Inspects dumps.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -17,10 +20,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let (inspection, transactions) = look(&dumps, args.deep);
     let answer = Answer::with_status(inspection.status());
     if json {
-        let mut document = serde_json::to_value(&inspection)?;
-        document["format"] = "acc".into();
-        document["transactions"] = transactions.map_or(Value::Null, Value::from);
-        return answer.with(document);
+        let dumps = NeoDumps { inspection, format: FORMAT, transactions };
+        return Ok(answer.with_contents(Contents::Neo(dumps)));
     }
     print(&inspection, transactions);
     Ok(answer)

@@ -3,6 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
+use crate::library::Contents;
 use anyhow::{Context, Result, anyhow, ensure};
 use blockmill_neo::execute::encode::integer_of;
 use blockmill_neo::execute::engine::Execution;
@@ -30,7 +31,7 @@ pub fn run(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
         summary(&store, folder)
     };
     if json {
-        return Answer::ok().with(document);
+        return Ok(Answer::ok().with_contents(Contents::Store(document)));
     }
     print(&document, 0);
     Ok(Answer::ok())

@@ -9,6 +9,8 @@ use std::process::Command;
 
 /// How the names of our crates begin.
 const OURS: &str = "blockmill-";
+/// The crate whose name is that of the project.
+const FACADE: &str = "blockmill";
 /// The block of `ARCHITECTURE.md`: a line for each crate, after those that it depends on.
 const BLOCK: (&str, &str) = ("```crates\n", "```");
 /// The most crates on a way down from the program.
@@ -31,7 +33,7 @@ fn graph() -> Graph {
         let name = package["name"].as_str().unwrap();
         let manifest = package["manifest_path"].as_str().unwrap();
         let in_crates = |name: &&str| manifest.ends_with(&format!("crates/{name}/Cargo.toml"));
-        let Some(name) = name.strip_prefix(OURS).filter(in_crates) else { continue };
+        let Some(name) = of_ours(name).filter(in_crates) else { continue };
         let of_kind = |is_kind: fn(&Value) -> bool| {
             let all = package["dependencies"].as_array().unwrap().iter();
             let names =
@@ -39,7 +41,7 @@ fn graph() -> Graph {
             // a crate's tests may ask for its own features
             let ours = names
                 .filter(|name| !name.starts_with(KIT))
-                .filter_map(|it| it.strip_prefix(OURS).filter(|it| *it != name));
+                .filter_map(|it| of_ours(it).filter(|it| *it != name));
             let mut ours: Vec<_> = ours.map(str::to_owned).collect();
             ours.sort();
             ours.dedup();
@@ -50,6 +52,11 @@ fn graph() -> Graph {
     }
     assert!(normal.len() > 15, "{} crates", normal.len());
     Graph { normal, of_tests }
+}
+
+/// The folder of a crate of ours.
+fn of_ours(name: &str) -> Option<&str> {
+    if name == FACADE { Some(name) } else { name.strip_prefix(OURS) }
 }
 
 /// The lines of the block, each a crate and what it depends on.
