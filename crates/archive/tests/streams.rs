@@ -12,7 +12,7 @@ use chain::{BODIES, block, blocks, columns, gzip, header, headers, read, read_ch
 const ALL: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
 #[test]
-fn formats_are_told_by_content_and_not_by_name() {
+fn formats_are_reported_by_content_and_not_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
         ("a.txt", headers(0..=4), Format::HeaderStream),
@@ -272,7 +272,8 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             assert_eq!(error.status(), blockmill_verdict::Status::Invalid);
             assert!(error.to_string().contains("comes again and is another one"), "{error}");
             let inspection = inspect(&paths, false).unwrap();
-            let damage: Vec<_> = inspection.files.iter().flat_map(|file| &file.corruption).collect();
+            let damage: Vec<_> =
+                inspection.files.iter().flat_map(|file| &file.corruption).collect();
             let named = damage.iter().any(|damage| damage.text == error.to_string());
             assert!(named, "{name}: {damage:?}");
         }

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_committed_is_said_beside_what_is_verified() {
+    fn what_is_committed_is_said_next_to_what_is_verified() {
         let display = Display::new(1_000_000, "bodies", true);
         let message = |committed| {
             let (number, blocks, bytes, total_bytes) = (12_288, 12_289, 500_000, None);

@@ -97,7 +97,7 @@ fn a_reader_that_went_away_changes_no_verdict() {
 }
 
 #[test]
-fn a_full_standard_output_is_told_and_is_no_success() {
+fn a_full_standard_output_is_reported_and_is_no_success() {
     each(
         "stdout-full",
         |command| command.stdout(full()),

@@ -267,7 +267,7 @@ fn single_real_blocks_are_whole_but_not_linked() {
 }
 
 #[test]
-fn people_are_told_what_to_ask_instead() {
+fn people_are_reported_what_to_ask_instead() {
     let scratch = Scratch::new("inspect-arguments");
     let (folder, missing) = (scratch.path("chain"), scratch.path("missing"));
     chain(&folder, "--order height");

@@ -21,7 +21,7 @@ fn room(dir: &Path) -> u64 {
 }
 
 #[test]
-fn removed_blocks_are_told_and_the_others_stay() {
+fn removed_blocks_are_reported_and_the_others_stay() {
     let dir = folder();
     let mut store = open(dir.path(), &small());
     extend(&mut store, LAST).unwrap();

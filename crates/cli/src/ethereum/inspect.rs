@@ -33,7 +33,7 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
             file.notes.push("only the file's name says which network this is".into());
         }
         _ => {
-            let sibling = network::genesis_beside(&file.path)?;
+            let sibling = network::genesis_next_to(&file.path)?;
             file.network = sibling.map(|genesis| format!("the chain of {}", genesis.display()));
         }
     }

@@ -65,7 +65,7 @@ fn find(
         }
     }
     for path in paths {
-        if let Some(file) = genesis_beside(path)? {
+        if let Some(file) = genesis_next_to(path)? {
             return from_file(&file, store);
         }
     }
@@ -162,7 +162,7 @@ pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
 }
 
 /// A genesis.json in the same folder.
-pub fn genesis_beside(path: &Path) -> Result<Option<PathBuf>> {
+pub fn genesis_next_to(path: &Path) -> Result<Option<PathBuf>> {
     let folder = if is_folder(path)? { Some(path) } else { path.parent() };
     let Some(file) = folder.map(|folder| folder.join("genesis.json")) else { return Ok(None) };
     Ok(is_file(&file)?.then_some(file))

@@ -57,7 +57,7 @@ fn a_store_is_verified_inspected_imported_and_converted_like_an_archive() {
 }
 
 #[test]
-fn receipts_of_a_store_that_two_formats_filled_are_told_apart() {
+fn receipts_of_a_store_that_two_formats_filled_are_distinguished() {
     let blocks = Blocks::generated(2_000);
     let scratch = Scratch::new("store-receipts");
     let [era1, freezer, rest] = ["era1", "freezer", "rest"].map(|name| scratch.path(name));

@@ -154,7 +154,7 @@ fn an_archive_from_the_middle_is_verified_from_its_first_block() {
 }
 
 #[test]
-fn block_access_lists_that_a_conversion_leaves_out_are_told() {
+fn block_access_lists_that_a_conversion_leaves_out_are_reported() {
     let scratch = Scratch::new("verdict-bals");
     let blocks = Blocks::generated(10);
     let path = scratch.path("with-lists");
@@ -335,7 +335,7 @@ fn an_archive_that_ends_before_the_store_begins_is_not_nothing_new() {
 }
 
 #[test]
-fn a_name_that_does_not_fit_the_content_is_told() {
+fn a_name_that_does_not_fit_the_content_is_reported() {
     let scratch = Scratch::new("verdict-names");
     let blocks = Blocks::generated(100);
     let folder = scratch.path("era1");
@@ -362,7 +362,7 @@ fn a_name_that_does_not_fit_the_content_is_told() {
 }
 
 #[test]
-fn a_wrong_chain_is_told_which_one_it_is() {
+fn a_wrong_chain_is_reported_which_one_it_is() {
     let scratch = Scratch::new("verdict-chain");
     let path = scratch.path("headers");
     Blocks::generated(5).write("headers", &path);
@@ -405,7 +405,7 @@ fn what_rests_on_unchecked_seals_is_said() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn verify_checks_every_seal_unless_told_otherwise() {
+fn verify_checks_every_seal_unless_reported_otherwise() {
     let fixtures = fixtures();
     let scratch = Scratch::new("verdict-seals");
     let era1 = fixtures.join("era1/mainnet-00000-5ec1ffb8.era1");

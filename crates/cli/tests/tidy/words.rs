@@ -6,7 +6,7 @@ use crate::source::{files, root};
 use std::fs;
 
 /// A private phrase, and what to write instead.
-const PRIVATE: [(&str, &str); 22] = [
+const PRIVATE: [(&str, &str); 20] = [
     ("told", "reported; passed"),
     ("beside", "next to; compared with; in addition to"),
     ("none where", "`None` if"),
@@ -21,8 +21,6 @@ const PRIVATE: [(&str, &str); 22] = [
     ("foresight", "prefetch statistics"),
     ("handover", "export"),
     ("hand-over", "export"),
-    ("contest", "comparison"),
-    ("contestant", "variant"),
     ("sitting", "session"),
     ("rung", "step"),
     ("rungs", "steps"),

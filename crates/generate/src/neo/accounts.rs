@@ -118,7 +118,7 @@ mod tests {
     use blockmill_signatures::{KeyTables, Signatures};
 
     #[test]
-    fn witnesses_are_verified_at_the_cost_that_was_told() {
+    fn witnesses_are_verified_at_the_cost_that_was_reported() {
         let keys = (0..4).map(|number| key(1, "test", number).unwrap());
         let accounts =
             [Account::single(key(1, "test", 9).unwrap()), Account::multisig(3, keys.collect())];

@@ -26,7 +26,7 @@ pub const KINDS: [Kind<EcdsaCheck, bool>; 20] = [
     structured("keys off the curve", off_curve),
     structured("keys of small x, and x + p", small_keys),
     structured("r or r + n", r_or_r_plus_n),
-    structured("r next to x", r_beside_x),
+    structured("r next to x", r_next_to_x),
     structured("images of the endomorphism", images),
     structured("the image of a key or of a sum", other_image),
     structured("repeated keys", |made| {
@@ -290,7 +290,7 @@ fn r_or_r_plus_n(made: &mut Made) -> Case {
 }
 
 /// Signatures whose sum has an x that is not r, but differs from it by a number of the curve.
-fn r_beside_x(made: &mut Made) -> Case {
+fn r_next_to_x(made: &mut Made) -> Case {
     let (key, nonce, s) = (made.walk(), made.walk(), made.any());
     let x = number(&coordinates(&nonce.point).0);
     let all = super::power_of_two(256);

@@ -109,9 +109,9 @@ pub fn assert_holds(store: &ChainStore, last: Option<u64>) {
         assert_eq!(store.header(number).unwrap(), Some(item(0, number)), "header {number}");
         let (body, receipts) = (store.body(number), store.receipts(number));
         if Some(number) < store.first_whole() {
-            let is_told =
+            let is_reported =
                 |found| matches!(found, Err(Error::Removed { block, .. }) if block == number);
-            assert!(is_told(body) && is_told(receipts), "{number}");
+            assert!(is_reported(body) && is_reported(receipts), "{number}");
         } else {
             assert_eq!(body.unwrap(), Some(item(1, number)), "body {number}");
             assert_eq!(receipts.unwrap(), Some(item(2, number)), "receipts {number}");

@@ -275,7 +275,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_told_and_replaced() {
+    fn a_damaged_file_is_reported_and_replaced() {
         let folder = Folder::new("replaced");
         let cache = Cache::small(7, 61, 8191);
         let path = file_path(&folder.0, 7);

@@ -139,7 +139,7 @@ fn files_are_in_natural_order() {
 }
 
 #[test]
-fn bootstrap_files_raw_blocks_and_hex_lines_are_told_apart() {
+fn bootstrap_files_raw_blocks_and_hex_lines_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let chain = blocks(4, 26);
     let hex: Vec<String> =
