@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub range: fn(&Path) -> Result<BlockRange, Error>,
     pub parts: StoredParts,
     /// The contents of one archive, if they differ from `parts`.
-    pub contents: Option<fn(&Path) -> Result<Contents, Error>>,
+    pub contents: Option<ReadContents>,
     /// Whether files are read at random offsets. Compressed ones are then unpacked to a copy.
     pub random_access: bool,
     pub open: Open,
@@ -73,6 +73,9 @@ impl From<StoredParts> for Contents {
 
 /// Number of the first block and, if the index states it, of the last one.
 pub(crate) type BlockRange = Option<(u64, Option<u64>)>;
+
+/// Reads what an archive says of its contents.
+pub(crate) type ReadContents = fn(&Path) -> Result<Contents, Error>;
 
 /// Opens files, which are in the order of their blocks, to read the blocks of a range.
 pub(crate) type Open =

@@ -13,7 +13,7 @@ use blockmill_verdict::Location;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// New blocks of a batch that passed every check and extend the chain. Only [`Linked`] names
+/// New blocks of a batch that passed every check and extend the chain. Only `Linked` names
 /// them, which the link phase alone fills.
 #[derive(Clone)]
 pub struct Verified<'a> {
