@@ -62,7 +62,6 @@ impl Default for Rules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The place of the variant in the list.
-    #[serde(alias = "contestant")]
     pub variant: usize,
     /// The block, counted from 1; 0 for the runs that only warm up.
     pub block: u32,

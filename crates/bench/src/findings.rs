@@ -19,7 +19,6 @@ pub struct Comparison {
     /// Why, in a sentence or two.
     pub about: String,
     /// `alone`, `ladder`, `ablation`, `sweep NAME`, `peers` or `revisions`.
-    #[serde(alias = "shape")]
     pub experiment: String,
     /// The case of a definition that has several; empty otherwise.
     pub case: String,
@@ -28,7 +27,6 @@ pub struct Comparison {
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,
     /// The variants: the baseline, its copy, and the others.
-    #[serde(alias = "contestants")]
     pub variants: Vec<Variant>,
     /// All runs, in the order of time.
     pub runs: Vec<Run>,

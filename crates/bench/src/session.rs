@@ -22,10 +22,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The schema version that this program writes.
+/// The schema version that this program writes and reads.
 pub const SCHEMA: u32 = 2;
-/// An older version that can also be read; some of its fields have other names.
-const FIRST_SCHEMA: u32 = 1;
 /// The name of a [`Session`] in messages.
 const NAME: &str = "record of a bench";
 
@@ -45,7 +43,6 @@ pub struct Session {
     /// The machine.
     pub machine: Machine,
     /// The comparisons, in the order of time.
-    #[serde(alias = "contests")]
     pub comparisons: Vec<Comparison>,
     /// What was requested and not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,12 +67,7 @@ impl Session {
     /// # Errors
     /// When it cannot be read, is none, or has another schema.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        match read_json(path, NAME, SCHEMA) {
-            Err(RecordError::Schema { found: FIRST_SCHEMA, .. }) => {
-                read_json(path, NAME, FIRST_SCHEMA)
-            }
-            other => other,
-        }
+        read_json(path, NAME, SCHEMA)
     }
 }
 

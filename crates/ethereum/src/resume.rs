@@ -49,7 +49,7 @@ impl Beginning {
     /// [`Error::Fault`] if the header of that block cannot be decoded.
     pub(crate) fn after(before: &ShardSummary, options: &Options) -> Result<Self, Error> {
         let tip = |last: &LastBlock| last.tip(last.total_difficulty.map(|total| total.0));
-        let tip = before.last.as_ref().map(tip).transpose()?;
+        let tip = before.last.as_ref().map(tip).transpose().map_err(|fault| *fault)?;
         let (from, window) = (options.from.unwrap_or(0), before.window());
         Ok(Self { from, tip, window, ..Self::default() })
     }

@@ -1,8 +1,8 @@
 //! What a header import notices: one bit of each field of a real proof-of-work header, which
 //! nothing follows that could notice it by its hash.
 //!
-//! With seals on, every field is under the seal. The table of `docs/results/other-commands.md` sets these
-//! verdicts next to those of the peers.
+//! With seals on, every field is under the seal. The table of `docs/results/other-commands.md`
+//! compares these verdicts with those of the peers.
 
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
 use blockmill_ethereum::commit::Sink;

@@ -67,7 +67,7 @@ mod tests {
     fn ended(is_memory_out: bool) -> Result<ExitStatus> {
         let program = std::env::current_exe()?;
         let script = "ulimit -c 0; ulimit -v 300000; exec \"$0\" --exact --nocapture \
-                      abort::tests::an_abort_without_memory_is_reported_and_another_ends_the_process";
+                      abort::tests::an_abort_without_memory_is_reported_others_end_the_process";
         let mut command = Command::new("sh");
         command.arg("-c").arg(script).arg(program);
         command.env(IS_CHILD, if is_memory_out { "out" } else { "there" });
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_without_memory_is_reported_and_another_ends_the_process() -> Result<()> {
+    fn an_abort_without_memory_is_reported_others_end_the_process() -> Result<()> {
         if let Ok(child) = std::env::var(IS_CHILD) {
             abort_as_a_child(child == "out");
         }

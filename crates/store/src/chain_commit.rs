@@ -36,7 +36,8 @@ impl ChainStore {
     /// nothing; [`ChainStore::sync`] protects against power loss.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when `tip` is not the last appended block; nothing is written then.
+    /// [`crate::Error::Mismatch`] when `tip` is not the last appended block; nothing is written
+    /// then.
     pub fn commit(&mut self, tip: &Tip) -> Result<()> {
         self.writable()?;
         self.check_tip(tip, self.next())?;
@@ -49,8 +50,8 @@ impl ChainStore {
     /// this kind said of the parts, so blocks may be committed ahead of them.
     ///
     /// # Errors
-    /// As [`ChainStore::commit`]; [`Error::Mismatch`] if a part does not belong to this store, or
-    /// if `state` is longer than half a mebibyte.
+    /// As [`ChainStore::commit`]; [`crate::Error::Mismatch`] if a part does not belong to this
+    /// store, or if `state` is longer than half a mebibyte.
     pub fn commit_with(
         &mut self,
         tip: &Tip,
@@ -68,8 +69,8 @@ impl ChainStore {
     /// completely.
     ///
     /// # Errors
-    /// As [`ChainStore::commit_with`]; [`Error::Mismatch`] if a table or a log file among `parts`
-    /// has changed since the last commit, or if a segment was cut.
+    /// As [`ChainStore::commit_with`]; [`crate::Error::Mismatch`] if a table or a log file among
+    /// `parts` has changed since the last commit, or if a segment was cut.
     pub fn commit_light_with(
         &mut self,
         tip: &Tip,
@@ -95,7 +96,7 @@ impl ChainStore {
     /// committed block. Durable when it returns.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when the store does not hold that block; nothing changes then.
+    /// [`crate::Error::Mismatch`] when the store does not hold that block; nothing changes then.
     pub fn truncate_after(&mut self, tip: &Tip) -> Result<()> {
         let state = self.state_of_parts.clone();
         self.truncate_after_with(tip, &mut [], &state)

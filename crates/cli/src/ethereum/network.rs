@@ -80,7 +80,7 @@ fn find(
     }
     bail!(
         "cannot tell which chain this archive is of: it does not begin with the genesis block of \
-         {}, and no genesis.json lies next to it; name it with --chain NAME or --chain genesis.json",
+         {}, and there is no genesis.json next to it; use --chain NAME or --chain genesis.json",
         ChainSpec::NETWORKS.join(", ")
     )
 }

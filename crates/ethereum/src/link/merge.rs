@@ -165,7 +165,8 @@ impl Link {
         if known.is_none() {
             self.pass_sides(shard, seen, sum);
         }
-        self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest)))?);
+        let total = known.map(|total| total.saturating_add(rest));
+        self.tip = Some(last.tip(total).map_err(|fault| *fault)?);
         for block in &shard.tail {
             // the first blocks were linked, and a chain after genesis begins with it
             let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);

@@ -306,13 +306,15 @@ impl LastBlock {
     ///
     /// # Errors
     /// Its header cannot be decoded: the summary does not agree with itself.
-    pub(crate) fn tip(&self, total_difficulty: Option<U256>) -> Result<Tip, Fault> {
+    pub(crate) fn tip(&self, total_difficulty: Option<U256>) -> Result<Tip, Box<Fault>> {
         let id = BlockId { number: self.number, hash: self.hash.0 };
-        let header = EncodedHeader::decode(self.header.0.clone()).map_err(|error| Fault {
-            block: self.number,
-            hash: Some(self.hash.0),
-            location: None,
-            cause: header_cause(&self.header.0, error),
+        let header = EncodedHeader::decode(self.header.0.clone()).map_err(|error| {
+            Box::new(Fault {
+                block: self.number,
+                hash: Some(self.hash.0),
+                location: None,
+                cause: header_cause(&self.header.0, error),
+            })
         })?;
         Ok(Tip { id, header, total_difficulty })
     }

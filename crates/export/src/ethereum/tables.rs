@@ -79,7 +79,7 @@ pub static BLOCKS: Table = Table {
 /// Blocks outside of the chain that are named in it.
 pub static OMMERS: Table = Table {
     name: "ommers",
-    about: "A row is an ommer: the header of a block outside of the chain that a block of the chain \
+    about: "A row is an ommer: the header of a block off the chain that a block of the chain \
             names, until the merge. Needs level `bodies`. With `blocks`, `transactions` and \
             `withdrawals`, all of a block is there.",
     sorted: &["block_number", "ommer_index"],

@@ -13,7 +13,7 @@ impl Opening {
     /// the store and the state of the last commit, which is empty if there was none.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the store has parts that were not opened.
+    /// [`crate::Error::Mismatch`] if the store has parts that were not opened.
     pub fn finish(self) -> Result<(Store, Vec<u8>)> {
         let is_open = |part: &&PartFacts| {
             self.parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)

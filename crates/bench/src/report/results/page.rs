@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 pub(super) const CHART: &str = "<!-- chart -->\n";
 
 const HOW_TO_READ: &str = "\
-These pages are generated from the records in `benchmarks/record`. The variants of a comparison ran \
-alternately in one session, each run in its own process, and had to produce identical results. A \
-ratio is the median over pairs of adjacent runs, with its 95 % confidence interval. The program also \
-ran against itself: differences below this noise floor are not reported.\n";
+These pages are generated from the records in `benchmarks/record`. The variants of a comparison \
+ran alternately in one session, each run in its own process, and had to produce identical results. \
+A ratio is the median over pairs of adjacent runs, with its 95 % confidence interval. The program \
+also ran against itself: differences below this noise floor are not reported.\n";
 
 /// The beginning of the index.
 pub(super) fn index_head() -> String {

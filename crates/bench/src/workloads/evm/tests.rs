@@ -1,4 +1,5 @@
-//! Every instruction and every precompiled contract is covered, and executed the planned number of times.
+//! Every instruction and every precompiled contract is covered, and executed the planned number of
+//! times.
 
 use super::machine::{Call, Machine, terms};
 use super::plan::{Limits, Operation, Plan, Planner, Program};

@@ -1,8 +1,8 @@
 //! Writes stack items as JSON.
 //!
-//! [`write()`] is the only walk over items: it keeps its own stack, so that nesting is not limited by
-//! the thread's, and copies the text of a compound that occurs again. An [`ItemFormat`] writes the
-//! values: [`with_types`] those of application logs, StdLib's `jsonSerialize` its own.
+//! [`write()`] is the only walk over items: it keeps its own stack, so that nesting is not limited
+//! by the thread's, and copies the text of a compound that occurs again. An [`ItemFormat`] writes
+//! the values: [`with_types`] those of application logs, StdLib's `jsonSerialize` its own.
 
 use hashbrown::HashMap;
 

@@ -1,3 +1,5 @@
+//! Tests of cells: encoding, change and division.
+
 use super::*;
 use blockmill_testkit::{Random, rounds};
 
