@@ -64,7 +64,7 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use blockmill_archive as archive;
@@ -75,8 +75,3 @@ pub use blockmill_cli::library::{
 pub use blockmill_pipeline::Cancel;
 pub use blockmill_pipeline::record;
 pub use blockmill_verdict::{FaultReport, Level, Shortfall, ShortfallKind, Status};
-
-/// The examples of the README compile.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -206,7 +206,7 @@ const BUILT_IN_PARTS: [&str; 4] = [
 ];
 
 #[test]
-fn platforms_are_reported_apart_in_few_places() {
+fn platforms_are_distinguished_in_few_places() {
     let faults = faults_by_line(|source, at| {
         let line = source.code[at].trim_start();
         let in_parts = BUILT_IN_PARTS.iter().any(|place| source.path.starts_with(place));

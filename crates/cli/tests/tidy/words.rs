@@ -35,10 +35,11 @@ const EXCEPTIONS: [&str; 2] = ["crates/cli/tests/tidy/words.rs", "docs/results/"
 /// Is `phrase` in `line`, between characters that belong to no word?
 fn contains(line: &str, phrase: &str) -> bool {
     let part_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_word = phrase.ends_with(char::is_alphanumeric);
     line.match_indices(phrase).any(|(at, _)| {
         let after = line[at + phrase.len()..].chars().next();
-        !part_of_word(line[..at].chars().next_back())
-            && !(phrase.ends_with(char::is_alphanumeric) && part_of_word(after))
+        let in_word = part_of_word(line[..at].chars().next_back());
+        !in_word && !(is_word && part_of_word(after))
     })
 }
 

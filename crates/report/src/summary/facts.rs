@@ -6,8 +6,8 @@ use crate::format;
 use crate::runs;
 use blockmill_pipeline::record::{BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord};
 
-/// Names and values of the run's results and checks, as far as the run has them. The page shows them
-/// too.
+/// Names and values of the run's results and checks, as far as the run has them. The page shows
+/// them too.
 pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let (data, result) = (&record.data, &record.result);
     let mut facts = vec![];
