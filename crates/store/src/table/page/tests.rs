@@ -1,3 +1,5 @@
+//! Tests of the pages of a table.
+
 use super::*;
 
 const BOTH: EntryKind = EntryKind { live: true, below: true };
