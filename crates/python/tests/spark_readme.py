@@ -1,4 +1,4 @@
-"""The example of README runs, and says what README says."""
+"""The example of docs/distributed.md runs, and prints what is shown there."""
 
 import shlex
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from spark_support import ERAS
 
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs" / "distributed.md"
 
 
-class Readme(unittest.TestCase):
+class Page(unittest.TestCase):
     def test_the_example_says_what_it_says(self):
-        lines = README.read_text().splitlines()
+        lines = PAGE.read_text().splitlines()
         begin = "$ python -m blockmill.spark "
         at = [i for i, line in enumerate(lines) if line.startswith(begin)]
         self.assertTrue(at)
