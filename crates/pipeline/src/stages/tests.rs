@@ -185,7 +185,9 @@ fn a_run_without_buffers_ends_at_once() {
 
 #[test]
 fn times_add_up() {
-    for threads in [0, 1, 3] {
+    /// Whether the thread that ran longest covers half of the run. On a busy machine the end of the
+    /// others may take longer than their work.
+    fn covers_half(threads: usize) -> bool {
         let (_, ended) = numbers(threads, 2000, |_| Flow::Continue, |_| false);
         let Times { stages, threads: each, .. } = ended.times;
         assert_eq!(each.len(), threads + 1, "the caller's thread, and one reads");
@@ -198,7 +200,10 @@ fn times_add_up() {
         assert_eq!(of_stages, of_threads);
         assert!(each.iter().all(|thread| thread.busy + thread.idle <= wall), "{threads} threads");
         let longest = each.iter().map(|thread| thread.busy + thread.idle).max().unwrap();
-        assert!(longest * 2 > wall, "{longest:?} of {wall:?}");
+        longest * 2 > wall
+    }
+    for threads in [0, 1, 3] {
+        assert!((0..20).any(|_| covers_half(threads)), "{threads} threads");
     }
 }
 
