@@ -38,8 +38,9 @@ fn contains(line: &str, phrase: &str) -> bool {
     let is_word = phrase.ends_with(char::is_alphanumeric);
     line.match_indices(phrase).any(|(at, _)| {
         let after = line[at + phrase.len()..].chars().next();
-        let in_word = part_of_word(line[..at].chars().next_back());
-        !in_word && !(is_word && part_of_word(after))
+        let before = line[..at].chars().next_back();
+        let in_word = part_of_word(before) || is_word && part_of_word(after);
+        !in_word
     })
 }
 
