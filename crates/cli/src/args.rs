@@ -152,6 +152,7 @@ pub struct Verification {
     pub paths: Vec<PathBuf>,
     /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
+    #[cfg_attr(not(any(feature = "bitcoin", feature = "export")), expect(dead_code))]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
     /// testnet4, signet, regtest; Neo: mainnet, testnet or a protocol.yml [default: detected]

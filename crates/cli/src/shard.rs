@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Digits, FaultReport};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -93,7 +93,7 @@ pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
 /// The answer with `summary` as its result. Without `json`, prints the summary on one line, so that
 /// the lines of many shards can be concatenated.
 #[cfg(any(feature = "bitcoin", feature = "ethereum"))]
-pub fn with_summary(answer: Answer, summary: &impl Serialize, json: bool) -> Result<Answer> {
+pub fn with_summary(answer: Answer, summary: &impl serde::Serialize, json: bool) -> Result<Answer> {
     let sealed = sealed(summary)?;
     if json {
         return answer.with(sealed);
@@ -107,7 +107,7 @@ const CHECKSUM: &str = "checksum";
 
 /// A document with its checksum as the last member. The checksum detects accidents, not intent.
 #[cfg(any(feature = "bitcoin", feature = "ethereum"))]
-pub fn sealed(document: &impl Serialize) -> Result<Box<RawValue>> {
+pub fn sealed(document: &impl serde::Serialize) -> Result<Box<RawValue>> {
     let text = serde_json::to_string(document)?;
     let sum = checksum(&text)?;
     let open = text.strip_suffix('}').context("a document is no object")?;
