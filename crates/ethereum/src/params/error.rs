@@ -60,7 +60,7 @@ pub enum SpecError {
     /// The chain needs something that this program does not have.
     #[error("not supported: {feature}")]
     Unsupported {
-        /// The setting and what it stands for.
+        /// The setting and its meaning.
         feature: Cow<'static, str>,
     },
     /// A setting that this program does not know, and that may be a rule of the chain.

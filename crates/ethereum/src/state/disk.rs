@@ -2,7 +2,7 @@
 //! pages ([`blockmill_state_store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a
 //! table of their own.
 //!
-//! It lags some blocks behind the execution, which has the changes of these blocks in memory and
+//! It is some blocks older than the execution, which has the changes of these blocks in memory and
 //! reads everything else here. So a value from disk is current unless the execution has a newer
 //! one.
 

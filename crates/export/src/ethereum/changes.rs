@@ -49,7 +49,7 @@ impl Adding<'_, '_> {
         rows.end();
     }
 
-    /// None stands for an account that is not there, so that one with nothing can be distinguished
+    /// `None` means that there is no account, so that an empty one can be distinguished
     /// from it.
     fn balance(&mut self, account: &AccountRecord) {
         let [from, to] = [account.before, account.after].map(|state| state.map(|a| a.balance));

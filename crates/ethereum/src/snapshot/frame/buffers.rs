@@ -62,7 +62,7 @@ impl Buffers {
             let leaves = leaves(&self.keys, &self.values, &self.value_ends, slots.clone());
             for (at, (_, value)) in slots.clone().zip(leaves) {
                 let slot = U256::from_be_slice(&self.words[32 * at..32 * (at + 1)]);
-                // a short one is its own encoding, else its length stands in front
+                // a short one is its own encoding; a longer one has its length before it
                 let value = if value.len() > 1 { &value[1..] } else { value };
                 take(Entry::Slot(address, slot, U256::from_be_slice(value)))?;
             }
