@@ -98,6 +98,20 @@ pub enum Rule {
     BodyBlobGas,
     /// The block access list hash follows from the archive's access list.
     BodyAccessList,
+    /// A block access list has the fields of one, each of its size.
+    AccessListEncoding,
+    /// Addresses, slots and indices of a block access list are in ascending order, each once.
+    AccessListOrder,
+    /// A slot in a block access list is written or only read.
+    AccessListSlot,
+    /// A written slot in a block access list has a change.
+    AccessListEmpty,
+    /// An index in a block access list is at most the number of transactions plus 1.
+    AccessListIndex,
+    /// Code in a block access list is no longer than the fork allows.
+    AccessListCode,
+    /// A block access list has no more addresses and slots than the gas limit allows.
+    AccessListSize,
     /// One well-formed receipt for each transaction.
     ReceiptEncoding,
     /// The receipts root follows from the receipts.
@@ -168,6 +182,7 @@ pub enum Rule {
 const HEADER: &str = "Yellow Paper 4.3.4";
 const OMMERS: &str = "Yellow Paper 11.1";
 const BODY: &str = "Yellow Paper 4.3.2";
+const ACCESS_LIST: &str = "EIP-7928";
 const TRANSACTION: &str = "Yellow Paper 6.2";
 
 impl Rule {
@@ -228,7 +243,14 @@ impl Rule {
             Self::BodyOmmersHash => ("ommers hash", BODY),
             Self::BodyWithdrawalsRoot => ("withdrawals root", "EIP-4895"),
             Self::BodyBlobGas => ("blob gas of the transactions", "EIP-4844"),
-            Self::BodyAccessList => ("block access list", "EIP-7928"),
+            Self::BodyAccessList => ("block access list", ACCESS_LIST),
+            Self::AccessListEncoding => ("encoding of the block access list", ACCESS_LIST),
+            Self::AccessListOrder => ("order of the block access list", ACCESS_LIST),
+            Self::AccessListSlot => ("slot read or written, not both", ACCESS_LIST),
+            Self::AccessListEmpty => ("change of a written slot", ACCESS_LIST),
+            Self::AccessListIndex => ("index in the block access list", ACCESS_LIST),
+            Self::AccessListCode => ("code in the block access list", "EIP-7928, EIP-7954"),
+            Self::AccessListSize => ("size of the block access list", ACCESS_LIST),
             Self::ReceiptEncoding => ("encoding of the receipts", "Yellow Paper 4.3.1, EIP-2718"),
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),

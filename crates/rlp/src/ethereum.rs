@@ -22,6 +22,7 @@ mod access_list;
 mod account;
 mod authorization;
 mod block;
+mod block_access_list;
 mod body;
 mod header;
 mod log;
@@ -38,6 +39,9 @@ pub use access_list::AccessListEntry;
 pub use account::Account;
 pub use authorization::Authorization;
 pub use block::Block;
+pub use block_access_list::{
+    AccountChanges, BalanceChange, CodeChange, NonceChange, SlotChanges, StorageChange,
+};
 pub use body::Body;
 pub use header::{Header, UnsealedHeader};
 pub use log::Log;
