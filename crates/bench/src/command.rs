@@ -55,6 +55,36 @@ enum Command {
     },
 }
 
+/// What the manual has that the command line does not give.
+const PAGES: &[manual::Page] = &[
+    manual::Page {
+        command: "blockmill-bench",
+        see: &["blockmill", "blockmill-bench report"],
+        examples: &[
+            ("List what can be measured:", "blockmill-bench --list"),
+            (
+                "Compare every option with its baseline, in eight pairs:",
+                "blockmill-bench headers --ablate --pairs 8 --out bench",
+            ),
+        ],
+    },
+    manual::Page {
+        command: "blockmill-bench report",
+        see: &["blockmill-bench", "blockmill report"],
+        examples: &[("Draw the records of a bench:", "blockmill-bench report bench --out report")],
+    },
+    manual::Page {
+        command: "blockmill-bench completions",
+        see: &["blockmill-bench man"],
+        examples: &[("Complete in fish:", "blockmill-bench completions fish")],
+    },
+    manual::Page {
+        command: "blockmill-bench man",
+        see: &["blockmill-bench completions"],
+        examples: &[("Write the manual:", "blockmill-bench man ~/.local/share/man/man1")],
+    },
+];
+
 impl CommandLine for Cli {
     const UNNAMED: &'static str = "bench";
 
@@ -70,7 +100,9 @@ impl CommandLine for Cli {
             Some(Command::Completions { shell }) => {
                 manual::completions(Self::command(), *shell, json)
             }
-            Some(Command::Man { folder, force }) => manual::run(Self::command(), folder, *force),
+            Some(Command::Man { folder, force }) => {
+                manual::run(Self::command(), PAGES, folder, *force)
+            }
         }
     }
 }
@@ -78,4 +110,20 @@ impl CommandLine for Cli {
 /// Prints a line of progress.
 fn progress(line: &str) {
     print::err(format_args!("{line}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_of_the_manual_are_understood() {
+        let names: Vec<_> =
+            Cli::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
+        assert_eq!(PAGES.len(), names.len() + 1);
+        for (_, line) in PAGES.iter().flat_map(|page| page.examples) {
+            let parsed = Cli::try_parse_from(line.split_whitespace());
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+    }
 }

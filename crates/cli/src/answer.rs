@@ -21,7 +21,7 @@ const SCHEMA: u32 = 1;
 const OTHERWISE: Status = Status::Usage;
 
 /// How a command ended.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// In one word.
     pub status: Status,
@@ -51,6 +51,8 @@ pub enum Payload {
     Value(Value),
     /// A document as text: a list of a million rows takes many times its bytes as values.
     Text(Box<RawValue>),
+    /// A list of documents, each as text.
+    Documents(Vec<Box<RawValue>>),
 }
 
 /// An answer as `--json` has it.

@@ -20,7 +20,7 @@ pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
 pub use export::Export;
 #[cfg(feature = "export")]
-pub use export::{ExportNames, Read, Rows};
+pub use export::{ExportNames, Rows};
 #[cfg(feature = "bitcoin")]
 pub use generate::Order;
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo};

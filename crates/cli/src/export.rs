@@ -1,7 +1,7 @@
 //! `export`: verified blocks as tables. The `export.rs` of each chain's folder verifies them.
 
 use crate::answer::Answer;
-use crate::args::{Export, ExportNames, Read, Rows, Verification};
+use crate::args::{Export, ExportNames, Rows, Verification};
 use crate::import::{Run, family};
 use crate::shard::{self, Documents};
 use crate::{bitcoin, ethereum, neo, outputs, paths, stop};
@@ -49,11 +49,15 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
 }
 
 /// Sends the rows of one table to a reader; the answer reports the end.
-pub fn read(args: &Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
-    let asked = &args.verification;
+pub fn read(
+    asked: &Verification,
+    rows: &Rows,
+    reader: SyncSender<RecordBatch>,
+    cancel: Cancel,
+) -> Result<Answer> {
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     let run = Run::new(asked, "read", asked.record.clone(), true, cancel)?;
-    any(&Asked { verification: asked, rows: &args.rows, to: To::Reader(reader) }, run)
+    any(&Asked { verification: asked, rows, to: To::Reader(reader) }, run)
 }
 
 fn any(asked: &Asked<'_>, run: Run) -> Result<Answer> {

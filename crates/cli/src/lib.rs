@@ -117,6 +117,8 @@ fn run(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
         Command::Serve(args) => serve::run(args, &cancel),
         Command::Demo(args) => demo::run(args, json),
         Command::Completions { shell } => manual::completions(Cli::command(), *shell, json),
-        Command::Man { folder, force } => manual::run(Cli::command(), folder, *force),
+        Command::Man { folder, force } => {
+            manual::run(Cli::command(), manual::pages::PAGES, folder, *force)
+        }
     }
 }

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The text of documents of shards: one, or several of one file.
 pub struct Documents<'a> {
@@ -32,20 +32,19 @@ pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     if args.merge {
         let shards: Result<Vec<_>> = asked.paths.iter().map(|path| Documents::read(path)).collect();
-        return merge(args, &shards?, json, cancel);
+        return merge(asked, &args.of, &shards?, json, cancel);
     }
     let after = args.after.as_deref().map(Documents::read).transpose()?;
-    verify(args, after.as_ref(), json, cancel)
+    verify(asked, after.as_ref(), json, cancel)
 }
 
 /// Verifies an archive as a shard, after the documents of `after`.
 pub fn verify(
-    args: &Verify,
+    asked: &Verification,
     after: Option<&Documents<'_>>,
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let asked = &args.verification;
     expect_no_record(asked, "--shard")?;
     if bitcoin::shard::is_of_coins(&asked.paths)? {
         return bitcoin::shard::verify(asked, after, json, cancel);
@@ -62,19 +61,19 @@ pub fn verify(
     }
 }
 
-/// Merges the documents of shards.
+/// Merges the documents of shards, which are parts of the archive `of`, if that is given.
 pub fn merge(
-    args: &Verify,
+    asked: &Verification,
+    of: &[PathBuf],
     shards: &[Documents<'_>],
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let asked = &args.verification;
     expect_no_record(asked, "--merge")?;
     if shards.first().is_some_and(Documents::are_of_block_files) {
-        return bitcoin::shard::merge(asked, &args.of, shards, json, cancel);
+        return bitcoin::shard::merge(asked, of, shards, json, cancel);
     }
-    ensure!(args.of.is_empty(), "--of: expected shards of Bitcoin block files, found others");
+    ensure!(of.is_empty(), "--of: expected shards of Bitcoin block files, found others");
     let mut summaries = vec![];
     for shard in shards {
         summaries.append(&mut shard.parsed()?);

@@ -2,8 +2,10 @@
 //! belongs to a process is refused.
 
 use crate::program::{Scratch, blockmill, document, run, succeed};
-use blockmill_cli::library;
+use blockmill_cli::answer::Answer;
+use blockmill_cli::library::{self, ExportNames, Rows, VerifyOptions, answers};
 use blockmill_pipeline::Cancel;
+use blockmill_verdict::{Level, Status};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -29,6 +31,19 @@ fn words(words: &str, path: &Path) -> Vec<OsString> {
 /// The document in a text.
 fn parsed(text: String) -> Value {
     serde_json::from_str(&text).expect("a document")
+}
+
+/// The result of an answer of this status.
+#[track_caller]
+fn result(answer: &Answer, status: Status) -> Value {
+    let mut document = answer.document("verify");
+    assert_eq!(answer.status, status, "{document:#}");
+    document["result"].take()
+}
+
+fn rows(tables: &[&str]) -> Rows {
+    let tables = tables.iter().map(|&name| name.to_owned()).collect();
+    Rows { tables, hex: false, names: ExportNames::Etl }
 }
 
 /// A document without what each run has for itself.
@@ -72,31 +87,30 @@ fn a_run_that_was_asked_to_stop_is_interrupted() {
 /// A shard may need several documents: the input of level execution, and its table.
 #[test]
 fn shards_at_level_execution_take_the_documents_of_a_merge_as_text() {
-    const SUM: &str = "--level execution --with coins=multiset";
+    let options = VerifyOptions {
+        level: Some(Level::Execution),
+        with: vec!["coins=multiset".into()],
+        ..VerifyOptions::default()
+    };
     let scratch = Scratch::new("library_multiset");
     let [blocks, store, core] = ["blocks", "store", "core"].map(|name| scratch.path(name));
     succeed(blockmill("generate bitcoin --inputs 50 --blocks 120 --out").arg(&blocks));
     succeed(blockmill("import --data").arg(&store).arg(&blocks));
     succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
     let files = ["blocks/blk00000.dat", "chainstate"].map(|it| core.join("regtest").join(it));
-    let shard = |asked: &str, path: &Path, after: Option<&str>| {
-        let answer = parsed(library::verify_shard(&words(asked, path), after, &Cancel::new()));
-        assert_eq!(answer["status"], "verified", "{answer:#}");
-        answer["result"].to_string()
+    let shard = |options: &VerifyOptions, path: &PathBuf, after: Option<&str>| {
+        let answer = answers::verify_shard(&[path], after, options);
+        result(&answer, Status::Verified).to_string()
     };
-    let merge = |documents: &[String]| {
-        let asked: Vec<_> = SUM.split_whitespace().map(OsString::from).collect();
-        parsed(library::merge(documents, &asked, &Cancel::new()))
-    };
-    let first = [shard(SUM, &files[0], None), shard("", &files[1], None)];
-    let asked = merge(&first);
-    assert_eq!(asked["status"], "unrecognised", "{asked:#}");
-    let asked: Vec<_> = asked["result"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let default = VerifyOptions::default();
+    let first = [shard(&options, &files[0], None), shard(&default, &files[1], None)];
+    let asked = result(&answers::merge(&first, &[], &options), Status::Unrecognised);
+    let asked: Vec<_> = asked.as_array().unwrap().iter().map(Value::to_string).collect();
     let after = asked.join("\n");
-    let parts = files.each_ref().map(|path| shard("", path, Some(&after)));
-    let verdict = merge(&[first, parts].concat());
-    assert_eq!(verdict["status"], "verified", "{verdict:#}");
-    assert_eq!(verdict["result"]["last"], 120);
+    let parts = files.each_ref().map(|path| shard(&default, path, Some(&after)));
+    let all = [first, parts].concat();
+    let verdict = result(&answers::merge(&all, &[], &options), Status::Verified);
+    assert_eq!(verdict["last"], 120);
 }
 
 /// A shard of block files takes its table, and has rows of its blocks in the chain.
@@ -106,36 +120,39 @@ fn tables_of_block_files_are_written_shard_by_shard() {
     let [blocks, shards, alone] = ["blocks", "shards", "alone"].map(|name| scratch.path(name));
     let recipe = "generate bitcoin --inputs 100 --blocks 130 --file-size 20000 --order shuffled";
     succeed(blockmill(recipe).arg("--out").arg(&blocks));
-    let tables = "--tables blocks,inputs --level bodies";
-    succeed(blockmill(&format!("export {tables} --to")).arg(&alone).arg(&blocks));
+    succeed(
+        blockmill("export --tables blocks,inputs --level bodies --to").arg(&alone).arg(&blocks),
+    );
     let entries = fs::read_dir(&blocks).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> = entries.filter(|path| path.to_string_lossy().contains("/blk")).collect();
     assert!(files.len() > 2, "{files:?}");
+    let default = VerifyOptions::default();
     let headers: Vec<_> = files
         .iter()
-        .map(|file| parsed(library::verify_shard(&words("", file), None, &Cancel::new())))
-        .map(|answer| answer["result"].to_string())
+        .map(|file| answers::verify_shard(&[file], None, &default))
+        .map(|answer| result(&answer, Status::Verified).to_string())
         .collect();
+    let (tables, options) =
+        (rows(&["blocks", "inputs"]), VerifyOptions { level: Some(Level::Bodies), ..default });
     let export = |file: &Path, after: Option<&str>| {
-        let to = [OsString::from("--to"), shards.clone().into()];
-        let asked = [words(tables, file), to.to_vec()].concat();
-        parsed(library::export_shard(&asked, after, &Cancel::new()))
+        answers::export_shard(&[file], &shards, &tables, after, &options)
     };
-    let refused = export(&files[0], None);
-    assert_eq!(refused["status"], "usage", "{refused:#}");
-    let asked = parsed(library::merge(&headers, &[], &Cancel::new()));
+    result(&export(&files[0], None), Status::Usage);
+    let none = answers::export_shard(&files, &shards, &rows(&[]), None, &options);
+    result(&none, Status::Usage);
+    let default = VerifyOptions::default();
+    let asked = result(&answers::merge(&headers, &[], &default), Status::Unrecognised);
     let mut documents = headers.clone();
     let mut rows = [0, 0];
-    for table in asked["result"].as_array().unwrap() {
+    for table in asked.as_array().unwrap() {
         let file = Path::new(table["sources"][0]["path"].as_str().unwrap());
-        let answer = export(file, Some(&table.to_string()));
-        assert_eq!(answer["status"], "verified", "{answer:#}");
-        for (rows, file) in rows.iter_mut().zip(answer["result"]["files"].as_array().unwrap()) {
+        let written = result(&export(file, Some(&table.to_string())), Status::Verified);
+        for (rows, file) in rows.iter_mut().zip(written["files"].as_array().unwrap()) {
             *rows += file["rows"].as_u64().unwrap();
         }
-        documents.push(answer["result"]["summary"].to_string());
+        documents.push(written["summary"].to_string());
     }
-    assert_eq!(parsed(library::merge(&documents, &[], &Cancel::new()))["status"], "verified");
+    result(&answers::merge(&documents, &[], &default), Status::Verified);
     let manifest = fs::read(alone.join("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let expected = manifest["files"].as_array().unwrap().iter();
@@ -146,17 +163,22 @@ fn tables_of_block_files_are_written_shard_by_shard() {
 #[test]
 fn rows_go_to_a_reader_and_end_with_it() {
     let scratch = Scratch::new("library_rows");
-    let asked = words("--tables blocks --seal off --chunk 100", &chain(&scratch));
-    let (sender, rows) = sync_channel(1);
-    let own = asked.clone();
-    let run = thread::spawn(move || library::read(&own, sender, &Cancel::new()));
-    let count: usize = rows.iter().map(|batch| batch.num_rows()).sum();
-    // the genesis block is one of them
-    assert_eq!((count, &parsed(run.join().unwrap())["status"]), (BLOCKS + 1, &"verified".into()));
+    let (path, tables) = (chain(&scratch), rows(&["blocks"]));
+    let options = VerifyOptions { seal: Some("off".into()), chunk: 100, ..Default::default() };
+    let read = |reader| answers::read(&[&path], &tables, &options, reader).status;
+    thread::scope(|scope| {
+        let (sender, rows) = sync_channel(1);
+        let run = scope.spawn(move || read(sender));
+        let count: usize = rows.iter().map(|batch| batch.num_rows()).sum();
+        // the genesis block is one of them
+        assert_eq!((count, run.join().unwrap()), (BLOCKS + 1, Status::Verified));
 
-    let (sender, rows) = sync_channel(1);
-    let run = thread::spawn(move || library::read(&asked, sender, &Cancel::new()));
-    rows.iter().take(2).for_each(drop);
-    drop(rows);
-    assert_eq!(parsed(run.join().unwrap())["status"], "interrupted");
+        let (sender, rows) = sync_channel(1);
+        let run = scope.spawn(move || read(sender));
+        rows.iter().take(2).for_each(drop);
+        drop(rows);
+        assert_eq!(run.join().unwrap(), Status::Interrupted);
+    });
+    let (two, (sender, _rows)) = (self::rows(&["blocks", "ommers"]), sync_channel(1));
+    assert_eq!(answers::read(&[&path], &two, &options, sender).status, Status::Usage);
 }

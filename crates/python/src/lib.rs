@@ -1,53 +1,140 @@
 //! The native part of the Python package `blockmill`: commands of the program as functions.
 //!
-//! Arguments are those of the command line and answers are the documents of `--json`, as texts;
-//! `python/blockmill` makes Python objects of them. Nothing here holds the lock of the interpreter
-//! while blocks are verified.
+//! Keyword arguments become the typed options of the library, and its typed answers become Python
+//! objects. Nothing here holds the lock of the interpreter while blocks are verified.
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod capsule;
+mod document;
 mod stream;
 mod work;
 
-use blockmill_cli::library;
+use arguments::{RowsAsked, Summary};
+use blockmill_cli::answer::Answer;
+use blockmill_cli::library::{VerifyOptions, answers};
+use document::Documents;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
-use std::ffi::OsString;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
 
-/// What `blockmill ARGS --json` prints.
-#[pyfunction]
-fn answer(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
-    work::run(py, move |cancel| library::answer(&args, cancel))
+/// Names of commands, as documents have them.
+const VERIFY: &str = "verify";
+const INSPECT: &str = "inspect";
+const EXPORT: &str = "export";
+
+/// Runs a command with these options on a thread of its own.
+fn run(
+    py: Python<'_>,
+    command: &str,
+    options: &Bound<'_, PyDict>,
+    work: impl FnOnce(&VerifyOptions) -> Answer + Send + 'static,
+) -> PyResult<Answer> {
+    let mut options = arguments::options(command, options)?;
+    work::run(py, move |cancel| {
+        options.cancel = cancel.clone();
+        work(&options)
+    })
 }
 
-/// What `blockmill verify --shard ARGS --json` prints. `after` is the summary of all earlier
-/// shards.
+/// Verifies an archive. Returns the answer, or raises its exception.
 #[pyfunction]
-fn verify_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    work::run(py, move |cancel| library::verify_shard(&args, after.as_deref(), cancel))
+fn verify<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let answer = run(py, VERIFY, options, move |options| answers::verify(&paths, options))?;
+    document::of_success(py, VERIFY, answer)
 }
 
-/// What `blockmill verify --merge ARGS --json` prints for these summaries.
+/// Describes an archive. Returns the answer, or raises its exception if there is no description.
 #[pyfunction]
-fn merge(py: Python<'_>, summaries: Vec<PyBackedStr>, args: Vec<OsString>) -> PyResult<String> {
-    work::run(py, move |cancel| library::merge(&summaries, &args, cancel))
+fn inspect(py: Python<'_>, paths: Vec<PathBuf>, deep: bool) -> PyResult<Bound<'_, PyAny>> {
+    let answer = work::run(py, move |_| answers::inspect(&paths, deep))?;
+    match answer.result {
+        Some(_) => document::of_answer(py, INSPECT, answer),
+        None => Err(document::error(py, INSPECT, answer)),
+    }
 }
 
-/// Exports the tables of a shard. `args` are those of `blockmill export`; `after` is the summary of
-/// all earlier shards.
+/// Verifies a shard. Returns its summary.
 #[pyfunction]
-fn export_shard(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    work::run(py, move |cancel| library::export_shard(&args, after.as_deref(), cancel))
+fn verify_shard<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    after: Option<&Bound<'py, PyAny>>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let after = after.map(Summary::of).transpose()?;
+    let answer = run(py, VERIFY, options, move |options| {
+        answers::verify_shard(&paths, after.as_deref(), options)
+    })?;
+    document::result_of(py, VERIFY, answer)
+}
+
+/// Merges summaries. Returns the answer. If its result is a list of documents, they are returned
+/// next to it.
+#[pyfunction]
+fn merge<'py>(
+    py: Python<'py>,
+    summaries: &Bound<'py, PyAny>,
+    of: Vec<PathBuf>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Option<Documents>)> {
+    let summaries = Summary::each(summaries)?;
+    let mut answer =
+        run(py, VERIFY, options, move |options| answers::merge(&summaries, &of, options))?;
+    if answer.result.is_none() {
+        return Err(document::error(py, VERIFY, answer));
+    }
+    let documents = Documents::take(&mut answer);
+    Ok((document::of_answer(py, VERIFY, answer)?, documents))
+}
+
+/// Verifies an archive and writes its tables. Returns the answer, or raises its exception.
+#[pyfunction]
+fn export<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    to: PathBuf,
+    rows: RowsAsked<'py>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let rows = arguments::rows(EXPORT, &rows)?;
+    let answer =
+        run(py, EXPORT, options, move |options| answers::export(&paths, &to, &rows, options))?;
+    document::of_success(py, EXPORT, answer)
+}
+
+/// Verifies a shard and writes its tables. Returns its summary and the files.
+#[pyfunction]
+fn export_shard<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    to: PathBuf,
+    rows: RowsAsked<'py>,
+    after: Option<&Bound<'py, PyAny>>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let rows = arguments::rows(EXPORT, &rows)?;
+    let after = after.map(Summary::of).transpose()?;
+    let answer = run(py, EXPORT, options, move |options| {
+        answers::export_shard(&paths, &to, &rows, after.as_deref(), options)
+    })?;
+    document::result_of(py, EXPORT, answer)
 }
 
 /// The native part of `blockmill`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::document::Documents;
+    #[pymodule_export]
     use super::stream::{Batch, Rows, read};
     #[pymodule_export]
-    use super::{answer, export_shard, merge, verify_shard};
+    use super::{export, export_shard, inspect, merge, verify, verify_shard};
 
     /// The version of the package.
     #[pymodule_export]

@@ -1,17 +1,17 @@
 //! Rows as they are verified, for whoever reads Arrow: a thread verifies and gives batches through
 //! a bounded queue, so that it waits for a slow reader and ends without one.
 
-use crate::capsule;
-use crate::work;
+use crate::arguments::{self, RowsAsked};
+use crate::{capsule, document, work};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use blockmill_cli::library;
+use blockmill_cli::answer::Answer;
+use blockmill_cli::library::{self, VerifyOptions, answers};
 use blockmill_pipeline::Cancel;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
-use serde_json::Value;
-use std::ffi::OsString;
+use pyo3::types::{PyCapsule, PyDict};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -19,8 +19,11 @@ use std::thread::JoinHandle;
 /// Batches that wait to be read; each has at most about 32 MB.
 const WAITING: usize = 4;
 
-/// What the verifying thread has to say when it is over.
-type End = Arc<Mutex<Option<String>>>;
+/// Name of the command in documents.
+const READ: &str = "read";
+
+/// The answer of the verifying thread, when it is over.
+type End = Arc<Mutex<Option<Answer>>>;
 
 /// The rows of one table, to be read once: batch by batch, or as a stream of Arrow.
 #[pyclass(frozen)]
@@ -49,13 +52,21 @@ impl Drop for Feed {
 #[pyclass(frozen)]
 pub struct Batch(RecordBatch);
 
-/// Begins to verify an archive for the rows of one table: `args` are those of `export` without
-/// `--to`. Where that cannot begin, the document that says why.
+/// Begins to verify an archive for the rows of one table. Raises the exception of a run that
+/// cannot begin.
 #[pyfunction]
-pub fn read(py: Python<'_>, args: Vec<OsString>) -> PyResult<(Option<Rows>, Option<String>)> {
+pub fn read<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    rows: RowsAsked<'py>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Rows> {
+    let rows = arguments::rows(READ, &rows)?;
+    let mut options = arguments::options(READ, options)?;
     let (sender, mut batches) = sync_channel(WAITING);
     let (cancel, end) = (Cancel::new(), End::default());
-    let worker = begin(args, sender, cancel.clone(), end.clone())?;
+    options.cancel = cancel.clone();
+    let worker = begin(paths, rows, options, sender, end.clone())?;
     loop {
         let first;
         (batches, first) = work::wait(py, batches);
@@ -65,30 +76,32 @@ pub fn read(py: Python<'_>, args: Vec<OsString>) -> PyResult<(Option<Rows>, Opti
                 let worker = Some(worker);
                 let feed =
                     Feed { batches, schema: schema.clone(), end: end.clone(), worker, cancel };
-                return Ok((Some(Rows { schema, feed: Mutex::new(Some(feed)), end }), None));
+                return Ok(Rows { schema, feed: Mutex::new(Some(feed)), end });
             }
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals().inspect_err(|_| cancel.cancel())?
             }
             Err(RecvTimeoutError::Disconnected) => {
                 py.detach(|| worker.join()).map_err(|panic| work::panicked(&*panic))?;
-                return Ok((None, held(&end).clone()));
+                let answer = held(&end).take().unwrap_or_default();
+                return Err(document::error(py, READ, answer));
             }
         }
     }
 }
 
 fn begin(
-    args: Vec<OsString>,
+    paths: Vec<PathBuf>,
+    rows: library::Rows,
+    options: VerifyOptions,
     batches: SyncSender<RecordBatch>,
-    cancel: Cancel,
     end: End,
 ) -> std::io::Result<JoinHandle<()>> {
     work::begin(move || {
-        // kept open until the document is stored
+        // kept open until the answer is stored
         let open = batches.clone();
-        let document = library::read(&args, batches, &cancel);
-        *held(&end) = Some(document);
+        let answer = answers::read(&paths, &rows, &options, batches);
+        *held(&end) = Some(answer);
         drop(open);
     })
 }
@@ -119,9 +132,19 @@ impl Rows {
         }
     }
 
-    /// The document of the verdict; none before the last rows were read.
-    fn end(&self) -> Option<String> {
-        held(&self.end).clone()
+    /// The answer of the run; none before the last rows were read.
+    fn answer<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let answer = held(&self.end).clone();
+        answer.map(|answer| document::of_answer(py, READ, answer)).transpose()
+    }
+
+    /// Raises the exception of the run, if the run has ended with one.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let answer = held(&self.end).clone();
+        match answer.filter(|answer| !answer.status.is_success()) {
+            Some(answer) => Err(document::error(py, READ, answer)),
+            None => Ok(()),
+        }
     }
 
     /// Stops. What was not read yet is lost.
@@ -181,7 +204,7 @@ impl Iterator for Feed {
         }
         // once
         self.worker.take()?;
-        let message = failure(held(&self.end).as_deref())?;
+        let message = failure(held(&self.end).as_ref())?;
         Some(Err(ArrowError::ExternalError(message.into())))
     }
 }
@@ -193,16 +216,14 @@ impl RecordBatchReader for Feed {
 }
 
 /// The error text for a consumer of the stream; `None` if the command succeeded.
-fn failure(document: Option<&str>) -> Option<String> {
-    let Some(document) = document else { return Some("a fault of blockmill itself".into()) };
-    let answer: Value = serde_json::from_str(document).ok()?;
-    if answer["exit_code"] == 0 {
+fn failure(answer: Option<&Answer>) -> Option<String> {
+    let Some(answer) = answer else { return Some("a fault of blockmill itself".into()) };
+    if answer.status.is_success() {
         return None;
     }
-    let shortfalls = answer["shortfalls"].as_array().into_iter().flatten();
-    let mut texts = shortfalls.filter_map(|shortfall| shortfall["text"].as_str());
-    let message = answer["error"]["message"].as_str().or_else(|| texts.next());
-    Some(message.or(answer["status"].as_str()).unwrap_or_default().to_owned())
+    let fault = answer.error.as_ref().map(|fault| fault.message.clone());
+    let lacks = || answer.shortfalls.first().map(|shortfall| shortfall.text.clone());
+    Some(fault.or_else(lacks).unwrap_or_else(|| answer.status.to_string()))
 }
 
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -90,6 +90,37 @@ class Verify(unittest.TestCase):
             with self.assertRaises(TypeError):
                 blockmill.verify(self.folder / "hive/chain.rlp", **options)
 
+    def test_every_option_is_known_and_none_is_its_default(self):
+        known = [*blockmill.Options.__annotations__, "level", "chain", "partial", "threads"]
+        self.assertGreater(len(known), 15)
+        options = {**dict.fromkeys(known), "level": "headers", "seal": "off", "until": 10}
+        answer = blockmill.verify(self.folder / "sepolia.era1", **options)
+        self.assertEqual(answer["result"]["data"]["blocks"], 11)
+
+    def test_values_out_of_range_and_of_other_types_are_refused(self):
+        path = self.folder / "sepolia.era1"
+        for option, value, message in [
+            ("threads", 0, "--threads: expected 1 to 1024, found 0"),
+            ("threads", -1, "--threads: expected 0 to 2^64 - 1, found -1"),
+            ("from_", 1 << 64, f"--from: expected 0 to 2^64 - 1, found {1 << 64}"),
+            ("level", "depths", "--level: expected headers, bodies, execution, found depths"),
+            ("seal", "1/0", "--seal"),
+            ("with_", {"hash": "double"}, "hash"),
+        ]:
+            with self.assertRaises(blockmill.UsageError) as caught:
+                blockmill.verify(path, **{option: value})
+            self.assertIn(message, str(caught.exception))
+            self.assertEqual(caught.exception.answer["command"], "verify")
+        for option, value in [("threads", "2"), ("level", 1), ("seal", 1), ("with_", 1), ("force", "yes")]:
+            with self.assertRaisesRegex(TypeError, f"^{option}: "):
+                blockmill.verify(path, **{option: value})
+
+    def test_settings_are_texts_or_a_mapping(self):
+        path, options = self.folder / "sepolia.era1", {"level": "headers", "seal": "off"}
+        for settings in ["hash=single", ["hash=single", "commit=serial"], {"hash": "single"}]:
+            answer = blockmill.verify(path, with_=settings, until=100, **options)
+            self.assertEqual(answer["result"]["options"]["hash"], "single", settings)
+
     def test_a_path_may_look_like_a_flag(self):
         os.symlink(self.folder / "sepolia.era1", self.folder / "--json")
         here = os.getcwd()

@@ -1,7 +1,7 @@
 //! The command line of `export`.
 
 use super::Verification;
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -31,15 +31,6 @@ pub struct Rows {
     pub names: ExportNames,
 }
 
-/// What another program asks for that reads the rows itself.
-#[derive(Debug, Parser)]
-pub struct Read {
-    #[command(flatten)]
-    pub verification: Verification,
-    #[command(flatten)]
-    pub rows: Rows,
-}
-
 /// Whose names columns and files have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ExportNames {
@@ -47,4 +38,12 @@ pub enum ExportNames {
     Etl,
     /// cryo
     Cryo,
+}
+
+impl ExportNames {
+    /// The scheme of this name on the command line.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
+    }
 }

@@ -4,7 +4,7 @@
 
 use super::import::{Job, hint};
 use super::sources;
-use crate::answer::Answer;
+use crate::answer::{Answer, Payload};
 use crate::args::Verification;
 use crate::shard::{Documents, sealed, with_summary};
 use anyhow::{Context, Result, bail, ensure};
@@ -289,7 +289,7 @@ fn to_verify(
     let answer = Answer { notes: vec![note.clone()], ..Answer::with_status(Status::Unrecognised) };
     let all: Vec<_> = all.iter().map(sealed).collect::<Result<_>>()?;
     if json {
-        return answer.with(all);
+        return Ok(Answer { result: Some(Payload::Documents(all)), ..answer });
     }
     eprintln!("note: {note}");
     for document in &all {

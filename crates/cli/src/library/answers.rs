@@ -4,9 +4,21 @@ use super::{BlockSender, VerifyOptions};
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::import::{self, Run};
+use crate::shard::{self, Documents};
 use crate::{ethereum, inspect as inspection, outputs};
 use anyhow::{Result, ensure};
-use std::path::Path;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+#[cfg(feature = "export")]
+pub use super::tables::{export, export_shard, read};
+
+/// The source of the summary before a shard, for messages.
+const AFTER: &str = "after";
+/// The source of the summaries of a merge, for messages.
+const SUMMARIES: &str = "summaries";
+/// Replaces the paths of a command that is given documents instead.
+const IN_MEMORY: &str = "-";
 
 /// Runs `work` and returns its answer, or the answer that its error means.
 pub(super) fn answered(work: impl FnOnce() -> Result<Answer>) -> Answer {
@@ -41,5 +53,38 @@ pub fn inspect(paths: &[impl AsRef<Path>], deep: bool) -> Answer {
         ensure!(!paths.is_empty(), "expected paths, found none");
         let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
         inspection::run(&Inspect::of(paths, deep), true)
+    })
+}
+
+/// `blockmill verify --shard`, with the documents of `after`. The result is the shard summary.
+pub fn verify_shard(
+    paths: &[impl AsRef<Path>],
+    after: Option<&str>,
+    options: &VerifyOptions,
+) -> Answer {
+    answered(|| {
+        let asked = options.verification(paths)?;
+        shard::verify(&asked, documents(after)?.as_ref(), true, options.cancel.clone())
+    })
+}
+
+/// The documents of `after`.
+pub(super) fn documents(after: Option<&str>) -> Result<Option<Documents<'_>>> {
+    after.map(|text| Documents::new(AFTER, text)).transpose()
+}
+
+/// `blockmill verify --merge` of these summaries, each the text of one or several documents. `of`
+/// is the archive that shards of Bitcoin block files are parts of; empty if it has no other files.
+/// The result is the summary of all shards, or the documents that are still to be verified.
+pub fn merge<T: Deref<Target = str>>(
+    summaries: &[T],
+    of: &[PathBuf],
+    options: &VerifyOptions,
+) -> Answer {
+    answered(|| {
+        let shards = summaries.iter().map(|shard| Documents::new(SUMMARIES, shard));
+        let shards = shards.collect::<Result<Vec<_>>>()?;
+        let asked = options.verification(&[IN_MEMORY])?;
+        shard::merge(&asked, of, &shards, true, options.cancel.clone())
     })
 }

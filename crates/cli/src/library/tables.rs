@@ -1,51 +1,67 @@
-//! Rows of verified blocks for another program.
+//! Verified blocks as tables: files, or rows for another program.
 
-use super::{AFTER, document};
+use super::VerifyOptions;
+use super::answers::{answered, documents};
 use crate::answer::Answer;
-use crate::args::{Command, Read};
-use crate::front::usage;
-use crate::shard::Documents;
-use crate::{bitcoin, ethereum, export};
-use anyhow::{Result, bail, ensure};
+use crate::args::{Export, Rows};
+use crate::export;
+use anyhow::{Result, ensure};
 use blockmill_export::RecordBatch;
-use blockmill_pipeline::Cancel;
-use clap::Parser;
-use std::ffi::OsString;
+use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
-/// Writes the tables of one shard, with the arguments of `blockmill export`. The `result` of the
-/// document has its `summary`, as [`verify_shard`](super::verify_shard) gives it, and `files`, as
-/// in the manifest of an export.
-pub fn export_shard(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
-    let export = [OsString::from("export")].into_iter();
-    let args: Vec<_> = export.chain(args.iter().cloned()).collect();
-    document(&args, |cli| {
-        let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
-        match &cli.command {
-            Command::Export(args) => export::of_shard(args, after.as_ref(), cancel.clone()),
-            _ => bail!("expected the arguments of export"),
-        }
+/// `blockmill export` into the folder `to`. The result is the list of files.
+pub fn export(
+    paths: &[impl AsRef<Path>],
+    to: &Path,
+    rows: &Rows,
+    options: &VerifyOptions,
+) -> Answer {
+    answered(|| export::run(&arguments(paths, to, rows, options)?, true, options.cancel.clone()))
+}
+
+/// Verifies a shard after the documents of `after`, and writes its tables into the folder `to`. The
+/// result has its `summary`, as [`verify_shard`](super::answers::verify_shard) returns it, and
+/// `files`, as in the manifest of an export.
+pub fn export_shard(
+    paths: &[impl AsRef<Path>],
+    to: &Path,
+    rows: &Rows,
+    after: Option<&str>,
+    options: &VerifyOptions,
+) -> Answer {
+    answered(|| {
+        let args = arguments(paths, to, rows, options)?;
+        export::of_shard(&args, documents(after)?.as_ref(), options.cancel.clone())
     })
 }
 
-/// Sends the rows of one table to a reader while they are verified, with the arguments of
-/// `blockmill export` without `--to`. Returns the document of a `verify` after the last row, or
-/// when the reader is dropped. The rows are those of a verified chain only if its status says so.
-pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> String {
-    ethereum::register();
-    let program = OsString::from("blockmill read");
-    let answer = match Read::try_parse_from([program].iter().chain(args)) {
-        Ok(mut args) => read_rows(&mut args, reader, cancel.clone())
-            .unwrap_or_else(|error| Answer::failed(&error)),
-        Err(error) => usage(&error),
-    };
-    answer.text("read")
+/// Sends the rows of one table to a reader while they are verified. Returns the answer of a
+/// `verify` after the last row, or when the reader is dropped. The rows are those of a verified
+/// chain only if its status says so.
+pub fn read(
+    paths: &[impl AsRef<Path>],
+    rows: &Rows,
+    options: &VerifyOptions,
+    reader: SyncSender<RecordBatch>,
+) -> Answer {
+    answered(|| {
+        let tables = &rows.tables;
+        ensure!(tables.len() == 1, "expected one table to read, found {}", tables.join(", "));
+        export::read(&options.verification(paths)?, rows, reader, options.cancel.clone())
+    })
 }
 
-fn read_rows(args: &mut Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
-    let tables = &args.rows.tables;
-    ensure!(tables.len() == 1, "expected one table to read, found {}", tables.join(", "));
-    let asked = &mut args.verification;
-    asked.stores = bitcoin::sources::replaced(&mut asked.paths)?;
-    export::read(args, reader, cancel)
+fn arguments(
+    paths: &[impl AsRef<Path>],
+    to: &Path,
+    rows: &Rows,
+    options: &VerifyOptions,
+) -> Result<Export> {
+    ensure!(!rows.tables.is_empty(), "expected tables, found none");
+    Ok(Export {
+        verification: options.verification(paths)?,
+        to: to.to_path_buf(),
+        rows: rows.clone(),
+    })
 }

@@ -1,4 +1,4 @@
-"""Keyword arguments as arguments of the command line."""
+"""Arguments of the functions."""
 
 from __future__ import annotations
 
@@ -32,45 +32,22 @@ class Options(TypedDict, total=False):
     force: bool
 
 
-def flags(options: Mapping[str, Any], allowed: Iterable[str] = Options.__annotations__) -> list[str]:
-    """The flags of these options, without the options that are None or False."""
-    allowed = set(allowed)
-    found: list[str] = []
-    for name, value in options.items():
-        if name not in allowed:
-            raise TypeError(f"unexpected option {name!r}; expected one of {sorted(allowed)}")
-        found += _flag("--" + name.rstrip("_").replace("_", "-"), value)
-    return found
-
-
-def _flag(flag: str, value: Any) -> list[str]:
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [flag]
-    if isinstance(value, (str, int, os.PathLike)):
-        return [f"{flag}={text(value)}"]
-    if isinstance(value, Mapping):
-        value = [f"{key}={setting}" for key, setting in value.items()]
-    return [f"{flag}={text(each)}" for each in value]
-
-
-def text(value: Any) -> str:
-    """A path or another value as an argument."""
-    return os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+def names(paths: Paths) -> list[str]:
+    """The names of these paths."""
+    each = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return [os.fsdecode(path) for path in each]
 
 
 def there(paths: Paths) -> list[str]:
-    """These paths as arguments, after the flags.
+    """The names of these paths, at least one.
 
     Raises FileNotFoundError if a path does not exist, and other subclasses of OSError if it cannot
     be opened.
     """
-    each = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not each:
+    found = names(paths)
+    if not found:
         raise ValueError("expected paths, found none")
-    names = [os.fsdecode(path) for path in each]
-    for name in names:
+    for name in found:
         if name != "-":
             os.stat(name)
-    return ["--", *names]
+    return found

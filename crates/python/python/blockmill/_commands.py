@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
-from . import _errors, _native
-from ._arguments import Options, Path, Paths, flags, there
+from . import _native
+from ._arguments import Options, Path, Paths, names, there
 
 Summary = Mapping[str, Any] | str | bytes
 
@@ -43,7 +41,7 @@ def verify(
     invalid 1647 logs bloom
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
-    return finished(_native.answer(["verify", *known(given), *flags(options), *there(paths)]))
+    return _native.verify(there(paths), {**given, **options})
 
 
 def verify_shard(
@@ -72,12 +70,8 @@ def verify_shard(
     >>> summary["status"], summary["first"]["number"], summary["blocks"]
     ('verified', 8192, 8192)
     """
-    given = known({"level": level, "chain": chain, "threads": threads})
-    before = None if after is None else document_of(after)
-    answer = json.loads(
-        _native.verify_shard([*given, *flags(options), *there(paths)], before)
-    )
-    return result_of(answer)
+    given = {"level": level, "chain": chain, "threads": threads}
+    return _native.verify_shard(there(paths), after, {**given, **options})
 
 
 def merge(
@@ -106,19 +100,11 @@ def merge(
     >>> answer["status"], answer["result"]["blocks"]
     ('verified', 16384)
     """
-    archive = [of] if isinstance(of, (str, os.PathLike)) else list(of or [])
-    given = {"level": level, "chain": chain, "partial": partial, "of": archive}
-    answer = json.loads(text_of_merge(summaries, given, options))
-    result_of(answer)
+    given = {"level": level, "chain": chain, "partial": partial}
+    answer, documents = _native.merge(summaries, names(of or []), {**given, **options})
+    if documents is not None:
+        answer["result"] = [document for document, _ in documents]
     return answer
-
-
-def text_of_merge(
-    summaries: Iterable[Summary], given: Mapping[str, Any], options: Mapping[str, Any]
-) -> str:
-    """The answer of a merge as text. As Python objects it would take many times the memory."""
-    documents = [document_of(summary) for summary in summaries]
-    return _native.merge(documents, [*known(given), *flags(options)])
 
 
 def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:
@@ -132,32 +118,4 @@ def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:
     >>> file["format"], file["network"], file["blocks"]
     ('era1', 'sepolia', 8192)
     """
-    answer = json.loads(_native.answer(["inspect", *known({"deep": deep}), *there(paths)]))
-    result_of(answer)
-    return answer
-
-
-def finished(document: str) -> dict[str, Any]:
-    """The parsed answer. Raises if it is not a success."""
-    answer = json.loads(document)
-    if answer["exit_code"] != 0:
-        raise _errors.of(answer)
-    return answer
-
-
-def result_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """The ``result`` of an answer. Raises if there is none."""
-    if answer["result"] is None:
-        raise _errors.of(answer)
-    return answer["result"]
-
-
-def known(given: Mapping[str, Any]) -> list[str]:
-    """The flags of arguments with the same names."""
-    return flags(given, given)
-
-
-def document_of(summary: Summary) -> str:
-    if isinstance(summary, bytes):
-        return summary.decode()
-    return summary if isinstance(summary, str) else json.dumps(summary)
+    return _native.inspect(there(paths), deep)

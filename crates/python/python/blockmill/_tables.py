@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Unpack
 
-from . import _errors, _native
-from ._arguments import Options, Path, Paths, flags, there
-from ._commands import Summary, document_of, finished, known, result_of
+from . import _native
+from ._arguments import Options, Path, Paths, there
+from ._commands import Summary
 
 
 def export(
@@ -41,9 +41,7 @@ def export(
     [('blocks', 3000), ('transactions', 546)]
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
-    rows = {"to": to, "tables": _names(tables), "hex": hex, "names": names}
-    args = [*known({**given, **rows}), *flags(options), *there(paths)]
-    finished(_native.answer(["export", *args]))
+    _native.export(there(paths), to, (tables, hex, names), {**given, **options})
     with open(os.path.join(to, "manifest.json"), encoding="utf-8") as manifest:
         return json.load(manifest)
 
@@ -75,10 +73,8 @@ def export_shard(
     ('verified', ['mainnet-blocks-000008192-000016383.parquet'])
     """
     given = {"level": level, "chain": chain, "threads": threads}
-    rows = {"to": to, "tables": _names(tables), "hex": hex, "names": names}
-    args = [*known({**given, **rows}), *flags(options), *there(paths)]
-    before = None if after is None else document_of(after)
-    return result_of(json.loads(_native.export_shard(args, before)))
+    rows = (tables, hex, names)
+    return _native.export_shard(there(paths), to, rows, after, {**given, **options})
 
 
 def read(
@@ -105,12 +101,7 @@ def read(
     'verified'
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
-    how = {"tables": table, "hex": hex, "names": names}
-    args = [*known({**given, **how}), *flags(options), *there(paths)]
-    rows, document = _native.read(args)
-    if rows is None:
-        raise _errors.of(json.loads(document))
-    return Rows(rows)
+    return Rows(_native.read(there(paths), (table, hex, names), {**given, **options}))
 
 
 class Rows:
@@ -141,14 +132,11 @@ class Rows:
     @property
     def answer(self) -> dict[str, Any] | None:
         """The answer of the run after the last rows were read, or None before that."""
-        document = self._rows.end()
-        return None if document is None else json.loads(document)
+        return self._rows.answer()
 
     def check(self) -> None:
         """Raises the error of the run, if the run has ended with one."""
-        document = self._rows.end()
-        if document is not None:
-            finished(document)
+        self._rows.check()
 
     def close(self) -> None:
         """Stops the run. Unread rows are lost."""
@@ -159,7 +147,3 @@ class Rows:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _names(tables: str | Iterable[str]) -> str:
-    return tables if isinstance(tables, str) else ",".join(tables)

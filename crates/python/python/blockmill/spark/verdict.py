@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 
-from blockmill import _commands
+from blockmill import _native
 
 from .folder import Folder, is_of_coins, plain, sealed, states_totals
 from .rows import Rows
@@ -15,7 +15,6 @@ from .rows import Rows
 # summaries in memory at once; the earlier ones are merged into one
 HELD = 2_000
 READERS = 8
-DECODER = json.JSONDecoder()
 
 
 def merged(rows, paths, shards, partial):
@@ -52,7 +51,7 @@ def with_totals(rows, shards):
         if before:
             shard = with_documents(shard, [Folder(job.state).put_document(before)])
         placed.append(shard)
-        answer = merge(job, [*filter(None, [before]), summary], partial=True)
+        answer, _ = merge(job, [*filter(None, [before]), summary], partial=True)
         if answer["status"] not in ("verified", "partial"):
             return shards
         before = sealed({**answer["result"], "sources": []})
@@ -105,8 +104,8 @@ def of_block_files(rows, paths, shards, partial):
         # a table has only blocks that no earlier table had
         drawn = [kept] if kept else []
         of = list(map(plain, paths))
-        answer, asks = parts(merged_text(job, documents + drawn, partial, level=job.level, of=of))
-        if answer["result"] is not None:
+        answer, asks = merge(job, documents + drawn, partial, of, level=job.level)
+        if asks is None:
             return answer
         new, shared = [], [folder.put_document(kept)] if kept else []
         for it, text in asks:
@@ -139,56 +138,25 @@ def with_documents(shard, names):
     return shard._replace(after=" ".join(names))
 
 
-def merged_text(job, documents, partial, **more):
-    """The answer of the native merge as text."""
+def merge(job, documents, partial, of=(), **more):
+    """The answer of the native merge, and the documents of a list in its result, one by one. All of
+    them as Python objects would take many times the memory."""
     with job.arguments() as arguments:
-        given = {"chain": arguments.get("chain"), "partial": partial, **more}
-        fixed = ("now", "with_", "assume_valid")
+        fixed = ("chain", "now", "with_", "assume_valid")
         fixed = {name: arguments[name] for name in fixed if name in arguments}
-        return _commands.text_of_merge(documents, given, fixed)
-
-
-def merge(job, documents, partial):
-    """The answer of the native merge."""
-    answer = json.loads(merged_text(job, documents, partial))
-    _commands.result_of(answer)
-    return answer
-
-
-def parts(text):
-    """Splits the text of an answer into the answer, without the list in its result, and the items
-    of that list with their texts. All items as Python objects would take many times the memory, so
-    they are parsed one by one."""
-    # the last field of the answer
-    key = ',"result":'
-    at = text.index(key) + len(key)
-    if text[at] == "[":
-        return json.loads(text[:at] + "null}"), items(text, at + 1)
-    answer = json.loads(text)
-    _commands.result_of(answer)
-    return answer, iter(())
-
-
-def items(text, at):
-    """The items of a list and their texts; the first item begins at `at`."""
-    while True:
-        item, end = DECODER.raw_decode(text, at)
-        yield item, text[at:end]
-        if text[end] == "]":
-            return
-        at = end + 1
+        return _native.merge(documents, list(of), {"partial": partial, **fixed, **more})
 
 
 def merged_in_chunks(job, summaries, held, partial):
     """Merges summaries in order. Returns the answer, and the index of the shard to verify again."""
     summaries, before, passed = iter(summaries), [], 0
     while chunk := list(islice(summaries, held)):
-        answer = merge(job, before + chunk, partial)
+        answer, _ = merge(job, before + chunk, partial)
         if answer["result"].get("fault"):
             again = [re.search(r": verify shard (\d+) again", note) for note in answer["notes"]]
             again = [passed + int(found[1]) - 1 - len(before) for found in again if found]
             if rest := [without_blocks(summary) for summary in summaries]:
-                answer = merge(job, before + chunk + rest, partial)
+                answer, _ = merge(job, before + chunk + rest, partial)
             return answer, again[0] if again else None
         passed += len(chunk)
         before = [answer["result"]]
