@@ -2,7 +2,6 @@
 
 use crate::program::{blockmill, run};
 use blockmill_archive::format;
-use blockmill_ethereum::execute::evm::executes;
 use blockmill_ethereum::params::Fork;
 use std::fs;
 use std::path::Path;
@@ -26,7 +25,7 @@ fn every_fork_has_a_row_that_says_how_deep_it_is_verified() {
     let known: Vec<_> = Fork::ALL.iter().map(|fork| format!("{fork:?}")).collect();
     assert_eq!(named, known);
     for (fork, row) in Fork::ALL.iter().zip(&rows) {
-        assert_eq!(row[3] == "yes", executes(*fork), "{fork:?}");
+        assert_eq!(row[3], "yes", "{fork:?} is executed");
     }
 }
 

@@ -145,16 +145,19 @@ fn another_block_of_a_known_number_is_invalid_and_named_with_both_hashes() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn a_fork_that_is_not_supported_is_not_called_invalid() {
+fn a_chain_that_crosses_into_amsterdam_is_verified_with_its_access_lists() {
     let folder = blockmill_testkit::fixture("ethereum/bal-chains/transition-240");
-    let (archives, genesis) = ([folder.join("chain.rlp")], folder.join("genesis.json"));
-    let words = "verify --seal off --level execution";
-    let answer = document(&with_chain(words, &archives, &genesis));
-    assert_eq!(answer["exit_code"], 6, "{answer}");
-    assert!(answer["error"]["found"].as_str().unwrap().contains("Amsterdam"), "{answer}");
-    // what needs no execution is verified
-    let answer = document(&with_chain("verify --seal off --level bodies", &archives, &genesis));
-    assert_eq!(answer["status"], "verified", "{answer}");
+    let genesis = folder.join("genesis.json");
+    for (archive, level) in [
+        ("chain.rlp", "bodies"),
+        ("chain.rlp", "execution"),
+        ("chain-with-bal.rlp", "bodies"),
+        ("chain-with-bal.rlp", "execution"),
+    ] {
+        let words = format!("verify --seal off --level {level}");
+        let answer = document(&with_chain(&words, &[folder.join(archive)], &genesis));
+        assert_eq!(answer["status"], "verified", "{archive} {level}: {answer}");
+    }
 }
 
 #[test]

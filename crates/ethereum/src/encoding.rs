@@ -7,15 +7,32 @@
 use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
 use crate::fault::Cause;
+use crate::header::HeaderView;
 use crate::rule::{Rule, Violation};
-use blockmill_rlp::{Item, Reader};
+use blockmill_rlp::{Encode, Item, RawList, Reader};
+
+/// Fields of a header under the newest fork that is known.
+const FIELDS: usize = 23;
 
 /// Why the header `raw`, which does not decode, is refused.
 pub(crate) fn header_cause(raw: &[u8], error: blockmill_rlp::Error) -> Cause {
     match blockmill_rlp::validate(raw) {
-        Ok(()) => Cause::Rule(Violation::new(Rule::HeaderEncoding, "a header", error)),
+        Ok(()) => Cause::Rule(
+            later_fork(raw)
+                .unwrap_or_else(|| Violation::new(Rule::HeaderEncoding, "a header", error)),
+        ),
         Err(_) => Cause::Header(error),
     }
+}
+
+/// The rule for a header with all fields that are known, and more: those of a later fork.
+fn later_fork(raw: &[u8]) -> Option<Violation> {
+    let mut list = Reader::new(raw).list().ok()?;
+    let items: Vec<&[u8]> = std::iter::from_fn(|| Some(list.item().ok()?.raw)).collect();
+    let known = items.get(..FIELDS).filter(|_| items.len() > FIELDS)?;
+    HeaderView::decode(&RawList(known).encode()).ok()?;
+    let (expected, found) = (format!("at most {FIELDS} fields"), items.len());
+    Some(Violation::new(Rule::UnknownFork, expected, found))
 }
 
 /// Why the body `raw`, which does not decode, is refused.
@@ -75,4 +92,41 @@ fn transaction_violation(item: &Item<'_>, error: BodyError) -> Option<Violation>
 
 fn unknown_type(found: impl std::fmt::Display) -> Violation {
     Violation::new(Rule::TransactionType, "a known type", found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::Header;
+
+    #[test]
+    fn more_fields_than_known_are_of_a_later_fork_if_the_known_ones_are_sound() {
+        let rule = |fields: &[&[u8]]| {
+            let raw = RawList(fields).encode();
+            let error = HeaderView::decode(&raw).unwrap_err();
+            match header_cause(&raw, error) {
+                Cause::Rule(violation) => violation.rule,
+                cause => panic!("{cause:?}"),
+            }
+        };
+        let newest = Header {
+            base_fee: Some(crate::U256::ONE),
+            withdrawals_root: Some([1; 32]),
+            blob_gas_used: Some(0),
+            excess_blob_gas: Some(0),
+            parent_beacon_root: Some([2; 32]),
+            requests_hash: Some([3; 32]),
+            block_access_list_hash: Some([4; 32]),
+            slot_number: Some(5),
+            ..Header::default()
+        };
+        let raw = newest.encode();
+        let mut list = Reader::new(&raw).list().unwrap();
+        let mut fields: Vec<_> = std::iter::from_fn(|| Some(list.item().ok()?.raw)).collect();
+        assert_eq!(fields.len(), FIELDS);
+        fields.push(&[7]);
+        assert_eq!(rule(&fields), Rule::UnknownFork);
+        fields[0] = &[7];
+        assert_eq!(rule(&fields), Rule::HeaderEncoding);
+    }
 }

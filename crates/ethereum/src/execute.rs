@@ -5,9 +5,11 @@
 //! threads. The pipeline of level `execution` is in `stages`. The virtual machine is `revm`, and
 //! [`evm`] is the only module that names it.
 
+pub(crate) mod access_list;
 mod addresses;
 mod ancestors;
 mod block;
+mod block_gas;
 mod dao;
 pub mod evm;
 pub mod history;

@@ -11,7 +11,7 @@ mod kept;
 mod networks;
 mod schedule;
 
-pub use code_size::{CodeLimits, CodeSize, MAX_INITCODE_SIZE};
+pub use code_size::{CodeLimits, CodeSize};
 pub use config::Config;
 pub(crate) use config::SWITCHES;
 pub use error::SpecError;
@@ -220,6 +220,12 @@ impl ChainSpec {
             genesis: Genesis::new(genesis, alloc, london, fork),
             schedule,
         }
+    }
+
+    /// Whether this is a built-in network for which no date of a fork is known.
+    #[must_use]
+    pub fn has_no_date(&self, fork: Fork) -> bool {
+        Self::NETWORKS.contains(&&*self.name) && self.schedule.newest() < fork
     }
 
     /// The rules for a block of this number and time (seconds), as scheduled.

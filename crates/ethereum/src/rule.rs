@@ -62,6 +62,8 @@ pub enum Rule {
     OmmerIsAncestor,
     /// The parent of an ommer is one of the block's ancestors 2 to 7.
     OmmerParent,
+    /// The fork of a block is one that this program knows, with a date on this network.
+    UnknownFork,
     /// A header has the fields of a header, each of its size.
     HeaderEncoding,
     /// A body has the lists of a body, and their items the fields that they should.
@@ -174,6 +176,8 @@ pub enum Rule {
     DepositEvent,
     /// The requests hash follows from the requests.
     Requests,
+    /// The block access list hash follows from what execution accessed and changed.
+    AccessList,
     /// The state root is the root of the state after the block.
     StateRoot,
 }
@@ -226,6 +230,7 @@ impl Rule {
             Self::OmmerDuplicate => ("ommer included once", OMMERS),
             Self::OmmerIsAncestor => ("ommer is not an ancestor", OMMERS),
             Self::OmmerParent => ("ommer's parent is a recent ancestor", OMMERS),
+            Self::UnknownFork => ("fork that is known", "this version"),
             Self::HeaderEncoding => ("header encoding", "Yellow Paper 4.3.3"),
             Self::BodyEncoding => ("body encoding", "Yellow Paper 4.3, EIP-4895"),
             Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
@@ -295,9 +300,10 @@ impl Rule {
             Self::SenderCode => ("sender without code", "EIP-3607, EIP-7702"),
             Self::Transaction => ("transaction as the virtual machine takes it", TRANSACTION),
             Self::ExecutionRules => ("rules that can be executed", "revm"),
-            Self::SystemCall => ("system contracts", "EIP-7002, EIP-7251"),
+            Self::SystemCall => ("system contracts", "EIP-7002, EIP-7251, EIP-8282"),
             Self::DepositEvent => ("deposit event", "EIP-6110"),
             Self::Requests => ("requests", "EIP-7685"),
+            Self::AccessList => ("block access list of the execution", "EIP-7928"),
             Self::StateRoot => ("state root", "Yellow Paper 4.3.2"),
             // all others are in `text`
             _ => ("rule", "Yellow Paper"),

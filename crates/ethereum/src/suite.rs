@@ -72,12 +72,6 @@ pub enum SuiteError {
         /// Its name.
         name: String,
     },
-    /// Execution has no rules for this fork.
-    #[error("{fork} is not executed by this version")]
-    NotExecuted {
-        /// Its name.
-        fork: String,
-    },
     /// An unsupported kind of test.
     #[error("{0}")]
     Kind(&'static str),

@@ -81,6 +81,7 @@ const SEPOLIA: Network = Network {
         ("osakaTime", 1_760_427_360),
         ("bpo1Time", 1_761_017_184),
         ("bpo2Time", 1_761_607_008),
+        ("amsterdamTime", 1_791_294_816),
     ],
     delays: &[(0, 9_700_000)],
     dao: None,
@@ -175,7 +176,7 @@ fn besu(network: &Network) -> String {
 }
 
 /// The EIPs of each fork, as a chainspec names them.
-const EIPS: [(&str, &str); 13] = [
+const EIPS: [(&str, &str); 15] = [
     ("eip150Block", "eip150Transition"),
     ("eip155Block", "eip155Transition"),
     ("eip158Block", "eip160Transition eip161abcTransition eip161dTransition"),
@@ -189,6 +190,15 @@ const EIPS: [(&str, &str); 13] = [
     ("shanghaiTime", "eip3651TransitionTimestamp eip4895TransitionTimestamp"),
     ("cancunTime", "eip4844TransitionTimestamp eip4788TransitionTimestamp"),
     ("pragueTime", "eip6110TransitionTimestamp eip7702TransitionTimestamp"),
+    ("osakaTime", "eip7594TransitionTimestamp"),
+    (
+        "amsterdamTime",
+        "eip2780TransitionTimestamp eip7708TransitionTimestamp eip7778TransitionTimestamp \
+         eip7843TransitionTimestamp eip7928TransitionTimestamp eip7954TransitionTimestamp \
+         eip7976TransitionTimestamp eip7981TransitionTimestamp eip8024TransitionTimestamp \
+         eip8037TransitionTimestamp eip8038TransitionTimestamp eip8246TransitionTimestamp \
+         eip8282TransitionTimestamp",
+    ),
 ];
 
 fn nethermind(network: &Network) -> String {
@@ -197,7 +207,7 @@ fn nethermind(network: &Network) -> String {
     let all = || network.numbers.iter().chain(network.times);
     let at = |fork: &str| all().find(|(key, _)| *key == fork).map(|(_, at)| *at);
     let mut params = String::new();
-    for (fork, eips) in EIPS.iter().chain(&[("osakaTime", "eip7594TransitionTimestamp")]) {
+    for (fork, eips) in EIPS {
         for eip in eips.split(' ').filter(|_| at(fork).is_some()) {
             write!(params, "\"{eip}\": \"0x{:x}\", ", at(fork).unwrap()).unwrap();
         }
@@ -275,8 +285,10 @@ fn assert_same(network: &Network, text: &str, dialect: &str) {
     for (_, at) in network.times {
         for time in [at - 1, *at, at + 1].into_iter().filter(|time| *time >= network.times[0].1) {
             let number = 40_000_000;
-            let (found, ours) = (found.rules_at(number, time), ours.rules_at(number, time));
-            assert_eq!(found, ours, "{what}: time {time}");
+            let (own, rules) = (ours.rules_at(number, time), found.rules_at(number, time));
+            assert_eq!(rules, own, "{what}: time {time}");
+            let sizes = found.code_size.at(own.fork, number, time);
+            assert_eq!(sizes, ours.code_size.at(own.fork, number, time), "{what}: time {time}");
         }
     }
 }
@@ -305,6 +317,8 @@ fn chains_of_other_seals_and_rules_are_refused_by_name() {
         ("\"classicForkBlock\": 0", "Ethereum Classic"),
         ("\"constantinopleFixBlock\": 0", "petersburgBlock too"),
         ("\"ETHASH\": {\"FixedDifficulty\": 5}", "fixedDifficulty"),
+        ("\"builderExitRequestContractAddress\": \"0x01\"", "builderExitRequestContractAddress"),
+        ("\"bogotaTime\": 1800000000", "bogotaTime"),
     ] {
         let text = text.replace("\"ethash\": {}", setting);
         assert!(refusal(&text).contains(expected), "{setting}: {}", refusal(&text));
@@ -348,6 +362,24 @@ fn forks_that_a_later_one_implies_are_filled_in_and_an_order_that_cannot_be_is_n
     assert_eq!(error, "berlinBlock (12) must not come after londonBlock (11)");
     let error = spec("\"shanghaiTime\": 12, \"terminalTotalDifficulty\": 5").unwrap_err();
     assert!(error.to_string().contains("londonBlock is not"), "{error}");
+}
+
+#[test]
+fn blob_numbers_of_a_chainspec_may_change_before_with_and_after_amsterdam() {
+    let text = nethermind(&SEPOLIA);
+    let entry = |time: u64, max: u64| {
+        format!(
+            "{{\"timestamp\": {time}, \"target\": 1, \"max\": {max}, \
+             \"baseFeeUpdateFraction\": 5007716}}, "
+        )
+    };
+    let (place, amsterdam) = ("\"blobSchedule\": [", 1_791_294_816);
+    let more = [entry(amsterdam, 7), entry(amsterdam + 9, 8)].concat();
+    let text = text.replace(place, &format!("{place}{more}"));
+    let spec = ChainSpec::from_genesis_json(&text).unwrap();
+    let most = |time| spec.rules_at(40_000_000, time).blobs.unwrap().max;
+    let times = [amsterdam - 1, amsterdam, amsterdam + 8, amsterdam + 9];
+    assert_eq!(times.map(most), [21, 7, 7, 8]);
 }
 
 #[test]

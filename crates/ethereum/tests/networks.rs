@@ -4,7 +4,7 @@ use blockmill_ethereum::params::ChainSpec;
 use serde_json::{Map, Value, json};
 
 /// Forks in order: the name in the tests, and the switches of a genesis.json that it sets.
-const FORKS: [(&str, &[&str]); 15] = [
+const FORKS: [(&str, &[&str]); 18] = [
     ("Frontier", &[]),
     ("Homestead", &["homesteadBlock"]),
     ("EIP150", &["eip150Block"]),
@@ -20,7 +20,12 @@ const FORKS: [(&str, &[&str]); 15] = [
     ("Cancun", &["cancunTime"]),
     ("Prague", &["pragueTime"]),
     ("Osaka", &["osakaTime"]),
+    ("BPO1", &["bpo1Time"]),
+    ("BPO2", &["bpo2Time"]),
+    ("Amsterdam", &["amsterdamTime"]),
 ];
+/// The deposit contract of mainnet (EIP-6110).
+const DEPOSIT_CONTRACT: &str = "0x00000000219ab540356cbb839cbe05303d7705fa";
 
 fn position(fork: &str) -> usize {
     let name = if fork == "Constantinople" { "ConstantinopleFix" } else { fork };
@@ -42,7 +47,17 @@ fn set(config: &mut Map<String, Value>, fork: &str, at: u64) {
 }
 
 fn config(network: &str) -> Map<String, Value> {
-    let mut config = Map::from_iter([("chainId".into(), json!(1))]);
+    let mut config = Map::from_iter([
+        ("chainId".into(), json!(1)),
+        ("depositContractAddress".into(), json!(DEPOSIT_CONTRACT)),
+        (
+            "blobSchedule".into(),
+            json!({
+                "bpo1": { "target": 10, "max": 15, "baseFeeUpdateFraction": 8_346_193 },
+                "bpo2": { "target": 14, "max": 21, "baseFeeUpdateFraction": 11_684_671 },
+            }),
+        ),
+    ]);
     match network.split_once("To") {
         None => set(&mut config, network, 0),
         Some((before, "DaoAt5")) => {

@@ -10,10 +10,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn run(folders: &[&str]) -> BTreeMap<String, [usize; 3]> {
     let mut files = vec![];
     vectors::for_each_file(folders, |file, text| files.push((file.to_owned(), text.to_owned())));
+    counts(&files, |_, case| case.network.clone())
+}
+
+/// Passed, failed, skipped cases of files, by a property of the file's name and the case. None may
+/// fail.
+pub fn counts(
+    files: &[(String, String)],
+    by: impl Fn(&str, &Case) -> String,
+) -> BTreeMap<String, [usize; 3]> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
     let found: Vec<_> = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| cases(&files, &next))).collect();
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| cases(files, &next))).collect();
         started.into_iter().flat_map(|one| one.join().unwrap()).collect()
     });
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
@@ -28,7 +37,7 @@ fn run(folders: &[&str]) -> BTreeMap<String, [usize; 3]> {
             }
             Verdict::Skipped { .. } => 2,
         };
-        counts.entry(case.network).or_default()[at] += 1;
+        counts.entry(by(file, &case)).or_default()[at] += 1;
     }
     println!("{counts:#?}");
     failures.iter().take(60).for_each(|failure| println!("{failure}"));

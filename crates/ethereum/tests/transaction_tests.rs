@@ -215,7 +215,7 @@ struct Tally {
 impl Tally {
     fn check(&mut self, name: &str, fork: Fork, raw: &[u8], result: &Value) {
         let decoded = decode(raw);
-        let gas = decoded.as_ref().map(|tx| gas::intrinsic_gas(tx, fork));
+        let gas = decoded.as_ref().map(|tx| gas::intrinsic_gas(tx, fork, false));
         let published = number(&result["intrinsicGas"]);
         let verified = decoded.as_ref().map_err(String::clone).and_then(|tx| {
             verify_transaction(tx, &TransactionRules::new(fork, U256::ONE))

@@ -12,13 +12,15 @@
 
 mod settings;
 
-use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
+use crate::body::signing::{SignatureError, SignatureForm, address_of, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::transaction_rules::{
-    TransactionError, TransactionRules, verify_fields, verify_form,
+    TransactionError, TransactionRules, is_sender_gas_open, verify_fields, verify_form,
+    verify_sender_gas,
 };
 use crate::body::transactions::Transaction;
 use crate::fault::Cause;
+use crate::params::Fork;
 use crate::rule::Violation;
 use crate::{Address, Hash};
 use blockmill_hashes::ManyKeccak;
@@ -103,8 +105,8 @@ pub struct Senders<'k, 'a> {
     waiting: Vec<Signed<'a>>,
     /// Gets each transaction with its sender, in order, where somebody wants them.
     pub each: Option<&'k mut Take<'k, 'a>>,
-    /// Indexes of block and transaction of each that waits.
-    indexes: Vec<(usize, usize)>,
+    /// The place of each that waits.
+    places: Vec<Place>,
     /// Senders that were recovered.
     pub recovered: u64,
     /// Time it took to hash what was signed and to recover the keys.
@@ -120,7 +122,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             keys,
             waiting: vec![],
             each: None,
-            indexes: vec![],
+            places: vec![],
             recovered: 0,
             busy: Duration::ZERO,
         }
@@ -144,8 +146,9 @@ impl<'k, 'a> Senders<'k, 'a> {
             let form = verify_form(&transaction, rules).map_err(refused)?;
             let fields =
                 verify_fields(&transaction, rules).and_then(|()| terms.verify(&transaction));
+            let open_gas = is_sender_gas_open(&transaction, rules.fork).then_some(rules.fork);
             self.waiting.push(Signed { transaction, form });
-            self.indexes.push((block, index));
+            self.places.push(Place { block, index, open_gas });
             if self.waiting.len() == BATCH || fields.is_err() {
                 self.recover()?;
             }
@@ -154,17 +157,23 @@ impl<'k, 'a> Senders<'k, 'a> {
         Ok(())
     }
 
-    /// Recovers the senders of all that wait; the first that has none is refused.
+    /// Recovers the senders of all that wait; the first that has none, or whose sender owes more gas
+    /// than its limit, is refused.
     pub fn recover(&mut self) -> Result<(), Refused> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let start = Instant::now();
         let keys = self.keys.recover(&self.waiting, &self.signatures, &self.hasher);
-        let nobody = keys.iter().position(Option::is_none);
+        let signed = self.waiting.iter().zip(&self.places).zip(keys);
+        let refused = signed.enumerate().find_map(|(i, ((signed, place), key))| {
+            let error = place.verify(signed, key.as_ref()).err()?;
+            Some((i, Refused { block: place.block, index: place.index, error }))
+        });
+        let good = refused.as_ref().map_or(keys.len(), |(i, _)| *i);
         let mut hashes = vec![];
         if self.each.is_some() {
-            let good = &keys[..nobody.unwrap_or(keys.len())];
+            let good = &keys[..good];
             let keys: Vec<&[u8]> = good.iter().flatten().map(|key| &key[..]).collect();
             hashes.resize(keys.len(), [0; 32]);
             self.hasher.keccak256(&keys, &mut hashes);
@@ -175,15 +184,32 @@ impl<'k, 'a> Senders<'k, 'a> {
                 each(signed, address_of_hash(hash));
             }
         }
-        self.recovered += nobody.unwrap_or(keys.len()) as u64;
-        let refused = nobody.map(|i| {
-            let (block, index) = self.indexes[i];
-            // r and s are within the group, so there is one reason left
-            let error = SignatureError::NoSigner(RecoverError::NoKey).into();
-            Refused { block, index, error }
-        });
+        self.recovered += good as u64;
         self.waiting.clear();
-        self.indexes.clear();
-        refused.map_or(Ok(()), Err)
+        self.places.clear();
+        refused.map_or(Ok(()), |(_, refused)| Err(refused))
+    }
+}
+
+/// Where a transaction that waits is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The index of its block in the chunk.
+    block: usize,
+    /// Its index in the block.
+    index: usize,
+    /// The fork, if the gas that is due depends on the sender.
+    open_gas: Option<Fork>,
+}
+
+impl Place {
+    /// Verifies what depends on the key that signed.
+    fn verify(&self, signed: &Signed<'_>, key: Option<&[u8; 64]>) -> Result<(), TransactionError> {
+        // r and s are within the group, so there is one reason left
+        let key = key.ok_or(SignatureError::NoSigner(RecoverError::NoKey))?;
+        match self.open_gas {
+            None => Ok(()),
+            Some(fork) => verify_sender_gas(&signed.transaction, fork, &address_of(key)),
+        }
     }
 }

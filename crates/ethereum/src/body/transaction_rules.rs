@@ -11,10 +11,11 @@ mod violation;
 use crate::body::signing::{self, SignatureError, SignatureForm};
 use crate::body::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
 use crate::header::HeaderView;
-use crate::params::{ChainSpec, Fork, MAX_INITCODE_SIZE};
+use crate::params::{ChainSpec, CodeLimits, Fork};
 use crate::{Address, U256};
 
-/// Most gas that a transaction may ask for from Osaka on (EIP-7825).
+/// Most gas that a transaction may ask for under Osaka (EIP-7825). From Amsterdam on it bounds what
+/// execution may use, next to the gas for a larger state (EIP-8037).
 pub const MAX_GAS_LIMIT: u64 = 1 << 24;
 
 /// Most blobs of one transaction from Osaka on (EIP-7594).
@@ -35,12 +36,12 @@ impl TransactionRules {
     /// The rules of a fork on the chain of this id, with the limits of the EIPs.
     #[must_use]
     pub fn new(fork: Fork, chain_id: U256) -> Self {
-        Self { fork, chain_id, initcode: MAX_INITCODE_SIZE }
+        Self { fork, chain_id, initcode: CodeLimits::of(fork).initcode }
     }
 
     /// The rules of the block with this header, which is under `fork`.
     pub(crate) fn of(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Self {
-        let initcode = spec.code_size.at(header.number, header.timestamp).initcode;
+        let initcode = spec.code_size.at(fork, header.number, header.timestamp).initcode;
         Self { fork, chain_id: spec.chain_id, initcode }
     }
 }
@@ -54,6 +55,7 @@ pub fn verify_transaction(
     let form = verify_form(tx, rules)?;
     let sender = signing::recover_sender(tx, form)?;
     verify_fields(tx, rules)?;
+    verify_sender_gas(tx, rules.fork, &sender)?;
     Ok(sender)
 }
 
@@ -67,7 +69,7 @@ pub fn verify_form(
     Ok(signing::verify_form(tx, rules.fork, rules.chain_id)?)
 }
 
-/// Every rule of this file that is not about the signature.
+/// Every rule of this file that is not about the signature or the sender.
 pub fn verify_fields(
     tx: &Transaction<'_>,
     rules: &TransactionRules,
@@ -78,7 +80,7 @@ pub fn verify_fields(
     verify_upfront_cost(tx)?;
     verify_gas_limit(tx, fork)?;
     verify_initcode_size(tx, rules)?;
-    verify_intrinsic_gas(tx, fork)?;
+    verify_intrinsic_gas(tx, fork, true)?;
     verify_blobs(tx, fork)
 }
 
@@ -120,15 +122,16 @@ pub fn verify_upfront_cost(tx: &Transaction<'_>) -> Result<(), TransactionError>
     }
 }
 
-/// From Osaka on, the gas limit is at most 2^24 (EIP-7825).
+/// Under Osaka, the gas limit is at most 2^24 (EIP-7825).
 pub fn verify_gas_limit(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
-    if fork >= Fork::Osaka && tx.gas_limit > MAX_GAS_LIMIT {
+    if fork == Fork::Osaka && tx.gas_limit > MAX_GAS_LIMIT {
         return Err(TransactionError::GasLimit { max: MAX_GAS_LIMIT, found: tx.gas_limit });
     }
     Ok(())
 }
 
-/// From Shanghai on, creation code has at most 49,152 bytes (EIP-3860), or the chain's own number.
+/// From Shanghai on, creation code has at most 49,152 bytes (EIP-3860), from Amsterdam on 131,072
+/// (EIP-7954), or the chain's own number.
 pub fn verify_initcode_size(
     tx: &Transaction<'_>,
     rules: &TransactionRules,
@@ -141,13 +144,36 @@ pub fn verify_initcode_size(
 }
 
 /// The gas limit pays for what is due before execution (Yellow Paper, section 6.2), and from
-/// Prague on for the input's least price (EIP-7623).
-pub fn verify_intrinsic_gas(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
-    let needed = gas::intrinsic_gas(tx, fork).max(gas::floor_gas(tx, fork));
+/// Prague on for the input's least price (EIP-7623). From Amsterdam on, both are at most 2^24
+/// (EIP-8037), and less is due if the receiver is the sender, `to_self` (EIP-2780).
+pub fn verify_intrinsic_gas(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    to_self: bool,
+) -> Result<(), TransactionError> {
+    let needed = gas::intrinsic_gas(tx, fork, to_self).max(gas::floor_gas(tx, fork, to_self));
     if tx.gas_limit < needed {
         return Err(TransactionError::IntrinsicGas { needed, gas_limit: tx.gas_limit });
     }
+    if fork >= Fork::Amsterdam && needed > MAX_GAS_LIMIT {
+        return Err(TransactionError::GasDue { max: MAX_GAS_LIMIT, needed });
+    }
     Ok(())
+}
+
+/// Returns whether [`verify_sender_gas`] depends on the sender: [`verify_fields`] takes the receiver
+/// for the sender.
+pub fn is_sender_gas_open(tx: &Transaction<'_>, fork: Fork) -> bool {
+    fork >= Fork::Amsterdam && tx.to.is_some() && verify_intrinsic_gas(tx, fork, false).is_err()
+}
+
+/// [`verify_intrinsic_gas`] for the sender.
+pub fn verify_sender_gas(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    sender: &Address,
+) -> Result<(), TransactionError> {
+    verify_intrinsic_gas(tx, fork, tx.to == Some(sender))
 }
 
 /// From Osaka on, a transaction has at most 6 blobs (EIP-7594).
@@ -219,6 +245,14 @@ pub enum TransactionError {
         /// The transaction's limit.
         gas_limit: u64,
     },
+    /// More is due before execution than the fork allows.
+    #[error("{needed} gas is due before execution, expected at most {max}")]
+    GasDue {
+        /// The most.
+        max: u64,
+        /// What is due.
+        needed: u64,
+    },
     /// More blobs than the fork allows.
     #[error("{found} blobs, expected at most {max}")]
     Blobs {
@@ -257,102 +291,4 @@ pub enum TransactionError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::body::transactions::TransactionType::{
-        AccessList, Blob, DynamicFee, Legacy, SetCode,
-    };
-    use blockmill_rlp::List;
-
-    /// A transaction whose every field is 0 or empty.
-    fn empty() -> Transaction<'static> {
-        Transaction::new(Legacy)
-    }
-
-    /// So many blobs.
-    fn blobs(count: usize) -> List<'static, [u8; 32]> {
-        List::Values(&[[1; 32]; 7][..count])
-    }
-
-    #[test]
-    fn each_type_has_a_first_fork() {
-        let mut tx = empty();
-        for (kind, first, before) in [
-            (AccessList, Fork::Berlin, Fork::MuirGlacier),
-            (DynamicFee, Fork::London, Fork::Berlin),
-            (Blob, Fork::Cancun, Fork::Shanghai),
-            (SetCode, Fork::Prague, Fork::Cancun),
-        ] {
-            tx.kind = kind;
-            assert_eq!(verify_type(&tx, first), Ok(()));
-            let newest = newest_type(before);
-            let refused = TransactionError::Type { newest, found: kind };
-            assert_eq!(verify_type(&tx, before), Err(refused));
-        }
-        tx.kind = Legacy;
-        assert_eq!(verify_type(&tx, Fork::Frontier), Ok(()));
-    }
-
-    #[test]
-    fn the_largest_nonce_is_kept_free() {
-        let mut tx = empty();
-        tx.nonce = u64::MAX - 1;
-        assert_eq!(verify_nonce(&tx), Ok(()));
-        tx.nonce = u64::MAX;
-        assert_eq!(verify_nonce(&tx), Err(TransactionError::Nonce { found: u64::MAX }));
-    }
-
-    #[test]
-    fn the_priority_fee_is_part_of_the_fee() {
-        let mut tx = empty();
-        let (max_fee, found) = (U256::from(7), U256::from(8));
-        (tx.max_fee, tx.max_priority_fee) = (max_fee, max_fee);
-        assert_eq!(verify_priority_fee(&tx), Ok(()));
-        tx.max_priority_fee = found;
-        let refused = TransactionError::PriorityFee { max_fee, found };
-        assert_eq!(verify_priority_fee(&tx), Err(refused));
-    }
-
-    #[test]
-    fn gas_and_blobs_cost_less_than_256_bits_together() {
-        let mut tx = empty();
-        (tx.gas_limit, tx.max_fee) = (1, U256::MAX);
-        assert_eq!(verify_upfront_cost(&tx), Ok(()));
-        (tx.blob_hashes, tx.max_blob_fee) = (blobs(1), U256::ONE);
-        assert!(verify_upfront_cost(&tx).is_err());
-        tx.max_fee -= U256::from(GAS_PER_BLOB);
-        assert_eq!(verify_upfront_cost(&tx), Ok(()));
-        tx.gas_limit = 2;
-        assert!(verify_upfront_cost(&tx).is_err());
-        (tx.gas_limit, tx.max_blob_fee) = (0, U256::MAX);
-        assert!(verify_upfront_cost(&tx).is_err());
-    }
-
-    #[test]
-    fn osaka_bounds_gas_and_blobs() {
-        let mut tx = empty();
-        (tx.gas_limit, tx.blob_hashes) = (1 << 24, blobs(6));
-        assert_eq!(verify_gas_limit(&tx, Fork::Osaka), Ok(()));
-        assert_eq!(verify_blobs(&tx, Fork::Osaka), Ok(()));
-        (tx.gas_limit, tx.blob_hashes) = ((1 << 24) + 1, blobs(7));
-        let (gas, count) = (verify_gas_limit(&tx, Fork::Osaka), verify_blobs(&tx, Fork::Osaka));
-        assert_eq!(gas, Err(TransactionError::GasLimit { max: 1 << 24, found: tx.gas_limit }));
-        assert_eq!(count, Err(TransactionError::Blobs { max: 6, found: 7 }));
-        assert_eq!(verify_gas_limit(&tx, Fork::Prague), Ok(()));
-        assert_eq!(verify_blobs(&tx, Fork::Prague), Ok(()));
-    }
-
-    #[test]
-    fn the_floor_counts_where_it_is_higher() {
-        let input = [1; 100];
-        let mut tx = empty();
-        (tx.input, tx.to) = (&input, Some(&[7; 20]));
-        tx.gas_limit = 21_000 + 1_600;
-        assert_eq!(verify_intrinsic_gas(&tx, Fork::Cancun), Ok(()));
-        let refused =
-            TransactionError::IntrinsicGas { needed: 21_000 + 4_000, gas_limit: tx.gas_limit };
-        assert_eq!(verify_intrinsic_gas(&tx, Fork::Prague), Err(refused));
-        tx.gas_limit = 21_000 + 4_000;
-        assert_eq!(verify_intrinsic_gas(&tx, Fork::Prague), Ok(()));
-    }
-}
+mod tests;

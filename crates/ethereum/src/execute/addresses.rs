@@ -10,6 +10,10 @@ pub(super) const HISTORY: Address = address("0000f90827f1c53a10cb7a02335b1753200
 pub(super) const WITHDRAWALS: Address = address("00000961ef480eb55e80d19ad83579a64c007002");
 /// Collects requests for consolidations (EIP-7251).
 pub(super) const CONSOLIDATIONS: Address = address("0000bbddc7ce488642fb579f8b00f3a590007251");
+/// Collects deposits of builders (EIP-8282).
+pub(super) const BUILDER_DEPOSITS: Address = address("0000bff46984e3725691fa540a8c7589300d8282");
+/// Collects exits of builders (EIP-8282).
+pub(super) const BUILDER_EXITS: Address = address("000064d678505ad48f8ccb093bc65613800e8282");
 /// Takes what the DAO and its children had (EIP-779).
 pub(super) const DAO_REFUND: Address = address("bf4ed7b27f1d666546e30d74d50d173d20bca754");
 

@@ -33,6 +33,8 @@ pub struct BlockTerms {
     pub blob_fee: Option<(u64, U256)>,
     /// Limits of code sizes.
     pub code: CodeLimits,
+    /// Slot of the beacon chain (EIP-7843); 0 before Amsterdam.
+    pub slot: u64,
 }
 
 impl BlockTerms {
@@ -52,7 +54,8 @@ impl BlockTerms {
             difficulty: header.difficulty,
             mix_hash: *header.mix_hash,
             blob_fee,
-            code: CodeLimits::default(),
+            code: CodeLimits::of(fork),
+            slot: header.slot_number.unwrap_or_default(),
         }
     }
 }
@@ -106,7 +109,7 @@ impl PreparedBlock {
             hash,
             header: header.to_owned(),
             terms: BlockTerms {
-                code: spec.code_size.at(header.number, header.timestamp),
+                code: spec.code_size.at(rules.fork, header.number, header.timestamp),
                 ..BlockTerms::new(rules.fork, rules.blobs, header)
             },
             transactions,

@@ -16,10 +16,12 @@ mod dry;
 mod keccak;
 mod options;
 mod reads;
+mod recorder;
 mod rules;
 mod signatures;
 mod speculator;
 mod steps;
+mod system;
 mod trace;
 mod values;
 mod view;
@@ -30,7 +32,6 @@ pub use census::{Calls, Census, census, instructions, precompiles};
 pub use dry::DryRuns;
 pub use options::{MachineKeccak, MachineOptions};
 pub use reads::Reads;
-pub use rules::executes;
 pub use speculator::{Progress, Speculation, Speculator, Tally};
 pub use trace::PrefetchStats;
 pub use values::{Code, Environment, Log, Outcome};
@@ -39,26 +40,20 @@ pub use wide::WideTransaction;
 use super::block::BlockTerms;
 use super::history::{History, Slot};
 use super::transaction::{PreparedTransaction, Refusal};
+use crate::access_list::BlockAccessList;
 use crate::params::Fork;
 use crate::state::{Account, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
+use recorder::AccessRecorder;
 use revm::ExecuteEvm;
-use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
-use revm::context::{ContextSetters, ContextTr, TxEnv};
+use revm::context::result::{EVMError, InvalidTransaction};
+use revm::context::{ContextTr, TxEnv};
 use revm::database_interface::Database;
-use revm::handler::{Handler, MainnetHandler};
-use revm::primitives::{self, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
 use rules::{Machine, Rules};
 use std::sync::Arc;
 use trace::AccessTrace;
 use view::{View, info_of, owns_nothing};
-
-/// Sender of system calls (EIP-4788).
-const SYSTEM: primitives::Address =
-    primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
-/// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
-const SYSTEM_GAS: u64 = 30_000_000;
 
 /// A virtual machine over a state, for consecutive blocks.
 pub struct Evm<'s> {
@@ -69,6 +64,8 @@ pub struct Evm<'s> {
     tally: Tally,
     /// Whether the block has fees or a chain id that exceed the machine's integers.
     wide: bool,
+    /// Records the access list of the block, from Amsterdam on.
+    recorder: Option<AccessRecorder>,
 }
 
 impl<'s> Evm<'s> {
@@ -80,6 +77,7 @@ impl<'s> Evm<'s> {
             speculations: vec![].into_iter(),
             tally: Tally::default(),
             wide: false,
+            recorder: None,
         }
     }
 
@@ -117,10 +115,10 @@ impl<'s> Evm<'s> {
         self.rules.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
     }
 
-    /// Begins a block. `None` if the machine does not know its fork, or its blob fee exceeds 256
-    /// bits.
+    /// Begins a block. `None` if its blob fee exceeds 256 bits.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         let before = self.rules.fork.filter(|_| !self.wide);
+        self.recorder = (terms.fork >= Fork::Amsterdam).then(AccessRecorder::default);
         self.begin_wide(terms)?;
         if before != self.rules.fork {
             let is_traced = self.machine.ctx.db_mut().trace.is_on();
@@ -133,10 +131,42 @@ impl<'s> Evm<'s> {
         Some(())
     }
 
+    /// Sets where changes belong in the access list of the block (EIP-7928): 0 before the
+    /// transactions, then 1 for the first one, and so on.
+    pub fn set_access_index(&mut self, index: usize) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.index = u32::try_from(index).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Takes the access list of the block, after its last change; `None` before Amsterdam.
+    pub fn take_access_list(&mut self) -> Option<BlockAccessList> {
+        self.recorder.take().map(AccessRecorder::finish)
+    }
+
+    /// Adds wei to an account, as [`State::credit`] does.
+    ///
+    /// # Errors
+    /// [`StateError`] as [`State::credit`].
+    pub fn credit(&mut self, address: &Address, amount: U256) -> Result<(), StateError> {
+        let clear = self.clears_empty();
+        let state = &mut *self.machine.ctx.db_mut().state;
+        let before = match self.recorder {
+            Some(_) => Some(state.account(address)?.map(|found| found.1).unwrap_or_default()),
+            None => None,
+        };
+        state.credit(address, amount, clear)?;
+        if let Some((recorder, before)) = self.recorder.as_mut().zip(before) {
+            recorder.set_balance(address, before, before.balance.wrapping_add(amount));
+        }
+        Ok(())
+    }
+
     /// Whether changes stay in the machine's journal until the end of the block: from Byzantium on,
-    /// when receipts have no state roots any more.
+    /// when receipts have no state roots any more, until Amsterdam, when the access list has the
+    /// changes of each transaction.
     fn journals_block(&self) -> bool {
-        self.rules.fork.is_some_and(|fork| fork >= Fork::Byzantium)
+        self.rules.fork.is_some_and(|fork| (Fork::Byzantium..Fork::Amsterdam).contains(&fork))
     }
 
     /// Sets the speculations of the next block, one entry for each of its transactions.
@@ -173,8 +203,8 @@ impl<'s> Evm<'s> {
         speculation.pay(&environment.caller.0.0, sender.balance);
         let Speculation { outcome, changed, fee, .. } = *speculation;
         self.commit(changed)?;
-        let (beneficiary, clear) = (self.machine.ctx.block().beneficiary, self.clears_empty());
-        self.state().credit(&beneficiary.0.0, fee, clear)?;
+        let beneficiary = self.machine.ctx.block().beneficiary;
+        self.credit(&beneficiary.0.0, fee)?;
         self.tally.committed += 1;
         self.tally.committed_gas += gas;
         Ok(Some(outcome))
@@ -205,11 +235,7 @@ impl<'s> Evm<'s> {
             self.commit(changed)?;
             result
         };
-        Ok(Outcome {
-            success: result.is_success(),
-            gas_used: result.tx_gas_used(),
-            logs: result.into_logs().into_iter().map(Log).collect(),
-        })
+        Ok(Outcome::new(result, self.rules.fork))
     }
 
     /// Commits the changes in the machine's journal to the state, if it is kept for a whole block.
@@ -224,43 +250,15 @@ impl<'s> Evm<'s> {
         self.commit(changed)
     }
 
-    /// Calls a system contract. `None` if it fails; its output otherwise.
-    ///
-    /// # Errors
-    /// [`StateError`] if a part of the state is not known or cannot be read.
-    pub fn system_call(
-        &mut self,
-        contract: &Address,
-        input: &[u8],
-    ) -> Result<Option<Vec<u8>>, StateError> {
-        self.machine.ctx.set_tx(TxEnv {
-            caller: SYSTEM,
-            data: Bytes::copy_from_slice(input),
-            kind: TxKind::Call((*contract).into()),
-            gas_limit: SYSTEM_GAS,
-            ..TxEnv::default()
-        });
-        let result: Result<_, EVMError<StateError>> =
-            MainnetHandler::default().run_system_call(&mut self.machine);
-        let changed = self.machine.finalize();
-        let result = match result {
-            Ok(result) => result,
-            Err(EVMError::Database(error)) => return Err(error),
-            Err(_) => return Ok(None),
-        };
-        self.commit(changed)?;
-        Ok(match result {
-            ExecutionResult::Success { output, .. } => Some(output.into_data().to_vec()),
-            _ => None,
-        })
-    }
-
     /// Commits the changes of a transaction or block to the state.
     fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
         let clear_empty = self.clears_empty();
         // a slot's original value is its value before the last transaction that used it
         let all_slots = self.journals_block();
         let View { state, storage_only, .. } = self.machine.ctx.db_mut();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&changed, storage_only);
+        }
         for (address, account) in changed {
             if !account.is_touched() {
                 continue;

@@ -9,8 +9,8 @@ use crate::rule::{Rule, Violation};
 use blockmill_rlp::Encode;
 
 impl Replay<'_> {
-    /// Executes a block and fills in gas used, requests hash, receipts root, logs bloom and state
-    /// root of its header. The state then is the one after the block.
+    /// Executes a block and fills in gas used, requests hash, hash of the access list, receipts root,
+    /// logs bloom and state root of its header. The state then is the one after the block.
     ///
     /// `senders` are the senders of the transactions. The form of transactions is not checked.
     ///
@@ -39,6 +39,9 @@ impl Replay<'_> {
         header.state_root = self.tries.apply(&executed.changes)?;
         header.gas_used = totals.gas_used;
         header.requests_hash = totals.requests_hash;
+        let list = executed.access_list.as_ref();
+        header.block_access_list_hash =
+            list.map(|list| blockmill_hashes::keccak256(&list.encode()));
         let (root, bloom) = self.receipts.root_and_bloom(&block, &executed.outcomes, &roots);
         (header.receipts_root, *header.logs_bloom) = (root, bloom);
         self.state.ancestors.push(header.number, header.hash());

@@ -1,6 +1,7 @@
 //! Sequential execution on one thread with all checks: for single blocks and public tests, and as
 //! the oracle of the pipeline.
 
+use super::access_list::verify_access_list;
 use super::receipts::Receipts;
 use super::{Evm, Executed, ExecutionError, PreparedBlock, execute};
 use crate::Hash;
@@ -82,7 +83,7 @@ impl<'c> Replay<'c> {
             self.state.ancestors = before;
             return Err(error);
         }
-        let outcomes = executed.outcomes;
+        let (outcomes, list) = (executed.outcomes, executed.access_list);
         let cleared =
             self.tries.cleared_storage(executed.steps.iter().chain([&executed.changes]))?;
         let mut roots = vec![];
@@ -93,6 +94,7 @@ impl<'c> Replay<'c> {
         let verdict = self
             .receipts
             .verify(block, &outcomes, &roots)
+            .and_then(|()| verify_access_list(block, list.as_ref(), None))
             .and_then(|()| verify_state_root(&block.header.state_root, &root));
         let changes: Vec<_> = executed.steps.into_iter().chain([executed.changes]).collect();
         if let Err(violation) = verdict {

@@ -43,17 +43,16 @@ fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
 
 /// Credits the mining rewards.
 pub(super) fn pay_rewards(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
-    let clear = evm.clears_empty();
     let rewards = mining_rewards(block);
-    rewards.iter().try_for_each(|(miner, wei)| evm.state().credit(miner, *wei, clear))
+    rewards.iter().try_for_each(|(miner, wei)| evm.credit(miner, *wei))
 }
 
 /// Credits withdrawals from the beacon chain (EIP-4895), whose unit is gwei.
 pub(super) fn pay_withdrawals(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
-    let clear = evm.clears_empty();
-    block.withdrawals.iter().try_for_each(|(address, gwei)| {
-        evm.state().credit(address, U256::from(*gwei) * U256::from(GWEI), clear)
-    })
+    block
+        .withdrawals
+        .iter()
+        .try_for_each(|(address, gwei)| evm.credit(address, U256::from(*gwei) * U256::from(GWEI)))
 }
 
 #[cfg(test)]

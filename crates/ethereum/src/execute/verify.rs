@@ -1,9 +1,11 @@
 //! Executes one block and compares the result with its header.
 
 use super::block::PreparedBlock;
+use super::block_gas::BlockGas;
 use super::evm::{Evm, Outcome, Reads, Tally};
 use super::{dao, requests, rewards, system};
 use crate::Hash;
+use crate::access_list::BlockAccessList;
 use crate::params::{ChainSpec, Fork};
 use crate::rule::{Rule, Violation};
 use crate::state::{Changes, StateError};
@@ -22,6 +24,8 @@ pub struct Executed {
     pub tally: Tally,
     /// Its state reads.
     pub reads: Reads,
+    /// Its accesses and changes (EIP-7928); `None` before Amsterdam.
+    pub access_list: Option<BlockAccessList>,
 }
 
 /// The reason why the execution of a block fails.
@@ -45,8 +49,8 @@ pub(super) struct Totals {
 }
 
 /// Executes a block on the state after its parent, and compares gas used and requests with the
-/// header. The state then is the one after the block. The caller compares receipts and state root
-/// ([`super::receipts`], [`crate::state::Tries`]).
+/// header. The state then is the one after the block. The caller compares receipts, access list and
+/// state root ([`super::receipts`], [`super::access_list`], [`crate::state::Tries`]).
 ///
 /// # Errors
 /// [`ExecutionError`] for an invalid block or an unknown part of the state. The state then has a
@@ -88,35 +92,34 @@ pub(super) fn run(
     evm.begin(&block.terms).ok_or_else(|| unknown_rules(block))?;
     refund_and_keep(spec, evm, block)?;
     *executed = Executed::default();
-    let mut gas_left = block.header.gas_limit;
+    let mut gas = BlockGas::new(fork, block.header.gas_limit);
     for (index, tx) in block.transactions.iter().enumerate() {
-        if tx.gas_limit > gas_left {
-            let expected = format!("at most {gas_left}, which earlier transactions left");
-            let rule = Rule::BlockGasLimit;
-            return Err(Violation::of_transaction(rule, index, expected, tx.gas_limit).into());
-        }
+        gas.verify(tx.gas_limit).map_err(|violation| violation.in_transaction(index))?;
+        evm.set_access_index(index + 1);
         let outcome = match evm.transact(tx) {
             Ok(outcome) => outcome,
             Err(refusal) => return Err(refusal.violation(index, &tx.sender)?.into()),
         };
-        gas_left = gas_left.saturating_sub(outcome.gas_used);
+        gas.add(&outcome);
         executed.outcomes.push(outcome);
         if fork < Fork::Byzantium {
             executed.steps.push(evm.state().take_changes());
         }
     }
     evm.commit_block()?;
+    evm.set_access_index(block.transactions.len() + 1);
     executed.tally = evm.take_tally();
     let mut requests_hash = None;
     if fork >= Fork::Prague {
         let deposits = requests::deposits(&spec.deposit_contract, &executed.outcomes)?;
         let mut all: Vec<_> = deposits.into_iter().collect();
-        all.extend(system::collect_requests(evm)?);
+        all.extend(system::collect_requests(evm, fork)?);
         requests_hash = Some(requests::requests_hash(&all));
     }
     rewards::pay_withdrawals(evm, block)?;
     rewards::pay_rewards(evm, block)?;
-    Ok(Totals { gas_used: block.header.gas_limit - gas_left, requests_hash })
+    executed.access_list = evm.take_access_list();
+    Ok(Totals { gas_used: gas.used(), requests_hash })
 }
 
 /// The changes of a block before its transactions.
@@ -129,9 +132,9 @@ fn refund_and_keep(
     system::keep_roots(evm, block)
 }
 
-/// The error for a fork that the machine does not know, or a blob fee beyond 256 bits.
+/// The error for a blob fee beyond 256 bits.
 fn unknown_rules(block: &PreparedBlock) -> ExecutionError {
-    let expected = "a fork from Frontier to Osaka, and a blob fee below 2^256 wei";
+    let expected = "a blob fee below 2^256 wei";
     let (fork, fee) = (block.terms.fork, block.terms.base_fee);
     let found = format!("{fork:?}, base fee {fee}");
     Violation::new(Rule::ExecutionRules, expected, found).into()

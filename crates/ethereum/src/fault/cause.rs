@@ -77,7 +77,7 @@ impl blockmill_verdict::Cause for Cause {
             Self::Rule(violation) => match violation.rule {
                 Rule::BodyMissing => Status::Incomplete,
                 // what this program cannot judge is not invalid
-                Rule::ExecutionRules | Rule::SealEpoch => Status::Unrecognised,
+                Rule::ExecutionRules | Rule::SealEpoch | Rule::UnknownFork => Status::Unrecognised,
                 _ => Status::Invalid,
             },
             Self::State(error) => error.store().status(),

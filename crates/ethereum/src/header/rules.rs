@@ -64,7 +64,7 @@ pub(crate) fn verify_contents(
         difficulty(rules.difficulty, parent, header)?;
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
-    later_fields(rules.fork, header)?;
+    later_fields(spec, rules.fork, header)?;
     gas_limit_bound(rules.first_london, parent.gas_limit, header.gas_limit)?;
     if rules.london {
         base_fee::base_fee(rules.first_london, parent, header)?;
@@ -89,7 +89,7 @@ pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
         minimum_difficulty(header)?;
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
-    later_fields(rules.fork, header)?;
+    later_fields(spec, rules.fork, header)?;
     rules.blobs.map_or(Ok(()), |params| blobs::blob_gas_used(params, header))
 }
 
@@ -297,9 +297,10 @@ fn post_merge_constants(header: &HeaderView<'_>) -> Verdict {
     Ok(())
 }
 
-/// Fields that later forks added are there from their fork on, and not before.
+/// Fields that later forks added are there from their fork on, and not before. On a built-in network
+/// for which this version has no date of the fork, they are not judged.
 #[inline]
-fn later_fields(fork: Fork, header: &HeaderView<'_>) -> Verdict {
+fn later_fields(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Verdict {
     let fields = [
         (header.base_fee.is_some(), Fork::London, Rule::BaseFee),
         (header.withdrawals_root.is_some(), Fork::Shanghai, Rule::WithdrawalsRoot),
@@ -312,6 +313,10 @@ fn later_fields(fork: Fork, header: &HeaderView<'_>) -> Verdict {
     ];
     for (present, since, rule) in fields {
         if present != (fork >= since) {
+            if present && spec.has_no_date(since) {
+                let expected = format!("a date of {since:?} on {}", spec.name);
+                return Err(Violation::new(Rule::UnknownFork, expected, "none in this version"));
+            }
             let name = |present| if present { "a value" } else { "no value" };
             return Err(Violation::new(rule, name(!present), name(present)));
         }

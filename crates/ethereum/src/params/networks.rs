@@ -239,6 +239,8 @@ pub(super) const ALL: [Network; 4] = [
             ("osakaTime", 1_761_677_592),
             ("bpo1Time", 1_762_365_720),
             ("bpo2Time", 1_762_955_544),
+            // epoch 132,352 of the beacon chain
+            ("amsterdamTime", 1_793_036_568),
         ],
         genesis: Header {
             nonce: 0x1234,

@@ -79,6 +79,12 @@ impl Schedule {
         }
     }
 
+    /// The newest fork that is scheduled.
+    pub(super) fn newest(&self) -> Fork {
+        let stages = self.by_number.iter().chain(&self.by_time);
+        stages.map(|stage| stage.rules.fork).max().unwrap_or(Fork::Frontier)
+    }
+
     /// The rules of the forks that are set by number.
     #[inline]
     fn by_number(&self, number: u64) -> &Rules {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// Forks in order: the name in the tests, its other names, and the switches of a genesis.json that
 /// it sets.
-const FORKS: [(&str, &[&str], &[&str]); 22] = [
+const FORKS: [(&str, &[&str], &[&str]); 23] = [
     ("Frontier", &[], &[]),
     ("Homestead", &[], &["homesteadBlock"]),
     ("EIP150", &["TangerineWhistle"], &["eip150Block"]),
@@ -27,11 +27,10 @@ const FORKS: [(&str, &[&str], &[&str]); 22] = [
     ("Osaka", &[], &["osakaTime"]),
     ("BPO1", &[], &["bpo1Time"]),
     ("BPO2", &[], &["bpo2Time"]),
+    ("Amsterdam", &[], &["amsterdamTime"]),
     ("BPO3", &[], &["bpo3Time"]),
     ("BPO4", &[], &["bpo4Time"]),
 ];
-/// Forks of the tests that are not executed yet.
-const NOT_EXECUTED: [&str; 1] = ["Amsterdam"];
 /// Target, maximum and update fraction of the blob-parameter forks (EIP-7892), as go-ethereum's
 /// runner has them (`params/config.go`): the first two are mainnet's.
 const BLOBS: [(&str, [u64; 3]); 4] = [
@@ -48,19 +47,15 @@ const NEVER: u64 = 1 << 40;
 fn position(fork: &str) -> Result<usize, SuiteError> {
     let is_one =
         |(name, others, _): &(&str, &[&str], &[&str])| *name == fork || others.contains(&fork);
-    FORKS.iter().position(is_one).ok_or_else(|| match NOT_EXECUTED.contains(&fork) {
-        true => SuiteError::NotExecuted { fork: fork.into() },
-        false => SuiteError::Network { name: fork.into() },
-    })
+    FORKS.iter().position(is_one).ok_or_else(|| SuiteError::Network { name: fork.into() })
 }
 
 /// Activates all forks before `fork` at 0, and `fork` at `at`.
 fn set(config: &mut Map<String, Value>, fork: &str, at: u64) -> Result<(), SuiteError> {
     let last = position(fork)?;
-    for (i, (_, _, switches)) in FORKS.iter().enumerate().take(last + 1) {
-        for switch in *switches {
-            config.insert((*switch).into(), json!(if i == last { at } else { 0 }));
-        }
+    activate(config, &FORKS[..last], 0);
+    for switch in FORKS[last].2 {
+        config.insert((*switch).into(), json!(at));
     }
     if fork == "Constantinople" {
         config.insert("petersburgBlock".into(), json!(NEVER));
@@ -69,6 +64,16 @@ fn set(config: &mut Map<String, Value>, fork: &str, at: u64) -> Result<(), Suite
         config.insert("terminalTotalDifficulty".into(), json!(0));
     }
     Ok(())
+}
+
+/// Activates forks before another one. Blob-parameter forks that are scheduled after Amsterdam do
+/// not need it.
+fn activate(config: &mut Map<String, Value>, forks: &[(&str, &[&str], &[&str])], at: u64) {
+    for (_, _, switches) in forks.iter().filter(|(name, ..)| *name != "Amsterdam") {
+        for switch in *switches {
+            config.insert((*switch).into(), json!(at));
+        }
+    }
 }
 
 fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
@@ -103,11 +108,7 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
             set(&mut config, fork, at)?;
             // forks in between are activated at the same block
             let between = FORKS.get(position(before)? + 1..last).unwrap_or_default();
-            for (_, _, switches) in between {
-                for switch in *switches {
-                    config.insert((*switch).into(), json!(at));
-                }
-            }
+            activate(&mut config, between, at);
         }
     }
     Ok(config)
@@ -133,6 +134,7 @@ pub(super) fn spec(
         "nonce",
         "excessBlobGas",
         "blobGasUsed",
+        "slotNumber",
     ];
     for field in fields {
         genesis[field] = header[field].clone();
@@ -165,6 +167,10 @@ mod tests {
             (["MuirGlacier"; 2], Fork::MuirGlacier),
             (["GrayGlacier"; 2], Fork::GrayGlacier),
             (["Osaka", "BPO1"], Fork::Osaka),
+            (["BPO2", "BPO2ToAmsterdamAtTime15k"], Fork::Osaka),
+            // blob parameters without Amsterdam
+            (["BPO3", "BPO4"], Fork::Osaka),
+            (["Amsterdam"; 2], Fork::Amsterdam),
         ] {
             for name in names {
                 assert_eq!(chain(name).unwrap().rules_at(0, 0).fork, fork, "{name}");
@@ -188,8 +194,6 @@ mod tests {
     #[test]
     fn networks_that_are_not_run_say_why() {
         for (name, words) in [
-            ("Amsterdam", "Amsterdam is not executed"),
-            ("BPO2ToAmsterdamAtTime15k", "Amsterdam is not executed"),
             ("Atlantis", "unknown network Atlantis"),
             ("BerlinToLondonAtTime15kAt5", "unknown network"),
             ("BerlinToLondon", "unknown network BerlinToLondon"),

@@ -61,6 +61,7 @@ fn header(env: &Value) -> Result<Header, SuiteError> {
         mix_hash: random.unwrap_or_default().to_be_bytes(),
         base_fee: json::maybe_number(env, "currentBaseFee")?,
         excess_blob_gas: excess.map(|excess| excess.saturating_to()),
+        slot_number: json::maybe_number(env, "slotNumber")?.map(|slot| slot.saturating_to()),
         ..Header::default()
     })
 }
@@ -143,8 +144,8 @@ fn run_one(
     let rules = spec.rules_at(header.number, header.timestamp);
     let terms = BlockTerms::new(rules.fork, rules.blobs, &view);
     let mut evm = Evm::new(&mut state, spec.chain_id);
-    let unknown = Violation::new(Rule::ExecutionRules, "known rules", format!("{:?}", rules.fork));
-    evm.begin(&terms).ok_or(unknown)?;
+    let wide = Violation::new(Rule::ExecutionRules, "a blob fee below 2^256 wei", "more");
+    evm.begin(&terms).ok_or(wide)?;
     let block_terms = block::BlockTerms::new(&view, rules.blobs);
     let prepared = given.and_then(|given| prepare(spec, header, &given, &block_terms));
     let outcome = match prepared {
@@ -195,6 +196,7 @@ fn prepare(
         None => signing::recover_sender(&tx, form).map_err(TransactionError::from)?,
     };
     transaction_rules::verify_fields(&tx, &asked)?;
+    transaction_rules::verify_sender_gas(&tx, rules.fork, &sender)?;
     terms.verify(&tx)?;
     let most = rules.blobs.map_or(0, |blobs| blobs.max);
     if tx.blob_hashes.len() as u64 > most {

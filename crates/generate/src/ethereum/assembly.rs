@@ -13,6 +13,10 @@ pub const POP: u8 = 0x50;
 pub const JUMPDEST: u8 = 0x5b;
 /// PUSH2.
 const PUSH2: u8 = 0x61;
+/// DUPN, SWAPN and EXCHANGE, whose numbers are in the next byte (EIP-8024).
+const DUPN: u8 = 0xe6;
+const SWAPN: u8 = 0xe7;
+const EXCHANGE: u8 = 0xe8;
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl Instruction {
 
 /// Instructions without families: name, opcode, popped and pushed words, and first fork (Yellow
 /// Paper, appendix H, and later proposals).
-const SINGLE: [(&str, u8, u8, u8, Fork); 81] = [
+const SINGLE: [(&str, u8, u8, u8, Fork); 85] = [
     ("stop", 0x00, 0, 0, Fork::Frontier),
     ("add", 0x01, 2, 1, Fork::Frontier),
     ("mul", 0x02, 2, 1, Fork::Frontier),
@@ -109,6 +113,7 @@ const SINGLE: [(&str, u8, u8, u8, Fork); 81] = [
     ("basefee", 0x48, 0, 1, Fork::London),
     ("blobhash", 0x49, 1, 1, Fork::Cancun),
     ("blobbasefee", 0x4a, 0, 1, Fork::Cancun),
+    ("slotnum", 0x4b, 0, 1, Fork::Amsterdam),
     ("pop", POP, 1, 0, Fork::Frontier),
     ("mload", 0x51, 1, 1, Fork::Frontier),
     ("mstore", 0x52, 2, 0, Fork::Frontier),
@@ -125,6 +130,10 @@ const SINGLE: [(&str, u8, u8, u8, Fork); 81] = [
     ("tstore", 0x5d, 2, 0, Fork::Cancun),
     ("mcopy", 0x5e, 3, 0, Fork::Cancun),
     ("push0", PUSH0, 0, 1, Fork::Shanghai),
+    // the smallest numbers that they can name
+    ("dupn", DUPN, 17, 18, Fork::Amsterdam),
+    ("swapn", SWAPN, 18, 18, Fork::Amsterdam),
+    ("exchange", EXCHANGE, 3, 3, Fork::Amsterdam),
     ("create", 0xf0, 3, 1, Fork::Frontier),
     ("call", 0xf1, 7, 1, Fork::Frontier),
     ("callcode", 0xf2, 7, 1, Fork::Frontier),
@@ -171,7 +180,8 @@ pub static INSTRUCTIONS: LazyLock<Vec<Instruction>> = LazyLock::new(|| {
 });
 
 /// Assembles `text`: names of instructions, numbers to push, `name:` for a jump destination and
-/// `@name` for its address.
+/// `@name` for its address. DUPN, SWAPN and EXCHANGE have their numbers in the name, such as
+/// `dupn17` and `exchange1,2`.
 ///
 /// # Errors
 /// Returns an error for any other word.
@@ -188,8 +198,12 @@ pub fn assemble(text: &str) -> Result<Vec<u8>> {
         } else if token.starts_with(|first: char| first.is_ascii_digit()) {
             let number: U256 = token.parse().ok().context("a number in assembly")?;
             push(&mut code, number);
+        } else if let Some(both) = with_immediate(token) {
+            code.extend(both);
         } else {
-            let known = INSTRUCTIONS.iter().find(|instruction| instruction.is_called(token));
+            let has_none = |one: &&Instruction| ![DUPN, SWAPN, EXCHANGE].contains(&one.byte);
+            let mut known = INSTRUCTIONS.iter().filter(has_none);
+            let known = known.find(|instruction| instruction.is_called(token));
             code.push(known.with_context(|| format!("no instruction {token}"))?.byte);
         }
     }
@@ -200,6 +214,25 @@ pub fn assemble(text: &str) -> Result<Vec<u8>> {
         code[at..at + 2].copy_from_slice(&place.to_be_bytes());
     }
     Ok(code)
+}
+
+/// An instruction and the byte with its numbers (EIP-8024); `None` for other instructions and for
+/// numbers that have no byte.
+fn with_immediate(token: &str) -> Option<[u8; 2]> {
+    for (word, byte) in [("dupn", DUPN), ("swapn", SWAPN)] {
+        if let Some(number) = token.strip_prefix(word) {
+            let number: u8 = number.parse().ok()?;
+            return (17..=235).contains(&number).then(|| [byte, number.wrapping_add(111)]);
+        }
+    }
+    let (first, second) = token.strip_prefix("exchange")?.split_once(',')?;
+    let (first, second): (u8, u8) = (first.parse().ok()?, second.parse().ok()?);
+    let fits = first > 0 && first < second && second < 30 && first + second <= 30;
+    let (high, low) = match second <= 16 {
+        true => (first.wrapping_sub(1), second.wrapping_sub(1)),
+        false => (29u8.wrapping_sub(second), first.wrapping_sub(1)),
+    };
+    fits.then(|| [EXCHANGE, (high << 4 | low) ^ 143])
 }
 
 /// Appends the shortest push of a number that is valid in all forks.
@@ -230,7 +263,11 @@ mod tests {
         let code = assemble("1 0x100 add start: dup16 log4 @start jump").unwrap();
         let expected = [0x60, 1, 0x61, 1, 0, 0x01, 0x5b, 0x8f, 0xa4, 0x61, 0, 6, 0x56];
         assert_eq!(code, expected);
-        for text in ["nothing", "@nowhere", "0xyz", "dup17", "push"] {
+        // the numbers of EIP-8024
+        let code = assemble("dupn17 dupn108 swapn145 swapn235 exchange1,2 exchange1,29").unwrap();
+        assert_eq!(code, [0xe6, 0x80, 0xe6, 0xdb, 0xe7, 0, 0xe7, 0x5a, 0xe8, 0x8e, 0xe8, 0x8f]);
+        let wrong = ["dupn", "dupn16", "swapn236", "exchange", "exchange2,2", "exchange2,29"];
+        for text in ["nothing", "@nowhere", "0xyz", "dup17", "push"].into_iter().chain(wrong) {
             assert!(assemble(text).is_err(), "{text}");
         }
         assert!(bytes("abc").is_err() && bytes("zz").is_err());

@@ -41,6 +41,9 @@ pub fn all(fork: Fork) -> Result<Vec<Unit>> {
     if fork >= Fork::Berlin {
         all.extend(cold()?);
     }
+    if fork >= Fork::Amsterdam {
+        all.extend(larger_state()?);
+    }
     if fork >= Fork::Cancun {
         let unit = Unit::new("BLOBHASH of a blob", "BLOBHASH", "2 blobhash pop", "2 pop", 0)?;
         all.push(Unit { setup: Setup { blobs: 3, ..Setup::default() }, ..unit });
@@ -122,6 +125,9 @@ fn unit(instruction: &Instruction) -> Result<Unit> {
             Unit::new(of, of, &of.to_lowercase(), "", 0)
         }
         _ if instruction.byte > 0x5f && instruction.byte < 0x80 => push(instruction),
+        "DUPN" => Unit::new(of, of, "dupn17 pop", "", -1),
+        "SWAPN" => Unit::new(of, of, "swapn17", "", 0),
+        "EXCHANGE" => Unit::new(of, of, "exchange1,2", "", 0),
         _ if instruction.takes == 0 => Unit::of(of, instruction, ""),
         _ => Unit::of(of, instruction, &operands_of(of)),
     }
@@ -249,4 +255,14 @@ fn cold() -> Result<Vec<Unit>> {
     let unit = Unit::of("EXTCODECOPY cold", known("EXTCODECOPY")?, &operands)?;
     all.push(unit.after(&first)?);
     Ok(all)
+}
+
+/// What makes the state larger (EIP-8037), next to CREATE, CREATE2 and SSTORE of an absent slot.
+fn larger_state() -> Result<Vec<Unit>> {
+    // the gas that is left is an account that never was
+    let to_new =
+        Unit::of("CALL with value, absent", known("CALL")?, &format!("0 0 0 0 1 gas {GAS}"))?;
+    // code that returns 32 bytes
+    let unit = Unit::of("CREATE, code of 32 bytes", known("CREATE")?, &format!("5 {TO} 0"))?;
+    Ok(vec![to_new, unit.after(&format!("0x60206000f3 216 shl {TO} mstore"))?])
 }

@@ -142,6 +142,7 @@ pub fn terms(fork: Fork) -> BlockTerms {
         difficulty: if proof_of_work { U256::from(131_072) } else { U256::ZERO },
         mix_hash: [0x3a; 32],
         blob_fee: (fork >= Fork::Cancun).then_some((0, U256::ONE)),
-        code: CodeLimits::default(),
+        code: CodeLimits::of(fork),
+        slot: 1,
     }
 }

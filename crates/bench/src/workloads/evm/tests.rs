@@ -111,6 +111,32 @@ fn gas_of_operations_is_that_of_the_yellow_paper() {
 }
 
 #[test]
+fn gas_of_operations_under_amsterdam_is_that_of_its_eips() {
+    const STATE_BYTE: f64 = 1_530.0;
+    let lists = lists("instructions", None, Fork::Amsterdam).unwrap();
+    let (plan, _) = planned(Fork::Amsterdam, &lists);
+    let gas = |name: &str| plan.operations.iter().find(|one| one.name == name).unwrap().gas;
+    for (name, expected) in [
+        ("SLOTNUM", 2.0),
+        ("DUPN", 3.0),
+        ("SWAPN", 3.0),
+        ("EXCHANGE", 3.0),
+        ("SLOAD", 100.0),
+        ("SLOAD cold", 2_100.0),
+        ("SSTORE cold", 2_100.0 + 10_000.0),
+        ("SSTORE cold, absent", 2_100.0 + 10_000.0 + 64.0 * STATE_BYTE),
+        ("BALANCE cold", 3_000.0),
+        ("EXTCODESIZE cold", 3_000.0 + 100.0),
+        ("CREATE", 12_000.0 + 120.0 * STATE_BYTE),
+        // with the hash of the code
+        ("CREATE, code of 32 bytes", 12_000.0 + 2.0 + 6.0 + 6.0 + (120.0 + 32.0) * STATE_BYTE),
+        ("CALL with value, absent", 3_000.0 + 9_000.0 + 120.0 * STATE_BYTE),
+    ] {
+        assert_eq!(gas(name), expected, "{name}");
+    }
+}
+
+#[test]
 fn operations_follow_each_other_in_all_orders() {
     let among = "ADD SWAP1 SWAP3 DUP16 JUMPI MSIZE CALL RETURNDATACOPY SSTORE TLOAD CREATE2";
     for of in ["pairs", "triples"] {
@@ -137,7 +163,7 @@ fn operations_follow_each_other_in_all_orders() {
 
 #[test]
 fn every_instruction_has_a_name_of_its_own_among_the_units() {
-    let units = instructions::plain(Fork::Osaka).unwrap();
+    let units = instructions::plain(Fork::Amsterdam).unwrap();
     let names: BTreeSet<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
     assert_eq!((names.len(), units.len()), (INSTRUCTIONS.len(), INSTRUCTIONS.len()));
 }

@@ -125,6 +125,6 @@ impl Unit {
 
     /// Whether the stack returns to its state only after several of it, as with SWAP.
     pub fn turns(&self) -> bool {
-        matches!(self.counted, Counted::Instruction(0x90..=0x9f))
+        matches!(self.counted, Counted::Instruction(0x90..=0x9f | 0xe7 | 0xe8))
     }
 }

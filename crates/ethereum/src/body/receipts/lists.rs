@@ -125,10 +125,27 @@ pub fn verify_receipts(
         let expected = Hex(header.logs_bloom);
         return Err(Violation::new(Rule::LogsBloom, expected, Hex(&totals.bloom.0)));
     }
-    if totals.gas_used != header.gas_used {
-        return Err(Violation::new(Rule::ReceiptsGas, header.gas_used, totals.gas_used));
-    }
-    Ok(())
+    verify_gas(header, totals.gas_used)
+}
+
+/// Compares the gas of all receipts with the header's. From Amsterdam on, receipts count the gas
+/// that senders paid for, and the header the larger of gas for a larger state and other gas, before
+/// refunds of at most a fifth (EIP-7778, EIP-8037): so the receipts' gas is between four fifths and
+/// twice the header's.
+fn verify_gas(header: &HeaderView<'_>, receipts: u64) -> Result<(), Violation> {
+    let used = header.gas_used;
+    let expected = match header.block_access_list_hash {
+        None if receipts == used => return Ok(()),
+        None => used.to_string(),
+        Some(_) => {
+            let (receipts, used) = (u128::from(receipts), u128::from(used));
+            if 4 * used <= 5 * receipts && receipts <= 2 * used {
+                return Ok(());
+            }
+            format!("from four fifths to twice {used}")
+        }
+    };
+    Err(Violation::new(Rule::ReceiptsGas, expected, receipts))
 }
 
 /// What a header says of receipts when its block has no transactions: receipts root, filter and gas

@@ -27,6 +27,7 @@ impl From<TransactionError> for Violation {
             E::IntrinsicGas { needed, gas_limit } => {
                 Self::new(Rule::IntrinsicGas, format!("at least {needed}"), gas_limit)
             }
+            E::GasDue { max, needed } => at_most(Rule::IntrinsicGas, max, needed),
             E::Blobs { max, found } => at_most(Rule::TransactionBlobs, max, found),
             E::BlockGas { max, found } => at_most(Rule::BlockGasLimit, max, found),
             E::BaseFee { least, found } => {

@@ -30,8 +30,10 @@ type Input = [Word; 5];
 /// The contract of a fork that has it.
 fn contract() -> &'static Precompile {
     signatures::install();
-    let spec = spec_of(Fork::Osaka).expect("a fork that is known");
-    EthPrecompiles::new(spec).precompiles.get(&u64_to_address(0x100)).expect("the contract")
+    EthPrecompiles::new(spec_of(Fork::Osaka))
+        .precompiles
+        .get(&u64_to_address(0x100))
+        .expect("the contract")
 }
 
 /// Whether the contract says that it is a signature; what it costs is always the same.
@@ -220,7 +222,7 @@ fn p256verify_takes_160_bytes_and_its_gas() {
     }
     let output = contract().execute(input, GAS - 1, 0).expect("no fatal error");
     assert!(output.status.is_halt(), "{output:?}");
-    let before = EthPrecompiles::new(spec_of(Fork::Prague).expect("a fork that is known"));
+    let before = EthPrecompiles::new(spec_of(Fork::Prague));
     assert!(!before.precompiles.contains(&u64_to_address(0x100)));
 }
 

@@ -49,7 +49,7 @@ impl DryRuns {
         Self { machine: machine(guess, chain_id), rules }
     }
 
-    /// Begins a block. `None` if the machine does not know its rules.
+    /// Begins a block. `None` if its fees exceed the machine's integers.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         self.rules.begin(&mut self.machine, terms)
     }

@@ -54,26 +54,20 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Sets a machine to the rules of a block. `None` if the machine does not know its fork, or a
-    /// fee or the chain id exceeds the machine's integers.
+    /// Sets a machine to the rules of a block. `None` if a fee or the chain id exceeds the machine's
+    /// integers.
     pub fn begin<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
         terms: &BlockTerms,
     ) -> Option<()> {
-        match wide::is_wide(terms, &machine.ctx.chain.chain_id) {
-            true => None,
-            false => self.set(machine, terms),
-        }
+        let is_narrow = !wide::is_wide(terms, &machine.ctx.chain.chain_id);
+        is_narrow.then(|| self.set(machine, terms))
     }
 
     /// The same for fees of any width: fees that exceed the machine's integers are 0, for [`wide`].
-    pub fn set<D: Database, I>(
-        &mut self,
-        machine: &mut Machine<D, I>,
-        terms: &BlockTerms,
-    ) -> Option<()> {
-        let spec = spec_of(terms.fork)?;
+    pub fn set<D: Database, I>(&mut self, machine: &mut Machine<D, I>, terms: &BlockTerms) {
+        let spec = spec_of(terms.fork);
         self.set_code_limits(machine, &terms.code);
         if self.fork != Some(terms.fork) {
             self.fork = Some(terms.fork);
@@ -103,9 +97,8 @@ impl Rules {
             difficulty: terms.difficulty,
             prevrandao: (spec >= SpecId::MERGE).then_some(terms.mix_hash.into()),
             blob_excess_gas_and_price: blobs,
-            slot_num: 0,
+            slot_num: terms.slot,
         });
-        Some(())
     }
 
     /// Sets the limits of code sizes.
@@ -158,15 +151,9 @@ pub(super) fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
     })
 }
 
-/// Returns whether the machine executes blocks of the fork.
-#[must_use]
-pub fn executes(fork: Fork) -> bool {
-    spec_of(fork).is_some()
-}
-
-/// The machine's name of a fork; `None` if it does not implement it.
-pub(super) fn spec_of(fork: Fork) -> Option<SpecId> {
-    Some(match fork {
+/// The machine's name of a fork.
+pub(super) fn spec_of(fork: Fork) -> SpecId {
+    match fork {
         Fork::Frontier => SpecId::FRONTIER,
         Fork::Homestead => SpecId::HOMESTEAD,
         Fork::TangerineWhistle => SpecId::TANGERINE,
@@ -181,6 +168,6 @@ pub(super) fn spec_of(fork: Fork) -> Option<SpecId> {
         Fork::Cancun => SpecId::CANCUN,
         Fork::Prague => SpecId::PRAGUE,
         Fork::Osaka => SpecId::OSAKA,
-        Fork::Amsterdam => return None,
-    })
+        Fork::Amsterdam => SpecId::AMSTERDAM,
+    }
 }

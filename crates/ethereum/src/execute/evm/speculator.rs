@@ -19,7 +19,7 @@ use self::read_set::{ReadSet, SlotUses};
 pub use self::speculation::{Speculation, Tally};
 use super::rules::{Machine, Rules, Surroundings, machine};
 use super::steps::{self, Hashing, Step, Steps};
-use super::values::{Log, Outcome};
+use super::values::Outcome;
 use super::{MachineKeccak, MachineOptions, View};
 use crate::U256;
 use crate::execute::block::BlockTerms;
@@ -80,7 +80,7 @@ impl<'s> Speculator<'s> {
     }
 
     /// Begins a block. `None` for forks before Petersburg, in which receipts have state roots or
-    /// writes have another price, and for forks that the machine does not know.
+    /// writes have another price, and for fees that exceed the machine's integers.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         if terms.fork < Fork::Petersburg {
             return None;
@@ -165,7 +165,7 @@ impl<'s> Speculator<'s> {
         let changed = self.machine.finalize();
         let read_set = std::mem::take(&mut self.machine.ctx.db_mut().read_set);
         Progress::Ends(match step {
-            Some(Step::Ends(result)) => self.speculation(&result, changed, read_set),
+            Some(Step::Ends(result)) => self.speculation(result, changed, read_set),
             _ => None,
         })
     }
@@ -173,7 +173,7 @@ impl<'s> Speculator<'s> {
     /// The result of a transaction; `None` if it cannot be committed.
     fn speculation(
         &self,
-        result: &ExecutionResult,
+        result: ExecutionResult,
         changed: EvmState,
         read_set: ReadSet,
     ) -> Option<Box<Speculation>> {
@@ -184,11 +184,7 @@ impl<'s> Speculator<'s> {
             return None;
         }
         let fee = U256::from(self.fee_per_gas) * U256::from(result.tx_gas_used());
-        let outcome = Outcome {
-            success: result.is_success(),
-            gas_used: result.tx_gas_used(),
-            logs: result.logs().iter().cloned().map(Log).collect(),
-        };
+        let outcome = Outcome::new(result, self.rules.fork);
         Some(Box::new(Speculation { outcome, changed, fee, read_set }))
     }
 }

@@ -1,10 +1,12 @@
 //! Inputs and outputs of the virtual machine.
 
 use crate::execute::history::Call;
+use crate::params::Fork;
 use crate::{Address, Hash, U256};
 use blockmill_rlp::ethereum::{Transaction, TransactionType};
 use revm::bytecode::Bytecode;
 use revm::context::TxEnv;
+use revm::context::result::ExecutionResult;
 use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
 use revm::context_interface::either::Either;
 use revm::primitives::{self, B256, Bytes, TxKind};
@@ -59,10 +61,29 @@ impl Log {
 pub struct Outcome {
     /// Whether it succeeded.
     pub success: bool,
-    /// Gas that it used, after refunds.
+    /// Gas that the sender paid for, after refunds.
     pub gas_used: u64,
+    /// Gas that counts for the block: without refunds from Amsterdam on (EIP-7778), and without
+    /// `state_gas` (EIP-8037).
+    pub regular_gas: u64,
+    /// Gas for a larger state, from Amsterdam on (EIP-8037); 0 before.
+    pub state_gas: u64,
     /// Its logs.
     pub logs: Vec<Log>,
+}
+
+impl Outcome {
+    /// Converts the result of a transaction under a fork.
+    pub(super) fn new(result: ExecutionResult, fork: Option<Fork>) -> Self {
+        let (gas, gas_used) = (*result.gas(), result.tx_gas_used());
+        let (regular_gas, state_gas) = match fork >= Some(Fork::Amsterdam) {
+            true => (gas.block_regular_gas_used(), gas.block_state_gas_used()),
+            false => (gas_used, 0),
+        };
+        let success = result.is_success();
+        let logs = result.into_logs().into_iter().map(Log).collect();
+        Self { success, gas_used, regular_gas, state_gas, logs }
+    }
 }
 
 /// A transaction in the machine's type.

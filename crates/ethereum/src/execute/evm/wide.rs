@@ -7,7 +7,7 @@
 
 use super::rules::Surroundings;
 use super::values::Environment;
-use super::{Evm, Log, Outcome, refusal};
+use super::{Evm, Outcome, refusal};
 use crate::execute::block::BlockTerms;
 use crate::execute::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
@@ -93,8 +93,7 @@ pub(super) fn is_wide(terms: &BlockTerms, chain_id: &U256) -> bool {
 }
 
 impl Evm<'_> {
-    /// Begins a block with numbers of any width. `None` if the machine does not know its fork, or
-    /// its blob fee exceeds 256 bits.
+    /// Begins a block with numbers of any width. `None` if its blob fee exceeds 256 bits.
     pub(super) fn begin_wide(&mut self, terms: &BlockTerms) -> Option<()> {
         let blob_fee = terms.blob_fee.map_or(U256::ZERO, |(_, fee)| fee);
         if blob_fee == U256::MAX {
@@ -105,7 +104,7 @@ impl Evm<'_> {
             // rebuilds the table of instructions
             self.rules.fork = None;
         }
-        self.rules.set(&mut self.machine, terms)?;
+        self.rules.set(&mut self.machine, terms);
         let (base_fee, gas_price) = (terms.base_fee, U256::ZERO);
         self.machine.ctx.chain = Wide { chain_id, base_fee, blob_fee, gas_price };
         Some(())
@@ -157,19 +156,15 @@ impl Evm<'_> {
         // a beneficiary that self-destructs loses its fee, too
         let ends = changed.get(&beneficiary).is_some_and(|account| account.is_selfdestructed());
         self.commit(changed)?;
-        let (used, clear) = (result.tx_gas_used(), self.clears_empty());
+        let used = result.tx_gas_used();
         let left = U256::from(gas_limit.saturating_sub(used));
-        self.state().credit(&sender, price.saturating_mul(left), clear)?;
+        self.credit(&sender, price.saturating_mul(left))?;
         if !ends {
             let tip = price.saturating_sub(self.machine.ctx.chain.base_fee);
             let fee = tip.saturating_mul(U256::from(used));
-            self.state().credit(&beneficiary.0.0, fee, clear)?;
+            self.credit(&beneficiary.0.0, fee)?;
         }
-        Ok(Outcome {
-            success: result.is_success(),
-            gas_used: used,
-            logs: result.into_logs().into_iter().map(Log).collect(),
-        })
+        Ok(Outcome::new(result, self.rules.fork))
     }
 
     /// Charges the sender for all gas and blobs, and returns the price of a unit of gas. The sender
@@ -190,6 +185,9 @@ impl Evm<'_> {
         let left = paid.and_then(|paid| account.balance.checked_sub(paid));
         match (needed.filter(|needed| *needed <= account.balance), left) {
             (Some(_), Some(balance)) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.set_balance(&address, account, balance);
+                }
                 let account = state::Account { balance, ..account };
                 self.state().set_account(&address, Some(account), None)?;
                 Ok(price)

@@ -1,6 +1,7 @@
 //! Work after the roots, on any thread: receipts, and records of the state log.
 
 use crate::commit::executed_store::LogValues;
+use crate::execute::access_list::verify_access_list;
 use crate::execute::receipts::Receipts;
 use crate::fault::Cause;
 use crate::import::batch::Batch;
@@ -8,7 +9,7 @@ use blockmill_archive::Part;
 use blockmill_hashes::ManyKeccak;
 use std::time::Instant;
 
-/// Compares receipts roots and blooms with the headers.
+/// Compares receipts roots, blooms and access lists with the headers.
 pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
     let mut receipts = Receipts::new(hasher);
     let mut failure = None;
@@ -19,7 +20,13 @@ pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
             continue;
         }
         let clock = Instant::now();
-        if let Err(violation) = receipts.verify(block, &done.executed.outcomes, &done.roots) {
+        let executed = &done.executed;
+        let verdict = receipts.verify(block, &executed.outcomes, &done.roots).and_then(|()| {
+            let lists = &batch.blocks.chunk.access_lists;
+            let given = (i < lists.len()).then(|| lists.get(i)).filter(|list| !list.is_empty());
+            verify_access_list(block, executed.access_list.as_ref(), given)
+        });
+        if let Err(violation) = verdict {
             failure = Some((i, violation));
             break;
         }

@@ -183,6 +183,23 @@ fn rejects_fields_of_later_forks_and_missing_fields() {
 }
 
 #[test]
+fn fields_of_a_fork_without_a_date_are_not_judged() {
+    let header = Header {
+        number: 30_000_000,
+        timestamp: 1_900_000_000,
+        difficulty: U256::ZERO,
+        ..parent_at(Fork::Amsterdam)
+    };
+    let raw = header.encode();
+    let verdict = |network: &str| {
+        let spec = ChainSpec::by_name(network).unwrap();
+        verify_alone(&spec, &header.view(&raw)).map_err(|violation| violation.rule)
+    };
+    assert_eq!(verdict("mainnet"), Err(Rule::UnknownFork));
+    assert_eq!(verdict("sepolia"), Ok(()));
+}
+
+#[test]
 fn rejects_wrong_blob_gas() {
     let forks = since(Fork::Cancun);
     rejects(&forks, Rule::BlobGasUsed, |header| header.blob_gas_used = Some(1));

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 /// The EIPs by which a chainspec says when a fork begins. The EIPs of one fork must agree: this
 /// program knows forks only.
-const FORKS: [(&str, &[&str]); 12] = [
+const FORKS: [(&str, &[&str]); 13] = [
     ("eip150Block", &["eip150Transition"]),
     ("eip155Block", &["eip155Transition"]),
     ("eip158Block", &["eip160Transition", "eip161abcTransition", "eip161dTransition"]),
@@ -80,6 +80,24 @@ const FORKS: [(&str, &[&str]); 12] = [
             "eip7934TransitionTimestamp",
             "eip7939TransitionTimestamp",
             "eip7951TransitionTimestamp",
+        ],
+    ),
+    (
+        "amsterdamTime",
+        &[
+            "eip2780TransitionTimestamp",
+            "eip7708TransitionTimestamp",
+            "eip7778TransitionTimestamp",
+            "eip7843TransitionTimestamp",
+            "eip7928TransitionTimestamp",
+            "eip7954TransitionTimestamp",
+            "eip7976TransitionTimestamp",
+            "eip7981TransitionTimestamp",
+            "eip8024TransitionTimestamp",
+            "eip8037TransitionTimestamp",
+            "eip8038TransitionTimestamp",
+            "eip8246TransitionTimestamp",
+            "eip8282TransitionTimestamp",
         ],
     ),
 ];
@@ -230,10 +248,14 @@ fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<
         entries.push(Entry { time, blobs: json::blobs(&entry)? });
     }
     entries.sort_by_key(|entry| entry.time);
-    let mut own = ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"].into_iter();
+    let mut own = ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"].into_iter().peekable();
     for Entry { time, blobs } in entries {
-        let forks = ["cancun", "prague", "osaka"];
+        let forks = ["cancun", "prague", "osaka", "amsterdam"];
         let fork = forks.into_iter().find(|fork| config.get(&format!("{fork}Time")) == Some(time));
+        if config.get("amsterdamTime").is_some_and(|amsterdam| amsterdam < time) {
+            // the first two come before Amsterdam
+            while own.next_if(|name| ["bpo1", "bpo2"].contains(name)).is_some() {}
+        }
         let fork = fork.or_else(|| own.next()).ok_or_else(|| {
             malformed("blobSchedule", "at most 5 entries next to those of forks", "more")
         })?;
@@ -258,12 +280,6 @@ fn refuse_others(params: &Object<'_>) -> Result<(), SpecError> {
     }
     if others("gasLimitBoundDivisor", 1024)? || others("minGasLimit", 5000)? {
         return refuse("params: other bounds of the gas limit");
-    }
-    // two EIPs of Amsterdam, which no chainspec had when this was written
-    for eip in ["eip7928TransitionTimestamp", "eip7843TransitionTimestamp"] {
-        if params.has(eip) {
-            return refuse("params: Amsterdam in a chainspec");
-        }
     }
     Ok(())
 }
@@ -296,6 +312,6 @@ fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
         base_fee: genesis.u256("baseFeePerGas")?,
         excess_blob_gas: genesis.u64("excessBlobGas")?,
         blob_gas_used: genesis.u64("blobGasUsed")?,
-        ..Fields::default()
+        slot_number: genesis.u64("slotNumber")?,
     })
 }

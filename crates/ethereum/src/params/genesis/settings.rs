@@ -167,6 +167,16 @@ pub(super) static CONFIG: Table = Table {
             &["0x0000bbddc7ce488642fb579f8b00f3a590007251"],
             "Besu: another contract of EIP-7251",
         ),
+        only(
+            "builderDepositRequestContractAddress",
+            &["0x0000bff46984e3725691fa540a8c7589300d8282"],
+            "Besu: another contract of EIP-8282",
+        ),
+        only(
+            "builderExitRequestContractAddress",
+            &["0x000064d678505ad48f8ccb093bc65613800e8282"],
+            "Besu: another contract of EIP-8282",
+        ),
     ],
 };
 

@@ -1,12 +1,14 @@
 //! The building blocks of random programs.
 
 use crate::ethereum::assembly::{INSTRUCTIONS, Instruction, PUSH0};
+use blockmill_ethereum::params::Fork;
 use std::sync::LazyLock;
 
-/// Instructions that push one word, except those that hash, repeat, push or call.
+/// Instructions before Amsterdam that push one word, except those that hash, repeat, push or call.
+/// A longer list would change the chains of earlier forks.
 pub static FUNCTIONS: LazyLock<Vec<Instruction>> = LazyLock::new(|| {
     let all = INSTRUCTIONS.iter().filter(|one| one.gives == 1 && one.byte <= PUSH0);
-    all.filter(|one| one.byte != KECCAK256).copied().collect()
+    all.filter(|one| one.byte != KECCAK256 && one.since < Fork::Amsterdam).copied().collect()
 });
 const KECCAK256: u8 = 0x20;
 

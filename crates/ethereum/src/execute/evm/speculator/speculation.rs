@@ -88,6 +88,7 @@ impl Speculation {
         if let Some(account) = self.changed.get_mut(&primitives::Address::from(*sender)) {
             let after = account.info.balance;
             account.info.balance = balance.wrapping_add(after).wrapping_sub(SPECULATIVE_BALANCE);
+            account.original_info_mut().balance = balance;
         }
     }
 }

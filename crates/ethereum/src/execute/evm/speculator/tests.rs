@@ -31,6 +31,7 @@ fn terms(beneficiary: Address) -> BlockTerms {
         mix_hash: [0; 32],
         blob_fee: None,
         code: CodeLimits::default(),
+        slot: 0,
     }
 }
 
