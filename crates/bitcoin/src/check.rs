@@ -3,7 +3,7 @@
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
 use crate::data_folder::{INDEX, kept_signet, stored_state};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::{self, Loaded};
 use crate::params::Params;
 use crate::run::Tip;

@@ -1,7 +1,7 @@
 //! The run record of a run.
 
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::blkdat::BlockFiles;

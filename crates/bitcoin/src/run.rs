@@ -1,8 +1,8 @@
 //! The result of a run.
 
 use crate::BlockHash;
+use crate::error::Error;
 use crate::execute::Batch;
-use crate::fault::Error;
 use crate::index::{Anchor, WrongLength};
 use crate::multiset::Proof;
 use blockmill_pipeline::Times;

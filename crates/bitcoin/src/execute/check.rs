@@ -3,15 +3,16 @@
 use crate::body::locks::SequenceLock;
 use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
 use crate::coins::PackedCoin;
-use crate::error::{Rule, Violation};
+use crate::error::Error;
 use crate::execute::batch::Verdict;
 use crate::execute::connect::Connected;
 use crate::execute::list::ByteStrings;
 use crate::execute::place::{Place, Terms};
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
-use crate::fault::{Cause, Error};
+use crate::fault::Cause;
 use crate::params::COINBASE_MATURITY;
+use crate::rule::{Rule, Violation};
 use crate::script::{BlockScripts, Flags, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin};
 use crate::undo;

@@ -11,7 +11,7 @@ use super::read::Blocks;
 use crate::Hash;
 use crate::coins::compress::Malformed;
 use crate::coins::{Key, PackedCoin, key};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::multiset::{CoinHasher, MultisetHash, Unproven};
 use crate::types::{Amount, Block, Coin, OutPoint, Txid};
 use crate::undo::Reader;

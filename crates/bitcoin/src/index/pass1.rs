@@ -3,7 +3,8 @@
 mod saved;
 
 use crate::data_folder::INDEX;
-use crate::fault::{Cause, Error, Fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault};
 use crate::index::scan::{self, FindBlocks};
 use crate::index::suspects;
 use crate::index::{Anchor, Found, RefusalReason, Tree};

@@ -2,7 +2,7 @@
 
 use super::documents::{Bodies, BodyResult, Headers, Record, SCHEMA};
 use crate::BlockHash;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::rules::verify_work;
 use crate::index::pass1::announced_height;
 use crate::index::scan::files::{io_error, open};

@@ -3,7 +3,7 @@
 use super::Verified;
 use super::columns::Columns;
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::ledger::{Facts, KeptBlocks, Ledger};
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};

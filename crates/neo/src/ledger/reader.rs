@@ -5,8 +5,8 @@ mod balances;
 
 pub use balances::Balance;
 
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::ledger::history::{self, HISTORY};
 use crate::ledger::{self, Facts, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};

@@ -2,7 +2,7 @@
 
 use super::{Index, all, scan};
 use crate::data_folder::INDEX;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::scan::FindBlocks;
 use crate::index::{self, FileStamp, Found, Loaded};
 use crate::options::Options;

@@ -3,7 +3,8 @@
 
 use super::{Merger, position};
 use crate::Level;
-use crate::fault::{Cause, Error, fault_of_block};
+use crate::error::Error;
+use crate::fault::{Cause, fault_of_block};
 use crate::index::path::Path;
 use crate::index::{GENESIS, Tree, pass1, shortfalls};
 use crate::run::{Run, Tip};
