@@ -179,7 +179,7 @@ impl Job<'_> {
                     }
                     match &first_fault {
                         None if !has_copy => first_fault = Some(Error::Fault(fault)),
-                        _ => run.damage.push(fault.to_string()),
+                        _ => run.notes.push(fault.to_string()),
                     }
                 }
                 Err(error) => return Err(error),
@@ -214,7 +214,7 @@ impl Job<'_> {
 fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Result<(), Error> {
     let Error::Fault(fault) = &error else { return Err(error) };
     if fault.cause.is_corrupt() && index.tree.use_copy(path.nodes[fault.block as usize]) {
-        run.damage.push(fault.to_string());
+        run.notes.push(fault.to_string());
         return Ok(());
     }
     Err(error)

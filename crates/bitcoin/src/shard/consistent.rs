@@ -255,7 +255,7 @@ fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool),
     let mut walk = Walk::stretch(file, Positioned::new(&opened), range.start, file.length());
     let found = walk.next_record().map_err(|error| io_error(file, "cannot read", error))?;
     let start = found.map(|found| found.offset - FRAME).filter(|start| range.contains(start));
-    Ok((start, walk.into_report().damage_count == 0))
+    Ok((start, walk.into_report().corruption_count == 0))
 }
 
 /// Reads bytes of a file and removes their obfuscation. Returns fewer bytes at the end of the file.

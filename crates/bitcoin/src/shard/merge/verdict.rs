@@ -43,7 +43,7 @@ impl Merger<'_> {
         }
         match &self.fault {
             None if !copied => self.fault = Some(fault.into()),
-            _ => self.run.damage.push(fault.to_string()),
+            _ => self.run.notes.push(fault.to_string()),
         }
         !self.is_over
     }
