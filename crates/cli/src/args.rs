@@ -287,7 +287,7 @@ pub struct Inspect {
 
 impl Inspect {
     /// An inspection of paths as a whole.
-    pub fn of(paths: Vec<PathBuf>, deep: bool) -> Self {
+    pub fn whole(paths: Vec<PathBuf>, deep: bool) -> Self {
         Self { paths, deep, block: None, transaction: None, account: None, chain: None }
     }
 }

@@ -22,7 +22,7 @@ mod part;
 pub mod update;
 
 pub use builder::RootBuilder;
-pub use part::{Part, PartJoiner};
+pub use part::{PartJoiner, TriePart};
 
 use blockmill_hashes::ManyKeccak;
 

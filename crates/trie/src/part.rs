@@ -22,7 +22,7 @@ pub(crate) struct Hung {
 
 /// A stretch of a trie's leaves, hashed as far as it is known without the others.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct TriePart {
     hung: Vec<Hung>,
     /// The root, if these are all leaves of the trie.
     root: Option<[u8; 32]>,
@@ -40,10 +40,10 @@ impl RootBuilder {
         before: Option<&[u8; 32]>,
         leaves: impl IntoIterator<Item = (&'k [u8; 32], V)>,
         after: Option<&[u8; 32]>,
-    ) -> Part {
+    ) -> TriePart {
         let mut leaves = leaves.into_iter().peekable();
         self.start();
-        let Some((first, _)) = leaves.peek() else { return Part::default() };
+        let Some((first, _)) = leaves.peek() else { return TriePart::default() };
         assert!(before.is_none_or(|before| before < *first), "keys do not ascend");
         self.shared_before = before.map(|before| common_prefix(before, *first));
         self.floor = self.shared_before;
@@ -61,7 +61,7 @@ impl RootBuilder {
             self.hand_over(&last, Some(depth));
         }
         self.hung[from..].reverse();
-        Part { hung: std::mem::take(&mut self.hung), root: self.root.take() }
+        TriePart { hung: std::mem::take(&mut self.hung), root: self.root.take() }
     }
 
     /// Leaves the children of the last open branch to whoever joins the parts.
@@ -83,7 +83,7 @@ pub struct PartJoiner(RootBuilder);
 
 impl PartJoiner {
     /// Adds the next part.
-    pub fn join(&mut self, part: &Part) {
+    pub fn join(&mut self, part: &TriePart) {
         let builder = &mut self.0;
         for hung in &part.hung {
             builder.branch_at(hung.depth).set_all(&hung.children);

@@ -201,7 +201,8 @@ fn restore(dir: &Path, whole: &BTreeMap<PathBuf, Vec<u8>>) {
 /// What `check` finds: damaged places; and whether the state is the one of the header.
 fn check(dir: &Path) -> (usize, bool) {
     let (store, mut corruption) = ChainStore::open_corrupt(dir).unwrap();
-    corruption.extend(store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &|_| true).unwrap());
+    corruption
+        .extend(store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &|_| true).unwrap());
     drop(store);
     let state = ExecutedStore::open_read_only(dir);
     let is_right = state.is_ok_and(|store| store.check_state(&Cancel::new()).is_ok());

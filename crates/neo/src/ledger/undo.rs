@@ -156,10 +156,10 @@ pub(super) fn decode(record: &[u8]) -> std::result::Result<(u32, Vec<Entry<'_>>)
                 return Err(Error::Field { at, what, expected, found: other.into() });
             }
         };
-        let key = reader.string("key", MAX_KEY_BYTES as u64)?.of(record);
+        let key = reader.string("key", MAX_KEY_BYTES as u64)?.slice(record);
         let before = match kind % 2 {
             0 => None,
-            _ => Some(reader.string("value", MAX_VALUE_BYTES as u64)?.of(record)),
+            _ => Some(reader.string("value", MAX_VALUE_BYTES as u64)?.slice(record)),
         };
         entries.push((table, key, before));
     }
