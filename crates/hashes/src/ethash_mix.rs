@@ -16,6 +16,19 @@ const LOCKSTEP: usize = 64;
 pub const FNV_PRIME: u32 = 0x0100_0193;
 
 /// A way to mix many items at once. A value is the proof that the CPU can do it.
+///
+/// ```
+/// use blockmill_hashes::EthashMix;
+///
+/// let rows = [[3; 64]; 7];
+/// let mixed = |mix: EthashMix| {
+///     let mut items = [[1; 64], [2; 64]];
+///     mix.mix_parents(&rows, &[0, 1], &mut items);
+///     items
+/// };
+/// let expected = mixed(EthashMix::detect());
+/// assert!(EthashMix::all_available().into_iter().all(|mix| mixed(mix) == expected));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EthashMix(Width);
 

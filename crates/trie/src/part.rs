@@ -78,6 +78,23 @@ impl RootBuilder {
 }
 
 /// Makes the root of a trie from its parts.
+///
+/// ```
+/// use blockmill_trie::{PartJoiner, RootBuilder};
+///
+/// let leaves: Vec<_> = (0..100u8).map(|i| ([i; 32], [i])).collect();
+/// let (low, high) = leaves.split_at(40);
+/// let (last, next) = (&low[39].0, &high[0].0);
+/// let low = low.iter().map(|(key, value)| (key, value));
+/// let high = high.iter().map(|(key, value)| (key, value));
+/// let first = RootBuilder::new().part(None, low, Some(next));
+/// let second = RootBuilder::new().part(Some(last), high, None);
+///
+/// let mut joiner = PartJoiner::default();
+/// joiner.join(&first);
+/// joiner.join(&second);
+/// assert_eq!(joiner.root(), RootBuilder::new().sorted(leaves));
+/// ```
 #[derive(Default)]
 pub struct PartJoiner(RootBuilder);
 

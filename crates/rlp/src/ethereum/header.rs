@@ -132,6 +132,15 @@ impl Encode for Header<'_> {
 }
 
 /// A header without mix hash and nonce; its hash is what the ethash seal signs.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::Header;
+///
+/// let header = Header::default();
+/// let sealed = Header { nonce: &[1; 8], mix_hash: &[2; 32], ..header };
+/// assert_eq!(header.unsealed().hash(), sealed.unsealed().hash());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct UnsealedHeader<'h, 'a>(&'h Header<'a>);
 

@@ -18,6 +18,18 @@ macro_rules! header_fields {
         /// header.
         ///
         /// Of the later fields, none is present without all those before it.
+        ///
+        /// ```
+        /// use blockmill_rlp::ethereum::Header;
+        /// use blockmill_rlp::{Decode, Encode};
+        ///
+        /// let header = Header { number: 7, timestamp: 1_500_000_000, ..Header::default() };
+        /// let bytes = header.encode();
+        /// assert_eq!(Header::decode(&bytes), Ok(header));
+        /// // the block hash
+        /// let hash: [u8; 32] = header.hash();
+        /// assert_eq!(hash, blockmill_hashes::keccak256(&bytes));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Header<'a> {
             $($(#[$head_doc])* pub $head: borrowed_type!('a $head_kind $head_size),)+
@@ -27,6 +39,17 @@ macro_rules! header_fields {
         }
 
         /// A header that owns its fields.
+        ///
+        /// ```
+        /// use blockmill_rlp::Encode;
+        /// use blockmill_rlp::ethereum::{HeaderView, OwnedHeader};
+        ///
+        /// let header = OwnedHeader { number: 7, ..OwnedHeader::default() };
+        /// let bytes = header.encode();
+        /// let view = HeaderView::decode(&bytes)?;
+        /// assert_eq!((view.number, view.to_owned()), (7, header));
+        /// # Ok::<(), blockmill_rlp::Error>(())
+        /// ```
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct OwnedHeader {
             $($(#[$head_doc])* pub $head: owned_type!($head_kind $head_size),)+

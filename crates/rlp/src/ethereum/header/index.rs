@@ -19,6 +19,18 @@ const SEAL_LEN: usize = 32 + 9;
 ///
 /// 112 bytes. The difficulty is stored apart: who links headers reads it for each, and the rest
 /// for few. Places are offsets in an encoding of less than 4 GiB.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::{Header, HeaderIndex, HeaderView};
+///
+/// let bytes = Header { number: 7, ..Header::default() }.encode();
+/// let view = HeaderView::decode(&bytes)?;
+/// let (index, difficulty) = (HeaderIndex::new(&view), view.difficulty);
+/// // the fields again, without decoding
+/// assert_eq!(index.view(&bytes, difficulty).fields, view.fields);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderIndex {
     later: LaterIndex,
@@ -132,6 +144,15 @@ fn array<const N: usize>(bytes: &[u8]) -> &[u8; N] {
 }
 
 /// An encoded header that was decoded once.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::{EncodedHeader, Header};
+///
+/// let header = EncodedHeader::decode(Header { number: 7, ..Header::default() }.encode())?;
+/// assert_eq!(header.view().number, 7);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncodedHeader {
     raw: Vec<u8>,

@@ -4,6 +4,13 @@ use alloc::string::String;
 use ruint::aliases::U256;
 
 /// A field that a later fork added to the header.
+///
+/// ```
+/// use blockmill_rlp::ethereum::Header;
+///
+/// let field = Header::LATER[0];
+/// assert_eq!((field.name, field.rpc_name().as_str()), ("base_fee_per_gas", "baseFeePerGas"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaterField {
     /// Its index in [`Header::LATER`](super::Header::LATER).
@@ -31,6 +38,18 @@ impl LaterField {
 }
 
 /// The value of a later field; `None` where it is absent.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Header, LaterValue};
+///
+/// let header = Header { blob_gas_used: Some(131_072), ..Header::default() };
+/// for (field, value) in Header::LATER.iter().zip(header.later()) {
+///     let expected = (field.name == "blob_gas_used").then_some(131_072);
+///     if let LaterValue::Number(value) = value {
+///         assert_eq!(value, expected, "{}", field.name);
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaterValue<'a> {
     /// A number of 256 bits.
@@ -45,6 +64,39 @@ pub enum LaterValue<'a> {
 /// method of each field's kind with the present value.
 ///
 /// [`OwnedHeader::edit_later`]: super::OwnedHeader::edit_later
+///
+/// ```
+/// use blockmill_rlp::U256;
+/// use blockmill_rlp::ethereum::{EditLater, LaterField, OwnedHeader};
+/// use std::convert::Infallible;
+///
+/// /// Removes all later fields.
+/// struct Remove;
+///
+/// impl EditLater for Remove {
+///     type Error = Infallible;
+///
+///     fn wei(&mut self, _: &LaterField, _: Option<U256>) -> Result<Option<U256>, Infallible> {
+///         Ok(None)
+///     }
+///
+///     fn number(&mut self, _: &LaterField, _: Option<u64>) -> Result<Option<u64>, Infallible> {
+///         Ok(None)
+///     }
+///
+///     fn hash(
+///         &mut self,
+///         _: &LaterField,
+///         _: Option<[u8; 32]>,
+///     ) -> Result<Option<[u8; 32]>, Infallible> {
+///         Ok(None)
+///     }
+/// }
+///
+/// let mut header = OwnedHeader { blob_gas_used: Some(0), ..OwnedHeader::default() };
+/// let Ok(()) = header.edit_later(&mut Remove);
+/// assert_eq!(header, OwnedHeader::default());
+/// ```
 pub trait EditLater {
     /// Why a field has no value that it could be given.
     type Error;

@@ -5,6 +5,17 @@ use crate::{Decode, Encode, Error};
 use core::ops::Deref;
 
 /// A header decoded in place, and its encoding.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::{Header, HeaderView};
+///
+/// let bytes = Header { gas_limit: 30_000_000, ..Header::default() }.encode();
+/// let view = HeaderView::decode(&bytes)?;
+/// assert_eq!(view.gas_limit, 30_000_000);
+/// assert_eq!(view.hash(), blockmill_hashes::keccak256(&bytes));
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderView<'a> {
     /// The whole encoding; its Keccak-256 is the block hash.
