@@ -103,8 +103,8 @@ impl Checked {
                 check_locks(block, number, coins, place, terms)?;
             }
             for (input, coin) in block.inputs_of(transaction).iter().zip(coins) {
-                let script = coin.script.of(&self.scripts);
-                let own = input.script.of(&block.raw);
+                let script = coin.script.slice(&self.scripts);
+                let own = input.script.slice(&block.raw);
                 cost += spent_cost(own, block.witness(input), script, p2sh, witness);
             }
             if cost > MAX_SIGOP_COST {
@@ -170,7 +170,7 @@ impl Checked {
                 height: spent.height,
                 coinbase: spent.coinbase,
                 value: spent.value,
-                script: spent.script.of(&self.scripts),
+                script: spent.script.slice(&self.scripts),
             });
             let counts = block.transactions[1..].iter().map(|each| each.inputs.len());
             // succeeds, as there is one coin for each input

@@ -82,7 +82,8 @@ fn created_keys(block: &Block) -> impl Iterator<Item = Key> {
 fn subtract_replaced(block: &Block, first: u32, coins: &mut CoinHasher) {
     let outputs = block.outputs_of(&block.transactions[0]);
     for (key, output) in created_keys(block).zip(outputs) {
-        let (value, script) = (Amount::from_sat(output.value as u64), output.script.of(&block.raw));
+        let (value, script) =
+            (Amount::from_sat(output.value as u64), output.script.slice(&block.raw));
         if crate::coins::is_unspendable(script) {
             continue;
         }

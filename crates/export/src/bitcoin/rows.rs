@@ -84,7 +84,7 @@ fn split<'a>(coins: &mut Option<&'a [Coin<'a>]>, count: usize) -> Option<&'a [Co
 fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
     let block = of.block;
     let before = block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
-    let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.of(&block.raw));
+    let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.slice(&block.raw));
     rows.bytes(&shown(block.hash.0));
     rows.int(block.raw.len() as u64);
     rows.int(block.stripped_size() as u64);
@@ -150,7 +150,7 @@ fn add_inputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
                 rows.int(outpoint.vout);
             }
         }
-        rows.bytes(input.script.of(&block.raw));
+        rows.bytes(input.script.slice(&block.raw));
         rows.int(input.sequence);
         rows.list(block.witness(input));
         rows.maybe_int(coin.map(|coin| coin.value.to_sat()));
@@ -164,7 +164,7 @@ fn add_outputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
     for (at, output) in block.outputs_of(part.transaction).iter().enumerate() {
         begin(rows, part);
         rows.int(at as u64);
-        rows.bytes(output.script.of(&block.raw));
+        rows.bytes(output.script.slice(&block.raw));
         rows.int(output.value);
         rows.end();
     }
