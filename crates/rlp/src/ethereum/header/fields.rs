@@ -125,13 +125,13 @@ macro_rules! header_fields {
             /// Which of the later fields are present.
             #[inline]
             #[must_use]
-            pub fn later_present(&self) -> [bool; Self::LATER.len()] {
+            pub fn later_present(&self) -> [bool; Header::LATER.len()] {
                 [$(self.$later.is_some()),+]
             }
 
             /// The values of the later fields.
             #[must_use]
-            pub fn later(&self) -> [LaterValue<'a>; Self::LATER.len()] {
+            pub fn later(&self) -> [LaterValue<'a>; Header::LATER.len()] {
                 [$(later_value!(self.$later, $later_kind)),+]
             }
 
