@@ -81,7 +81,7 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
             further.iter().map(|fact| fact_cell(comparison, BASELINE, &operation.fact(fact))),
         );
         for peer in &peers {
-            row.push(of(comparison, *peer, &speed));
+            row.push(fact_cell(comparison, *peer, &speed));
             let found = Gain::of(comparison, BASELINE, *peer, &speed);
             row.push(found.map_or(NONE.into(), |found| {
                 let cell = Cell::from(found.words()).sorted(found.gain);

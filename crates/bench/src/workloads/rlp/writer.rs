@@ -55,7 +55,7 @@ impl Writer {
 
     /// The default, or the one that `writer=NAME` asks for.
     pub fn asked_for(op: Op, with: &[String]) -> Result<Self> {
-        let all = Self::of(op);
+        let all = Self::for_operation(op);
         let mut writer = all.last().copied();
         for option in with {
             let name = option.strip_prefix("writer=").with_context(|| format!("no {option}"))?;
