@@ -34,7 +34,7 @@ use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 /// s.copy_from_slice(&numbers[32..]);
 /// let [_, signer @ ..] = PublicKey::from_secret_key(&secret).serialize_uncompressed();
 ///
-/// assert_eq!(recover(&digest, &r, &s, i32::from(id) == 1), Ok(signer));
+/// assert_eq!(recover(&digest, &r, &s, id.to_u8() == 1), Ok(signer));
 /// # Ok::<(), secp256k1::Error>(())
 /// ```
 pub fn recover(

@@ -137,7 +137,7 @@ pub struct TweakCheck {
 /// s.copy_from_slice(&numbers[32..]);
 /// let [_, signer @ ..] = PublicKey::from_secret_key(&secret).serialize_uncompressed();
 ///
-/// let recovery = Recovery { digest, r, s, recovery_id: i32::from(id) as u8 };
+/// let recovery = Recovery { digest, r, s, recovery_id: id.into() };
 /// let mut keys = [None];
 /// Signatures::detect().recover(&[recovery], &mut keys);
 /// assert_eq!(keys, [Some(signer)]);
