@@ -42,7 +42,7 @@ pub fn bitcoin_block(data: &[u8]) -> bool {
 
 /// The parts of a block, copied out.
 fn plain_of(block: &Block) -> Plain {
-    let bytes = |span: Span| span.of(&block.raw).to_vec();
+    let bytes = |span: Span| span.slice(&block.raw).to_vec();
     let transaction = |each: &blockmill_bitcoin::types::Transaction| Tx {
         version: each.version,
         inputs: block

@@ -133,7 +133,7 @@ pub fn ethash_cache(data: &[u8]) -> bool {
     }
     let loaded = Cache::load_or_generate(Some(folder.path()), 0).expect("epoch 0 is in range");
     if !loaded.from_disk {
-        assert!(loaded.damage.is_some() && loaded.not_saved.is_none());
+        assert!(loaded.corruption.is_some() && loaded.not_saved.is_none());
         let again = Cache::load_or_generate(Some(folder.path()), 0).expect("epoch 0 is in range");
         assert!(again.from_disk);
         assert!(again.cache.as_bytes() == loaded.cache.as_bytes());

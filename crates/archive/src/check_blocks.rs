@@ -27,7 +27,7 @@ pub(crate) fn check_blocks(
     let mut one_by_one_to = next;
     while next <= last {
         if report.corruption.len() >= MOST {
-            return report.notes.push(format!("more damage than listed from block {next} on"));
+            return report.notes.push(format!("more corruption than listed from block {next} on"));
         }
         let one = next < one_by_one_to;
         let (limit, end) = if one { (ONE_BLOCK, next) } else { (ChunkLimit::default(), last) };

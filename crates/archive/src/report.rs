@@ -30,12 +30,12 @@ impl Inspection {
 
     /// The status: files that cannot be opened come first, then corruption, then missing blocks.
     pub fn status(&self) -> Status {
-        let damage = || self.files.iter().flat_map(|file| &file.corruption);
+        let corruption = || self.files.iter().flat_map(|file| &file.corruption);
         match () {
-            () if damage().any(|damage| damage.status == Status::Environment) => {
+            () if corruption().any(|corruption| corruption.status == Status::Environment) => {
                 Status::Environment
             }
-            () if damage().next().is_some() => Status::Corrupt,
+            () if corruption().next().is_some() => Status::Corrupt,
             () if !self.gaps.is_empty() || !self.left_out.unread().is_empty() => Status::Incomplete,
             () => Status::Ok,
         }
@@ -78,9 +78,9 @@ impl FileReport {
     }
 
     /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more.
-    pub(crate) fn add(&mut self, damage: Corruption) {
+    pub(crate) fn add(&mut self, corruption: Corruption) {
         if self.corruption.len() < MAX_CORRUPTIONS {
-            self.corruption.push(damage);
+            self.corruption.push(corruption);
         } else if self.corruption.len() == MAX_CORRUPTIONS {
             let text = format!("more than {MAX_CORRUPTIONS} faults; the others are not listed");
             let kind = ShortfallKind::CorruptRecord;
@@ -182,8 +182,8 @@ pub struct Survey {
 }
 
 impl From<&Corruption> for Shortfall {
-    fn from(damage: &Corruption) -> Self {
-        at(damage.kind, &damage.text, damage.location.as_ref())
+    fn from(corruption: &Corruption) -> Self {
+        at(corruption.kind, &corruption.text, corruption.location.as_ref())
     }
 }
 

@@ -272,10 +272,10 @@ fn another_block_of_a_known_number_is_named_with_both_hashes() {
             assert_eq!(error.status(), blockmill_verdict::Status::Invalid);
             assert!(error.to_string().contains("comes again and is another one"), "{error}");
             let inspection = inspect(&paths, false).unwrap();
-            let damage: Vec<_> =
+            let corruption: Vec<_> =
                 inspection.files.iter().flat_map(|file| &file.corruption).collect();
-            let named = damage.iter().any(|damage| damage.text == error.to_string());
-            assert!(named, "{name}: {damage:?}");
+            let named = corruption.iter().any(|corruption| corruption.text == error.to_string());
+            assert!(named, "{name}: {corruption:?}");
         }
     }
 }

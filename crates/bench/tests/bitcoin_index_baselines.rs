@@ -114,7 +114,7 @@ fn check_order(Indexed { scan, order, .. }: &Indexed, known: &[BlockHash]) {
 }
 
 fn damage_of(scan: &Scan) -> u64 {
-    scan.reports.iter().map(|report| report.damage_count).sum()
+    scan.reports.iter().map(|report| report.corruption_count).sum()
 }
 
 fn open_one(path: &Path) -> BlockFiles {
@@ -160,8 +160,8 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     assert_eq!((scan.found.len(), order.accepted.len()), (4522, 4522));
     let tip = scan.found[order.accepted[4521] as usize].hash;
     assert_eq!(tip.to_string(), TIP);
-    let damage = &scan.reports[0].corruption;
-    assert_eq!((damage.len(), damage[0].offset), (1, 1_048_537));
+    let corruption = &scan.reports[0].corruption;
+    assert_eq!((corruption.len(), corruption[0].offset), (1, 1_048_537));
 
     let datadir = tempfile::tempdir().unwrap();
     blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", datadir.path());
@@ -181,8 +181,8 @@ fn testnet_regtest_and_single_blocks() {
     assert_eq!(files.network(), Some(Network::Testnet3));
     let Indexed { scan, order, .. } = scan_all(&files, &[]);
     assert_eq!((order.accepted.len(), scan.found.len()), (401, 401));
-    let damage: Vec<_> = scan.reports[0].corruption.iter().map(ToString::to_string).collect();
-    assert_eq!(damage, ["expected a block of 6033 bytes, found 4965 before the file ends"]);
+    let corruption: Vec<_> = scan.reports[0].corruption.iter().map(ToString::to_string).collect();
+    assert_eq!(corruption, ["expected a block of 6033 bytes, found 4965 before the file ends"]);
 
     let path = fixture("regtest-1-206.hex.txt");
     let files = open(&[path], Some(Network::Regtest)).unwrap();

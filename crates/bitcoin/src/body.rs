@@ -13,9 +13,9 @@ use crate::body::locks::is_final;
 use crate::body::merkle::Merkle;
 use crate::body::sigops::{LEGACY_COST, MAX_SIGOP_COST};
 use crate::body::transactions::{MAX_STRIPPED_BYTES, Repeats, is_coinbase};
-use crate::error::Violation;
 use crate::header::Header;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
+use crate::rule::Violation;
 use crate::types::Block;
 use crate::{Hash, Rule};
 use blockmill_hashes::ManySha256;
@@ -178,7 +178,7 @@ fn check_lock_times(block: &Block, height: u32, time: u32) -> Result<(), Violati
 
 fn check_height(block: &Block, height: u32) -> Result<(), Violation> {
     let (bytes, length) = pushed_height(height);
-    let script = block.inputs[0].script.of(&block.raw);
+    let script = block.inputs[0].script.slice(&block.raw);
     if !script.starts_with(&bytes[..length]) {
         let expected = format_args!("a script that begins with {:02x?}", &bytes[..length]);
         let found = format_args!("{:02x?}", &script[..script.len().min(length)]);
@@ -190,7 +190,7 @@ fn check_height(block: &Block, height: u32) -> Result<(), Violation> {
 /// The height that the coinbase states, if BIP34 requires it (`from` that height on).
 pub(crate) fn announced_height(block: &Block, from: u32) -> Option<u32> {
     let header = block.raw.first_chunk().map(Header)?;
-    let script = block.inputs.first()?.script.of(&block.raw);
+    let script = block.inputs.first()?.script.slice(&block.raw);
     let (first, rest) = script.split_first()?;
     let height = match *first {
         small @ 0x51..=0x60 => u32::from(small - 0x50),
@@ -223,7 +223,7 @@ fn pushed_height(height: u32) -> ([u8; 6], usize) {
 /// The commitment in the last output of the coinbase that has one.
 fn witness_commitment(block: &Block) -> Option<Hash> {
     let coinbase = block.transactions.first()?;
-    let scripts = block.outputs_of(coinbase).iter().map(|output| output.script.of(&block.raw));
+    let scripts = block.outputs_of(coinbase).iter().map(|output| output.script.slice(&block.raw));
     let found = scripts
         .rev()
         .find(|script| script.len() >= LEAST_COMMITMENT && script.starts_with(&COMMITMENT))?;

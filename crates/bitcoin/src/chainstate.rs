@@ -4,7 +4,7 @@
 
 use crate::BlockHash;
 use crate::data_folder::expect_own;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::options::Options;
 use crate::run::Tip;
 use blockmill_platform::files;

@@ -3,7 +3,7 @@
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
 use crate::data_folder::{INDEX, kept_signet, stored_state};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::{self, Loaded};
 use crate::params::Params;
 use crate::run::Tip;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A part of a store. How to repair a store depends on its corrupt parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum StorePart {
     /// The coins. No block can be connected without them.
     Coins,
     /// Undo data, which disconnects blocks.
@@ -30,7 +30,7 @@ pub enum Part {
 #[derive(Debug)]
 pub struct Corruption {
     /// The part of the store.
-    pub part: Part,
+    pub part: StorePart,
     /// File and offset, if known.
     pub location: Option<(PathBuf, u64)>,
     /// Expected and found value.
@@ -78,7 +78,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
     let mut checked = Checked::default();
     checked.index(folder)?;
     if let Err(error) = kept_signet(folder) {
-        checked.add(Part::Challenge, error)?;
+        checked.add(StorePart::Challenge, error)?;
     }
     if !watch(0) {
         checked.stopped = true;
@@ -86,7 +86,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
     }
     let state = match stored_state(folder) {
         Err(error) => {
-            checked.add(Part::Coins, error)?;
+            checked.add(StorePart::Coins, error)?;
             return Ok(checked);
         }
         Ok(state) => state,
@@ -97,7 +97,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
     checked.stopped = survey.stopped;
     checked.coins = survey.live;
     for error in survey.corruption {
-        checked.add(Part::Coins, error.into())?;
+        checked.add(StorePart::Coins, error.into())?;
     }
     if let Some(state) = state.filter(|_| !checked.stopped) {
         let network = Params::by_genesis(&state.genesis);
@@ -115,12 +115,15 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
 /// Returns [`Error::Store`] if the store is open elsewhere, and other errors if a file cannot be
 /// removed.
 pub fn repair(folder: &Path, corruption: &[Corruption]) -> Result<(), Error> {
-    if corruption.iter().any(|corruption| matches!(corruption.part, Part::Coins | Part::Undo)) {
+    if corruption
+        .iter()
+        .any(|corruption| matches!(corruption.part, StorePart::Coins | StorePart::Undo))
+    {
         let chainstate = folder.join(CHAINSTATE);
         files::expect_no_link(&chainstate).map_err(Error::system("open", &chainstate))?;
         Store::remove(&chainstate, &[COINS, UNDO])?;
     }
-    if corruption.iter().any(|corruption| corruption.part == Part::Index) {
+    if corruption.iter().any(|corruption| corruption.part == StorePart::Index) {
         let index = folder.join(INDEX);
         fs::remove_file(&index).map_err(Error::system("remove", &index))?;
     }
@@ -129,7 +132,7 @@ pub fn repair(folder: &Path, corruption: &[Corruption]) -> Result<(), Error> {
 
 impl Checked {
     /// Records an error of corruption. Returns all other errors.
-    fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
+    fn add(&mut self, part: StorePart, error: Error) -> Result<(), Error> {
         let (location, what) = match error {
             Error::Store(blockmill_store::Error::Corrupt {
                 path,
@@ -162,7 +165,7 @@ impl Checked {
                 let what = format!("{what}: expected {expected}, found {found}");
                 let location = Some((path, 0));
                 self.corruption.push(Corruption {
-                    part: Part::Index,
+                    part: StorePart::Index,
                     location,
                     what,
                     height: None,
@@ -186,14 +189,14 @@ impl Checked {
             let start = match log.read(end, &mut record) {
                 Ok(start) => start,
                 Err(error @ blockmill_store::Error::Corrupt { .. }) => {
-                    self.add(Part::Undo, error.into())?;
+                    self.add(StorePart::Undo, error.into())?;
                     self.at(height);
                     return Ok(());
                 }
                 Err(blockmill_store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
                     self.corruption.push(Corruption {
-                        part: Part::Undo,
+                        part: StorePart::Undo,
                         location: None,
                         what,
                         height: None,
@@ -206,7 +209,7 @@ impl Checked {
             if let Err(malformed) = undo::read_through(&record) {
                 let what = format!("undo data of block {height}: {malformed}");
                 self.corruption.push(Corruption {
-                    part: Part::Undo,
+                    part: StorePart::Undo,
                     location: None,
                     what,
                     height: Some(height),
@@ -223,7 +226,7 @@ impl Checked {
             let what =
                 format!("undo data: expected none before that of block 1, found {end} bytes");
             self.corruption.push(Corruption {
-                part: Part::Undo,
+                part: StorePart::Undo,
                 location: None,
                 what,
                 height: None,

@@ -2,7 +2,7 @@
 
 use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::INDEX_MAGIC;
 use crate::params::Params;
 use blockmill_platform::files;

@@ -1,124 +1,206 @@
-//! What can be wrong with a body: the rule that it breaks, what was expected, what was found.
+//! Why an import failed: a block that was refused, or the files, the store, the options or this
+//! machine.
 
-use std::fmt::{self, Display, Formatter};
+mod text;
 
-/// The rules of bodies, one for each way in which Bitcoin Core refuses one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Rule {
-    /// The header's merkle root is that of the transactions.
-    MerkleRoot,
-    /// No run of transactions stands twice so that the root stays the same (CVE-2012-2459).
-    RepeatedTransactions,
-    /// At least one transaction, and at most a million bytes without witnesses.
-    BlockLength,
-    /// The first transaction is a coinbase.
-    CoinbaseMissing,
-    /// No other transaction is a coinbase.
-    CoinbaseMultiple,
-    /// A transaction has inputs.
-    NoInputs,
-    /// A transaction has outputs.
-    NoOutputs,
-    /// A transaction has at most a million bytes without witnesses.
-    TransactionLength,
-    /// No output pays less than nothing.
-    ValueNegative,
-    /// No output pays more than there will ever be.
-    ValueTooLarge,
-    /// Nor do all outputs of a transaction together (CVE-2010-5139).
-    ValuesTooLarge,
-    /// A transaction spends no output twice (CVE-2018-17144).
-    RepeatedInputs,
-    /// The coinbase's input script has 2 to 100 bytes.
-    CoinbaseScript,
-    /// Only a coinbase spends nothing.
-    NullOutpoint,
-    /// At most 80,000 units of signature checks.
-    SigopCost,
-    /// The lock time of each transaction has passed.
-    LockTime,
-    /// The coinbase begins with the height.
-    CoinbaseHeight,
-    /// The coinbase's witness is one item of 32 bytes.
-    WitnessNonce,
-    /// The coinbase commits to the witnesses.
-    WitnessCommitment,
-    /// No witnesses without a commitment to them.
-    UnexpectedWitness,
-    /// A weight of at most four millions.
-    Weight,
-    /// What an input spends is there.
-    CoinMissing,
-    /// A coinbase's outputs are spent 100 blocks later or more.
-    CoinbaseImmature,
-    /// No input, nor all of a transaction together, brings more than there will ever be.
-    InputValues,
-    /// A transaction pays out no more than its inputs bring.
-    Inflation,
-    /// All fees of the block together are no more than there will ever be.
-    Fees,
-    /// The coinbase pays out no more than subsidy and fees.
-    CoinbaseValue,
-    /// No transaction has the id of one with unspent outputs.
-    UnspentDuplicate,
-    /// The relative lock times of each transaction have passed.
-    SequenceLock,
-    /// Each input's script and witness satisfy the script of what it spends.
-    Script,
+use crate::BlockHash;
+use crate::datadir;
+use crate::fault::Fault;
+use crate::index::FileError;
+use crate::multiset::Unproven;
+use blockmill_verdict::{ConsumerError, FaultReport, Status};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why an import failed.
+#[derive(Debug)]
+pub enum Error {
+    /// A block was refused.
+    Fault(Box<Fault>),
+    /// The files cannot be read.
+    Archive(blockmill_archive::Error),
+    /// The store cannot be read or written.
+    Store(blockmill_store::Error),
+    /// The index file cannot be read or written.
+    Index(FileError),
+    /// A system call failed for a file or folder.
+    System {
+        /// The action, as in "make".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The store is of another network, or its last block is not among the given blocks.
+    OtherChain {
+        /// The chain of the store.
+        expected: String,
+        /// The chain of the import.
+        found: String,
+    },
+    /// A datadir of Bitcoin Core cannot be written or read.
+    Core(datadir::Error),
+    /// The store is inconsistent.
+    Corrupt(String),
+    /// Undo data or unspent coins are not those of the chain.
+    Unproven(Box<Unproven>),
+    /// The consumer of verified blocks failed.
+    Consumer(ConsumerError),
+    /// The run was stopped before the first block was verified.
+    Stopped,
+    /// The files begin in the middle of a chain, at this block.
+    NoBeginning(BlockHash),
+    /// The given height of the first block is wrong.
+    OtherHeight {
+        /// The height according to the blocks.
+        expected: u32,
+        /// The height that was given.
+        found: u32,
+    },
+    /// No block follows the genesis block.
+    Empty,
+    /// The block whose chain is assumed valid is not in the files.
+    AssumedMissing(BlockHash),
+    /// Shards cannot be verified with a set of coins, only with the coin multiset hash.
+    ShardsHaveNoCoins,
+    /// These block files are not in a datadir with undo data.
+    NoUndo(PathBuf),
+    /// The folder has no unspent coins.
+    NoCoins(PathBuf),
+    /// A file was changed after the first step of its shard.
+    FileChanged {
+        /// The file.
+        path: PathBuf,
+        /// Its properties in the first step.
+        expected: String,
+        /// Its properties now.
+        found: String,
+    },
+    /// Documents of another merge, or of other files.
+    OtherDocuments(&'static str),
+    /// A document of a shard is inconsistent, or does not agree with its file.
+    Inconsistent {
+        /// The block file of the shard.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// The value according to the other fields or the file.
+        expected: String,
+        /// The value of the field.
+        found: String,
+    },
+    /// The parts of the coin multiset hash prove nothing about the chain, for this reason.
+    NothingProven(Box<FaultReport>),
+    /// A shard is of a file that is not among those that are merged.
+    OtherFiles {
+        /// The file.
+        found: PathBuf,
+    },
+    /// Block files of a store were removed.
+    SourcesGone {
+        /// The store.
+        store: PathBuf,
+        /// Number of removed files.
+        gone: usize,
+        /// Number of files.
+        of: usize,
+        /// The first removed file.
+        first: PathBuf,
+    },
 }
 
-impl Rule {
-    /// The name by which Bitcoin Core reports it.
-    #[must_use]
-    pub fn tag(self) -> &'static str {
-        self.text().0
-    }
+impl std::error::Error for Error {}
 
-    /// Core's name, and the source of the rule.
-    fn text(self) -> (&'static str, &'static str) {
-        const ORIGIN: &str = "first release";
+impl Error {
+    /// The status of a run with this error.
+    #[must_use]
+    pub fn status(&self) -> Status {
         match self {
-            Self::MerkleRoot => ("bad-txnmrklroot", ORIGIN),
-            Self::RepeatedTransactions => ("bad-txns-duplicate", "CVE-2012-2459"),
-            Self::BlockLength => ("bad-blk-length", ORIGIN),
-            Self::CoinbaseMissing => ("bad-cb-missing", ORIGIN),
-            Self::CoinbaseMultiple => ("bad-cb-multiple", ORIGIN),
-            Self::NoInputs => ("bad-txns-vin-empty", ORIGIN),
-            Self::NoOutputs => ("bad-txns-vout-empty", ORIGIN),
-            Self::TransactionLength => ("bad-txns-oversize", ORIGIN),
-            Self::ValueNegative => ("bad-txns-vout-negative", ORIGIN),
-            Self::ValueTooLarge => ("bad-txns-vout-toolarge", ORIGIN),
-            Self::ValuesTooLarge => ("bad-txns-txouttotal-toolarge", "CVE-2010-5139"),
-            Self::RepeatedInputs => ("bad-txns-inputs-duplicate", "CVE-2018-17144"),
-            Self::CoinbaseScript => ("bad-cb-length", ORIGIN),
-            Self::NullOutpoint => ("bad-txns-prevout-null", ORIGIN),
-            Self::SigopCost => ("bad-blk-sigops", "BIP141"),
-            Self::LockTime => ("bad-txns-nonfinal", "BIP113"),
-            Self::CoinbaseHeight => ("bad-cb-height", "BIP34"),
-            Self::WitnessNonce => ("bad-witness-nonce-size", "BIP141"),
-            Self::WitnessCommitment => ("bad-witness-merkle-match", "BIP141"),
-            Self::UnexpectedWitness => ("unexpected-witness", "BIP141"),
-            Self::Weight => ("bad-blk-weight", "BIP141"),
-            Self::CoinMissing => ("bad-txns-inputs-missingorspent", ORIGIN),
-            Self::CoinbaseImmature => ("bad-txns-premature-spend-of-coinbase", ORIGIN),
-            Self::InputValues => ("bad-txns-inputvalues-outofrange", ORIGIN),
-            Self::Inflation => ("bad-txns-in-belowout", ORIGIN),
-            Self::Fees => ("bad-txns-accumulated-fee-outofrange", ORIGIN),
-            Self::CoinbaseValue => ("bad-cb-amount", ORIGIN),
-            Self::UnspentDuplicate => ("bad-txns-BIP30", "BIP30"),
-            Self::SequenceLock => ("bad-txns-nonfinal", "BIP68"),
-            Self::Script => ("block-script-verify-flag-failed", ORIGIN),
+            Self::Fault(fault) => fault.status(),
+            Self::Archive(error) => error.status(),
+            Self::Store(error) => error.status(),
+            Self::Index(error) => Status::of_io(&error.source),
+            Self::System { source, .. } => Status::of_io(source),
+            Self::Core(error) => error.status(),
+            Self::Consumer(error) => error.status,
+            Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
+            Self::NoBeginning(_)
+            | Self::OtherHeight { .. }
+            | Self::OtherFiles { .. }
+            | Self::NoUndo(_)
+            | Self::NoCoins(_)
+            | Self::OtherDocuments(_)
+            | Self::ShardsHaveNoCoins => Status::Usage,
+            Self::Corrupt(_)
+            | Self::Unproven(_)
+            | Self::FileChanged { .. }
+            | Self::Inconsistent { .. } => Status::Corrupt,
+            Self::SourcesGone { .. } => Status::Incomplete,
+            Self::Stopped => Status::Interrupted,
+            Self::Empty | Self::NothingProven(_) => Status::Unrecognised,
         }
     }
-}
 
-impl Display for Rule {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (tag, source) = self.text();
-        write!(f, "{tag} ({source})")
+    /// The error as a report.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => fault.report(),
+            Self::Store(error) => error.report(),
+            Self::Unproven(unproven) => unproven.report(),
+            Self::NothingProven(why) => {
+                FaultReport { message: self.to_string(), ..(**why).clone() }
+            }
+            Self::Inconsistent { path, field, expected, found } => FaultReport {
+                file: Some(path.clone()),
+                rule: Some(field.clone()),
+                expected: Some(expected.clone()),
+                found: Some(found.clone()),
+                ..FaultReport::new(self.to_string())
+            },
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+
+    /// Turns a system error into [`Error::System`]; for `map_err`.
+    pub(crate) fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { action, path: path.to_path_buf(), source }
     }
 }
 
-/// A broken rule of bodies.
-pub type Violation = blockmill_verdict::Violation<Rule>;
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<Unproven> for Error {
+    fn from(unproven: Unproven) -> Self {
+        Self::Unproven(Box::new(unproven))
+    }
+}
+
+impl From<blockmill_archive::Error> for Error {
+    fn from(error: blockmill_archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<ConsumerError> for Error {
+    fn from(error: ConsumerError) -> Self {
+        Self::Consumer(error)
+    }
+}
+
+impl From<datadir::Error> for Error {
+    fn from(error: datadir::Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<blockmill_store::Error> for Error {
+    fn from(error: blockmill_store::Error) -> Self {
+        Self::Store(error)
+    }
+}

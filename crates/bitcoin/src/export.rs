@@ -4,7 +4,7 @@
 use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
 use crate::datadir::{self, BlockPosition, BlocksWriter, SharedFile, Written};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::import::Options;
 use crate::index::Tree;
 use crate::index::scan::HeaderScan;

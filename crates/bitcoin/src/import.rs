@@ -8,9 +8,10 @@ mod commit;
 use crate::body::reader::BlockReader;
 use crate::chainstate::{Chainstate, CommitClock, lock};
 use crate::coins::SpentCoins;
+pub use crate::error::Error;
 use crate::execute::{Batch, Context, Terms};
 use crate::fault::fault_of_block;
-pub use crate::fault::{Cause, Error, Fault};
+pub use crate::fault::{Cause, Fault};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
 use crate::index::scan::{FindBlocks, HeaderScan};
@@ -178,7 +179,7 @@ impl Job<'_> {
                     }
                     match &first_fault {
                         None if !has_copy => first_fault = Some(Error::Fault(fault)),
-                        _ => run.damage.push(fault.to_string()),
+                        _ => run.notes.push(fault.to_string()),
                     }
                 }
                 Err(error) => return Err(error),
@@ -213,7 +214,7 @@ impl Job<'_> {
 fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Result<(), Error> {
     let Error::Fault(fault) = &error else { return Err(error) };
     if fault.cause.is_corrupt() && index.tree.use_copy(path.nodes[fault.block as usize]) {
-        run.damage.push(fault.to_string());
+        run.notes.push(fault.to_string());
         return Ok(());
     }
     Err(error)

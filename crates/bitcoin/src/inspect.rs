@@ -77,7 +77,7 @@ impl Inspection {
     /// May blocks be lost in corrupt places?
     fn lacks_bytes(&self) -> bool {
         let listed = self.places.len() as u64;
-        let all: u64 = self.reports.iter().map(|report| report.damage_count).sum();
+        let all: u64 = self.reports.iter().map(|report| report.corruption_count).sum();
         let lacks = |place: &CorruptRange| matches!(place.meaning, Meaning::Lack(_));
         all > listed || self.places.iter().any(lacks)
     }
@@ -101,7 +101,7 @@ pub fn inspect(
     let mut index = Index::empty(&known);
     for (file, report) in (0..).zip(&scan.reports) {
         index.corruption.extend(report.corruption.iter().map(|corruption| (file, *corruption)));
-        index.unlisted += report.damage_count - report.corruption.len() as u64;
+        index.unlisted += report.corruption_count - report.corruption.len() as u64;
     }
     index.tree = Tree::build(&known, scan.found, now);
     let checked = loop {
@@ -134,14 +134,14 @@ fn reports(
     places: &[CorruptRange],
 ) -> Vec<FileReport> {
     for report in &mut reports {
-        report.damage_count -= report.corruption.len() as u64;
+        report.corruption_count -= report.corruption.len() as u64;
         report.corruption.clear();
         (report.records, report.block_bytes) = (0, 0);
     }
     for CorruptRange { file, corruption, .. } in places {
         let Some(report) = reports.get_mut(*file as usize) else { continue };
         report.corruption.push(*corruption);
-        report.damage_count += 1;
+        report.corruption_count += 1;
     }
     for found in index.tree.found() {
         let Some(report) = reports.get_mut(found.file as usize) else { continue };

@@ -25,6 +25,7 @@ pub mod multiset;
 mod options;
 pub mod params;
 pub mod record;
+mod rule;
 mod run;
 pub mod script;
 pub mod settings;
@@ -35,6 +36,6 @@ pub mod undo;
 pub mod verified;
 
 pub use blockmill_verdict::Level;
-pub use error::{Rule, Violation};
-pub use fault::Error;
+pub use error::Error;
+pub use rule::{Rule, Violation};
 pub use types::{BlockHash, Hash};

@@ -21,7 +21,7 @@ pub(crate) use difference::difference;
 pub(crate) use undo_data::{UndoData, UndoPositions};
 pub use unproven::Unproven;
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::params::Params;
 use crate::types::Txid;
 use crate::{BlockHash, Hash};

@@ -1,7 +1,7 @@
 //! The run record of a run.
 
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::blkdat::BlockFiles;
@@ -138,7 +138,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
 /// first, and ranges without loss of a block.
 pub fn places(run: &Run) -> Vec<String> {
     let more = run.wrong_lengths.iter().skip(1).map(ToString::to_string);
-    let all: Vec<String> = more.chain(run.damage.iter().cloned()).collect();
+    let all: Vec<String> = more.chain(run.notes.iter().cloned()).collect();
     let unlisted = all.len().saturating_sub(MAX_LISTED);
     let last = (unlisted > 0).then(|| format!("and {unlisted} more corrupt places"));
     all.into_iter().take(MAX_LISTED).chain(last).collect()

@@ -1,8 +1,8 @@
 //! The result of a run.
 
 use crate::BlockHash;
+use crate::error::Error;
 use crate::execute::Batch;
-use crate::fault::Error;
 use crate::index::{Anchor, WrongLength};
 use crate::multiset::Proof;
 use blockmill_pipeline::Times;
@@ -60,7 +60,7 @@ pub struct Run {
     /// Errors by which no block is lost, each with its location: headers that break a rule in other
     /// branches than the best chain, corrupt records whose blocks are in other records, too, and
     /// wrong lengths.
-    pub damage: Vec<String>,
+    pub notes: Vec<String>,
     /// What is missing in the files.
     pub shortfalls: Vec<Shortfall>,
     /// Records with corrupt length fields, by which Bitcoin Core loses blocks.
@@ -139,7 +139,7 @@ impl Run {
         let (status, fault) = match ended {
             Err(error) => (error.status(), Some(error.report())),
             Ok(()) if self.stopped => (Status::Interrupted, None),
-            Ok(()) => (self.status_of_files(partial), self.damage_of_files()),
+            Ok(()) => (self.status_of_files(partial), self.corruption_of_files()),
         };
         RunOutcome {
             range: self.range.map(|(first, last)| (first.into(), last.into())),
@@ -171,9 +171,9 @@ impl Run {
         }
     }
 
-    /// The first damaged length field, in parts.
+    /// The first corrupt length field, in parts.
     #[must_use]
-    pub fn damage_of_files(&self) -> Option<FaultReport> {
+    pub fn corruption_of_files(&self) -> Option<FaultReport> {
         self.wrong_lengths.first().map(WrongLength::report)
     }
 

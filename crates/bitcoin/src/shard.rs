@@ -49,7 +49,7 @@ pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> 
     let (mut corruption, mut unlisted) = (vec![], 0);
     for (file, report) in (0..).zip(&scan.reports) {
         corruption.extend(report.corruption.iter().map(|range| (file, *range)));
-        unlisted += report.damage_count - report.corruption.len() as u64;
+        unlisted += report.corruption_count - report.corruption.len() as u64;
     }
     let hashes: HashSet<BlockHash> = scan.found.iter().map(|found| found.hash).collect();
     let record = |found: &Found| {

@@ -2,7 +2,7 @@
 //! these files.
 
 use crate::data_folder::INDEX;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::{self, CORRUPT_LENGTH, FileStamp, Loaded};
 use crate::params::Params;
 use blockmill_platform::files;

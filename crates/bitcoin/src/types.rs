@@ -214,7 +214,7 @@ impl Block {
     /// The items of the input's witness, in order.
     #[must_use]
     pub fn witness(&self, input: &Input) -> Witness<'_> {
-        Witness::new(input.witness.of(&self.raw))
+        Witness::new(input.witness.slice(&self.raw))
     }
 
     /// The time that the header states.

@@ -32,7 +32,7 @@ impl<'a> VerifiedBlock<'a> {
             height: coin.height,
             coinbase: coin.coinbase,
             value: coin.value,
-            script: coin.script.of(scripts),
+            script: coin.script.slice(scripts),
         };
         Some(coins.iter().map(coin).collect())
     }

@@ -281,7 +281,7 @@ fn refuse(case: &Case, options: &Options) {
         let text = match outcome {
             Err(error) => error.to_string(),
             // headers are refused before anything is connected
-            Ok(()) => run.damage.join("\n"),
+            Ok(()) => run.notes.join("\n"),
         };
         let (file, offset) = &places[BAD as usize];
         let id = BlockHash(blockmill_hashes::sha256d(&maker.blocks[BAD as usize][..80]));

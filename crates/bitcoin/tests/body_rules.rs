@@ -29,7 +29,7 @@ fn rules(height: u32, all: bool) -> Rules {
 
 /// The height in a coinbase that begins with a push of 1 to 4 bytes.
 fn stated_height(block: &Block) -> u32 {
-    let script = block.inputs[0].script.of(&block.raw);
+    let script = block.inputs[0].script.slice(&block.raw);
     match script[0] {
         small @ 0x51..=0x60 => u32::from(small - 0x50),
         length => script[1..=usize::from(length)]

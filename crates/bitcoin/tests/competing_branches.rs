@@ -156,7 +156,7 @@ fn of_several_bad_branches_each_is_named() {
     add(folder.path(), "blk00002.dat", &params, &branches[1].blocks[151..]);
     let options = way(WAYS[1], &params);
     let (run, outcome) = run(folder.path(), &options, data.path());
-    let text = fault(outcome) + &run.damage.join("\n");
+    let text = fault(outcome) + &run.notes.join("\n");
     for (branch, file) in branches.iter().zip(["blk00001.dat", "blk00002.dat"]) {
         let id = BlockHash(blockmill_hashes::sha256d(&branch.blocks[151][..80])).to_string();
         assert!(text.contains(&id) && text.contains(file), "{id} {text}");
@@ -205,7 +205,7 @@ fn a_good_copy_is_used_instead_of_a_corrupt_record() {
         add(folder.path(), "blk00009.dat", &params, &copies);
         let run = run_well(folder.path(), &options, data.path());
         End::of(data.path(), &options).assert_same(&expected, "copies");
-        let notes = run.damage.join("\n");
+        let notes = run.notes.join("\n");
         for height in bad {
             // flipped twice at the same place, it is good again
             if corrupt[height] != maker.blocks[height] {

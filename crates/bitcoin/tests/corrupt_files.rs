@@ -81,7 +81,7 @@ fn import_any(path: &Path, options: &Options, data: &Path, what: &str) -> (u32, 
     };
     let (run, outcome) = import(&files, options, data, |_| {});
     let lacks = run.shortfalls.iter().map(ToString::to_string);
-    let mut text = lacks.chain(run.damage).collect::<Vec<_>>().join("\n");
+    let mut text = lacks.chain(run.notes).collect::<Vec<_>>().join("\n");
     match outcome {
         Ok(()) => {}
         Err(

@@ -17,7 +17,7 @@ fn assert_same(block: &Block, plain: &Plain, name: &str) {
     let (mut inputs_seen, mut outputs_seen, mut end) = (0, 0, 0);
     for (i, expected) in plain.transactions.iter().enumerate() {
         let found = &block.transactions[i];
-        let bytes = |span: Span| span.of(&block.raw).to_vec();
+        let bytes = |span: Span| span.slice(&block.raw).to_vec();
         let (whole, stripped) = (expected.encode(true), expected.encode(false));
         assert_eq!(bytes(found.span), whole, "{name}, transaction {i}");
         assert_eq!(found.stripped_size(), stripped.len());

@@ -194,7 +194,7 @@ fn any_wrong_size_is_reported_and_loses_no_block() {
                 _ => format!("expected a block of {stated} bytes, found one of {own} bytes"),
             };
             let is_reported = record::places(&run).iter().any(|text| text.contains(&message));
-            let error = run.damage_of_files().is_some_and(|it| it.message.contains(&message));
+            let error = run.corruption_of_files().is_some_and(|it| it.message.contains(&message));
             assert!(is_reported || error, "{what}");
         }
         // without bodies a block that was stepped over may be missed, but not silently
@@ -242,7 +242,7 @@ fn a_record_with_trailing_bytes_is_used_and_reported() {
         let place = format!("byte {}: ", chain.start(7));
         let message = format!("expected a block of {stated} bytes, found one of {own} bytes");
         let is_reported = |text: &String| text.contains(&place) && text.contains(&message);
-        assert!(run.damage.iter().any(is_reported), "{:?}", run.damage);
+        assert!(run.notes.iter().any(is_reported), "{:?}", run.notes);
     }
 }
 
@@ -261,7 +261,7 @@ fn junk_that_could_be_left_of_a_record_counts_as_one() {
             let (run, status) = outcome_of(&records.concat(), Level::Bodies);
             assert_eq!((status, height(&run)), (expected, BLOCKS), "{length} at {at}");
             let messages: Vec<_> = run.shortfalls.iter().map(ToString::to_string).collect();
-            let messages = [messages, run.damage].concat().join("\n");
+            let messages = [messages, run.notes].concat().join("\n");
             let expected = format!("found {length} bytes of something else");
             assert!(messages.contains(&expected), "{messages}");
         }
@@ -295,7 +295,7 @@ fn half_a_record_loses_nothing_when_another_record_has_the_block() {
     let bytes = [&chain.bytes()[..], half].concat();
     let (run, status) = outcome_of(&bytes, Level::Execution);
     assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
-    assert!(run.damage.join("\n").contains("another record has block"), "{run:?}");
+    assert!(run.notes.join("\n").contains("another record has block"), "{run:?}");
     // with the only copy it is another matter
     let records = [&chain.records[..20], &chain.records[21..], &[half.to_vec()]].concat();
     assert_eq!(outcome_of(&records.concat(), Level::Execution).1, Status::Incomplete);
@@ -324,7 +324,7 @@ fn a_normal_folder_of_core_is_verified() {
     for level in [Level::Headers, Level::Bodies, Level::Execution] {
         let (run, status) = outcome(folder.path(), &Options { level, ..options(params.clone()) });
         assert_eq!((status, height(&run)), (Status::Verified, 60), "{level:?}: {run:?}");
-        assert!(run.shortfalls.is_empty() && run.damage.is_empty(), "{run:?}");
+        assert!(run.shortfalls.is_empty() && run.notes.is_empty(), "{run:?}");
         assert_eq!(run.stale, 4);
     }
 }

@@ -317,7 +317,7 @@ fn a_corrupt_block_has_its_part_where_its_copy_is() {
     assert_eq!((copied.records.len(), &copied.undo), (1, &shards.headers[1].undo));
     let (run, outcome) = shards.verify(&case.options);
     outcome.unwrap();
-    assert_eq!((run.blocks, run.damage.len()), (140, 1), "{:?}", run.damage);
+    assert_eq!((run.blocks, run.notes.len()), (140, 1), "{:?}", run.notes);
     assert!(run.proof.is_some());
 }
 

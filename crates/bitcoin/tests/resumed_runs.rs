@@ -116,6 +116,6 @@ fn blocks_of_the_store_are_checked_before_nothing_is_new() {
     fs::write(&path, &twice).unwrap();
     let done = run_well(&files, &options, &data);
     assert_eq!(done.rechecked, Some(120), "{done:?}");
-    assert!(done.damage.iter().any(|text| text.contains("block 70 ")), "{:?}", done.damage);
+    assert!(done.notes.iter().any(|text| text.contains("block 70 ")), "{:?}", done.notes);
     End::of(&data, &options).assert_same(&end, "after a copy");
 }

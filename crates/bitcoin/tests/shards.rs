@@ -73,7 +73,7 @@ fn expect_same(shards: &[Vec<PathBuf>], options: &Options, what: &str) -> String
     if outcome.is_ok() {
         assert_eq!((own.tip, own.range, own.blocks), (run.tip, run.range, run.blocks), "{what}");
         assert_eq!((own.transactions, own.inputs), (run.transactions, run.inputs), "{what}");
-        assert_eq!(own.damage, run.damage, "{what}");
+        assert_eq!(own.notes, run.notes, "{what}");
     }
     report(&outcome).map_or("verified".into(), |(status, report)| {
         format!("{status}: {}", report.rule.unwrap_or_default())

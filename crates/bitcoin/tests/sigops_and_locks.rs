@@ -75,7 +75,7 @@ fn counts_real_scripts_as_the_plain_count_does() {
             for transaction in &block.transactions {
                 let inputs = block.inputs_of(transaction).iter().map(|input| input.script);
                 let outputs = block.outputs_of(transaction).iter().map(|output| output.script);
-                let scripts = inputs.chain(outputs).map(|script| script.of(raw));
+                let scripts = inputs.chain(outputs).map(|script| script.slice(raw));
                 let plain: u32 = scripts
                     .map(|script| {
                         let accurate = plain_count(script, true);
@@ -203,7 +203,7 @@ fn costs_of_real_spends_are_those_of_the_plain_count() {
         assert_eq!(block.inputs.len() - 1, spent.len());
         let mut total = 0;
         for (input, spent) in block.inputs[1..].iter().zip(&spent) {
-            let script = input.script.of(&block.raw);
+            let script = input.script.slice(&block.raw);
             let items: Vec<_> = block.witness(input).collect();
             let cost = sigops::spent_cost(script, block.witness(input), spent, true, true);
             assert_eq!(cost, plain_spent_cost(script, &items, spent));

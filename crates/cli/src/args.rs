@@ -105,7 +105,7 @@ pub enum Command {
     /// Execute single blocks, each with the part of the state that it needs; or write such a file
     /// for a block of a store
     Witness(Witness),
-    /// Put right the values and the tries of a state that has both, each from the other
+    /// Repair a flat+trie state from its redundant copy
     Heal(Heal),
     /// Prove an account and slots of its storage, as `eth_getProof` does
     Prove(Prove),
@@ -129,7 +129,7 @@ pub enum Command {
     Report(Report),
     /// Show the run of a record as a page and as Prometheus metrics, until Ctrl-C
     Serve(Serve),
-    /// Generate a small chain, import it, corruption a copy, and open the report
+    /// Generate small chains, import them, find a corrupt byte, and write the report
     Demo(Demo),
     /// Print completions for a shell
     Completions {
@@ -287,7 +287,7 @@ pub struct Inspect {
 
 impl Inspect {
     /// An inspection of paths as a whole.
-    pub fn of(paths: Vec<PathBuf>, deep: bool) -> Self {
+    pub fn whole(paths: Vec<PathBuf>, deep: bool) -> Self {
         Self { paths, deep, block: None, transaction: None, account: None, chain: None }
     }
 }

@@ -117,6 +117,11 @@ fn not_understood(error: &clap::Error) -> Answer {
 /// Says what is wrong with the command line.
 pub(crate) fn usage(error: &clap::Error) -> Answer {
     let text = error.render().to_string();
-    let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let message = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("expected a command, found none\n\n{}", text.trim_end())
+        }
+        _ => text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned(),
+    };
     Answer { error: Some(FaultReport::new(message)), ..Answer::with_status(Status::Usage) }
 }

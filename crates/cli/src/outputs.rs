@@ -17,7 +17,7 @@ const RESULT_BYTES: u64 = 2 << 20;
 
 /// The right to write `out`, which is not, holds not and lies not in any of `inputs`.
 pub fn claim(out: &Path, inputs: &[PathBuf], shape: Shape, force: Force) -> Result<Claim> {
-    let claim = Claim::of(out, inputs, shape, force.force)?;
+    let claim = Claim::new(out, inputs, shape, force.force)?;
     for path in remove_leftovers(out)? {
         eprintln!("removed {}, which an interrupted run had left", path.display());
     }

@@ -36,8 +36,7 @@ pub(crate) fn run(args: &Report, general: &General) -> Result<Answer> {
 #[must_use]
 pub fn is_of_bench(text: &[u8]) -> bool {
     let fields: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
-    // the second is the name in records of schema 1
-    ["comparisons", "contests"].iter().any(|name| fields.get(name).is_some())
+    fields.get("comparisons").is_some()
 }
 
 /// Writes a page, its tables in Markdown and its charts into `folder`. Returns the files.

@@ -20,9 +20,9 @@ pub use kept::{
 };
 pub use schedule::ForkRules;
 
-use crate::header::HeaderView;
+use crate::header::{Header, HeaderView};
 use crate::{Address, Hash, U256};
-use genesis::{Alloc, Fields, Genesis};
+use genesis::{Alloc, Genesis};
 use schedule::Schedule;
 use std::path::Path;
 
@@ -199,7 +199,7 @@ impl ChainSpec {
     pub fn new(
         name: &str,
         config: &Config,
-        genesis: &Fields,
+        genesis: &Header,
         alloc: Alloc,
     ) -> Result<Self, SpecError> {
         config.check()?;
@@ -207,7 +207,7 @@ impl ChainSpec {
     }
 
     /// [`ChainSpec::new`] for a configuration that has passed its check.
-    fn unchecked(name: &str, config: &Config, genesis: &Fields, alloc: Alloc) -> Self {
+    fn unchecked(name: &str, config: &Config, genesis: &Header, alloc: Alloc) -> Self {
         let schedule = Schedule::new(config);
         let ForkRules { london, fork, .. } = schedule.at(genesis.number, genesis.timestamp);
         Self {

@@ -234,7 +234,7 @@ mod tests {
         }
         let mut count = |range: Range<usize>| {
             batch.verdict.begin(range.end);
-            batch.linked = Linked::of(range);
+            batch.linked = Linked::new_blocks(range);
             let mut run = Run::default();
             run.add(&batch, Duration::ZERO, Instant::now());
             run.access_lists

@@ -3,7 +3,7 @@
 //!
 //! The file consists of frames of a few thousand slots, each with a checksum and its first and last
 //! key. A reader knows the neighbours of a frame before it is decoded, so any thread can hash all
-//! parts of the tries except the few branches that frames share ([`blockmill_trie::Part`]).
+//! parts of the tries except the few branches that frames share ([`blockmill_trie::TriePart`]).
 
 mod frame;
 mod read;

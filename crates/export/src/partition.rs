@@ -34,12 +34,12 @@ impl Partition {
 }
 
 /// The SHA-256 of a source file, computed by its own thread while the blocks are verified.
-pub(crate) struct Source {
+pub(crate) struct HashedSource {
     path: PathBuf,
     sum: JoinHandle<std::io::Result<[u8; 32]>>,
 }
 
-impl Source {
+impl HashedSource {
     /// Starts to hash a file.
     pub fn begin(path: &Path) -> Result<Self, Error> {
         let own = path.to_path_buf();

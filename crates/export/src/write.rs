@@ -4,7 +4,7 @@ use crate::encode::{Cuts, Piece, Written};
 use crate::error::Error;
 use crate::export::Facts;
 use crate::manifest::FileEntry;
-use crate::partition::{Partition, Source, file_name, plain};
+use crate::partition::{HashedSource, Partition, file_name, plain};
 use blockmill_archive::output::OutputFile;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
@@ -27,7 +27,7 @@ pub(crate) struct FileWriter {
 struct OpenPartition {
     partition: Partition,
     range: (u64, u64),
-    source: Option<Source>,
+    source: Option<HashedSource>,
     files: Vec<SerializedFileWriter<OutputFile>>,
 }
 
@@ -53,7 +53,7 @@ impl FileWriter {
 
     fn begin(&self, piece: &Piece) -> Result<OpenPartition, Error> {
         let source = match &piece.partition {
-            Partition::File(path) => Some(Source::begin(path)?),
+            Partition::File(path) => Some(HashedSource::begin(path)?),
             Partition::Span(_) => None,
         };
         let mut files = vec![];
@@ -84,7 +84,7 @@ impl FileWriter {
         let Some(OpenPartition { partition, range, source, files }) = self.open.take() else {
             return Ok(());
         };
-        let sum = source.map(Source::finish).transpose()?;
+        let sum = source.map(HashedSource::finish).transpose()?;
         let path = match &partition {
             Partition::File(path) => Some(path.display().to_string()),
             Partition::Span(_) => None,

@@ -102,7 +102,7 @@ impl Chain {
             for (place, tx) in BodyView::decode(body).unwrap().transactions().enumerate() {
                 let mut tx = tx;
                 let of_this = damages.iter().filter(|(b, t, _)| (*b, *t) == (number, place));
-                of_this.for_each(|(.., damage)| damage(&mut tx));
+                of_this.for_each(|(.., corruption)| corruption(&mut tx));
                 raw.push(tx.encode());
             }
             if !raw.is_empty() {
@@ -197,9 +197,9 @@ fn a_spoiled_signature_is_found_wherever_it_stands_in_its_batch() {
     let last = TRANSFERS as usize - 1;
     // in chunks of 16, block 16 is the first of the second and block 31 the last
     let places = [(16, 0), (16, last), (31, 0), (31, last)];
-    for (rule, damage) in CORRUPTIONS {
+    for (rule, corruption) in CORRUPTIONS {
         for (block, place) in places {
-            let path = chain.spoiled(&[(block, place, damage)]);
+            let path = chain.spoiled(&[(block, place, corruption)]);
             assert_refused(&chain, &path, rule, block, place);
         }
     }
@@ -211,11 +211,11 @@ fn of_two_faults_the_first_in_the_chain_wins() {
     // the error that only the batch finds, with each one that is found before the batch is full
     let nobody = CORRUPTIONS[5];
     let pairs = CORRUPTIONS.into_iter().flat_map(|other| [(nobody, other), (other, nobody)]);
-    for ((rule, damage), (_, other)) in pairs {
+    for ((rule, corruption), (_, other)) in pairs {
         // in one block, and in two blocks of one batch
-        let path = chain.spoiled(&[(20, 3, damage), (20, 4, other)]);
+        let path = chain.spoiled(&[(20, 3, corruption), (20, 4, other)]);
         assert_refused(&chain, &path, rule, 20, 3);
-        let path = chain.spoiled(&[(20, 9, damage), (21, 0, other)]);
+        let path = chain.spoiled(&[(20, 9, corruption), (21, 0, other)]);
         assert_refused(&chain, &path, rule, 20, 9);
     }
 }
@@ -233,8 +233,8 @@ fn of_two_faults_of_a_transaction_the_one_of_the_signature_wins() {
 #[test]
 fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
     let chain = Chain::new();
-    let (rule, damage) = CORRUPTIONS[5];
-    let path = chain.spoiled(&[(20, 9, damage)]);
+    let (rule, corruption) = CORRUPTIONS[5];
+    let path = chain.spoiled(&[(20, 9, corruption)]);
     let mut bytes = std::fs::read(&path).unwrap();
     // the last byte before the empty list of ommers is of the last signature
     let end = bytes.len() - 2;
@@ -247,8 +247,8 @@ fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
 fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
     let chain = Chain::new();
     // also if the block before it is in another chunk
-    for (_, damage) in CORRUPTIONS {
-        let path = chain.spoiled_with(&[(16, 0, damage)], |header| {
+    for (_, corruption) in CORRUPTIONS {
+        let path = chain.spoiled_with(&[(16, 0, corruption)], |header| {
             if header.number == 16 {
                 header.gas_used = header.gas_limit + 1;
             }
@@ -265,7 +265,7 @@ fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
 #[test]
 fn the_chain_itself_is_good() {
     let chain = Chain::new();
-    let (rule, damage) = CORRUPTIONS[0];
-    let path = chain.spoiled(&[(BLOCKS, 9, damage)]);
+    let (rule, corruption) = CORRUPTIONS[0];
+    let path = chain.spoiled(&[(BLOCKS, 9, corruption)]);
     assert_refused(&chain, &path, rule, BLOCKS, 9);
 }

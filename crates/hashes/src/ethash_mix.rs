@@ -16,6 +16,19 @@ const LOCKSTEP: usize = 64;
 pub const FNV_PRIME: u32 = 0x0100_0193;
 
 /// A way to mix many items at once. A value is the proof that the CPU can do it.
+///
+/// ```
+/// use blockmill_hashes::EthashMix;
+///
+/// let rows = [[3; 64]; 7];
+/// let mixed = |mix: EthashMix| {
+///     let mut items = [[1; 64], [2; 64]];
+///     mix.mix_parents(&rows, &[0, 1], &mut items);
+///     items
+/// };
+/// let expected = mixed(EthashMix::detect());
+/// assert!(EthashMix::all_available().into_iter().all(|mix| mixed(mix) == expected));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EthashMix(Width);
 
@@ -108,7 +121,7 @@ impl Modulus {
 
     /// `value % divisor`.
     #[inline(always)]
-    fn of(self, value: u32) -> usize {
+    fn remainder(self, value: u32) -> usize {
         let fraction = self.reciprocal.wrapping_mul(u64::from(value));
         ((u128::from(fraction) * u128::from(self.divisor)) >> 64) as usize
     }
@@ -136,7 +149,7 @@ fn mix(rows: &[[u8; 64]], modulus: Modulus, numbers: &[u32], mixes: &mut [[u8; 6
 fn mix_in_lockstep(rows: &[[u8; 64]], modulus: Modulus, numbers: &[u32], mixes: &mut [[u8; 64]]) {
     let parent_of = |step: u32, number: u32, mix: &[u8; 64]| {
         let word = u32::from_le_bytes(mix.as_chunks::<4>().0[step as usize % 16]);
-        let parent = modulus.of(fnv(number ^ step, word));
+        let parent = modulus.remainder(fnv(number ^ step, word));
         // SAFETY: a remainder by the number of rows is below it.
         let row = unsafe { rows.get_unchecked(parent) };
         prefetch(row);
@@ -180,9 +193,13 @@ mod tests {
             let modulus = Modulus::new(divisor);
             for step in 0..70_000u32 {
                 let value = step.wrapping_mul(61_357);
-                assert_eq!(modulus.of(value), value as usize % divisor, "{value} % {divisor}");
+                assert_eq!(
+                    modulus.remainder(value),
+                    value as usize % divisor,
+                    "{value} % {divisor}"
+                );
             }
-            assert_eq!(modulus.of(u32::MAX), u32::MAX as usize % divisor);
+            assert_eq!(modulus.remainder(u32::MAX), u32::MAX as usize % divisor);
         }
     }
 

@@ -13,12 +13,25 @@ pub(crate) const RATE_512: usize = 72;
 pub(crate) const PADDING_AFTER_64: u64 = 0x8000_0000_0000_0001;
 
 /// Keccak-256 of `message`.
+///
+/// ```
+/// use blockmill_hashes::keccak256;
+///
+/// // the code hash of an account without code
+/// assert_eq!(keccak256(b"")[..4], [0xc5, 0xd2, 0x46, 0x01]);
+/// ```
 #[must_use]
 pub fn keccak256(message: &[u8]) -> [u8; 32] {
     digest(&sponge::<RATE_256>(message))
 }
 
 /// Keccak-512 of `message`.
+///
+/// ```
+/// use blockmill_hashes::keccak512;
+///
+/// assert_eq!(keccak512(b"")[..4], [0x0e, 0xab, 0x42, 0xde]);
+/// ```
 #[must_use]
 pub fn keccak512(message: &[u8]) -> [u8; 64] {
     digest(&sponge::<RATE_512>(message))
@@ -81,6 +94,15 @@ pub(crate) fn last_word(rest: &[u8]) -> u64 {
 }
 
 /// Keccak-256 of a message that comes in parts. Holds no heap memory.
+///
+/// ```
+/// use blockmill_hashes::{Keccak256, keccak256};
+///
+/// let mut hash = Keccak256::new();
+/// hash.update(b"block");
+/// hash.update(b"mill");
+/// assert_eq!(hash.finalize(), keccak256(b"blockmill"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Keccak256 {
     state: [u64; 25],

@@ -11,6 +11,17 @@ use crate::keccak::{RATE_256, keccak256, keccak512};
 
 /// A hasher of many messages at once. A value is the proof that the CPU has the features of its
 /// width.
+///
+/// ```
+/// use blockmill_hashes::{ManyKeccak, keccak256};
+///
+/// let messages: [&[u8]; 3] = [b"one", b"two", b"three"];
+/// for hasher in ManyKeccak::all_available() {
+///     let mut digests = [[0; 32]; 3];
+///     hasher.keccak256(&messages, &mut digests);
+///     assert_eq!(digests, messages.map(keccak256), "{}", hasher.name());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ManyKeccak(Width);
 
@@ -95,6 +106,14 @@ impl ManyKeccak {
     ///
     /// Panics if `out` and `ends` differ in length, if the ends do not ascend, or if one is outside
     /// `bytes`.
+    ///
+    /// ```
+    /// use blockmill_hashes::{ManyKeccak, keccak256};
+    ///
+    /// let mut digests = [[0; 32]; 2];
+    /// ManyKeccak::detect().keccak256_column(b"onethree", &[3, 8], &mut digests);
+    /// assert_eq!(digests, [keccak256(b"one"), keccak256(b"three")]);
+    /// ```
     pub fn keccak256_column(&self, bytes: &[u8], ends: &[u32], out: &mut [[u8; 32]]) {
         assert_eq!(ends.len(), out.len(), "one place for each digest");
         let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] as usize };
@@ -130,6 +149,14 @@ impl ManyKeccak {
     }
 
     /// Replaces each block of 64 bytes by its Keccak-512.
+    ///
+    /// ```
+    /// use blockmill_hashes::{ManyKeccak, keccak512};
+    ///
+    /// let mut blocks = [[1; 64], [2; 64]];
+    /// ManyKeccak::detect().keccak512_64(&mut blocks);
+    /// assert_eq!(blocks, [keccak512(&[1; 64]), keccak512(&[2; 64])]);
+    /// ```
     pub fn keccak512_64(&self, blocks: &mut [[u8; 64]]) {
         match self.0 {
             Width::Scalar => blocks.iter_mut().for_each(|block| *block = keccak512(block)),

@@ -13,6 +13,17 @@ use crate::arch::{Avx2, Avx512, Sha2, ShaNi, ShaNiFour};
 use crate::sha256::{Blocks, absorb};
 
 /// A way to hash many messages at once. A value is the proof that the CPU can do it.
+///
+/// ```
+/// use blockmill_hashes::{ManySha256, sha256d};
+///
+/// let messages: [&[u8]; 3] = [b"one", b"two", b"three"];
+/// for hasher in ManySha256::all_available() {
+///     let mut digests = [[0; 32]; 3];
+///     hasher.sha256d(&messages, &mut digests);
+///     assert_eq!(digests, messages.map(sha256d), "{}", hasher.name());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ManySha256(Width);
 

@@ -8,6 +8,15 @@ use blockmill_platform::memory::{Zeroed, prefetch};
 ///
 /// The memory uses huge pages if the operating system has them: with pages of 4 KiB nearly each
 /// random access to a table of 16 MiB or more also misses the translation buffer.
+///
+/// ```
+/// use blockmill_hashes::Rows;
+///
+/// let mut rows = Rows::zeroed(1_000);
+/// rows[999] = [1; 64];
+/// rows.prefetch(999);
+/// assert_eq!((rows.len(), rows[0]), (1_000, [0; 64]));
+/// ```
 #[derive(Debug)]
 pub struct Rows(Zeroed);
 

@@ -9,6 +9,12 @@ use crate::arch::sha256_all::Scalar;
 use crate::arch::{Sha2, ShaNi};
 
 /// SHA-256 of `message`.
+///
+/// ```
+/// use blockmill_hashes::sha256;
+///
+/// assert_eq!(sha256(b"abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+/// ```
 #[must_use]
 pub fn sha256(message: &[u8]) -> [u8; 32] {
     let mut state = States::new();
@@ -17,6 +23,12 @@ pub fn sha256(message: &[u8]) -> [u8; 32] {
 }
 
 /// SHA-256 of the SHA-256 of `message`.
+///
+/// ```
+/// use blockmill_hashes::{sha256, sha256d};
+///
+/// assert_eq!(sha256d(b"abc"), sha256(&sha256(b"abc")));
+/// ```
 #[must_use]
 pub fn sha256d(message: &[u8]) -> [u8; 32] {
     let mut state = States::new();
@@ -127,6 +139,15 @@ impl<'a> Blocks<'a> {
 }
 
 /// SHA-256 of a message that comes in parts. Holds no heap memory.
+///
+/// ```
+/// use blockmill_hashes::{Sha256, sha256};
+///
+/// let mut hash = Sha256::new();
+/// hash.update(b"block");
+/// hash.update(b"mill");
+/// assert_eq!(hash.finalize(), sha256(b"blockmill"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sha256 {
     state: States<1>,

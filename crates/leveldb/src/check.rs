@@ -22,9 +22,9 @@ pub struct Checked {
     /// Files that are in use.
     pub files: u64,
     /// Corrupt places; at most 100.
-    pub damage: Vec<Error>,
+    pub corruption: Vec<Error>,
     /// Number of corrupt places.
-    pub damage_count: u64,
+    pub corruption_count: u64,
 }
 
 impl Checked {
@@ -32,9 +32,9 @@ impl Checked {
     fn add(&mut self, outcome: Result<(), Error>) -> Result<(), Error> {
         match outcome {
             Err(error) if error.status() == Status::Corrupt => {
-                self.damage_count += 1;
-                if self.damage.len() < MAX_LISTED {
-                    self.damage.push(error);
+                self.corruption_count += 1;
+                if self.corruption.len() < MAX_LISTED {
+                    self.corruption.push(error);
                 }
                 Ok(())
             }
@@ -148,7 +148,7 @@ fn check_table(folder: &Path, table: &TableFile, checked: &mut Checked) -> Resul
         checked.add(outcome)?;
     }
     let ends = first.as_deref() == Some(&table.smallest[..]) && last == table.largest;
-    if !ends && checked.damage.is_empty() {
+    if !ends && checked.corruption.is_empty() {
         let what = "tables with the first and last key of the manifest";
         return Err(at(0)(Malformed::Count { what, expected: 1, found: 0 }));
     }

@@ -5,7 +5,7 @@
 
 use crate::Level;
 use crate::body::merkle;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::ledger::{self, Facts, STORAGE, TABLE_MEMORY};
 use crate::logs::application;
 use crate::types::{Block, UInt256};

@@ -4,7 +4,7 @@ use crate::datadir::containers::ContainersWriter;
 use crate::datadir::nodes::{Nodes, add_references};
 use crate::datadir::source::SourceStore;
 use crate::datadir::{executables, system, transfers, versions};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::UInt256;
 use blockmill_archive::output::OutputFolder;
 use blockmill_leveldb::{BulkWriter, Combine, Library, Sorter};

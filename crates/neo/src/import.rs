@@ -24,7 +24,7 @@ pub use crate::options::{Consumer, Derive, MEMORY, Options};
 pub use crate::run::Run;
 
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::rules::Parent;
 use crate::ledger::Facts;
 use crate::types::{Block, UInt256};

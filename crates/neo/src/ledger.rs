@@ -33,7 +33,7 @@ pub(crate) use trie::trie_of;
 pub use undo::{ChangeLog, UNWIND_DEPTH};
 pub use unwind::{Unwound, unwind_blocks};
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::types::UInt256;

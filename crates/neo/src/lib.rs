@@ -31,6 +31,7 @@ pub mod logs;
 mod options;
 pub mod params;
 pub mod record;
+pub mod rule;
 mod run;
 pub mod settings;
 pub mod state;
@@ -38,5 +39,5 @@ pub mod types;
 pub mod witness;
 
 pub use blockmill_verdict::Level;
-pub use error::{Rule, Violation};
-pub use fault::Error;
+pub use error::Error;
+pub use rule::{Rule, Violation};

@@ -1,6 +1,6 @@
 //! Builds the run record of an import.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::import::CHECK;
 use crate::options::Options;
 use crate::run::{PHASES, Run};

@@ -1,9 +1,10 @@
 //! The result of a run.
 
-use crate::error::Violation;
-use crate::fault::{Cause, Error, Fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault};
 use crate::header::rules::Parent;
 use crate::import::Batch;
+use crate::rule::Violation;
 use crate::types::UInt256;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};

@@ -4,7 +4,6 @@ use crate::dumps;
 use crate::dumps::Dump;
 use crate::witnesses::with_malformed_key;
 use blockmill_hashes::ManySha256;
-use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
     admit::TransactionVerifier,
     block::{Executor, machine},
@@ -14,6 +13,7 @@ use blockmill_neo::execute::{
     native::Natives,
 };
 use blockmill_neo::params::Protocol;
+use blockmill_neo::rule::Rule;
 use blockmill_neo::state::{Base, State};
 use blockmill_neo::types::{Block, SingleTransaction, UInt160, UInt256, write};
 use blockmill_neo::witness::{Checked, Verdict};

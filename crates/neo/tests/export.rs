@@ -8,8 +8,8 @@ use blockmill_archive::acc;
 use blockmill_hashes::sha256;
 use blockmill_leveldb::Scan;
 use blockmill_neo::Level;
+use blockmill_neo::error::Error;
 use blockmill_neo::export::{Written, to_neo_go};
-use blockmill_neo::fault::Error;
 use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::Ledger;
@@ -55,8 +55,8 @@ fn entries(folder: &Path) -> Entries {
     found
 }
 
-/// Entries of a prefix, without it.
-fn of(entries: &Entries, prefix: u8) -> Entries {
+/// The entries with this prefix, without it.
+fn with_prefix(entries: &Entries, prefix: u8) -> Entries {
     let own = entries.iter().filter(|(key, _)| key[0] == prefix);
     own.map(|(key, value)| (key[1..].to_vec(), value.clone())).collect()
 }
@@ -143,7 +143,7 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
 
         // each block with the hashes of its transactions, and each transaction, followed by its
         // logs
-        let executables = of(&all, 0x01);
+        let executables = with_prefix(&all, 0x01);
         let mut tip = [0; 32];
         for block in blocks(dump) {
             let value = &executables[&block.hash.0[..]];
@@ -163,9 +163,9 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
         assert_eq!(whole, dump.blocks + dump.transactions, "{}", dump.name);
 
         let expected = storage(dump);
-        assert!(of(&all, 0x70) == expected, "{}", dump.name);
+        assert!(with_prefix(&all, 0x70) == expected, "{}", dump.name);
         assert_eq!(written.pairs, expected.len() as u64);
-        let (mut nodes, mut pairs) = (of(&all, 0x03), Entries::new());
+        let (mut nodes, mut pairs) = (with_prefix(&all, 0x03), Entries::new());
         walk(written.root.0, &mut vec![], &mut nodes, &mut pairs);
         assert!(pairs == expected, "{}", dump.name);
         let unnamed = nodes.values().filter(|node| !node.ends_with(&[0; 4])).count();
@@ -177,7 +177,7 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
             roots.insert(height.to_be_bytes().to_vec(), value);
         }
         roots.insert(vec![2], last.to_le_bytes().to_vec());
-        assert!(of(&all, 0x04) == roots, "{}", dump.name);
+        assert!(with_prefix(&all, 0x04) == roots, "{}", dump.name);
 
         let settings = 8 + 2 * u8::from(dump.name == "chain50x2") + u8::from(dump.state_root);
         let version = &all[&[0xf0][..]];
@@ -185,7 +185,7 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
         assert_eq!(all[&[0xc0][..]], [&tip[..], &last.to_le_bytes()].concat());
         tip.reverse();
         assert_eq!(all[&[0xc1][..]], [&tip[..], &last.to_le_bytes()].concat());
-        assert_eq!(of(&all, 0x80).len(), dump.blocks / 2000);
+        assert_eq!(with_prefix(&all, 0x80).len(), dump.blocks / 2000);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }
@@ -201,8 +201,8 @@ fn with_history_the_database_has_the_trie_of_every_block_and_no_other_node() {
         fill(dump, Level::Execution, &mut Sink::Ledger(Box::new(ledger)));
         assert!(convert(&data, &out).unwrap().keeps_history);
         let all = entries(&out);
-        assert!(of(&all, 0x70) == storage(dump), "{}", dump.name);
-        let (mut nodes, mut reached) = (of(&all, 0x03), BTreeSet::new());
+        assert!(with_prefix(&all, 0x70) == storage(dump), "{}", dump.name);
+        let (mut nodes, mut reached) = (with_prefix(&all, 0x03), BTreeSet::new());
         oracle::roots(dump).iter().for_each(|root| reach(&root.0, &mut nodes, &mut reached));
         assert!(reached.len() > dump.blocks, "{}", dump.name);
         assert_eq!(nodes.len(), 0, "{}: nodes of no block", dump.name);

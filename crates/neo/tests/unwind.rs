@@ -4,7 +4,7 @@
 use crate::dumps::Dump;
 use blockmill_archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
-use blockmill_neo::fault::Error;
+use blockmill_neo::error::Error;
 use blockmill_neo::import::Sink;
 use blockmill_neo::import::{Options, import};
 use blockmill_neo::ledger::HISTORY;

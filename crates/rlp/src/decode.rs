@@ -5,6 +5,16 @@ use alloc::vec;
 use ruint::aliases::U256;
 
 /// One item of a list: its kind, its payload and its whole encoding, all borrowed.
+///
+/// ```
+/// use blockmill_rlp::Reader;
+///
+/// let item = Reader::new(&[0xc2, 1, 2]).item()?;
+/// assert!(item.is_list);
+/// assert_eq!((item.payload, item.raw), (&[1, 2][..], &[0xc2, 1, 2][..]));
+/// assert_eq!(item.reader().u64(), Ok(1));
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// True for a list, false for a byte string.
@@ -26,6 +36,22 @@ impl<'a> Item<'a> {
 }
 
 /// A cursor over consecutive RLP items. Nothing is copied and nothing is allocated.
+///
+/// ```
+/// use blockmill_rlp::{ErrorKind, Reader};
+///
+/// // the list of 1, "dog" and an empty list
+/// let mut outer = Reader::new(&[0xc6, 1, 0x83, b'd', b'o', b'g', 0xc0]);
+/// let mut list = outer.list()?;
+/// outer.finish()?;
+/// assert_eq!(list.u64(), Ok(1));
+/// assert_eq!(list.fixed::<3>(), Ok(b"dog"));
+/// // an error has the offset from the start of the outermost buffer
+/// let error = list.clone().u64().unwrap_err();
+/// assert_eq!((error.offset, error.kind), (6, ErrorKind::ExpectedBytes));
+/// assert!(list.list()?.is_empty());
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     data: &'a [u8],
@@ -166,6 +192,14 @@ impl<'a> Reader<'a> {
 
 /// Checks that `data` is exactly one canonical item, at every depth. Depth costs no stack: an
 /// explicit list of list ends is kept, one machine word for each open list.
+///
+/// ```
+/// use blockmill_rlp::{ErrorKind, validate};
+///
+/// assert!(validate(&[0xc2, 0xc1, 5]).is_ok());
+/// // the byte 5 is its own encoding
+/// assert_eq!(validate(&[0xc2, 0x81, 5]).unwrap_err().kind, ErrorKind::NonCanonicalByte);
+/// ```
 pub fn validate(data: &[u8]) -> Result<(), Error> {
     let mut ends = vec![];
     let mut pos = 0;

@@ -10,6 +10,27 @@ use ruint::aliases::U256;
 ///
 /// Implement only [`Encode::write`], which passes the parts of the value to a writer in order. For
 /// a struct whose fields are all written, [`list!`](crate::list!) implements it.
+///
+/// ```
+/// use blockmill_rlp::{Encode, Write};
+///
+/// /// The list of a number and a text.
+/// struct Entry(u64, &'static str);
+///
+/// impl Encode for Entry {
+///     fn write<W: Write>(&self, out: &mut W) {
+///         out.list(|out| {
+///             out.u64(self.0);
+///             out.bytes(self.1.as_bytes());
+///         });
+///     }
+/// }
+///
+/// let entry = Entry(7, "dog");
+/// assert_eq!(entry.encode(), [0xc5, 7, 0x83, b'd', b'o', b'g']);
+/// assert_eq!(entry.encoded_len(), 6);
+/// assert_eq!(entry.hash(), blockmill_hashes::keccak256(&entry.encode()));
+/// ```
 pub trait Encode {
     /// Most lists that a value of this type can consist of, itself included and those written with
     /// [`Write::list_of`] not counted: their lengths are kept while it is written. Types that set

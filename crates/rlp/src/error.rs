@@ -3,6 +3,13 @@
 use core::fmt;
 
 /// An error of decoding RLP: the reason, and the offset of the byte.
+///
+/// ```
+/// use blockmill_rlp::{Decode, Error, ErrorKind};
+///
+/// let error = Vec::<u64>::decode(&[0xc2, 1, 0]).unwrap_err();
+/// assert_eq!(error, Error { offset: 2, kind: ErrorKind::LeadingZero });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Offset of the offending item's first byte from the start of the outermost buffer.

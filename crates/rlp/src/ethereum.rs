@@ -43,7 +43,10 @@ pub use block_access_list::{
     AccountChanges, BalanceChange, CodeChange, NonceChange, SlotChanges, StorageChange,
 };
 pub use body::Body;
-pub use header::{Header, UnsealedHeader};
+pub use header::{
+    EMPTY_OMMERS, EMPTY_ROOT, EditLater, EncodedHeader, Header, HeaderIndex, HeaderView,
+    LaterField, LaterValue, OwnedHeader, UnsealedHeader,
+};
 pub use log::Log;
 pub use path::{Path, PathBuffer};
 pub use receipt::{CanonicalReceipt, Outcome, Receipt};

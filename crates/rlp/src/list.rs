@@ -7,6 +7,17 @@ use core::marker::PhantomData;
 ///
 /// So one type serves those who put an object together and those who look into an encoded one, and
 /// neither allocates.
+///
+/// ```
+/// use blockmill_rlp::{Decode, Encode, List};
+///
+/// let given: List<'_, u64> = List::Values(&[1, 2, 3]);
+/// let bytes = given.encode();
+/// let decoded = List::<u64>::decode(&bytes)?;
+/// assert_eq!((decoded.len(), decoded.iter().sum::<u64>()), (3, 6));
+/// assert_eq!(decoded, given);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum List<'a, T> {
     /// Values that are not encoded yet.
@@ -16,6 +27,14 @@ pub enum List<'a, T> {
 }
 
 /// The items of an encoded list, each of which decodes.
+///
+/// ```
+/// use blockmill_rlp::{Decode, List};
+///
+/// let List::Encoded(list) = List::<u64>::decode(&[0xc2, 1, 2])? else { unreachable!() };
+/// assert_eq!(list.payload(), [1, 2]);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Encoded<'a, T> {
     items: Reader<'a>,

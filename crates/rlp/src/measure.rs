@@ -53,6 +53,13 @@ impl<'a> Measure<'a> {
 }
 
 /// Bytes of an encoded number of up to 256 bits.
+///
+/// ```
+/// use blockmill_rlp::{U256, u256_len};
+///
+/// assert_eq!(u256_len(&U256::from(1024u64)), 3);
+/// assert_eq!(u256_len(&U256::MAX), 33);
+/// ```
 #[must_use]
 #[inline(always)]
 pub fn u256_len(number: &U256) -> usize {

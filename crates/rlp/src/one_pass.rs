@@ -21,6 +21,14 @@ use alloc::vec::Vec;
 use ruint::aliases::U256;
 
 /// Writes in one pass into a buffer of its own.
+///
+/// ```
+/// use blockmill_rlp::{Encode, OnePass};
+///
+/// let mut out = OnePass::default();
+/// [1u64, 2].write(&mut out);
+/// assert_eq!(out.into_bytes(), [1u64, 2].encode());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct OnePass {
     out: Vec<u8>,

@@ -21,6 +21,11 @@ pub(crate) const fn prefix_len(payload: usize) -> usize {
 }
 
 /// Length of a list with a payload of `payload` bytes, prefix included.
+///
+/// ```
+/// assert_eq!(blockmill_rlp::list_len(55), 1 + 55);
+/// assert_eq!(blockmill_rlp::list_len(56), 2 + 56);
+/// ```
 #[must_use]
 #[inline(always)]
 pub const fn list_len(payload: usize) -> usize {
@@ -28,6 +33,11 @@ pub const fn list_len(payload: usize) -> usize {
 }
 
 /// Bytes of an encoded byte string.
+///
+/// ```
+/// // a byte below 128 is its own encoding
+/// assert_eq!([&[5][..], &[200], b"dog"].map(blockmill_rlp::bytes_len), [1, 2, 4]);
+/// ```
 #[must_use]
 #[inline(always)]
 pub const fn bytes_len(bytes: &[u8]) -> usize {
@@ -48,6 +58,10 @@ const U64_LEN: [u8; 64] = {
 
 /// Length of an encoded number. A look-up table: arithmetic takes three times as many instructions,
 /// and this is done twice for each number.
+///
+/// ```
+/// assert_eq!([0, 127, 128, 1024].map(blockmill_rlp::u64_len), [1, 1, 2, 3]);
+/// ```
 #[must_use]
 #[inline(always)]
 pub const fn u64_len(number: u64) -> usize {

@@ -7,6 +7,26 @@ use ruint::aliases::U256;
 /// A value that is read from its RLP encoding. What it borrows, it borrows from there.
 ///
 /// For a struct that is a list of fields, [`list!`](crate::list!) implements it.
+///
+/// ```
+/// use blockmill_rlp::{Decode, Error, Reader};
+///
+/// /// The list of a number and a text, which it borrows.
+/// #[derive(Debug, PartialEq)]
+/// struct Entry<'a>(u64, &'a [u8]);
+///
+/// impl<'a> Decode<'a> for Entry<'a> {
+///     fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+///         let mut list = reader.list()?;
+///         let entry = Self(list.u64()?, list.bytes()?);
+///         list.finish()?;
+///         Ok(entry)
+///     }
+/// }
+///
+/// assert_eq!(Entry::decode(&[0xc5, 7, 0x83, b'd', b'o', b'g']), Ok(Entry(7, b"dog")));
+/// assert!(Entry::decode(&[0xc1, 7]).is_err());
+/// ```
 pub trait Decode<'a>: Sized {
     /// Reads the next item, or, for a field that may be absent, none at the end of a list.
     fn read(reader: &mut Reader<'a>) -> Result<Self, Error>;

@@ -6,6 +6,18 @@ use ruint::aliases::U256;
 ///
 /// A value is described once, in [`Encode::write`](crate::Encode::write); each implementation of
 /// this trait is one use of the description.
+///
+/// ```
+/// use blockmill_rlp::{Encode, OnePass, Write};
+///
+/// let mut out = OnePass::default();
+/// out.list(|out| {
+///     out.u64(1024);
+///     out.bytes(b"dog");
+///     out.raw(&[0xc0]);
+/// });
+/// assert_eq!(out.into_bytes(), [0xc8, 0x82, 4, 0, 0x83, b'd', b'o', b'g', 0xc0]);
+/// ```
 pub trait Write: Sized {
     /// Bytes that are RLP already, or that precede RLP, such as the type of a transaction.
     fn raw(&mut self, encoded: &[u8]);

@@ -9,11 +9,11 @@
 //! differently.
 //! `tests/signatures_against_library.rs` is the short form, with the same makers.
 
-#[path = "../tests/made/mod.rs"]
-mod made;
+#[path = "../tests/generated/mod.rs"]
+mod generated;
 
-use made::oracle::{Difference, Operation, Share, Tally, Way, part, ways};
-use made::{Made, Random};
+use generated::oracle::{Difference, Operation, Share, Tally, Way, part, ways};
+use generated::{Generator, Random};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ struct Work {
 impl Work {
     /// Does parts until none is left.
     fn run(&self) -> Result<(), Difference> {
-        let mut made = Made::new(0);
+        let mut cases = Generator::new(0);
         let share = Share { random: PART, structured: PART };
         while !self.failed.load(Ordering::Relaxed) {
             let i = self.next.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl Work {
             let operation = TURNS[i % TURNS.len()];
             let seed = Random::new(self.seed).next().wrapping_add(i as u64);
             let mut tally = Tally::default();
-            let outcome = part(operation, &mut made, &self.ways, seed, share, &mut tally);
+            let outcome = part(operation, &mut cases, &self.ways, seed, share, &mut tally);
             if outcome.is_err() {
                 self.failed.store(true, Ordering::Relaxed);
             }

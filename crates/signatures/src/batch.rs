@@ -8,6 +8,7 @@
 //! heap memory. Larger batches cost less for each signature, up to 256.
 
 mod account;
+mod checks;
 #[cfg(feature = "std")]
 mod key_tables;
 pub(crate) mod library;
@@ -15,12 +16,21 @@ pub(crate) mod library;
 use crate::arch::{FmaSignatures, IfmaSignatures};
 use crate::lanes::InLanes;
 use account::{Account, Price};
+pub use checks::{EcdsaCheck, Key, Recovery, SchnorrCheck, TweakCheck};
 #[cfg(feature = "std")]
 pub(crate) use key_tables::Found;
 #[cfg(feature = "std")]
 pub use key_tables::KeyTables;
 
 /// The number of signatures that are verified at once.
+///
+/// ```
+/// use blockmill_signatures::{Signatures, Width};
+///
+/// // this CPU has the lanes of some widths, and always the scalar one
+/// let widths: Vec<_> = Width::ALL.into_iter().filter_map(Signatures::with).collect();
+/// assert_eq!(widths[0].width(), Width::Scalar);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One signature after the other, by libsecp256k1.
@@ -46,68 +56,18 @@ impl Width {
     }
 }
 
-/// A serialised public key (SEC 1, section 2.3.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// 0x02 (even y) or 0x03 (odd y), then x.
-    Compressed([u8; 33]),
-    /// 0x04, then x and y; or hybrid: 0x06 (even y) or 0x07 (odd y), then x and y.
-    Uncompressed([u8; 65]),
-}
-
-/// A check that the key signed the digest (ECDSA). All numbers are big-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EcdsaCheck {
-    /// The signed hash, taken modulo the group's order.
-    pub digest: [u8; 32],
-    /// The signature's first number.
-    pub r: [u8; 32],
-    /// The signature's second number; `n - s` is equally valid.
-    pub s: [u8; 32],
-    /// The signer.
-    pub key: Key,
-}
-
-/// A check that the key signed the message of 32 bytes (BIP340).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchnorrCheck {
-    /// The signed message; in Bitcoin a signature hash.
-    pub message: [u8; 32],
-    /// x of the signature's point, then s.
-    pub signature: [u8; 64],
-    /// x of the key; its y is even.
-    pub key: [u8; 32],
-}
-
-/// A check that a key is another one plus a multiple of the generator (BIP341): `tweaked = key +
-/// tweak * G`. All numbers are big-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TweakCheck {
-    /// x of the key; its y is even.
-    pub key: [u8; 32],
-    /// The multiplier, below the group's order.
-    pub tweak: [u8; 32],
-    /// x of the sum.
-    pub tweaked: [u8; 32],
-    /// Whether y of the sum is odd.
-    pub odd: bool,
-}
-
-/// An ECDSA signature from which the key is recovered (SEC 1, section 4.1.6). All numbers are
-/// big-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recovery {
-    /// The signed hash.
-    pub digest: [u8; 32],
-    /// The signature's first number.
-    pub r: [u8; 32],
-    /// The signature's second number, of any size.
-    pub s: [u8; 32],
-    /// Bit 0: y of the signature's point is odd. Bit 1: its x is `r + n`. Above 3: no key.
-    pub recovery_id: u8,
-}
-
 /// A verifier of signatures. A value is the proof that the CPU has the features of its width.
+///
+/// ```
+/// use blockmill_signatures::{Signatures, Width};
+///
+/// let scalar = Signatures::scalar();
+/// assert_eq!(scalar.width(), Width::Scalar);
+/// // the fastest of this CPU has a name, and can be asked for by it
+/// let fastest = Signatures::detect();
+/// let named = Signatures::named(fastest.width().name()).map(|found| found.width());
+/// assert_eq!(named, Some(fastest.width()));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Signatures {
     way: Way,

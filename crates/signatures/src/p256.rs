@@ -12,6 +12,15 @@ pub(crate) use point::power_of_generator;
 type Scalar = Number<Order>;
 
 /// Verifies one ECDSA signature on P-256 (FIPS 186-4). `Signatures::p256` verifies many.
+///
+/// ```
+/// use blockmill_hashes::sha256;
+/// use blockmill_signatures::{EcdsaCheck, Key, verify_p256};
+///
+/// // numbers of 0 are out of range
+/// let key = Key::Compressed([2; 33]);
+/// assert!(!verify_p256(&EcdsaCheck { digest: sha256(b"a block"), r: [0; 32], s: [0; 32], key }));
+/// ```
 #[must_use]
 pub fn verify_p256(check: &EcdsaCheck) -> bool {
     verify(check).unwrap_or(false)
@@ -46,6 +55,20 @@ fn point(key: &Key) -> Option<Point> {
 
 /// Whether `key` is a compressed public key of P-256 (SEC 1, section 2.3.3: a 2 or 3, then x): a
 /// point of the curve has that x. Computes a square root.
+///
+/// ```
+/// use blockmill_signatures::is_p256_key;
+///
+/// // a compressed key begins with 2 or 3
+/// let mut key = [0; 33];
+/// assert!(!is_p256_key(&key));
+/// // of small x about one in two has a point
+/// let found = (1..=200).filter(|x| {
+///     (key[0], key[32]) = (2, *x);
+///     is_p256_key(&key)
+/// });
+/// assert!((60..140).contains(&found.count()));
+/// ```
 #[must_use]
 pub fn is_p256_key(key: &[u8; 33]) -> bool {
     point(&Key::Compressed(*key)).is_some()

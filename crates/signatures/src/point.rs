@@ -4,6 +4,18 @@ use secp256k1::PublicKey;
 
 /// Whether `key` is an uncompressed public key of secp256k1 (SEC 1, section 2.3.3: a 4, then x and
 /// y, big-endian) with a point on the curve.
+///
+/// ```
+/// use blockmill_signatures::is_public_key;
+/// use secp256k1::{PublicKey, SecretKey};
+///
+/// let secret = SecretKey::from_secret_bytes([7; 32])?;
+/// let mut key = PublicKey::from_secret_key(&secret).serialize_uncompressed();
+/// assert!(is_public_key(&key));
+/// key[64] ^= 1;
+/// assert!(!is_public_key(&key));
+/// # Ok::<(), secp256k1::Error>(())
+/// ```
 #[must_use]
 pub fn is_public_key(key: &[u8; 65]) -> bool {
     // the library also takes the hybrid forms 6 and 7
@@ -14,6 +26,17 @@ pub fn is_public_key(key: &[u8; 65]) -> bool {
 /// `None` if no point of the curve has that x.
 ///
 /// It computes a square root: some 50 times the work of [`is_public_key`].
+///
+/// ```
+/// use blockmill_signatures::uncompress_public_key;
+/// use secp256k1::{PublicKey, SecretKey};
+///
+/// let key = PublicKey::from_secret_key(&SecretKey::from_secret_bytes([7; 32])?);
+/// let [form, x @ ..] = key.serialize();
+/// assert_eq!(uncompress_public_key(&x, form == 3), Some(key.serialize_uncompressed()));
+/// assert_eq!(uncompress_public_key(&[0xff; 32], false), None);
+/// # Ok::<(), secp256k1::Error>(())
+/// ```
 #[must_use]
 pub fn uncompress_public_key(x: &[u8; 32], odd: bool) -> Option<[u8; 65]> {
     let mut key = [2 + u8::from(odd); 33];

@@ -17,6 +17,26 @@ use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 /// # Errors
 ///
 /// Returns [`RecoverError`] if a number is out of range or the signature has no key.
+///
+/// ```
+/// use blockmill_signatures::recover;
+/// use blockmill_hashes::sha256;
+/// use secp256k1::ecdsa::RecoverableSignature;
+/// use secp256k1::{Message, PublicKey, SecretKey};
+///
+/// let secret = SecretKey::from_secret_bytes([7; 32])?;
+/// let digest = sha256(b"pay 5 to Bob");
+/// let message = Message::from_digest(digest);
+/// let signature = RecoverableSignature::sign_ecdsa_recoverable(message, &secret);
+/// let (id, numbers) = signature.serialize_compact();
+/// let (mut r, mut s) = ([0; 32], [0; 32]);
+/// r.copy_from_slice(&numbers[..32]);
+/// s.copy_from_slice(&numbers[32..]);
+/// let [_, signer @ ..] = PublicKey::from_secret_key(&secret).serialize_uncompressed();
+///
+/// assert_eq!(recover(&digest, &r, &s, id.to_u8() == 1), Ok(signer));
+/// # Ok::<(), secp256k1::Error>(())
+/// ```
 pub fn recover(
     digest: &[u8; 32],
     r: &[u8; 32],
@@ -35,6 +55,13 @@ pub fn recover(
 }
 
 /// The reason why a signature has no key.
+///
+/// ```
+/// use blockmill_signatures::{RecoverError, recover};
+///
+/// assert_eq!(recover(&[1; 32], &[0xff; 32], &[1; 32], false), Err(RecoverError::Overflow));
+/// assert_eq!(recover(&[1; 32], &[0; 32], &[1; 32], false), Err(RecoverError::NoKey));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoverError {
     /// `r` or `s` is not below the order of the group.

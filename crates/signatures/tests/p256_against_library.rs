@@ -1,12 +1,12 @@
 //! Every way of verifying signatures over P-256 gives the answers of AWS-LC, with tables of keys
-//! and without, on random signatures and on made ones: equal, opposite and infinite points, numbers
+//! and without, on random signatures and on generated ones: equal, opposite and infinite points, numbers
 //! at their bounds, flipped bits.
 
-mod made_p256;
+mod generated_p256;
 
 use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures, Width};
 use blockmill_testkit::rounds;
-use made_p256::Made;
+use generated_p256::Generator;
 use num_bigint::BigUint;
 
 /// Room for a table, but not for two.
@@ -28,7 +28,7 @@ fn verify(signatures: &Signatures, checks: &[EcdsaCheck], tables: &KeyTables) ->
 
 /// All ways answer alike, in batches of many lengths, with tables or without.
 fn agree(checks: &[EcdsaCheck]) -> Vec<bool> {
-    let expected: Vec<_> = checks.iter().map(made_p256::by_aws_lc).collect();
+    let expected: Vec<_> = checks.iter().map(generated_p256::by_aws_lc).collect();
     for signatures in ways() {
         for bytes in [0, ONE_TABLE, 5 * ONE_TABLE, 50_000_000] {
             let tables = KeyTables::new(bytes);
@@ -52,55 +52,55 @@ fn agree(checks: &[EcdsaCheck]) -> Vec<bool> {
     expected
 }
 
-fn secrets(made: &mut Made, count: usize) -> Vec<BigUint> {
-    (0..count).map(|_| made.any()).collect()
+fn secrets(cases: &mut Generator, count: usize) -> Vec<BigUint> {
+    (0..count).map(|_| cases.any()).collect()
 }
 
 /// Checks of keys that sign repeatedly, among keys that occur once.
 fn mixed(
-    made: &mut Made,
+    cases: &mut Generator,
     secrets: &[BigUint],
     count: usize,
-    check: impl Fn(&mut Made, &BigUint) -> EcdsaCheck,
+    check: impl Fn(&mut Generator, &BigUint) -> EcdsaCheck,
 ) -> Vec<EcdsaCheck> {
     (0..count)
         .map(|_| {
-            let any = made.any();
-            let pick = made.random.below(secrets.len() * 3 / 2);
-            check(made, secrets.get(pick).unwrap_or(&any))
+            let any = cases.any();
+            let pick = cases.random.below(secrets.len() * 3 / 2);
+            check(cases, secrets.get(pick).unwrap_or(&any))
         })
         .collect()
 }
 
 #[test]
 fn random_signatures() {
-    let mut made = Made::new(1);
-    let checks: Vec<_> = (0..rounds(1_500)).map(|_| made.random()).collect();
+    let mut cases = Generator::new(1);
+    let checks: Vec<_> = (0..rounds(1_500)).map(|_| cases.random()).collect();
     assert!(agree(&checks).iter().all(|valid| *valid));
 }
 
 #[test]
 fn repeated_keys() {
-    let mut made = Made::new(2);
+    let mut cases = Generator::new(2);
     for keys in [1, 7, 60] {
-        let secrets = secrets(&mut made, keys);
-        let checks = mixed(&mut made, &secrets, rounds(1_500), Made::by);
+        let secrets = secrets(&mut cases, keys);
+        let checks = mixed(&mut cases, &secrets, rounds(1_500), Generator::by);
         assert!(agree(&checks).iter().all(|valid| *valid));
     }
 }
 
 #[test]
 fn chosen_multipliers() {
-    let mut made = Made::new(3);
+    let mut cases = Generator::new(3);
     let (mut checks, random, of_each) = (Vec::new(), rounds(3_000), rounds(150));
     while checks.len() < random {
-        let secret = made.chosen_secret();
-        checks.extend(made.chosen_multipliers(&secret));
+        let secret = cases.chosen_secret();
+        checks.extend(cases.chosen_multipliers(&secret));
     }
     // of keys with tables, small ones first
     for secret in (1u8..20).map(BigUint::from) {
         for _ in 0..of_each {
-            checks.extend(made.chosen_multipliers(&secret));
+            checks.extend(cases.chosen_multipliers(&secret));
         }
     }
     assert!(agree(&checks).iter().all(|valid| *valid));
@@ -108,11 +108,11 @@ fn chosen_multipliers() {
 
 #[test]
 fn sums_at_infinity_are_not_valid() {
-    let mut made = Made::new(4);
-    let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, rounds(400), Made::by);
+    let mut cases = Generator::new(4);
+    let secrets = secrets(&mut cases, 3);
+    let mut checks = mixed(&mut cases, &secrets, rounds(400), Generator::by);
     let valid = checks.len();
-    checks.extend(mixed(&mut made, &secrets, rounds(400), Made::infinite));
+    checks.extend(mixed(&mut cases, &secrets, rounds(400), Generator::infinite));
     let found = agree(&checks);
     assert!(found[..valid].iter().all(|valid| *valid));
     assert!(found[valid..].iter().all(|valid| !valid));
@@ -120,55 +120,55 @@ fn sums_at_infinity_are_not_valid() {
 
 #[test]
 fn numbers_at_their_bounds() {
-    let mut made = Made::new(5);
-    let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, rounds(300), Made::by);
-    checks.extend(mixed(&mut made, &secrets, rounds(2_500), Made::edged));
+    let mut cases = Generator::new(5);
+    let secrets = secrets(&mut cases, 3);
+    let mut checks = mixed(&mut cases, &secrets, rounds(300), Generator::by);
+    checks.extend(mixed(&mut cases, &secrets, rounds(2_500), Generator::edged));
     agree(&checks);
 }
 
 #[test]
 fn flipped_bits_and_other_forms_of_keys() {
-    let mut made = Made::new(6);
-    let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, rounds(300), Made::by);
-    checks.extend(mixed(&mut made, &secrets, rounds(3_000), Made::spoilt));
+    let mut cases = Generator::new(6);
+    let secrets = secrets(&mut cases, 3);
+    let mut checks = mixed(&mut cases, &secrets, rounds(300), Generator::by);
+    checks.extend(mixed(&mut cases, &secrets, rounds(3_000), Generator::spoilt));
     agree(&checks);
 }
 
 #[test]
 fn x_above_the_order() {
-    let mut made = Made::new(7);
-    let checks: Vec<_> = (0..rounds(300)).map(|_| made.small_r()).collect();
+    let mut cases = Generator::new(7);
+    let checks: Vec<_> = (0..rounds(300)).map(|_| cases.small_r()).collect();
     assert!(agree(&checks).iter().all(|valid| *valid));
 }
 
 #[test]
 fn a_hash_above_the_order_is_taken_modulo_it() {
-    let mut made = Made::new(8);
-    let secret = made.any();
+    let mut cases = Generator::new(8);
+    let secret = cases.any();
     let mut checks = Vec::new();
     while checks.len() < 64 {
-        let check = made.by(&secret);
-        let digest = BigUint::from_bytes_be(&check.digest) + &made.n;
+        let check = cases.by(&secret);
+        let digest = BigUint::from_bytes_be(&check.digest) + &cases.n;
         // about one in 2^32 digests has room for another n; a digest of 0 always has
-        let check = if digest.bits() > 256 { made.small_r() } else { check };
-        checks.push(EcdsaCheck { digest: made_p256::bytes(&made.n), ..check });
+        let check = if digest.bits() > 256 { cases.small_r() } else { check };
+        checks.push(EcdsaCheck { digest: generated_p256::bytes(&cases.n), ..check });
     }
     assert!(agree(&checks).iter().all(|valid| *valid));
 }
 
 #[test]
 fn one_bad_among_good_changes_no_other() {
-    let mut made = Made::new(9);
-    let secrets = secrets(&mut made, 2);
+    let mut cases = Generator::new(9);
+    let secrets = secrets(&mut cases, 2);
     for signatures in ways() {
         let tables = KeyTables::new(50 * ONE_TABLE);
         for length in [2, 8, 31, 32, 70, 256] {
             for _ in 0..rounds(6) {
-                let bad = made.random.below(length);
-                let mut checks = mixed(&mut made, &secrets, length, Made::by);
-                checks[bad] = made.edged(&secrets[0]);
+                let bad = cases.random.below(length);
+                let mut checks = mixed(&mut cases, &secrets, length, Generator::by);
+                checks[bad] = cases.edged(&secrets[0]);
                 checks[bad].s = [0; 32];
                 let expected: Vec<_> = (0..length).map(|i| i != bad).collect();
                 assert_eq!(verify(&signatures, &checks, &tables), expected);
@@ -189,9 +189,9 @@ fn fastest() -> (Signatures, bool) {
 #[test]
 fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
     let (fastest, in_lanes) = fastest();
-    let mut made = Made::new(10);
-    let secrets = secrets(&mut made, 48);
-    let one_each: Vec<_> = secrets.iter().map(|secret| made.by(secret)).collect();
+    let mut cases = Generator::new(10);
+    let secrets = secrets(&mut cases, 48);
+    let one_each: Vec<_> = secrets.iter().map(|secret| cases.by(secret)).collect();
     for bytes in [0, 80_000, ONE_TABLE, 10 * ONE_TABLE, 100 * ONE_TABLE] {
         let tables = KeyTables::new(bytes);
         let room = if bytes < ONE_TABLE { 0 } else { (bytes / 88_064).min(48) };
@@ -213,11 +213,11 @@ fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
 #[test]
 fn a_key_that_stays_away_makes_room() {
     let (fastest, in_lanes) = fastest();
-    let mut made = Made::new(11);
+    let mut cases = Generator::new(11);
     let tables = KeyTables::new(ONE_TABLE);
     for _ in 0..5 {
-        let secret = made.any();
-        let checks: Vec<_> = (0..200).map(|_| made.by(&secret)).collect();
+        let secret = cases.any();
+        let checks: Vec<_> = (0..200).map(|_| cases.by(&secret)).collect();
         for checks in checks.chunks(20) {
             assert!(verify(&fastest, checks, &tables).iter().all(|valid| *valid));
         }
@@ -229,9 +229,9 @@ fn a_key_that_stays_away_makes_room() {
 #[test]
 fn invalid_signatures_earn_no_table() {
     let (fastest, _) = fastest();
-    let (mut made, tables) = (Made::new(12), KeyTables::new(ONE_TABLE));
-    let secret = made.any();
-    let mut check = made.by(&secret);
+    let (mut cases, tables) = (Generator::new(12), KeyTables::new(ONE_TABLE));
+    let secret = cases.any();
+    let mut check = cases.by(&secret);
     check.digest[0] ^= 1;
     for _ in 0..10 {
         assert!(verify(&fastest, &[check; 100], &tables).iter().all(|valid| !valid));
@@ -241,14 +241,14 @@ fn invalid_signatures_earn_no_table() {
 
 #[test]
 fn many_threads_share_the_tables() {
-    let mut made = Made::new(13);
-    let secrets = secrets(&mut made, 24);
+    let mut cases = Generator::new(13);
+    let secrets = secrets(&mut cases, 24);
     let half = rounds(1_000);
-    let mut checks = mixed(&mut made, &secrets, 2 * half, Made::by);
+    let mut checks = mixed(&mut cases, &secrets, 2 * half, Generator::by);
     for check in checks.iter_mut().step_by(13) {
-        made.random.flip(&mut check.s);
+        cases.random.flip(&mut check.s);
     }
-    let expected: Vec<_> = checks.iter().map(made_p256::by_aws_lc).collect();
+    let expected: Vec<_> = checks.iter().map(generated_p256::by_aws_lc).collect();
     for bytes in [2 * ONE_TABLE, 100 * ONE_TABLE] {
         let tables = KeyTables::new(bytes);
         std::thread::scope(|scope| {
@@ -270,9 +270,9 @@ fn many_threads_share_the_tables() {
 
 #[test]
 fn keys_off_the_curve_are_not_taken_for_their_mirror_images() {
-    let mut made = Made::new(14);
-    let secret = made.any();
-    let mut checks: Vec<_> = (0..200).map(|_| made.by(&secret)).collect();
+    let mut cases = Generator::new(14);
+    let secret = cases.any();
+    let mut checks: Vec<_> = (0..200).map(|_| cases.by(&secret)).collect();
     for check in checks.iter_mut().skip(100) {
         match &mut check.key {
             // the opposite key, or another y with the same x

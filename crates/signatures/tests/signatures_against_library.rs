@@ -1,11 +1,11 @@
 //! Every way of verifying signatures gives the answers of libsecp256k1, of AWS-LC for P-256, on
-//! random signatures and on made ones: the short form of `examples/signatures_oracle.rs`.
+//! random signatures and on generated ones: the short form of `examples/signatures_oracle.rs`.
 
-mod made;
+mod generated;
 
 use blockmill_testkit::rounds;
-use made::Made;
-use made::oracle::{Operation, Share, Tally, part, ways};
+use generated::Generator;
+use generated::oracle::{Operation, Share, Tally, part, ways};
 use std::thread;
 
 /// Parts of each operation, with a seed each.
@@ -20,8 +20,8 @@ fn all_agree(operation: Operation) {
     }
     let share = Share { random: rounds(CASES), structured: rounds(CASES) };
     let do_part = |seed| {
-        let (mut made, mut tally) = (Made::new(0), Tally::default());
-        match part(operation, &mut made, &ways, seed, share, &mut tally) {
+        let (mut cases, mut tally) = (Generator::new(0), Tally::default());
+        match part(operation, &mut cases, &ways, seed, share, &mut tally) {
             Ok(()) => tally,
             Err(difference) => panic!("{difference}"),
         }

@@ -5,7 +5,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use crate::executed_chain::{Chain, Parts};
-use crate::made_blocks::{FIRST, Random, assert_holds, extend, folder, small, tip};
+use crate::generated_blocks::{FIRST, Random, assert_holds, extend, folder, small, tip};
 use blockmill_state_store::PAGE_FORMAT;
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, CrashPoint, Error, Options, Result, TableOptions};

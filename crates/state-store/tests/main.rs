@@ -2,9 +2,9 @@
 //! linked once and its tests fill all cores.
 
 mod executed_chain;
+#[path = "../../store/tests/generated_blocks/mod.rs"]
+mod generated_blocks;
 mod generated_state;
-#[path = "../../store/tests/made_blocks/mod.rs"]
-mod made_blocks;
 
 mod chain_with_parts;
 mod pages_against_naive;

@@ -1,7 +1,7 @@
 //! What goes in comes out: across reopening, file boundaries, index runs and rollbacks.
 
-use crate::made_blocks;
-use crate::made_blocks::{
+use crate::generated_blocks;
+use crate::generated_blocks::{
     Chunk, FIRST, Random, assert_holds, data_files, extend, folder, hash, small, tip,
 };
 use blockmill_store::{Blocks, ChainStore, Error, Items, Options, is_own_file};
@@ -109,7 +109,7 @@ fn keeps_headers_alone() {
     store.append(&blocks).unwrap();
     store.commit(&tip(FIRST + 8)).unwrap();
     assert_eq!(store.body(FIRST).unwrap(), None);
-    assert_eq!(store.header(FIRST).unwrap(), Some(made_blocks::item(0, FIRST)));
+    assert_eq!(store.header(FIRST).unwrap(), Some(generated_blocks::item(0, FIRST)));
     let wrong = store.append(&Chunk::new(FIRST + 9, 1).blocks());
     assert!(matches!(wrong, Err(Error::Mismatch { .. })), "{wrong:?}");
     assert!(data_files(dir.path()).keys().all(|name| !name.starts_with("bodies")));

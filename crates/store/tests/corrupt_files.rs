@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::made_blocks::{
+use crate::generated_blocks::{
     FIRST, Random, assert_holds, copy, data_files, extend, folder, hash, item, small as page_files,
     tip,
 };

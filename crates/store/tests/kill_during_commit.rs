@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::made_blocks::{FIRST, assert_holds, data_files, extend, folder, small, tip};
+use crate::generated_blocks::{FIRST, assert_holds, data_files, extend, folder, small, tip};
 use blockmill_store::{ChainStore, CrashPoint, Error, Options, Result};
 
 /// Blocks of a chunk, and chunks of the run. Chunks end within files and within index runs.

@@ -1,8 +1,8 @@
 //! The store against naive ones, kills, power losses and corruption: one test program, so that it
 //! is linked once and its tests fill all cores.
 
+mod generated_blocks;
 mod generated_keys;
-mod made_blocks;
 
 mod append_and_read;
 mod corrupt_files;

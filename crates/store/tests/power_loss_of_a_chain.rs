@@ -4,7 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::made_blocks::{FIRST, Random, assert_holds, extend, small, tip};
+use crate::generated_blocks::{FIRST, Random, assert_holds, extend, small, tip};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, Options};
 use blockmill_testkit::{rounds, spread};

@@ -1,7 +1,7 @@
 //! The blocks at the beginning of a chain are removed but for their headers and hashes: the disk
 //! has their room again, whoever asks for them gets an error, and everything else is as before.
 
-use crate::made_blocks::{FIRST, assert_holds, copy, extend, folder, item, small, tip};
+use crate::generated_blocks::{FIRST, assert_holds, copy, extend, folder, item, small, tip};
 use blockmill_store::{BlockPart, ChainStore, Error, Options};
 use std::fs;
 use std::path::Path;

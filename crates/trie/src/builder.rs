@@ -109,6 +109,15 @@ impl Closed {
 }
 
 /// Computes trie roots, one after the other, in buffers that it keeps.
+///
+/// ```
+/// use blockmill_trie::RootBuilder;
+///
+/// let mut roots = RootBuilder::new();
+/// let one = roots.sorted([([1; 32], "a"), ([2; 32], "b")]);
+/// let other = roots.sorted([([1; 32], "a"), ([2; 32], "c")]);
+/// assert_ne!(one, other);
+/// ```
 pub struct RootBuilder {
     /// Branches from the root down; those from `open` on are kept for their buffers only.
     pub(crate) branches: Vec<Branch>,

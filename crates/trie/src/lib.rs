@@ -22,7 +22,7 @@ mod part;
 pub mod update;
 
 pub use builder::RootBuilder;
-pub use part::{Part, PartJoiner};
+pub use part::{PartJoiner, TriePart};
 
 use blockmill_hashes::ManyKeccak;
 
@@ -33,6 +33,14 @@ pub const EMPTY_ROOT: [u8; 32] = [
 ];
 
 /// [`RootBuilder::ordered`] for a single root; many roots are cheaper with one builder.
+///
+/// ```
+/// use blockmill_trie::{EMPTY_ROOT, RootBuilder, ordered_root};
+///
+/// let items: [&[u8]; 2] = [b"first", b"second"];
+/// assert_eq!(ordered_root(items.into_iter()), RootBuilder::new().ordered(items.into_iter()));
+/// assert_eq!(ordered_root(std::iter::empty()), EMPTY_ROOT);
+/// ```
 pub fn ordered_root<'a>(items: impl ExactSizeIterator<Item = &'a [u8]>) -> [u8; 32] {
     RootBuilder::new().ordered(items)
 }
@@ -42,12 +50,27 @@ pub fn ordered_root<'a>(items: impl ExactSizeIterator<Item = &'a [u8]>) -> [u8; 
 /// # Panics
 ///
 /// Panics if the keys are not strictly ascending.
+///
+/// ```
+/// use blockmill_trie::{root_of_sorted, secure_root};
+/// use blockmill_hashes::keccak256;
+///
+/// // the state keeps each value under the hash of its key
+/// assert_eq!(root_of_sorted([(keccak256(b"key"), b"value")]), secure_root([(b"key", b"value")]));
+/// ```
 pub fn root_of_sorted<V: AsRef<[u8]>>(leaves: impl IntoIterator<Item = ([u8; 32], V)>) -> [u8; 32] {
     RootBuilder::new().sorted(leaves)
 }
 
 /// The root of a trie that holds each value under the Keccak-256 of its key, as the state and
 /// each account's storage do. Keys come in any order; of two equal keys the later one counts.
+///
+/// ```
+/// use blockmill_trie::secure_root;
+///
+/// let root = secure_root([("alice", "1"), ("bob", "2")]);
+/// assert_eq!(secure_root([("bob", "0"), ("bob", "2"), ("alice", "1")]), root);
+/// ```
 pub fn secure_root<K: AsRef<[u8]>, V: AsRef<[u8]>>(
     leaves: impl IntoIterator<Item = (K, V)>,
 ) -> [u8; 32] {

@@ -5,6 +5,21 @@ use blockmill_rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
 
 /// The root of Neo's state trie with these leaves (`pkg/core/mpt` of neo-go); zeros without any.
+///
+/// ```
+/// use blockmill_trie::codec::Neo;
+/// use blockmill_trie::naive::neo_root;
+/// use blockmill_trie::update::{Changes, Forest, Update};
+/// use std::collections::BTreeMap;
+///
+/// let mut forest = Forest::new(Neo::new());
+/// let trie = forest.create()?;
+/// let update = Update { trie, key: &[1, 0, 0, 0, 9], value: Some(&[5]) };
+/// forest.update(&Changes { updates: &[update], ..Changes::default() })?;
+/// let leaves = BTreeMap::from([(update.key.to_vec(), vec![5])]);
+/// assert_eq!(forest.root(trie)?, neo_root(&leaves));
+/// # Ok::<(), blockmill_trie::update::Error>(())
+/// ```
 pub fn neo_root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
     if leaves.is_empty() {
         return [0; 32];
@@ -56,6 +71,14 @@ fn neo_hash(leaves: &Leaves<'_>) -> [u8; 32] {
 type Leaves<'a> = [(&'a [u8], &'a [u8])];
 
 /// The root of the trie with these leaves.
+///
+/// ```
+/// use blockmill_trie::{RootBuilder, naive};
+/// use std::collections::BTreeMap;
+///
+/// let leaves = BTreeMap::from([(vec![1], vec![7]), (vec![1, 2], vec![8])]);
+/// assert_eq!(naive::root(&leaves), RootBuilder::new().sorted(leaves.clone()));
+/// ```
 pub fn root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
     if leaves.is_empty() {
         return blockmill_hashes::keccak256(&[0x80]);

@@ -29,6 +29,16 @@ impl PositionKey {
 
 impl RootBuilder {
     /// The root of the trie that holds item `i` under the key `rlp(i)`.
+    ///
+    /// ```
+    /// use blockmill_trie::RootBuilder;
+    ///
+    /// // the transactions of two blocks
+    /// let mut roots = RootBuilder::new();
+    /// let blocks: [&[&[u8]]; 2] = [&[b"one", b"two"], &[b"two", b"one"]];
+    /// let [first, second] = blocks.map(|block| roots.ordered(block.iter().copied()));
+    /// assert_ne!(first, second);
+    /// ```
     pub fn ordered<'a>(&mut self, mut items: impl ExactSizeIterator<Item = &'a [u8]>) -> [u8; 32] {
         let count = items.len();
         self.start();

@@ -22,7 +22,7 @@ pub(crate) struct Hung {
 
 /// A stretch of a trie's leaves, hashed as far as it is known without the others.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct TriePart {
     hung: Vec<Hung>,
     /// The root, if these are all leaves of the trie.
     root: Option<[u8; 32]>,
@@ -40,10 +40,10 @@ impl RootBuilder {
         before: Option<&[u8; 32]>,
         leaves: impl IntoIterator<Item = (&'k [u8; 32], V)>,
         after: Option<&[u8; 32]>,
-    ) -> Part {
+    ) -> TriePart {
         let mut leaves = leaves.into_iter().peekable();
         self.start();
-        let Some((first, _)) = leaves.peek() else { return Part::default() };
+        let Some((first, _)) = leaves.peek() else { return TriePart::default() };
         assert!(before.is_none_or(|before| before < *first), "keys do not ascend");
         self.shared_before = before.map(|before| common_prefix(before, *first));
         self.floor = self.shared_before;
@@ -61,7 +61,7 @@ impl RootBuilder {
             self.hand_over(&last, Some(depth));
         }
         self.hung[from..].reverse();
-        Part { hung: std::mem::take(&mut self.hung), root: self.root.take() }
+        TriePart { hung: std::mem::take(&mut self.hung), root: self.root.take() }
     }
 
     /// Leaves the children of the last open branch to whoever joins the parts.
@@ -78,12 +78,29 @@ impl RootBuilder {
 }
 
 /// Makes the root of a trie from its parts.
+///
+/// ```
+/// use blockmill_trie::{PartJoiner, RootBuilder};
+///
+/// let leaves: Vec<_> = (0..100u8).map(|i| ([i; 32], [i])).collect();
+/// let (low, high) = leaves.split_at(40);
+/// let (last, next) = (&low[39].0, &high[0].0);
+/// let low = low.iter().map(|(key, value)| (key, value));
+/// let high = high.iter().map(|(key, value)| (key, value));
+/// let first = RootBuilder::new().part(None, low, Some(next));
+/// let second = RootBuilder::new().part(Some(last), high, None);
+///
+/// let mut joiner = PartJoiner::default();
+/// joiner.join(&first);
+/// joiner.join(&second);
+/// assert_eq!(joiner.root(), RootBuilder::new().sorted(leaves));
+/// ```
 #[derive(Default)]
 pub struct PartJoiner(RootBuilder);
 
 impl PartJoiner {
     /// Adds the next part.
-    pub fn join(&mut self, part: &Part) {
+    pub fn join(&mut self, part: &TriePart) {
         let builder = &mut self.0;
         for hung in &part.hung {
             builder.branch_at(hung.depth).set_all(&hung.children);

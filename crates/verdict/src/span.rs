@@ -30,7 +30,7 @@ impl Span {
     /// Panics if the span is not one of this object.
     #[inline]
     #[must_use]
-    pub fn of(self, raw: &[u8]) -> &[u8] {
+    pub fn slice(self, raw: &[u8]) -> &[u8] {
         &raw[self.start as usize..self.end as usize]
     }
 }

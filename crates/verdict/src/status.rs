@@ -82,7 +82,7 @@ impl Status {
     }
 
     /// What an answer of the system means: a path that is not there was named wrongly, a file that
-    /// ends early is damaged, anything else is trouble of this machine.
+    /// ends early is corrupt, anything else is an error of this machine.
     #[must_use]
     pub fn of_io(error: &io::Error) -> Self {
         match error.kind() {

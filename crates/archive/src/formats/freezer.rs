@@ -84,7 +84,7 @@ pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(
     let mut report = FileReport::default();
     inspect(folder, false, &mut report);
     if let Some(trouble) =
-        report.corruption.iter().find(|damage| damage.status == Status::Environment)
+        report.corruption.iter().find(|corruption| corruption.status == Status::Environment)
     {
         return Err(Error::io("cannot read", folder)(io::Error::other(trouble.text.clone())));
     }

@@ -37,7 +37,7 @@ impl Claim {
     ///
     /// Returns [`Error::Unwritable`] if `out` is an input, contains one or is inside one, and if it
     /// exists and `replace` is false.
-    pub fn of(out: &Path, inputs: &[PathBuf], shape: Shape, replace: bool) -> Result<Self, Error> {
+    pub fn new(out: &Path, inputs: &[PathBuf], shape: Shape, replace: bool) -> Result<Self, Error> {
         keep_apart(out, inputs, shape)?;
         let aside = named(out, SET_ASIDE);
         restore(out, &aside)?;
@@ -184,7 +184,7 @@ mod tests {
     const ANY: Shape = Shape::Folder(|_| true);
 
     fn refused(out: &Path, input: &Path, shape: Shape, replace: bool) -> bool {
-        let claim = Claim::of(out, &[input.to_path_buf()], shape, replace);
+        let claim = Claim::new(out, &[input.to_path_buf()], shape, replace);
         matches!(claim, Err(Error::Unwritable { .. }))
     }
 
@@ -220,17 +220,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         fs::write(&out, "old").unwrap();
-        assert!(Claim::of(&out, &[], Shape::File, false).is_err());
-        drop(Claim::of(&out, &[], Shape::File, true).unwrap());
+        assert!(Claim::new(&out, &[], Shape::File, false).is_err());
+        drop(Claim::new(&out, &[], Shape::File, true).unwrap());
         assert_eq!(fs::read(&out).unwrap(), b"old");
 
         // a process that dies says nothing
-        std::mem::forget(Claim::of(&out, &[], Shape::File, true).unwrap());
+        std::mem::forget(Claim::new(&out, &[], Shape::File, true).unwrap());
         assert!(!out.exists());
-        assert!(Claim::of(&out, &[], Shape::File, false).is_err(), "it is back, and stays");
+        assert!(Claim::new(&out, &[], Shape::File, false).is_err(), "it is back, and stays");
         assert_eq!(fs::read(&out).unwrap(), b"old");
 
-        let claim = Claim::of(&out, &[], Shape::File, true).unwrap();
+        let claim = Claim::new(&out, &[], Shape::File, true).unwrap();
         fs::write(&out, "new").unwrap();
         claim.done().unwrap();
         assert_eq!(fs::read(&out).unwrap(), b"new");
@@ -243,13 +243,13 @@ mod tests {
         let out = folder.path().join("blocks");
         fs::create_dir(&out).unwrap();
         let shape = Shape::Folder(|path| is_numbered(path.as_os_str(), "blk", ".dat"));
-        Claim::of(&out, &[], shape, false).unwrap();
+        Claim::new(&out, &[], shape, false).unwrap();
         fs::write(out.join("blk00000.dat"), "old").unwrap();
-        assert!(Claim::of(&out, &[], shape, false).is_err());
-        drop(Claim::of(&out, &[], shape, true).unwrap());
+        assert!(Claim::new(&out, &[], shape, false).is_err());
+        drop(Claim::new(&out, &[], shape, true).unwrap());
         fs::write(out.join("wallet.dat"), "precious").unwrap();
-        assert!(Claim::of(&out, &[], shape, true).is_err());
-        assert!(Claim::of(&out, &[], Shape::File, true).is_err());
+        assert!(Claim::new(&out, &[], shape, true).is_err());
+        assert!(Claim::new(&out, &[], Shape::File, true).is_err());
         assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
     }
 }

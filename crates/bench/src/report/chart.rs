@@ -11,7 +11,7 @@ use crate::report::fact::{Unit, exponent, is_speed, words};
 use crate::report::gain::Gain;
 use blockmill_pipeline::record::{RunRecord, WALL_S};
 use blockmill_report::chart::axis::Axis;
-use blockmill_report::chart::bars::{BarChart, Part, Row};
+use blockmill_report::chart::bars::{BarChart, BarPart, Row};
 use blockmill_report::chart::lines::{LineChart, Panel};
 use blockmill_report::chart::palette::{self, FAINT, WORSE};
 use blockmill_report::chart::series::Series;
@@ -227,27 +227,27 @@ fn working(run: &RunRecord) -> Vec<(&str, f64)> {
     run.stages.iter().map(|stage| (stage.name.as_str(), stage.busy_s / threads)).collect()
 }
 
-fn stacked(run: &RunRecord, names: &[&str]) -> Vec<Part> {
-    let part = |(name, value): (&str, f64)| Part {
+fn stacked(run: &RunRecord, names: &[&str]) -> Vec<BarPart> {
+    let part = |(name, value): (&str, f64)| BarPart {
         value,
         ink: part_ink(name, names),
         strength: 1.0,
         text: format::duration(value),
         name: name.to_owned(),
     };
-    let mut parts: Vec<Part> = working(run).into_iter().map(part).collect();
+    let mut parts: Vec<BarPart> = working(run).into_iter().map(part).collect();
     let rest = run.wall_s() - parts.iter().map(|part| part.value).sum::<f64>();
     if rest > 0.0 {
         let text = format::duration(rest);
-        parts.push(Part { value: rest, ink: FAINT, strength: PALE, text, name: REST.into() });
+        parts.push(BarPart { value: rest, ink: FAINT, strength: PALE, text, name: REST.into() });
     }
     parts
 }
 
 /// A run without stages; grey if other runs have them.
-fn whole(value: f64, figure: &str, staged: bool) -> Part {
+fn whole(value: f64, figure: &str, staged: bool) -> BarPart {
     let ink = if staged { palette::SET_UP } else { palette::WORK };
-    Part { value, ink, strength: 1.0, text: String::new(), name: words(figure) }
+    BarPart { value, ink, strength: 1.0, text: String::new(), name: words(figure) }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Workload for Rlp {
     }
 
     fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
-        let writers = Writer::of(parsed(settings, "op")?);
+        let writers = Writer::for_operation(parsed(settings, "op")?);
         let values: Vec<String> = writers.iter().map(Writer::to_string).collect();
         let default = values.last().cloned().unwrap_or_default();
         Ok(vec![OptionValues { name: WRITER.into(), values, default }])

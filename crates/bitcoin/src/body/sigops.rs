@@ -112,8 +112,8 @@ fn count_output(script: &[u8]) -> u32 {
 pub fn legacy(block: &Block, transaction: &Transaction) -> u32 {
     let inputs = block.inputs_of(transaction).iter().filter(|input| !input.script.is_empty());
     let outputs = block.outputs_of(transaction).iter();
-    inputs.map(|input| count(input.script.of(&block.raw), false)).sum::<u32>()
-        + outputs.map(|output| count_output(output.script.of(&block.raw))).sum::<u32>()
+    inputs.map(|input| count(input.script.slice(&block.raw), false)).sum::<u32>()
+        + outputs.map(|output| count_output(output.script.slice(&block.raw))).sum::<u32>()
 }
 
 /// The cost of the signature checks of an input outside its own script: in a redeem script (`p2sh`,

@@ -1,7 +1,7 @@
 //! The rules of a transaction that do not depend on its block.
 
 use crate::Rule;
-use crate::error::Violation;
+use crate::rule::Violation;
 use crate::types::{Amount, Block, Transaction};
 
 /// Maximum size of a transaction or a block without witnesses, in bytes.

@@ -11,7 +11,7 @@
 //! idea of Bitcoin Core, `compressor.h`). Keys are not compressed, so no curve arithmetic is
 //! needed.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::{Amount, Coin};
 
 /// Forms of scripts.

@@ -74,12 +74,12 @@ impl CheckedDatadir {
     /// Reads a database. Returns whether it is free of corruption.
     fn database(&mut self, part: DatadirPart, folder: &Path) -> Result<bool, Error> {
         let checked = leveldb::check(folder)?;
-        let unlisted = checked.damage_count - checked.damage.len() as u64;
-        for error in checked.damage {
+        let unlisted = checked.corruption_count - checked.corruption.len() as u64;
+        for error in checked.corruption {
             self.add(part, Err(error.into()))?;
         }
         self.corruption_count += unlisted;
-        Ok(checked.damage_count == 0)
+        Ok(checked.corruption_count == 0)
     }
 }
 

@@ -198,8 +198,8 @@ pub(crate) fn undo_at(
     }
 }
 
-/// Reads a record and the `behind` bytes after it.
-fn record(path: &Path, key: XorKey, at: u32, behind: u64) -> Result<Found, Error> {
+/// Reads a record and `trailing` bytes after it.
+fn record(path: &Path, key: XorKey, at: u32, trailing: u64) -> Result<Found, Error> {
     let mut file = File::open(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => {
             Error::Missing { path: path.into(), what: "a file of the block index".into() }
@@ -226,7 +226,7 @@ fn record(path: &Path, key: XorKey, at: u32, behind: u64) -> Result<Found, Error
     let mut frame = [0; FRAME_BYTES as usize];
     read(start, &mut frame).map_err(Error::io(path, "cannot read"))?;
     let [m0, m1, m2, m3, size @ ..] = frame;
-    let needed = u64::from(u32::from_le_bytes(size)) + behind;
+    let needed = u64::from(u32::from_le_bytes(size)) + trailing;
     if needed > available {
         return Err(truncated(needed, available));
     }

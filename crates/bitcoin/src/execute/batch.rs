@@ -2,13 +2,14 @@
 
 use crate::body::reader::BlockReader;
 use crate::chainstate::CommitClock;
+use crate::error::Error;
 use crate::execute::check::Checked;
 use crate::execute::connect::Connected;
 use crate::execute::place::{Chain, Place, Terms};
 use crate::execute::prepare::Prepared;
 use crate::execute::prove::prove;
 use crate::execute::read::Blocks;
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Cause, Fault};
 use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;

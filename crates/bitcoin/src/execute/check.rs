@@ -3,15 +3,16 @@
 use crate::body::locks::SequenceLock;
 use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
 use crate::coins::PackedCoin;
-use crate::error::{Rule, Violation};
+use crate::error::Error;
 use crate::execute::batch::Verdict;
 use crate::execute::connect::Connected;
 use crate::execute::list::ByteStrings;
 use crate::execute::place::{Place, Terms};
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
-use crate::fault::{Cause, Error};
+use crate::fault::Cause;
 use crate::params::COINBASE_MATURITY;
+use crate::rule::{Rule, Violation};
 use crate::script::{BlockScripts, Flags, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin};
 use crate::undo;
@@ -102,8 +103,8 @@ impl Checked {
                 check_locks(block, number, coins, place, terms)?;
             }
             for (input, coin) in block.inputs_of(transaction).iter().zip(coins) {
-                let script = coin.script.of(&self.scripts);
-                let own = input.script.of(&block.raw);
+                let script = coin.script.slice(&self.scripts);
+                let own = input.script.slice(&block.raw);
                 cost += spent_cost(own, block.witness(input), script, p2sh, witness);
             }
             if cost > MAX_SIGOP_COST {
@@ -169,7 +170,7 @@ impl Checked {
                 height: spent.height,
                 coinbase: spent.coinbase,
                 value: spent.value,
-                script: spent.script.of(&self.scripts),
+                script: spent.script.slice(&self.scripts),
             });
             let counts = block.transactions[1..].iter().map(|each| each.inputs.len());
             // succeeds, as there is one coin for each input

@@ -2,7 +2,6 @@
 
 use crate::Rule;
 use crate::coins::{PackedCoin, key};
-use crate::error::Violation;
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::list::ByteStrings;
 use crate::execute::prepare::Prepared;
@@ -10,6 +9,7 @@ use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
 use crate::params::Rules;
+use crate::rule::Violation;
 use crate::types::{Block, Coin, OutPoint};
 use blockmill_store::Table;
 

@@ -87,7 +87,7 @@ impl Prepared {
     fn encode_created(&mut self, block: &Block, height: u32) {
         for (number, transaction) in block.transactions.iter().enumerate() {
             for output in block.outputs_of(transaction) {
-                let script = output.script.of(&block.raw);
+                let script = output.script.slice(&block.raw);
                 if !is_unspendable(script) {
                     let value = Amount::from_sat(output.value as u64);
                     let coin = Coin { height, coinbase: number == 0, value, script };

@@ -11,7 +11,7 @@ use super::read::Blocks;
 use crate::Hash;
 use crate::coins::compress::Malformed;
 use crate::coins::{Key, PackedCoin, key};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::multiset::{CoinHasher, MultisetHash, Unproven};
 use crate::types::{Amount, Block, Coin, OutPoint, Txid};
 use crate::undo::Reader;
@@ -82,7 +82,8 @@ fn created_keys(block: &Block) -> impl Iterator<Item = Key> {
 fn subtract_replaced(block: &Block, first: u32, coins: &mut CoinHasher) {
     let outputs = block.outputs_of(&block.transactions[0]);
     for (key, output) in created_keys(block).zip(outputs) {
-        let (value, script) = (Amount::from_sat(output.value as u64), output.script.of(&block.raw));
+        let (value, script) =
+            (Amount::from_sat(output.value as u64), output.script.slice(&block.raw));
         if crate::coins::is_unspendable(script) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! The part of a chain whose scripts are assumed valid.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;

@@ -3,7 +3,8 @@
 mod saved;
 
 use crate::data_folder::INDEX;
-use crate::fault::{Cause, Error, Fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault};
 use crate::index::scan::{self, FindBlocks};
 use crate::index::suspects;
 use crate::index::{Anchor, Found, RefusalReason, Tree};
@@ -269,7 +270,7 @@ fn scan(
     run.counts.bytes_read = scan.bytes_read;
     for (file, report) in numbers.iter().zip(&scan.reports) {
         index.corruption.extend(report.corruption.iter().map(|corruption| (*file, *corruption)));
-        index.unlisted += report.damage_count - report.corruption.len() as u64;
+        index.unlisted += report.corruption_count - report.corruption.len() as u64;
     }
     let renumber = |found: Found| Found { file: numbers[found.file as usize], ..found };
     Ok(scan.found.into_iter().map(renumber).collect())

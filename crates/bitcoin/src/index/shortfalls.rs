@@ -37,10 +37,10 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     lacks.extend(corrupt(files, index, options.until, run));
     let (unread, notes) = files.left_out().judge(reaches_until(options, index));
     lacks.extend(unread);
-    run.damage.extend(notes);
+    run.notes.extend(notes);
     if reaches_until(options, index) {
         // all requested blocks are there
-        run.damage.extend(lacks.iter().map(ToString::to_string));
+        run.notes.extend(lacks.iter().map(ToString::to_string));
     } else {
         run.shortfalls.append(&mut lacks);
     }
@@ -52,7 +52,7 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
         let Some(found) = tree.found().get(refused.record as usize) else { continue };
         let Some(file) = files.files().get(found.file as usize) else { continue };
         let (file, offset, id) = (file.path().display(), found.offset, found.hash);
-        run.damage.push(match refused.reason {
+        run.notes.push(match refused.reason {
             RefusalReason::Rule(height, violation) => {
                 let height = tree.base() + height;
                 format!("{file}: byte {offset}: block {height} ({id}): {violation}")
@@ -227,10 +227,10 @@ fn corrupt(files: &BlockFiles, index: &Index, until: Option<u32>, run: &mut Run)
                 run.wrong_lengths.push(*wrong);
             }
             Meaning::Length(_) | Meaning::Nothing(None) => {
-                run.damage.push(format!("{place}: {corruption}"));
+                run.notes.push(format!("{place}: {corruption}"));
             }
             Meaning::Nothing(Some(id)) => {
-                run.damage
+                run.notes
                     .push(format!("{place}: {corruption}; another record has block {id}, too"));
             }
             Meaning::Lack(_) if all.len() == MAX_LISTED => more += 1,

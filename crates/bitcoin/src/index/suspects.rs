@@ -1,7 +1,7 @@
 //! Finds records that may hide other blocks, without reading all bodies.
 
 use super::{Found, GENESIS, Tree};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::run::TrailingBytes;
 use crate::types::Block;
 use blockmill_archive::blkdat::{BlockFiles, BodyReader};

@@ -3,7 +3,7 @@
 use crate::chainstate::{CHAINSTATE, Opened};
 use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
 use crate::datadir::{self, Datadir};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::params::Params;
 use crate::run::Tip;
 use blockmill_archive::blkdat::BlockFiles;

@@ -4,7 +4,7 @@ use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, Chainstate};
 use crate::coins::Key;
 use crate::datadir::Datadir;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::inspect::{is_datadir, is_store};
 use crate::options::Options;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use super::{CoinArchive, Unproven};
 use crate::BlockHash;
 use crate::chainstate::Chainstate;
 use crate::coins::{self, Key, PackedCoin};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::{Coin, OutPoint};
 use crate::undo::Reader;
 use blockmill_verdict::{Digits, Status};

@@ -3,7 +3,7 @@
 use super::CoinArchive;
 use crate::BlockHash;
 use crate::datadir::{XorKey, undo_at};
-use crate::fault::Error;
+use crate::error::Error;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

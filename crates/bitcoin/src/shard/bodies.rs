@@ -7,8 +7,9 @@ use super::documents::{
 };
 use super::{digest, hidden};
 use crate::body::reader::BlockReader;
+use crate::error::Error;
 use crate::execute::{Place, ShardBatch, Terms};
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Cause, Fault};
 use crate::index::Found;
 use crate::multiset::{MultisetHash, UndoData, UndoPositions};
 use crate::options::Options;

@@ -2,7 +2,7 @@
 
 use super::digest;
 use super::documents::{Coins, Execution, Hex, SCHEMA, UnspentMultiset};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::inspect::coins_owner;
 use crate::multiset::{CoinArchive, unspent};
 use crate::options::Options;

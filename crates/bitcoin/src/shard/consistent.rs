@@ -2,7 +2,7 @@
 
 use super::documents::{Bodies, BodyResult, Headers, Record, SCHEMA};
 use crate::BlockHash;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::header::rules::verify_work;
 use crate::index::pass1::announced_height;
 use crate::index::scan::files::{io_error, open};
@@ -255,7 +255,7 @@ fn blocks_in(file: &BlockFile, range: Range<u64>) -> Result<(Option<u64>, bool),
     let mut walk = Walk::stretch(file, Positioned::new(&opened), range.start, file.length());
     let found = walk.next_record().map_err(|error| io_error(file, "cannot read", error))?;
     let start = found.map(|found| found.offset - FRAME).filter(|start| range.contains(start));
-    Ok((start, walk.into_report().damage_count == 0))
+    Ok((start, walk.into_report().corruption_count == 0))
 }
 
 /// Reads bytes of a file and removes their obfuscation. Returns fewer bytes at the end of the file.

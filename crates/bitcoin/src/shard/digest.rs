@@ -2,7 +2,7 @@
 
 use super::documents::{Coins, Headers, Hex, SourceFile};
 use crate::BlockHash;
-use crate::fault::Error;
+use crate::error::Error;
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::Sha256;
 use blockmill_platform::files;

@@ -2,7 +2,8 @@
 //! merges them. `docs/formats/shard-summary.md` specifies them.
 
 pub use super::hex::{Hex, NoHex};
-use crate::fault::{Cause, Error, Fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault};
 use crate::header::HEADER_BYTES;
 use crate::multiset::Proof;
 use blockmill_archive::blkdat::Corruption;

@@ -9,8 +9,8 @@ use super::documents::{
     SourceFile, Table,
 };
 use super::proof::MultisetMerge;
+use crate::error::Error;
 use crate::execute::Chain;
-use crate::fault::Error;
 use crate::import::{assumed_height, assumed_valid, mark_invalid};
 use crate::index::pass1::{self, Index};
 use crate::index::path::Path;

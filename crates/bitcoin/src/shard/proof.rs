@@ -5,7 +5,7 @@ use super::documents::{
     Bodies, BodiesMultiset, Coins, Finding, Headers, Hex, Salt, UnspentMultiset, remote_report,
 };
 use crate::BlockHash;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::multiset::{PartialHash, Proof, Unproven, new_salt};
 use crate::params::Params;
 use blockmill_verdict::FaultReport;

@@ -53,7 +53,7 @@ fn hash_with_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
         .iter()
         .flat_map(|Block { raw, transactions, .. }| {
             let others = transactions.iter().skip(1).filter(|each| each.has_witness);
-            others.map(|each| each.span.of(raw))
+            others.map(|each| each.span.slice(raw))
         })
         .collect();
     let digests = hash_each(&messages, hasher);

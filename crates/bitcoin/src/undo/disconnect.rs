@@ -3,8 +3,9 @@
 use crate::body::merkle::Merkle;
 use crate::chainstate::Chainstate;
 use crate::coins::PackedCoin;
+use crate::error::Error;
 use crate::execute::unwind;
-use crate::fault::{Cause, Error, fault_of_block};
+use crate::fault::{Cause, fault_of_block};
 use crate::index::path::Path;
 use crate::index::{Found, Tree};
 use crate::options::Options;

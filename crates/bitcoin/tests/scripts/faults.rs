@@ -22,7 +22,7 @@ fn the_first_failing_input_in_order_is_named() {
             }
             let is_changed = |coin: &usize| {
                 let script = |coins: &super::case::Coins| {
-                    coins.coins[*coin].script.of(&coins.scripts).to_vec()
+                    coins.coins[*coin].script.slice(&coins.scripts).to_vec()
                 };
                 script(&changed[part].1) != script(&blocks[part].1)
             };

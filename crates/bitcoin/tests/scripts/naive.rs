@@ -23,8 +23,8 @@ pub fn bits(flags: Flags) -> u32 {
 
 /// Input number `input` of the only transaction after the coinbase.
 pub fn verify(part: &BlockScripts, input: usize) -> Result<(), Error> {
-    let encoding = part.block.transactions[1].span.of(&part.block.raw);
-    let script = |coin: usize| part.coins[coin].script.of(part.scripts);
+    let encoding = part.block.transactions[1].span.slice(&part.block.raw);
+    let script = |coin: usize| part.coins[coin].script.slice(part.scripts);
     let coins: Vec<_> = (0..part.coins.len())
         .map(|coin| Utxo {
             script_pubkey: script(coin).as_ptr(),

@@ -24,7 +24,7 @@ fn connect(block: &Block, known: &mut HashMap<OutPoint, (u64, Vec<u8>)>) -> Coin
             }
         }
         for (vout, output) in (0..).zip(block.outputs_of(transaction)) {
-            let script = output.script.of(&block.raw).to_vec();
+            let script = output.script.slice(&block.raw).to_vec();
             known.insert(OutPoint { txid: Txid(*txid), vout }, (output.value as u64, script));
         }
     }
@@ -110,9 +110,9 @@ fn change_bits(block: &Block, coins: &Coins, flags: Flags, times: usize, seed: u
         for coin in
             &coins.coins[transaction.inputs.start as usize - 1..][..transaction.inputs.len()]
         {
-            own.push(coin.value.to_sat(), coin.script.of(&coins.scripts));
+            own.push(coin.value.to_sat(), coin.script.slice(&coins.scripts));
         }
-        let mut bytes = transaction.span.of(&block.raw).to_vec();
+        let mut bytes = transaction.span.slice(&block.raw).to_vec();
         match random.below(4) {
             0 => {
                 let coin = random.below(own.coins.len());

@@ -209,7 +209,7 @@ fn a_transaction_read_once_gets_the_verdicts_of_one_read_for_each_input() {
             Flags::NONE,
         ]);
         let part = case.part(flags);
-        let encoding = part.block.transactions[1].span.of(&part.block.raw);
+        let encoding = part.block.transactions[1].span.slice(&part.block.raw);
         let read = Transaction::read(encoding, some(&part, part.coins.len())).unwrap();
         for input in 0..part.coins.len() {
             let verdict = read.verify(input, naive::bits(flags));
@@ -227,7 +227,7 @@ fn a_transaction_read_once_gets_the_verdicts_of_one_read_for_each_input() {
 fn reports_what_is_not_a_transaction_or_an_input() {
     let case = random_case(&mut Random::new(1));
     let part = case.part(ALL);
-    let encoding = part.block.transactions[1].span.of(&part.block.raw);
+    let encoding = part.block.transactions[1].span.slice(&part.block.raw);
     let read =
         |encoding: &[u8], coins: usize| Transaction::read(encoding, some(&part, coins)).map(|_| ());
     assert_eq!(read(encoding, part.coins.len()), Ok(()));
@@ -246,7 +246,7 @@ fn reports_what_is_not_a_transaction_or_an_input() {
 /// The first `count` coins.
 fn some<'a>(part: &BlockScripts<'a>, count: usize) -> impl Iterator<Item = (u64, &'a [u8])> {
     let (coins, scripts) = (part.coins, part.scripts);
-    coins[..count].iter().map(move |coin| (coin.value.to_sat(), coin.script.of(scripts)))
+    coins[..count].iter().map(move |coin| (coin.value.to_sat(), coin.script.slice(scripts)))
 }
 
 /// Were it read for each input, or in each batch of signatures again, that would be a way to stop

@@ -2,7 +2,7 @@
 
 use crate::check::{Checked, CorruptPart, Watch};
 use anyhow::{Context, Result};
-use blockmill_bitcoin::check::{self, Corruption, Part};
+use blockmill_bitcoin::check::{self, Corruption, StorePart};
 use blockmill_verdict::grouped;
 use std::path::Path;
 
@@ -37,8 +37,8 @@ pub fn check<'a>(
         return Ok((checked, false));
     }
     check::repair(data, &found.corruption).context("--repair")?;
-    let is_of = |part: Part| found.corruption.iter().any(|corruption| corruption.part == part);
-    let gives_up_coins = is_of(Part::Coins) || is_of(Part::Undo);
+    let is_of = |part: StorePart| found.corruption.iter().any(|corruption| corruption.part == part);
+    let gives_up_coins = is_of(StorePart::Coins) || is_of(StorePart::Undo);
     checked.went_back_to = gives_up_coins.then_some(0);
     let mut done = String::from(match gives_up_coins {
         true => {
@@ -47,18 +47,18 @@ pub fn check<'a>(
         }
         false => "done: the block index was removed; the next import scans the block files again",
     });
-    if !is_of(Part::Challenge) {
+    if !is_of(StorePart::Challenge) {
         checked.repair = Some(done);
         return Ok((checked, true));
     }
-    if found.corruption.iter().all(|corruption| corruption.part == Part::Challenge) {
+    if found.corruption.iter().all(|corruption| corruption.part == StorePart::Challenge) {
         return Ok((checked, false));
     }
     // what was repaired is not corrupt any more
     checked.corruption = found
         .corruption
         .iter()
-        .filter(|corruption| corruption.part == Part::Challenge)
+        .filter(|corruption| corruption.part == StorePart::Challenge)
         .map(part)
         .collect();
     done.push_str("; ");
@@ -72,20 +72,20 @@ const CHALLENGE: &str = "import again with --chain signet:CHALLENGE: that writes
 
 fn part(corruption: &Corruption) -> CorruptPart {
     let repair = match corruption.part {
-        Part::Coins => {
+        StorePart::Coins => {
             "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
              files again connects all blocks; or import them into a new folder"
         }
-        Part::Undo => {
+        StorePart::Undo => {
             "`blockmill check DATA --repair` gives up coins and undo data, and importing the block \
              files again connects all blocks; or use the store as long as no other branch becomes \
              the best chain"
         }
-        Part::Index => {
+        StorePart::Index => {
             "`blockmill check DATA --repair` removes it, and the next import scans the block files \
              again"
         }
-        Part::Challenge => CHALLENGE,
+        StorePart::Challenge => CHALLENGE,
     };
     let (file, offset) = corruption.location.clone().unzip();
     let height = corruption.height.map(u64::from);
@@ -96,6 +96,6 @@ fn part(corruption: &Corruption) -> CorruptPart {
         first_block: height,
         last_block: height,
         repair: repair.into(),
-        mends_itself: corruption.part == Part::Index,
+        mends_itself: corruption.part == StorePart::Index,
     }
 }

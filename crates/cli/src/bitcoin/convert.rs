@@ -171,7 +171,7 @@ fn answer(options: &Options, run: &Run) -> Answer {
         status => status,
     };
     let (shortfalls, notes) = (run.shortfalls.clone(), record::places(run));
-    Answer { error: run.damage_of_files(), shortfalls, notes, ..Answer::with_status(status) }
+    Answer { error: run.corruption_of_files(), shortfalls, notes, ..Answer::with_status(status) }
 }
 
 /// Says that the chain that was written is not all.

@@ -95,12 +95,12 @@ impl View<'_> {
         let number = counted(files.len() as u64, "block file");
         println!("{network}, {number}, {}", counted(self.files.bytes(), "byte"));
         for (file, report) in files.iter().zip(&inspection.reports) {
-            if files.len() <= MANY || report.damage_count > 0 {
+            if files.len() <= MANY || report.corruption_count > 0 {
                 print_file(file, report, &self.places(file));
             }
         }
         if files.len() > MANY {
-            let whole = inspection.reports.iter().filter(|report| report.damage_count == 0);
+            let whole = inspection.reports.iter().filter(|report| report.corruption_count == 0);
             println!("  and {} files without corruption", grouped(whole.count() as u64));
         }
         self.print_chain();
@@ -215,7 +215,7 @@ impl View<'_> {
 
     fn print_verdict(&self, deep: bool, has_datadir: bool) {
         let inspection = self.inspection;
-        let corruption: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
+        let corruption: u64 = inspection.reports.iter().map(|report| report.corruption_count).sum();
         let harmless = |place: &&CorruptRange| matches!(place.meaning, Meaning::Nothing(_));
         let notes = inspection.places.iter().filter(harmless).count() as u64;
         let corruption = corruption - notes;
@@ -288,7 +288,7 @@ fn print_file(file: &BlockFile, report: &FileReport, places: &[&CorruptRange]) {
         };
         println!("  {label}: byte {}: {}", place.corruption.offset, place_text(place));
     }
-    let more = report.damage_count.saturating_sub(SHOWN as u64);
+    let more = report.corruption_count.saturating_sub(SHOWN as u64);
     if more > 0 {
         println!("  and {} more", counted(more, "corrupt place"));
     }

@@ -322,7 +322,7 @@ fn answer(run: &Run, outcome: &Result<(), Error>, partial: bool) -> Answer {
     let report =
         |error: &Error| FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
     Answer {
-        error: outcome.as_ref().err().map(report).or_else(|| run.damage_of_files()),
+        error: outcome.as_ref().err().map(report).or_else(|| run.corruption_of_files()),
         shortfalls: run.shortfalls.clone(),
         notes: record::places(run).into_iter().chain(run.proof.map(|it| it.to_string())).collect(),
         ..Answer::with_status(status)

@@ -52,7 +52,7 @@ pub fn inspect(paths: &[impl AsRef<Path>], deep: bool) -> Answer {
     answered(|| {
         ensure!(!paths.is_empty(), "expected paths, found none");
         let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
-        inspection::run(&Inspect::of(paths, deep), true)
+        inspection::run(&Inspect::whole(paths, deep), true)
     })
 }
 

@@ -63,7 +63,7 @@ pub fn blocks(paths: &[impl AsRef<Path>], options: &VerifyOptions) -> Blocks {
     let (sender, batches) = sync_channel(WAITING);
     let (own, cancel) = (options.clone(), options.cancel.clone());
     let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
-    let work = move || Verified::of(verify_for(&paths, &own, Some(BlockSender(sender))));
+    let work = move || Verified::from_answer(verify_for(&paths, &own, Some(BlockSender(sender))));
     let worker = thread::Builder::new().name("blockmill".into()).stack_size(STACK).spawn(work);
     let failed = |error: Error| Answer::failed(&error).into();
     let worker = worker.context("cannot start a thread").map_err(failed);

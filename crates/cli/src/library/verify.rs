@@ -48,12 +48,12 @@ pub struct Outcome {
 /// each other or a path does not exist, [`Status::Environment`] if this machine fails, and
 /// [`Status::Interrupted`] if `options.cancel` was set.
 pub fn verify(paths: &[impl AsRef<Path>], options: &VerifyOptions) -> Result<Verified, Outcome> {
-    Verified::of(answers::verify(paths, options))
+    Verified::from_answer(answers::verify(paths, options))
 }
 
 impl Verified {
     /// The verdict of an answer.
-    pub(super) fn of(answer: Answer) -> Result<Self, Outcome> {
+    pub(super) fn from_answer(answer: Answer) -> Result<Self, Outcome> {
         if !answer.status.is_success() {
             return Err(answer.into());
         }

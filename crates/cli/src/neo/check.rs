@@ -21,25 +21,25 @@ pub fn check<'a>(
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
     let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
-    let Some((store, mut damage)) = checked.open(ANEW)? else { return Ok((checked, false)) };
+    let Some((store, mut corruption)) = checked.open(ANEW)? else { return Ok((checked, false)) };
     // the blocks are read twice: against checksums and against hashes
     let watch = watch(store.bytes_to_check(None).saturating_mul(2));
-    damage.extend(store.check(None, threads, &|bytes| watch.read(bytes))?);
+    corruption.extend(store.check(None, threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, &mut |bytes| watch.read(bytes))?;
     checked.describe(&store, ("Neo", "heights"), |tip| {
         network::by_genesis(UInt256(tip.chain)).map(|protocol| protocol.name.into())
     });
     checked.stopped = blocks.stopped;
     // corrupt bytes of the state are reported by now
-    let state = match damage.is_empty() && !blocks.stopped {
+    let state = match corruption.is_empty() && !blocks.stopped {
         true => check::check_state(data)?,
         false => None,
     };
     watch.finish();
     let is_other_state = matches!(state, Some((_, Some(_))));
-    let plan = Plan::of(data, &store, &damage, (&blocks.findings, is_other_state))?;
+    let plan = Plan::of(data, &store, &corruption, (&blocks.findings, is_other_state))?;
     let advice = plan.as_ref().map_or_else(|| ANEW.into(), Plan::advice);
-    checked.add_corruption(&damage, &blocks.findings, &advice);
+    checked.add_corruption(&corruption, &blocks.findings, &advice);
     if let Some((expected, found)) = state {
         match found {
             None => checked.holds.push(format!("contract storage with state root {expected}")),
@@ -73,16 +73,18 @@ impl Plan {
     fn of(
         data: &Path,
         store: &ChainStore,
-        damage: &[Corruption],
+        corruption: &[Corruption],
         (findings, is_other_state): (&[Finding], bool),
     ) -> Result<Option<Self>> {
-        let parts = || damage.iter().filter(|damage| !damage.mends_itself);
-        let goes_back = !findings.is_empty() || parts().any(|damage| !damage.is_besides);
-        let gives_up_log = parts().any(|damage| damage.is_besides);
-        let is_of_log = |damage: &Corruption| damage.part.as_deref().is_some_and(ledger::is_of_log);
-        let is_in_tables = parts().any(|damage| damage.is_besides && !is_of_log(damage));
+        let parts = || corruption.iter().filter(|corruption| !corruption.mends_itself);
+        let goes_back = !findings.is_empty() || parts().any(|corruption| !corruption.is_besides);
+        let gives_up_log = parts().any(|corruption| corruption.is_besides);
+        let is_of_log =
+            |corruption: &Corruption| corruption.part.as_deref().is_some_and(ledger::is_of_log);
+        let is_in_tables =
+            parts().any(|corruption| corruption.is_besides && !is_of_log(corruption));
         let last = match goes_back {
-            true => store.last_whole(damage, findings.first().map(|it| it.block)),
+            true => store.last_whole(corruption, findings.first().map(|it| it.block)),
             false => store.tip().map(|tip| tip.number),
         };
         // an unwind needs the log, so blocks and log must not both be corrupt

@@ -38,7 +38,7 @@ fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
         Some(protocol) => {
             let root = protocol.state_root_in_header;
             let faults = (0..batch.len())
-                .filter_map(|at| damage(&mut block, batch, at, root, &mut transactions));
+                .filter_map(|at| corruption(&mut block, batch, at, root, &mut transactions));
             faults.collect()
         }
     });
@@ -51,7 +51,7 @@ fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
 }
 
 /// Decodes a block and reports its error.
-fn damage(
+fn corruption(
     block: &mut Block,
     batch: &Batch,
     at: usize,
@@ -100,5 +100,5 @@ fn print_file(file: &FileReport) {
     };
     println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.corruption.iter().for_each(|damage| println!("  CORRUPT: {}", damage.text));
+    file.corruption.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
 }

@@ -2,7 +2,7 @@
 
 use super::program::{Random, Scratch, blockmill, run, succeed};
 use super::{Counts, Deed, TRIALS, Work, assert_all_hit, files, renew};
-use blockmill_bitcoin::check::Part;
+use blockmill_bitcoin::check::StorePart;
 use blockmill_bitcoin::coins::Statistics;
 use blockmill_bitcoin::import::Tip;
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ fn corruption_of_a_store_of_coins_never_gives_a_wrong_answer() {
         let deed = Deed::random(&mut random, &stored, &work, &mut kinds);
         let found = blockmill_bitcoin::check::check(&work, &mut |_| true);
         let found = found.unwrap_or_else(|error| panic!("{deed:?}: {error}")).corruption;
-        let mends = found.iter().all(|corruption| corruption.part == Part::Index);
+        let mends = found.iter().all(|corruption| corruption.part == StorePart::Index);
         if deed.is_none() {
             assert!(found.is_empty(), "nothing was changed: {found:?}");
         }

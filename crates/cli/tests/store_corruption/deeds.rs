@@ -1,4 +1,4 @@
-//! Ways to corruption a store at rest.
+//! Ways to corrupt a store at rest.
 //!
 //! Each test program uses a part of this.
 #![allow(dead_code)]
@@ -36,7 +36,7 @@ pub fn kind_of(name: &Path) -> String {
     text[..end.unwrap_or(text.len())].to_string()
 }
 
-/// One way to corruption a store.
+/// One way to corrupt a store.
 #[derive(Debug)]
 #[allow(dead_code, reason = "what it was is shown when a trial fails")]
 pub enum Deed {

@@ -2,6 +2,7 @@
 //! longer needed is a failure too.
 
 mod crates;
+mod facts;
 mod options;
 mod source;
 mod words;

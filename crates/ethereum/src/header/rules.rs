@@ -6,6 +6,7 @@
 //! ([`verify_genesis`]) are for the caller, who knows them; seals are in `header/seal.rs`.
 
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
+use crate::header::later::later_fields;
 use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::rule::{Rule, Violation};
@@ -293,33 +294,6 @@ fn post_merge_constants(header: &HeaderView<'_>) -> Verdict {
     if *header.ommers_hash != EMPTY_OMMERS {
         let (expected, found) = (Hex(&EMPTY_OMMERS), Hex(header.ommers_hash));
         return Err(Violation::new(Rule::OmmersHash, expected, found));
-    }
-    Ok(())
-}
-
-/// Fields that later forks added are there from their fork on, and not before. On a built-in network
-/// for which this version has no date of the fork, they are not judged.
-#[inline]
-fn later_fields(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Verdict {
-    let fields = [
-        (header.base_fee.is_some(), Fork::London, Rule::BaseFee),
-        (header.withdrawals_root.is_some(), Fork::Shanghai, Rule::WithdrawalsRoot),
-        (header.blob_gas_used.is_some(), Fork::Cancun, Rule::BlobGasUsed),
-        (header.excess_blob_gas.is_some(), Fork::Cancun, Rule::ExcessBlobGas),
-        (header.parent_beacon_root.is_some(), Fork::Cancun, Rule::ParentBeaconRoot),
-        (header.requests_hash.is_some(), Fork::Prague, Rule::RequestsHash),
-        (header.block_access_list_hash.is_some(), Fork::Amsterdam, Rule::BlockAccessListHash),
-        (header.slot_number.is_some(), Fork::Amsterdam, Rule::SlotNumber),
-    ];
-    for (present, since, rule) in fields {
-        if present != (fork >= since) {
-            if present && spec.has_no_date(since) {
-                let expected = format!("a date of {since:?} on {}", spec.name);
-                return Err(Violation::new(Rule::UnknownFork, expected, "none in this version"));
-            }
-            let name = |present| if present { "a value" } else { "no value" };
-            return Err(Violation::new(rule, name(!present), name(present)));
-        }
     }
     Ok(())
 }

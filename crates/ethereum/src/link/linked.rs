@@ -51,9 +51,9 @@ impl Linked {
         })
     }
 
-    /// These new blocks, for tests of later phases.
+    /// Linked new blocks, for tests of later phases.
     #[cfg(test)]
-    pub fn of(range: Range<usize>) -> Self {
+    pub fn new_blocks(range: Range<usize>) -> Self {
         let totals = vec![U256::ZERO; range.len()];
         Self { range, totals, ..Self::default() }
     }

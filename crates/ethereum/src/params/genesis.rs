@@ -8,10 +8,11 @@ pub(crate) mod settings;
 
 pub(crate) use json::from_json;
 
-use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header, INITIAL_BASE_FEE};
+use crate::header::Header;
+use crate::header::later::AtGenesis;
 use crate::params::{Fork, SpecError};
 use crate::{Address, Hash, U256};
-use blockmill_rlp::ethereum::Account;
+use blockmill_rlp::ethereum::{Account, EditLater, LaterField};
 use blockmill_rlp::{Encode, Reader};
 use object::{Object, missing};
 use std::borrow::Cow;
@@ -69,46 +70,43 @@ pub enum AccountsError {
     },
 }
 
-/// Header fields of a genesis.json. A field that is `None` gets the value that geth gives it.
-#[allow(missing_docs)]
-#[derive(Clone, Debug, Default)]
-pub struct Fields {
-    pub number: u64,
-    pub timestamp: u64,
-    pub parent_hash: Hash,
-    pub coinbase: Address,
-    pub difficulty: U256,
-    pub gas_limit: u64,
-    pub gas_used: u64,
-    pub extra_data: Vec<u8>,
-    pub mix_hash: Hash,
-    pub nonce: u64,
-    pub base_fee: Option<U256>,
-    pub excess_blob_gas: Option<u64>,
-    pub blob_gas_used: Option<u64>,
-    pub slot_number: Option<u64>,
+/// Reads the header fields of a genesis.json. Later fields are those that the file states;
+/// [`Genesis::new`] completes them.
+fn header(file: &Object<'_>) -> Result<Header, SpecError> {
+    let mix_hash = if file.text("mixHash").is_some() { "mixHash" } else { "mixhash" };
+    let mut header = Header {
+        number: file.u64("number")?.unwrap_or(0),
+        timestamp: file.u64("timestamp")?.unwrap_or(0),
+        parent_hash: file.fixed("parentHash")?,
+        beneficiary: file.fixed("coinbase")?,
+        difficulty: file.u256("difficulty")?.ok_or(missing("difficulty"))?,
+        gas_limit: file.u64("gasLimit")?.ok_or(missing("gasLimit"))?,
+        gas_used: file.u64("gasUsed")?.unwrap_or(0),
+        extra_data: file.bytes("extraData")?,
+        mix_hash: file.fixed(mix_hash)?,
+        nonce: file.u64("nonce")?.unwrap_or(0).to_be_bytes(),
+        ..Header::default()
+    };
+    header.edit_later(&mut Stated(file))?;
+    Ok(header)
 }
 
-impl Fields {
-    /// Reads the header fields of a genesis.json.
-    fn read(file: &Object<'_>) -> Result<Self, SpecError> {
-        let mix_hash = if file.text("mixHash").is_some() { "mixHash" } else { "mixhash" };
-        Ok(Self {
-            number: file.u64("number")?.unwrap_or(0),
-            timestamp: file.u64("timestamp")?.unwrap_or(0),
-            parent_hash: file.fixed("parentHash")?,
-            coinbase: file.fixed("coinbase")?,
-            difficulty: file.u256("difficulty")?.ok_or(missing("difficulty"))?,
-            gas_limit: file.u64("gasLimit")?.ok_or(missing("gasLimit"))?,
-            gas_used: file.u64("gasUsed")?.unwrap_or(0),
-            extra_data: file.bytes("extraData")?,
-            mix_hash: file.fixed(mix_hash)?,
-            nonce: file.u64("nonce")?.unwrap_or(0),
-            base_fee: file.u256("baseFeePerGas")?,
-            excess_blob_gas: file.u64("excessBlobGas")?,
-            blob_gas_used: file.u64("blobGasUsed")?,
-            slot_number: file.u64("slotNumber")?,
-        })
+/// The later fields that a genesis.json states: numbers. Its settings admit no hash.
+struct Stated<'f>(&'f Object<'f>);
+
+impl EditLater for Stated<'_> {
+    type Error = SpecError;
+
+    fn wei(&mut self, field: &LaterField, _: Option<U256>) -> Result<Option<U256>, SpecError> {
+        self.0.u256(&field.rpc_name())
+    }
+
+    fn number(&mut self, field: &LaterField, _: Option<u64>) -> Result<Option<u64>, SpecError> {
+        self.0.u64(&field.rpc_name())
+    }
+
+    fn hash(&mut self, _: &LaterField, _: Option<Hash>) -> Result<Option<Hash>, SpecError> {
+        Ok(None)
     }
 }
 
@@ -127,47 +125,20 @@ pub struct Genesis {
 /// Gas limit where a genesis.json says 0.
 const DEFAULT_GAS_LIMIT: u64 = 4_712_388;
 
-/// SHA-256 of nothing: the requests hash of a block without requests (EIP-7685).
-const EMPTY_REQUESTS: Hash = [
-    0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24,
-    0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
-];
-
 impl Genesis {
-    /// Block 0 under the rules of `fork`; `london` says whether it has a base fee.
-    pub(crate) fn new(fields: &Fields, alloc: Alloc, london: bool, fork: Fork) -> Self {
+    /// Block 0 with these fields, but for its state root, under the rules of `fork`; `london` says
+    /// whether it has a base fee.
+    pub(crate) fn new(fields: &Header, alloc: Alloc, london: bool, fork: Fork) -> Self {
         let state_root = match &alloc {
             Alloc::BuiltIn { state_root, .. } | Alloc::InFile { state_root, .. } => *state_root,
             Alloc::Given(accounts) => state_root(accounts),
         };
-        let hash = |since, hash: Hash| (fork >= since).then_some(hash);
-        let number = |since, given: Option<u64>| (fork >= since).then_some(given.unwrap_or(0));
-        let header = Header {
-            parent_hash: fields.parent_hash,
-            beneficiary: fields.coinbase,
-            state_root,
-            difficulty: fields.difficulty,
-            number: fields.number,
-            gas_limit: match fields.gas_limit {
-                0 => DEFAULT_GAS_LIMIT,
-                limit => limit,
-            },
-            gas_used: fields.gas_used,
-            timestamp: fields.timestamp,
-            extra_data: fields.extra_data.clone(),
-            mix_hash: fields.mix_hash,
-            nonce: fields.nonce.to_be_bytes(),
-            base_fee: london.then(|| fields.base_fee.unwrap_or(U256::from(INITIAL_BASE_FEE))),
-            withdrawals_root: hash(Fork::Shanghai, EMPTY_ROOT),
-            blob_gas_used: number(Fork::Cancun, fields.blob_gas_used),
-            excess_blob_gas: number(Fork::Cancun, fields.excess_blob_gas),
-            parent_beacon_root: hash(Fork::Cancun, [0; 32]),
-            requests_hash: hash(Fork::Prague, EMPTY_REQUESTS),
-            // an empty list is encoded like an empty list of ommers
-            block_access_list_hash: hash(Fork::Amsterdam, EMPTY_OMMERS),
-            slot_number: number(Fork::Amsterdam, fields.slot_number),
-            ..Header::default()
+        let gas_limit = match fields.gas_limit {
+            0 => DEFAULT_GAS_LIMIT,
+            limit => limit,
         };
+        let mut header = Header { state_root, gas_limit, ..fields.clone() };
+        let Ok(()) = header.edit_later(&mut AtGenesis { fork, london });
         let raw = header.encode();
         Self { hash: blockmill_hashes::keccak256(&raw), raw, header, alloc }
     }

@@ -5,7 +5,8 @@
 //! chains themselves.
 
 use super::{BlobParams, ChainSpec, Config};
-use crate::params::genesis::{Alloc, Fields};
+use crate::header::Header;
+use crate::params::genesis::Alloc;
 use crate::{Address, Hash, U256};
 
 /// A network as constants; [`Network::spec`] makes the chain of it.
@@ -18,7 +19,7 @@ pub(super) struct Network {
     merge_block: u64,
     deposit_contract: Address,
     switches: &'static [(&'static str, u64)],
-    genesis: Header,
+    genesis: GenesisHeader,
     /// State root of the accounts, recomputed by a test.
     state_root: Hash,
     /// Accounts in the format of `genesis/README.md`.
@@ -26,7 +27,7 @@ pub(super) struct Network {
 }
 
 /// What the genesis headers of the networks do not share.
-struct Header {
+struct GenesisHeader {
     nonce: u64,
     timestamp: u64,
     extra_data: &'static [u8],
@@ -38,13 +39,13 @@ impl Network {
     /// The chain.
     pub fn spec(&self) -> ChainSpec {
         let header = &self.genesis;
-        let fields = Fields {
-            nonce: header.nonce,
+        let fields = Header {
+            nonce: header.nonce.to_be_bytes(),
             timestamp: header.timestamp,
             extra_data: header.extra_data.to_vec(),
             gas_limit: header.gas_limit,
             difficulty: U256::from(header.difficulty),
-            ..Fields::default()
+            ..Header::default()
         };
         let alloc = Alloc::BuiltIn { accounts: self.accounts, state_root: self.state_root };
         ChainSpec::unchecked(self.name, &self.config(), &fields, alloc)
@@ -110,7 +111,7 @@ pub(super) const ALL: [Network; 4] = [
             ("bpo1Time", 1_765_290_071),
             ("bpo2Time", 1_767_747_671),
         ],
-        genesis: Header {
+        genesis: GenesisHeader {
             nonce: 66,
             timestamp: 0,
             extra_data: &[
@@ -160,7 +161,7 @@ pub(super) const ALL: [Network; 4] = [
             ("bpo2Time", 1_761_607_008),
             ("amsterdamTime", 1_791_294_816),
         ],
-        genesis: Header {
+        genesis: GenesisHeader {
             nonce: 0,
             timestamp: 1_633_267_481,
             extra_data: b"Sepolia, Athens, Attica, Greece!",
@@ -199,7 +200,7 @@ pub(super) const ALL: [Network; 4] = [
             ("bpo1Time", 1_759_800_000),
             ("bpo2Time", 1_760_389_824),
         ],
-        genesis: Header {
+        genesis: GenesisHeader {
             nonce: 0x1234,
             timestamp: 1_695_902_100,
             extra_data: &[],
@@ -242,7 +243,7 @@ pub(super) const ALL: [Network; 4] = [
             // epoch 132,352 of the beacon chain
             ("amsterdamTime", 1_793_036_568),
         ],
-        genesis: Header {
+        genesis: GenesisHeader {
             nonce: 0x1234,
             timestamp: 1_742_212_800,
             extra_data: &[],

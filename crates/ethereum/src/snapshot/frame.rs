@@ -11,7 +11,7 @@ use crate::state::EMPTY_CODE;
 use crate::{Address, Hash};
 use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::Account as Leaf;
-use blockmill_trie::Part;
+use blockmill_trie::TriePart;
 use blockmill_verdict::Hex;
 
 /// A frame with the adjacent keys.
@@ -39,13 +39,13 @@ pub(super) struct Checked {
     /// Hashes of its codes.
     pub codes: Vec<Hash>,
     /// The trie of slots of an account that is in several frames.
-    pub storage: Option<Part>,
+    pub storage: Option<TriePart>,
     /// That account and its storage root, if it is complete here.
     pub claim: Option<(Address, Hash)>,
     /// Code hashes of its accounts.
     pub used: Vec<(Address, Hash)>,
     /// The trie of the accounts that are complete here.
-    pub accounts: Part,
+    pub accounts: TriePart,
 }
 
 impl Frame {

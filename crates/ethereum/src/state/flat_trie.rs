@@ -77,7 +77,7 @@ pub struct FlatTrie {
     /// Nodes that a root may need.
     preloaded: PreloadedNodes,
     /// What is damaged of files that were left out.
-    damage: Vec<blockmill_store::Error>,
+    corruption: Vec<blockmill_store::Error>,
     /// The first nodes that cannot be made again.
     lost: Vec<LostNode>,
 }
@@ -94,7 +94,7 @@ impl FlatTrie {
         dir: &Path,
         options: &FlatOptions,
     ) -> Result<Self, FlatTrieError> {
-        let ([accounts, slots, nodes], commits, damage) = backend::open(opening, dir, options)?;
+        let ([accounts, slots, nodes], commits, corruption) = backend::open(opening, dir, options)?;
         let mut root = vec![];
         let root = match nodes.get(ROOT, &mut root)? {
             false => EMPTY_ROOT,
@@ -103,7 +103,7 @@ impl FlatTrie {
             })?,
         };
         let (healed, preloaded, lost) = Default::default();
-        Ok(Self { accounts, slots, nodes, commits, root, healed, preloaded, damage, lost })
+        Ok(Self { accounts, slots, nodes, commits, root, healed, preloaded, corruption, lost })
     }
 
     /// Where it is kept.

@@ -3,10 +3,11 @@
 use super::{Blocks, CheckTimes, Checks};
 use crate::encoding::header_cause;
 use crate::fault::Cause;
-use crate::header::{EncodedHeader, HeaderIndex, HeaderView, rules};
+use crate::header::{EncodedHeader, HeaderView, rules};
 use crate::params::ChainSpec;
 use crate::rule::Violation;
 use crate::{Hash, U256};
+use blockmill_rlp::ethereum::HeaderIndex;
 use std::ops::Range;
 use std::time::Instant;
 

@@ -1,11 +1,16 @@
 //! A header as a JSON object, as go-ethereum and the RPC write it.
 
-use super::values::{Bytes, Fixed, Number};
-use crate::U256;
+use super::values::{Bytes, Fixed, Number, visited};
+use crate::header::Header;
+use crate::{Hash, U256};
 use blockmill_rlp::Encode;
-use blockmill_rlp::ethereum::Header;
+use blockmill_rlp::ethereum::{EditLater, Header as Fields, LaterField};
 use blockmill_verdict::Hex;
+use serde::de::value::{self, StrDeserializer, U64Deserializer};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// The fields of a header. Other fields, such as the size, are ignored.
 #[derive(Deserialize)]
@@ -27,15 +32,89 @@ pub(super) struct JsonHeader {
     extra_data: Bytes,
     mix_hash: Fixed<32>,
     nonce: Fixed<8>,
-    base_fee_per_gas: Option<Wide>,
-    withdrawals_root: Option<Fixed<32>>,
-    blob_gas_used: Option<Number>,
-    excess_blob_gas: Option<Number>,
-    parent_beacon_block_root: Option<Fixed<32>>,
-    requests_hash: Option<Fixed<32>>,
-    #[serde(alias = "balHash")]
-    block_access_list_hash: Option<Fixed<32>>,
-    slot_number: Option<Number>,
+    #[serde(flatten)]
+    later: Later,
+}
+
+/// Names that other clients give to later fields, and those of the RPC.
+const ALIASES: [(&str, &str); 1] = [("balHash", "blockAccessListHash")];
+
+/// The fields that later forks added, in the order of [`Fields::LATER`].
+#[derive(Default)]
+struct Later([Option<Scalar>; Fields::LATER.len()]);
+
+impl<'de> Deserialize<'de> for Later {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Later;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the fields of a header")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Later, A::Error> {
+                let mut later = Later::default();
+                while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+                    let alias = ALIASES.iter().find(|(alias, _)| *alias == key);
+                    let name = alias.map_or(&*key, |(_, name)| name);
+                    let Some(field) = Fields::LATER.iter().find(|it| it.rpc_name() == name) else {
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    };
+                    if later.0[field.index].is_some() {
+                        return Err(A::Error::custom(format!("duplicate field `{name}`")));
+                    }
+                    later.0[field.index] = map.next_value()?;
+                }
+                Ok(later)
+            }
+        }
+        from.deserialize_map(Each)
+    }
+}
+
+/// A number or a text, before the kind of its field is known.
+enum Scalar {
+    Number(u64),
+    Text(String),
+}
+
+visited! { Scalar, "a number or 0x and digits",
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(text.into()))
+    }
+}
+
+impl Later {
+    fn read<T: DeserializeOwned>(&self, field: &LaterField) -> Result<Option<T>, String> {
+        let value = match &self.0[field.index] {
+            None => return Ok(None),
+            Some(Scalar::Number(number)) => T::deserialize(U64Deserializer::new(*number)),
+            Some(Scalar::Text(text)) => T::deserialize(StrDeserializer::new(text)),
+        };
+        value.map(Some).map_err(|error: value::Error| format!("{}: {error}", field.rpc_name()))
+    }
+}
+
+impl EditLater for &Later {
+    type Error = String;
+
+    fn wei(&mut self, field: &LaterField, _: Option<U256>) -> Result<Option<U256>, String> {
+        Ok(self.read::<Wide>(field)?.map(|number| number.0))
+    }
+
+    fn number(&mut self, field: &LaterField, _: Option<u64>) -> Result<Option<u64>, String> {
+        Ok(self.read::<Number>(field)?.map(|number| number.0))
+    }
+
+    fn hash(&mut self, field: &LaterField, _: Option<Hash>) -> Result<Option<Hash>, String> {
+        Ok(self.read::<Fixed<32>>(field)?.map(|hash| hash.0))
+    }
 }
 
 /// A number of up to 256 bits as text with 0x.
@@ -43,12 +122,10 @@ struct Wide(U256);
 
 impl<'de> Deserialize<'de> for Wide {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'_, str>>::deserialize(from)?;
+        let text = <Cow<'_, str>>::deserialize(from)?;
         let digits = text.strip_prefix("0x").filter(|digits| digits.len() <= 64);
         let number = digits.and_then(|digits| U256::from_str_radix(digits, 16).ok());
-        number
-            .map(Self)
-            .ok_or_else(|| serde::de::Error::custom("expected 0x and at most 64 digits"))
+        number.map(Self).ok_or_else(|| D::Error::custom("expected 0x and at most 64 digits"))
     }
 }
 
@@ -56,42 +133,27 @@ impl JsonHeader {
     /// Encodes the header in RLP.
     ///
     /// # Errors
-    /// A message if the stated hash is another one.
+    /// A message if a field of a later fork is malformed, or the stated hash is another one.
     pub fn encode(&self) -> Result<Vec<u8>, String> {
-        let of = |field: &Option<Number>| field.as_ref().map(|number| number.0);
-        let hash = |field: &Option<Fixed<32>>| field.as_ref().map(|hash| hash.0);
-        let [withdrawals, beacon, requests, access_list] = [
-            &self.withdrawals_root,
-            &self.parent_beacon_block_root,
-            &self.requests_hash,
-            &self.block_access_list_hash,
-        ]
-        .map(hash);
-        let header = Header {
-            parent_hash: &self.parent_hash.0,
-            ommers_hash: &self.sha3_uncles.0,
-            beneficiary: &self.miner.0,
-            state_root: &self.state_root.0,
-            transactions_root: &self.transactions_root.0,
-            receipts_root: &self.receipts_root.0,
-            logs_bloom: &self.logs_bloom.0,
+        let mut header = Header {
+            parent_hash: self.parent_hash.0,
+            ommers_hash: self.sha3_uncles.0,
+            beneficiary: self.miner.0,
+            state_root: self.state_root.0,
+            transactions_root: self.transactions_root.0,
+            receipts_root: self.receipts_root.0,
+            logs_bloom: Box::new(self.logs_bloom.0),
             difficulty: self.difficulty.0,
             number: self.number.0,
             gas_limit: self.gas_limit.0,
             gas_used: self.gas_used.0,
             timestamp: self.timestamp.0,
-            extra_data: &self.extra_data.0,
-            mix_hash: &self.mix_hash.0,
-            nonce: &self.nonce.0,
-            base_fee: self.base_fee_per_gas.as_ref().map(|fee| fee.0),
-            withdrawals_root: withdrawals.as_ref(),
-            blob_gas_used: of(&self.blob_gas_used),
-            excess_blob_gas: of(&self.excess_blob_gas),
-            parent_beacon_root: beacon.as_ref(),
-            requests_hash: requests.as_ref(),
-            block_access_list_hash: access_list.as_ref(),
-            slot_number: of(&self.slot_number),
+            extra_data: self.extra_data.0.clone(),
+            mix_hash: self.mix_hash.0,
+            nonce: self.nonce.0,
+            ..Header::default()
         };
+        header.edit_later(&mut &self.later)?;
         let encoded = header.encode();
         let found = blockmill_hashes::keccak256(&encoded);
         match &self.hash {

@@ -200,12 +200,13 @@ fn restore(dir: &Path, whole: &BTreeMap<PathBuf, Vec<u8>>) {
 
 /// What `check` finds: damaged places; and whether the state is the one of the header.
 fn check(dir: &Path) -> (usize, bool) {
-    let (store, mut damage) = ChainStore::open_corrupt(dir).unwrap();
-    damage.extend(store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &|_| true).unwrap());
+    let (store, mut corruption) = ChainStore::open_corrupt(dir).unwrap();
+    corruption
+        .extend(store.check(Some(&blockmill_state_store::PAGE_FORMAT), 1, &|_| true).unwrap());
     drop(store);
     let state = ExecutedStore::open_read_only(dir);
     let is_right = state.is_ok_and(|store| store.check_state(&Cancel::new()).is_ok());
-    (damage.len(), is_right)
+    (corruption.len(), is_right)
 }
 
 /// Flips a bit in a file whose name begins in one of these ways.
@@ -284,7 +285,7 @@ fn damage_of_both_copies_is_healed_or_named_and_stays_damage() {
             }
             _ => {
                 assert!(!healing.lost.is_empty(), "{healing:?}");
-                assert!(check(dir).0 > 0, "what is lost stays damage: {healing:?}");
+                assert!(check(dir).0 > 0, "what is lost stays corruption: {healing:?}");
                 named += 1;
             }
         }

@@ -11,8 +11,8 @@ pub(super) struct Tables {
     rows: Vec<(&'static Table, Rows)>,
 }
 
-/// A transaction and where it stands.
-struct Part<'a> {
+/// A transaction and its place.
+struct PlacedTransaction<'a> {
     of: &'a VerifiedBlock<'a>,
     index: usize,
     transaction: &'a Transaction,
@@ -50,7 +50,7 @@ impl Tables {
                 _ => split(&mut spent, transaction.inputs.len()),
             };
             let id = shown(block.txid(index).0);
-            parts.push(Part { of, index, transaction, id, spent: own });
+            parts.push(PlacedTransaction { of, index, transaction, id, spent: own });
         }
         for (table, rows) in &mut self.rows {
             if table.name == "blocks" {
@@ -84,7 +84,7 @@ fn split<'a>(coins: &mut Option<&'a [Coin<'a>]>, count: usize) -> Option<&'a [Co
 fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
     let block = of.block;
     let before = block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
-    let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.of(&block.raw));
+    let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.slice(&block.raw));
     rows.bytes(&shown(block.hash.0));
     rows.int(block.raw.len() as u64);
     rows.int(block.stripped_size() as u64);
@@ -100,8 +100,8 @@ fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
     rows.int(block.transactions.len() as u64);
 }
 
-fn add_transaction(rows: &mut Rows, part: &Part<'_>) {
-    let Part { of, index, transaction, id, spent } = part;
+fn add_transaction(rows: &mut Rows, part: &PlacedTransaction<'_>) {
+    let PlacedTransaction { of, index, transaction, id, spent } = part;
     let block = of.block;
     let out = block.value_out(transaction).to_sat();
     let spent = spent.map(|coins| coins.iter().map(|coin| coin.value.to_sat()).sum::<u64>());
@@ -125,7 +125,7 @@ fn add_transaction(rows: &mut Rows, part: &Part<'_>) {
 }
 
 /// The columns that inputs and outputs begin with.
-fn begin(rows: &mut Rows, part: &Part<'_>) {
+fn begin(rows: &mut Rows, part: &PlacedTransaction<'_>) {
     rows.bytes(&part.id);
     rows.int(part.index as u64);
     rows.bytes(&shown(part.of.block.hash.0));
@@ -133,7 +133,7 @@ fn begin(rows: &mut Rows, part: &Part<'_>) {
     rows.seconds(part.of.block.time().into());
 }
 
-fn add_inputs(rows: &mut Rows, part: &Part<'_>) {
+fn add_inputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
     let block = part.of.block;
     for (at, input) in block.inputs_of(part.transaction).iter().enumerate() {
         let outpoint = block.outpoint(input);
@@ -150,7 +150,7 @@ fn add_inputs(rows: &mut Rows, part: &Part<'_>) {
                 rows.int(outpoint.vout);
             }
         }
-        rows.bytes(input.script.of(&block.raw));
+        rows.bytes(input.script.slice(&block.raw));
         rows.int(input.sequence);
         rows.list(block.witness(input));
         rows.maybe_int(coin.map(|coin| coin.value.to_sat()));
@@ -159,12 +159,12 @@ fn add_inputs(rows: &mut Rows, part: &Part<'_>) {
     }
 }
 
-fn add_outputs(rows: &mut Rows, part: &Part<'_>) {
+fn add_outputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
     let block = part.of.block;
     for (at, output) in block.outputs_of(part.transaction).iter().enumerate() {
         begin(rows, part);
         rows.int(at as u64);
-        rows.bytes(output.script.of(&block.raw));
+        rows.bytes(output.script.slice(&block.raw));
         rows.int(output.value);
         rows.end();
     }

@@ -52,9 +52,10 @@ pub fn blocks(
             return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
         }
         let raw = RawBody {
-            transactions: transactions.of(number, transaction)?,
-            ommers: ommers.of(number, |cells, row| Ok(cells.bytes("header", row)?.into_owned()))?,
-            withdrawals: withdrawals.of(number, withdrawal)?,
+            transactions: transactions.read_block(number, transaction)?,
+            ommers: ommers
+                .read_block(number, |cells, row| Ok(cells.bytes("header", row)?.into_owned()))?,
+            withdrawals: withdrawals.read_block(number, withdrawal)?,
         };
         let block = raw.block(&header).map_err(|error| at(cells, row, &error))?;
         let view = HeaderView::decode(&header).map_err(|error| at(cells, row, &error))?;
@@ -130,8 +131,8 @@ impl Parts {
         Ok(Self { rows, waits })
     }
 
-    /// What `read` makes of each row of a block.
-    fn of<T>(
+    /// The result of `read` for each row of a block.
+    fn read_block<T>(
         &mut self,
         block: u64,
         read: impl Fn(&Cells, usize) -> Result<T, Error>,

@@ -5,7 +5,9 @@ use crate::error::Error;
 use crate::read::{Cells, TableReader};
 use blockmill_ethereum::transactions::{Transaction, TransactionType};
 use blockmill_ethereum::{Address, Hash, U256};
-use blockmill_rlp::ethereum::{AccessListEntry, Authorization, Header};
+use blockmill_rlp::ethereum::{
+    AccessListEntry, Authorization, EditLater, LaterField, OwnedHeader as Header,
+};
 use blockmill_rlp::{Encode, List};
 use std::path::Path;
 
@@ -32,47 +34,48 @@ pub fn headers(
 }
 
 pub(super) fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
-    let seconds = cells.time("timestamp", row, 1_000_000)?;
-    let nonce = cells.fixed("nonce", row)?;
-    let [parent_hash, ommers_hash, state_root, transactions_root, receipts_root, mix_hash] = [
-        cells.fixed("parent_hash", row)?,
-        cells.fixed("sha3_uncles", row)?,
-        cells.fixed("state_root", row)?,
-        cells.fixed("transactions_root", row)?,
-        cells.fixed("receipts_root", row)?,
-        cells.fixed("mix_hash", row)?,
-    ];
-    let (beneficiary, logs_bloom) = (cells.fixed("miner", row)?, cells.fixed("logs_bloom", row)?);
-    let withdrawals_root = cells.maybe_fixed("withdrawals_root", row)?;
-    let parent_beacon_root = cells.maybe_fixed("parent_beacon_block_root", row)?;
-    let requests_hash = cells.maybe_fixed("requests_hash", row)?;
-    let block_access_list_hash = cells.maybe_fixed("block_access_list_hash", row)?;
-    let header = Header {
-        parent_hash: &parent_hash,
-        ommers_hash: &ommers_hash,
-        beneficiary: &beneficiary,
-        state_root: &state_root,
-        transactions_root: &transactions_root,
-        receipts_root: &receipts_root,
-        logs_bloom: &logs_bloom,
+    let mut header = Header {
+        parent_hash: cells.fixed("parent_hash", row)?,
+        ommers_hash: cells.fixed("sha3_uncles", row)?,
+        beneficiary: cells.fixed("miner", row)?,
+        state_root: cells.fixed("state_root", row)?,
+        transactions_root: cells.fixed("transactions_root", row)?,
+        receipts_root: cells.fixed("receipts_root", row)?,
+        logs_bloom: Box::new(cells.fixed("logs_bloom", row)?),
         difficulty: cells.wei("difficulty", row)?,
         number: cells.int("number", row)?,
         gas_limit: cells.int("gas_limit", row)?,
         gas_used: cells.int("gas_used", row)?,
-        timestamp: seconds,
-        extra_data: &cells.bytes("extra_data", row)?,
-        mix_hash: &mix_hash,
-        nonce: &nonce,
-        base_fee: cells.maybe_wei("base_fee_per_gas", row)?,
-        withdrawals_root: withdrawals_root.as_ref(),
-        blob_gas_used: cells.maybe_int("blob_gas_used", row)?,
-        excess_blob_gas: cells.maybe_int("excess_blob_gas", row)?,
-        parent_beacon_root: parent_beacon_root.as_ref(),
-        requests_hash: requests_hash.as_ref(),
-        block_access_list_hash: block_access_list_hash.as_ref(),
-        slot_number: cells.maybe_int("slot_number", row)?,
+        timestamp: cells.time("timestamp", row, 1_000_000)?,
+        extra_data: cells.bytes("extra_data", row)?.into_owned(),
+        mix_hash: cells.fixed("mix_hash", row)?,
+        nonce: cells.fixed("nonce", row)?,
+        ..Header::default()
     };
+    header.edit_later(&mut Row { cells, row })?;
     Ok(header.encode())
+}
+
+/// A row of blocks, whose columns have the later fields of its header under their names.
+struct Row<'c> {
+    cells: &'c Cells,
+    row: usize,
+}
+
+impl EditLater for Row<'_> {
+    type Error = Error;
+
+    fn wei(&mut self, field: &LaterField, _: Option<U256>) -> Result<Option<U256>, Error> {
+        self.cells.maybe_wei(field.name, self.row)
+    }
+
+    fn number(&mut self, field: &LaterField, _: Option<u64>) -> Result<Option<u64>, Error> {
+        self.cells.maybe_int(field.name, self.row)
+    }
+
+    fn hash(&mut self, field: &LaterField, _: Option<Hash>) -> Result<Option<Hash>, Error> {
+        self.cells.maybe_fixed(field.name, self.row)
+    }
 }
 
 /// A transaction that was read.

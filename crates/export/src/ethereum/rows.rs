@@ -12,7 +12,7 @@ use blockmill_ethereum::transactions::{Transaction, TransactionType};
 use blockmill_ethereum::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::Reader;
-use blockmill_rlp::ethereum::{AccessListEntry, Authorization};
+use blockmill_rlp::ethereum::{AccessListEntry, Authorization, Header, LaterValue};
 use std::ops::Range;
 
 /// A block whose parts are rows.
@@ -183,15 +183,16 @@ fn add_header(rows: &mut Rows, block: &Block<'_>, size: Option<u64>) {
     rows.int(header.gas_used);
     rows.seconds(header.timestamp);
     rows.maybe_int(block.body.map(|body| body.transaction_count() as u64));
-    rows.maybe_wei(header.base_fee);
-    rows.maybe_bytes(header.withdrawals_root.map(|root| &root[..]));
-    rows.maybe_int(header.blob_gas_used);
-    rows.maybe_int(header.excess_blob_gas);
-    rows.bytes(header.mix_hash);
-    rows.maybe_bytes(header.parent_beacon_root.map(|root| &root[..]));
-    rows.maybe_bytes(header.requests_hash.map(|hash| &hash[..]));
-    rows.maybe_bytes(header.block_access_list_hash.map(|hash| &hash[..]));
-    rows.maybe_int(header.slot_number);
+    for (field, value) in Header::LATER.iter().zip(header.later()) {
+        if field.name == "parent_beacon_block_root" {
+            rows.bytes(header.mix_hash);
+        }
+        match value {
+            LaterValue::Wei(value) => rows.maybe_wei(value),
+            LaterValue::Number(value) => rows.maybe_int(value),
+            LaterValue::Hash(value) => rows.maybe_bytes(value.map(|hash| &hash[..])),
+        }
+    }
 }
 
 /// Bytes of a block in one list, which has what the list of its body has.

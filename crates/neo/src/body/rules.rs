@@ -3,8 +3,8 @@
 //! `execute::admit` has the rules that need the state: fees, settings of Policy, contracts as
 //! signers, conflicts with earlier blocks.
 
-use crate::error::{Rule, Violation};
 use crate::params::{Hardfork, Protocol};
+use crate::rule::{Rule, Violation};
 use crate::types::{Attribute, Block, MAX_TRANSACTION_SIZE, Scopes, Transaction, UInt160, UInt256};
 use crate::witness::{Checked, Verdict};
 use hashbrown::HashMap;

@@ -1,7 +1,7 @@
 //! A temporary file with the time of each block and the containers of its executions: transfers are
 //! written account by account, so each needs another block. It takes 8 bytes of memory per block.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::{Block, UInt256};
 use blockmill_leveldb as leveldb;
 use std::fs::{self, File};

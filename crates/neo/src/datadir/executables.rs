@@ -3,8 +3,8 @@
 
 use super::source::SourceStore;
 use super::{EXECUTABLE, key_of};
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::types::{Block, UInt256, write};
 use blockmill_leveldb::Sorter;
 use std::ops::Bound;

@@ -5,7 +5,7 @@
 //! the previous and the next key. A branch is complete when the next key leaves it.
 
 use super::{NODE, key_of};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::UInt256;
 use blockmill_hashes::sha256;
 use blockmill_leveldb::Sorter;

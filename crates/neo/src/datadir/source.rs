@@ -1,7 +1,7 @@
 //! The source of the export: the last commit of a store of executed blocks.
 
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::ledger::HISTORY;
 use crate::ledger::has_state_roots;
 use crate::ledger::{self, CONFLICTS, Facts, ROOTS, STORAGE, StateFacts, TABLE_MEMORY};

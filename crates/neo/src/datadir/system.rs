@@ -2,7 +2,7 @@
 
 use super::source::SourceStore;
 use super::{CURRENT_BLOCK, CURRENT_HEADER, HEADER_HASHES, ROOT, STORAGE, VERSION, key_of};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::{UInt256, write};
 use blockmill_leveldb::BulkWriter;
 use std::ops::Bound;

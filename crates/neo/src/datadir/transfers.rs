@@ -4,8 +4,8 @@
 use super::containers::Containers;
 use super::source::SourceStore;
 use super::{TRANSFER_INFO, TRANSFERS_11, TRANSFERS_17, key_of};
+use crate::error::Error;
 use crate::execute::encode::integer_of;
-use crate::fault::Error;
 use crate::logs::{self, Standard, Transfer};
 use crate::types::{UInt160, UInt256, write};
 use blockmill_leveldb::Sorter;

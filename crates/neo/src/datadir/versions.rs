@@ -4,7 +4,7 @@
 
 use super::source::SourceStore;
 use super::{NODE, key_of};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::types::UInt256;
 use blockmill_leveldb::Sorter;
 use blockmill_pipeline::Cancel;

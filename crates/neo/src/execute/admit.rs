@@ -13,7 +13,7 @@ use super::{
     vm::Vm,
 };
 use crate::{
-    error::{Rule, Violation},
+    rule::{Rule, Violation},
     state::State,
     types::{Block, Transaction},
     witness::{Checked, Verdict},

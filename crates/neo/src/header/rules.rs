@@ -1,7 +1,7 @@
 //! The rules of headers, one function each.
 
-use crate::error::{Rule, Violation};
 use crate::params::Protocol;
+use crate::rule::{Rule, Violation};
 use crate::types::{Block, Header, UInt160, UInt256};
 use crate::witness::{Checked, Verdict};
 

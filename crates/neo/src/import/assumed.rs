@@ -2,7 +2,7 @@
 //! names by its hash. Linkage, merkle roots and everything computed are checked, so the trusted
 //! hash covers every byte before it.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::options::Options;
 use crate::types::{Block, UInt256, hash_blocks};
 use blockmill_archive::ChunkLimit;

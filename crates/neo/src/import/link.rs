@@ -2,7 +2,6 @@
 
 use super::Batch;
 use super::TaskResults;
-use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::fault::Cause;
@@ -11,6 +10,7 @@ use crate::header::{
     rules::{self, Parent},
 };
 use crate::params::Protocol;
+use crate::rule::{Rule, Violation};
 use crate::types::{Block, UInt256};
 use crate::witness::{Checked, Verdict};
 

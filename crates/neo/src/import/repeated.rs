@@ -5,8 +5,9 @@
 //! signatures of one block, and the repeated block is not used.
 
 use crate::body::merkle;
-use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Error, Fault};
+use crate::error::Error;
+use crate::fault::{Cause, Fault};
+use crate::rule::{Rule, Violation};
 use crate::types::{self, Block, UInt256};
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;

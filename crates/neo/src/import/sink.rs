@@ -3,7 +3,7 @@
 use super::Verified;
 use super::columns::Columns;
 use crate::Level;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::ledger::{Facts, KeptBlocks, Ledger};
 use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
@@ -166,7 +166,7 @@ fn read_back(store: &ChainStore, state_root: bool) -> Result<Option<(Header, UIn
     let damaged = |found| Error::StoredBlock { number, expected, found };
     let raw = store.header(number)?.ok_or_else(|| damaged(None))?;
     let header = Header::read(&mut Reader::new(&raw), state_root).map_err(|_| damaged(None))?;
-    let found = UInt256(sha256(header.signed.of(&raw)));
+    let found = UInt256(sha256(header.signed.slice(&raw)));
     if found != expected {
         return Err(damaged(Some(found)));
     }

@@ -9,11 +9,12 @@
 
 use super::Batch;
 use super::columns::{Bytes, Columns};
-use crate::error::{Rule, Violation};
+use crate::error::Error;
 use crate::execute::chain_view::VmState;
-use crate::fault::{Cause, Error};
+use crate::fault::Cause;
 use crate::ledger::{CachedTable, Ledger, Position, TableCache, conflict_key};
 use crate::logs::{Tokens, application, entries};
+use crate::rule::{Rule, Violation};
 use crate::settings::Settings;
 use crate::state::{Change, StateTrie};
 use crate::types::{Attribute, UInt256};

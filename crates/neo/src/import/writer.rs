@@ -3,7 +3,8 @@
 use super::Batch;
 use super::repeated::{self, Repeated};
 use super::sink::{Commit, Sink};
-use crate::fault::{Cause, Error};
+use crate::error::Error;
+use crate::fault::Cause;
 use crate::header::rules::Parent;
 use crate::options::Options;
 use crate::run::Run;

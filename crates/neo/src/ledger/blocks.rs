@@ -1,8 +1,8 @@
 //! Stored blocks and their executions.
 
 use super::Ledger;
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::logs::application;
 use crate::types::{Block, UInt256};
 use blockmill_hashes::ManySha256;

@@ -2,8 +2,8 @@
 //! block was executed with the same results.
 
 use super::Ledger;
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::types::UInt256;
 use blockmill_hashes::sha256;
 

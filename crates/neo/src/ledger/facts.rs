@@ -1,7 +1,7 @@
 //! The facts that a commit stores with its parts. Bytes: `docs/formats/neo-logs.md`.
 
 use super::ROOTS;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::params::Configuration;
 use crate::types::UInt256;
 use blockmill_store::ChainStore;

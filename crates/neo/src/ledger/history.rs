@@ -5,7 +5,7 @@
 //! The value at a height is the last change up to it. The trie of any height is rebuilt from a scan
 //! and checked against its root.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{Change, StateTrie, StorageKey};
 use blockmill_hashes::ManySha256;
 use blockmill_store::{Runs, Table};

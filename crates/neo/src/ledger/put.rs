@@ -2,9 +2,9 @@
 
 use super::undo::Replacements;
 use super::{CachedTable, Ledger, history};
-use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::import::TaskResults;
+use crate::rule::Violation;
 use blockmill_store::Table;
 
 /// Number of table entries that are prefetched together.

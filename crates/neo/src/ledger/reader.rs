@@ -5,8 +5,8 @@ mod balances;
 
 pub use balances::Balance;
 
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::ledger::history::{self, HISTORY};
 use crate::ledger::{self, Facts, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};
@@ -248,7 +248,7 @@ pub(crate) fn has_state_roots(store: &ChainStore) -> Result<bool, Error> {
     let Some(raw) = store.header(number)? else { return Ok(false) };
     for state_root in [false, true] {
         let header = Header::read(&mut Reader::new(&raw), state_root);
-        if header.is_ok_and(|header| sha256(header.signed.of(&raw)) == tip.hash) {
+        if header.is_ok_and(|header| sha256(header.signed.slice(&raw)) == tip.hash) {
             return Ok(state_root);
         }
     }

@@ -11,11 +11,11 @@
 
 use super::unwind::mentioned;
 use super::{Ledger, conflict_key};
+use crate::error::Error;
 use crate::execute::contract::native_hash;
 use crate::execute::encode::integer_of;
 use crate::execute::engine::Execution;
 use crate::execute::native::policy;
-use crate::fault::Error;
 use crate::ledger::has_state_roots;
 use crate::logs::{self, Standard};
 use crate::types::{Attribute, Block, UInt160};

@@ -6,7 +6,7 @@
 use super::undo::{LOGS, UndoLog};
 use super::unwind::{Accounts, Trace, target};
 use super::{Facts, Ledger, Parts, Position};
-use crate::fault::Error;
+use crate::error::Error;
 use crate::ledger::HISTORY;
 use crate::logs::{self, TransferError};
 use blockmill_pipeline::Cancel;

@@ -1,6 +1,6 @@
 //! Builds the state trie from contract storage.
 
-use crate::fault::Error;
+use crate::error::Error;
 use crate::state::{Change, StateTrie, StorageKey};
 use blockmill_hashes::ManySha256;
 use blockmill_store::{Scan, TableReader};

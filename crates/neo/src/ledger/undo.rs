@@ -5,9 +5,9 @@
 //! no records: they are found by their keys. Bytes: `docs/formats/neo-logs.md`.
 
 use super::facts::StateFacts;
-use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::ledger::CachedTable;
+use crate::rule::Violation;
 use crate::types::{Error, Reader, write};
 use blockmill_store::{
     CommitPart, LogFile, MAX_KEY_BYTES, MAX_VALUE_BYTES, Opening, Result, Table,
@@ -156,10 +156,10 @@ pub(super) fn decode(record: &[u8]) -> std::result::Result<(u32, Vec<Entry<'_>>)
                 return Err(Error::Field { at, what, expected, found: other.into() });
             }
         };
-        let key = reader.string("key", MAX_KEY_BYTES as u64)?.of(record);
+        let key = reader.string("key", MAX_KEY_BYTES as u64)?.slice(record);
         let before = match kind % 2 {
             0 => None,
-            _ => Some(reader.string("value", MAX_VALUE_BYTES as u64)?.of(record)),
+            _ => Some(reader.string("value", MAX_VALUE_BYTES as u64)?.slice(record)),
         };
         entries.push((table, key, before));
     }
@@ -223,7 +223,7 @@ impl UndoLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Rule;
+    use crate::rule::Rule;
     use crate::state::StorageKey;
     use blockmill_store::{ChainStore, Options, TableOptions};
 

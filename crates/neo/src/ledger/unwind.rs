@@ -3,8 +3,8 @@
 use super::Ledger;
 use super::trie::trie_over;
 use super::undo::{self, Replaced};
+use crate::error::Error;
 use crate::execute::engine::Execution;
-use crate::fault::Error;
 use crate::ledger::has_state_roots;
 use crate::ledger::history;
 use crate::logs::{self, Event, Standard};

@@ -68,7 +68,7 @@ fn execution(
     let items = reader.count("items", MAX_LIST)?;
     let mut stack = Vec::new();
     for _ in 0..items {
-        let item = reader.string("item", MAX_PART)?.of(log);
+        let item = reader.string("item", MAX_PART)?.slice(log);
         // earlier versions wrote an empty string for an item without a binary form
         stack.push(if item.is_empty() { vec![NO_FORM] } else { item.to_vec() });
     }
@@ -77,7 +77,7 @@ fn execution(
     for _ in 0..events {
         let contract = UInt160(*reader.array()?);
         let name = text(reader, log)?.into();
-        let state = reader.string("state", MAX_PART)?.of(log).to_vec();
+        let state = reader.string("state", MAX_PART)?.slice(log).to_vec();
         notifications.push(Notification { contract, name, state });
     }
     let fault = if failed { Some(text(reader, log)?) } else { None };
@@ -85,6 +85,6 @@ fn execution(
 }
 
 fn text(reader: &mut Reader<'_>, log: &[u8]) -> Result<String, Error> {
-    let bytes = reader.string("text", MAX_PART)?.of(log);
+    let bytes = reader.string("text", MAX_PART)?.slice(log);
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }

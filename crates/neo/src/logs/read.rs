@@ -41,8 +41,8 @@ impl<'a> Item<'a> {
         Ok(Some(match reader.byte()? {
             ANY => Self::Null,
             BOOLEAN => Self::Boolean(reader.byte()? != 0),
-            INTEGER => Self::Integer(reader.string("integer", MAX_INTEGER as u64)?.of(raw)),
-            BYTE_STRING | BUFFER => Self::Bytes(reader.string("bytes", MAX_ITEM)?.of(raw)),
+            INTEGER => Self::Integer(reader.string("integer", MAX_INTEGER as u64)?.slice(raw)),
+            BYTE_STRING | BUFFER => Self::Bytes(reader.string("bytes", MAX_ITEM)?.slice(raw)),
             _ => return Ok(None),
         }))
     }
@@ -132,7 +132,7 @@ fn read(state: &[u8]) -> Result<Option<Movement>, Error> {
 mod tests {
     use super::*;
 
-    fn of(name: &str, state: &[u8]) -> Option<Movement> {
+    fn read_movement(name: &str, state: &[u8]) -> Option<Movement> {
         transfer_of(&Event { contract: UInt160::ZERO, name, state })
     }
 
@@ -144,14 +144,14 @@ mod tests {
     fn transfers_of_both_standards_are_read() {
         let account = [&[BYTE_STRING, 20][..], &[7; 20]].concat();
         let nep17 = state(3, &[&[ANY], &account, &[INTEGER, 2, 0, 1]]);
-        let movement = of("Transfer", &nep17).unwrap();
+        let movement = read_movement("Transfer", &nep17).unwrap();
         assert_eq!((movement.from, movement.to), (UInt160::ZERO, UInt160([7; 20])));
         assert_eq!((movement.amount, movement.standard), (vec![0, 1], Standard::Nep17));
         let nep11 = state(4, &[&account, &[ANY], &[INTEGER, 1, 1], &[BUFFER, 2, 8, 9]]);
-        let movement = of("Transfer", &nep11).unwrap();
+        let movement = read_movement("Transfer", &nep11).unwrap();
         assert_eq!((movement.from, movement.to), (UInt160([7; 20]), UInt160::ZERO));
         assert_eq!(movement.standard, Standard::Nep11(vec![8, 9]));
-        assert_eq!(of("transfer", &nep17), None);
+        assert_eq!(read_movement("transfer", &nep17), None);
     }
 
     #[test]
@@ -168,16 +168,16 @@ mod tests {
             &[&account, &account, number, number, number],
         ];
         for items in cases {
-            assert_eq!(of("Transfer", &state(items.len() as u8, items)), None);
+            assert_eq!(read_movement("Transfer", &state(items.len() as u8, items)), None);
         }
         let whole = state(3, &[&account, &account, number]);
         for length in 0..whole.len() {
-            assert_eq!(of("Transfer", &whole[..length]), None);
+            assert_eq!(read_movement("Transfer", &whole[..length]), None);
         }
         let long = [&[BYTE_STRING, 33][..], &[1; 33]].concat();
-        assert_eq!(of("Transfer", &state(3, &[&account, &account, &long])), None);
+        assert_eq!(read_movement("Transfer", &state(3, &[&account, &account, &long])), None);
         let id = [&[BYTE_STRING, 65][..], &[1; 65]].concat();
-        assert_eq!(of("Transfer", &state(4, &[&account, &account, number, &id])), None);
+        assert_eq!(read_movement("Transfer", &state(4, &[&account, &account, number, &id])), None);
     }
 
     #[test]

@@ -135,10 +135,10 @@ impl Transfer {
         let outgoing = reader.byte()? != 0;
         let counterparty = UInt160(*reader.array()?);
         let execution = reader.u32()?;
-        let amount = reader.string("amount", 32)?.of(value).to_vec();
+        let amount = reader.string("amount", 32)?.slice(value).to_vec();
         let standard = match standard {
             17 => Standard::Nep17,
-            _ => Standard::Nep11(reader.string("token", 64)?.of(value).to_vec()),
+            _ => Standard::Nep11(reader.string("token", 64)?.slice(value).to_vec()),
         };
         Ok(Self { place, asset, outgoing, counterparty, execution, amount, standard })
     }

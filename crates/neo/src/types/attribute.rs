@@ -131,13 +131,13 @@ impl<'a> Attribute<'a> {
         match *parts {
             AttributeParts::HighPriority => Self::HighPriority,
             AttributeParts::OracleResponse { id, code, result } => {
-                Self::OracleResponse { id, code, result: result.of(raw) }
+                Self::OracleResponse { id, code, result: result.slice(raw) }
             }
             AttributeParts::NotValidBefore(height) => Self::NotValidBefore(height),
             AttributeParts::Conflicts(hash) => Self::Conflicts(hash),
             AttributeParts::NotaryAssisted(keys) => Self::NotaryAssisted(keys),
             AttributeParts::Reserved { kind, value } => {
-                Self::Reserved { kind, value: value.of(raw) }
+                Self::Reserved { kind, value: value.slice(raw) }
             }
         }
     }

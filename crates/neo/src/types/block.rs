@@ -109,7 +109,7 @@ impl Block {
     /// The signed bytes of the header.
     #[must_use]
     pub fn signed_bytes(&self) -> &[u8] {
-        self.header.signed.of(&self.raw)
+        self.header.signed.slice(&self.raw)
     }
 
     /// The witness of the consensus nodes.

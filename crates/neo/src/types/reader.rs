@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the bytes of `span` in `raw`. Offsets are relative to `raw`.
     pub(super) fn at_span(raw: &'a [u8], span: Span) -> Self {
-        Self { rest: span.of(raw), end: span.end as usize, rewrites: None }
+        Self { rest: span.slice(raw), end: span.end as usize, rewrites: None }
     }
 
     /// The offset of the next byte.

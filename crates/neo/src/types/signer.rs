@@ -136,14 +136,14 @@ impl<'a> Signer<'a> {
 
     /// The contracts of [`Scopes::CUSTOM_CONTRACTS`].
     pub fn contracts(self) -> impl ExactSizeIterator<Item = UInt160> + use<'a> {
-        let (hashes, _) = self.parts.contracts.of(self.raw).as_chunks();
+        let (hashes, _) = self.parts.contracts.slice(self.raw).as_chunks();
         hashes.iter().copied().map(UInt160)
     }
 
     /// The keys of [`Scopes::CUSTOM_GROUPS`].
     #[must_use]
     pub fn groups(self) -> &'a [PublicKey] {
-        self.parts.groups.of(self.raw).as_chunks().0
+        self.parts.groups.slice(self.raw).as_chunks().0
     }
 
     /// The rules of [`Scopes::WITNESS_RULES`].

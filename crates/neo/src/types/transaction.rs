@@ -98,12 +98,12 @@ impl Transactions {
 
     /// The hashed bytes of each transaction.
     pub(super) fn signed<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        self.list.iter().map(|each| each.signed.of(raw))
+        self.list.iter().map(|each| each.signed.slice(raw))
     }
 
     /// The script of each transaction.
     pub(super) fn scripts<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        self.list.iter().map(|each| each.script.of(raw))
+        self.list.iter().map(|each| each.script.slice(raw))
     }
 
     /// Sets the script hashes from the SHA-256 digests of [`Transactions::scripts`].
@@ -243,13 +243,13 @@ impl<'a> Transaction<'a> {
     /// Its encoding.
     #[must_use]
     pub fn bytes(self) -> &'a [u8] {
-        self.parts.span.of(self.raw)
+        self.parts.span.slice(self.raw)
     }
 
     /// The bytes that are hashed and signed.
     #[must_use]
     pub fn signed_bytes(self) -> &'a [u8] {
-        self.parts.signed.of(self.raw)
+        self.parts.signed.slice(self.raw)
     }
 
     /// Bytes of its encoding.
@@ -261,7 +261,7 @@ impl<'a> Transaction<'a> {
     /// The script.
     #[must_use]
     pub fn script(self) -> &'a [u8] {
-        self.parts.script.of(self.raw)
+        self.parts.script.slice(self.raw)
     }
 
     /// The hash of the script.
@@ -321,7 +321,7 @@ impl SingleTransaction {
         let mut lists = Transactions::default();
         lists.read(&mut reader)?;
         reader.end()?;
-        lists.hashes.push(UInt256(sha256(lists.list[0].signed.of(&raw))));
+        lists.hashes.push(UInt256(sha256(lists.list[0].signed.slice(&raw))));
         Ok(Self { raw, lists })
     }
 

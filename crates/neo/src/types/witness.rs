@@ -35,7 +35,10 @@ pub struct Witness<'a> {
 
 impl<'a> Witness<'a> {
     pub(super) fn new(raw: &'a [u8], parts: &WitnessParts) -> Self {
-        Self { invocation: parts.invocation.of(raw), verification: parts.verification.of(raw) }
+        Self {
+            invocation: parts.invocation.slice(raw),
+            verification: parts.verification.slice(raw),
+        }
     }
 
     /// The hash of the verification script: the account.

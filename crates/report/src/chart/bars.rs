@@ -12,7 +12,7 @@ pub const SIZE: f64 = 13.5;
 
 /// One part of a bar.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct BarPart {
     /// Its length, in the unit of the chart.
     pub value: f64,
     /// Its colour.
@@ -31,7 +31,7 @@ pub struct Row {
     /// Written to the left of the bar.
     pub name: String,
     /// The parts of the bar, from the left.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BarPart>,
     /// Written to the right of the bars.
     pub text: String,
 }
@@ -134,7 +134,7 @@ impl Row {
 }
 
 /// Dark or light text, whichever reads better on the part; pale parts let the paper through.
-fn on_colour(part: &Part) -> Ink {
+fn on_colour(part: &BarPart) -> Ink {
     if part.strength < 0.5 {
         return TEXT;
     }

@@ -2,7 +2,7 @@
 //! accumulated time over the chain, and the time of each chunk.
 
 use super::axis::Axis;
-use super::bars::{BarChart, Part, Row};
+use super::bars::{BarChart, BarPart, Row};
 use super::lines::{LineChart, Panel};
 use super::palette::{self, Ink};
 use super::series::{self, Series};
@@ -188,7 +188,7 @@ fn time_row(record: &RunRecord, name: &str, names: &[&str]) -> Option<Row> {
         name: shortened(name),
         parts: parts
             .into_iter()
-            .map(|(name, seconds)| Part {
+            .map(|(name, seconds)| BarPart {
                 value: seconds,
                 ink: part_ink(name, names),
                 strength: 1.0,
@@ -218,7 +218,7 @@ fn stage_row(stage: &Stage) -> Row {
 fn work_row(name: String, busy: f64, rest: (&str, f64), share: f64, more: &str) -> Row {
     let part = |name: &str, value: f64, strength| {
         let (ink, text, name) = (palette::WORK, format::duration(value), name.to_owned());
-        Part { value, ink, strength, text, name }
+        BarPart { value, ink, strength, text, name }
     };
     Row {
         name,

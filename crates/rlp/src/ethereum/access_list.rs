@@ -8,6 +8,15 @@ const WORD: usize = 33;
 const ADDRESS: usize = 21;
 
 /// An account, and words of its storage.
+///
+/// ```
+/// use blockmill_rlp::ethereum::AccessListEntry;
+/// use blockmill_rlp::{Decode, Encode, List};
+///
+/// let entry = AccessListEntry { address: &[1; 20], storage_keys: List::Values(&[[2; 32]]) };
+/// let bytes = entry.encode();
+/// assert_eq!(AccessListEntry::decode(&bytes), Ok(entry));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessListEntry<'a> {
     /// The account.

@@ -3,6 +3,20 @@
 use ruint::aliases::U256;
 
 /// An account as a leaf of the state trie holds it.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Account, EMPTY_ROOT};
+/// use blockmill_rlp::{Decode, Encode, U256};
+///
+/// let account = Account {
+///     nonce: 1,
+///     balance: U256::from(1_000),
+///     storage_root: &EMPTY_ROOT,
+///     code_hash: &blockmill_hashes::keccak256(&[]),
+/// };
+/// let bytes = account.encode();
+/// assert_eq!(Account::decode(&bytes), Ok(account));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account<'a> {
     /// Number of transactions that the account sent, or of contracts that it created.

@@ -8,6 +8,16 @@ const ADDRESS: usize = 21;
 
 /// A delegation of a set-code transaction. One with a wrong signature is ignored, and the
 /// transaction is valid nevertheless.
+///
+/// ```
+/// use blockmill_rlp::ethereum::Authorization;
+/// use blockmill_rlp::{Decode, Encode, U256};
+///
+/// let (chain_id, r, s) = (U256::ONE, U256::from(2), U256::from(3));
+/// let delegation = Authorization { chain_id, address: &[1; 20], nonce: 0, y_parity: 1, r, s };
+/// let bytes = delegation.encode();
+/// assert_eq!(Authorization::decode(&bytes), Ok(delegation));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Authorization<'a> {
     /// Chain for which it is signed; 0 for any.

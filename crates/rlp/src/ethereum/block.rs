@@ -19,6 +19,16 @@ use crate::List;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Block, Body, Header};
+/// use blockmill_rlp::{Decode, Encode};
+///
+/// let block = Block::new(Header { number: 7, ..Header::default() }, Body::default());
+/// let bytes = block.encode();
+/// assert_eq!(Block::decode(&bytes)?.header.number, 7);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
     /// The header.

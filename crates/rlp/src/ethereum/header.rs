@@ -1,94 +1,112 @@
 //! Block headers.
 //!
 //! Fields are in the order of their encoding. Those after `nonce` were added by later forks and are
-//! present from their fork on: base fee (EIP-1559), withdrawals root (EIP-4895), blob gas
-//! (EIP-4844), parent beacon block root (EIP-4788), requests hash (EIP-7685), block access list
-//! hash (EIP-7928), slot number (EIP-7843).
+//! present from their fork on. A new one is a line of the list in this file.
 
 use crate::{Decode, Encode, Error, Reader, Write};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use ruint::aliases::U256;
 
-/// A header: numbers by value, everything else borrowed, from an encoding or from an owned header.
-///
-/// Of the optional fields, none is present without all those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header<'a> {
-    /// Hash of the parent's header.
-    pub parent_hash: &'a [u8; 32],
-    /// Keccak-256 of the encoded list of ommer headers.
-    pub ommers_hash: &'a [u8; 32],
-    /// Receiver of the reward and of priority fees.
-    pub beneficiary: &'a [u8; 20],
-    /// State after this block.
-    pub state_root: &'a [u8; 32],
-    /// Root of the transactions trie.
-    pub transactions_root: &'a [u8; 32],
-    /// Root of the receipts trie.
-    pub receipts_root: &'a [u8; 32],
-    /// Union of the receipts' blooms.
-    pub logs_bloom: &'a [u8; 256],
-    /// Proof-of-work difficulty; 0 after the merge.
-    pub difficulty: U256,
-    /// Height.
-    pub number: u64,
-    /// Most gas that the block may use.
-    pub gas_limit: u64,
-    /// Gas that it used.
-    pub gas_used: u64,
-    /// Seconds since 1970.
-    pub timestamp: u64,
-    /// At most 32 free bytes.
-    pub extra_data: &'a [u8],
-    /// Ethash mix; after the merge the beacon chain's randomness.
-    pub mix_hash: &'a [u8; 32],
-    /// Ethash nonce; after the merge 0.
-    pub nonce: &'a [u8; 8],
-    /// Wei for each unit of gas, from London on.
-    pub base_fee: Option<U256>,
-    /// Root of the withdrawals trie, from Shanghai on.
-    pub withdrawals_root: Option<&'a [u8; 32]>,
-    /// Blob gas that the block used, from Cancun on.
-    pub blob_gas_used: Option<u64>,
-    /// Running excess of blob gas, from Cancun on.
-    pub excess_blob_gas: Option<u64>,
-    /// Root of the parent beacon block, from Cancun on.
-    pub parent_beacon_root: Option<&'a [u8; 32]>,
-    /// Hash of the execution requests, from Prague on.
-    pub requests_hash: Option<&'a [u8; 32]>,
-    /// Hash of the block access list, from Amsterdam on.
-    pub block_access_list_hash: Option<&'a [u8; 32]>,
-    /// Slot of the beacon chain, from Amsterdam on.
-    pub slot_number: Option<u64>,
+#[macro_use]
+mod fields;
+mod index;
+mod later;
+mod view;
+
+use index::Places;
+pub use index::{EncodedHeader, HeaderIndex};
+pub use later::{EditLater, LaterField, LaterValue};
+pub use view::HeaderView;
+
+header_fields! {
+    head {
+        /// Hash of the parent's header.
+        parent_hash: fixed 32,
+        /// Keccak-256 of the encoded list of ommer headers.
+        ommers_hash: fixed 32,
+        /// Receiver of the reward and of priority fees.
+        beneficiary: fixed 20,
+        /// State after this block.
+        state_root: fixed 32,
+        /// Root of the transactions trie.
+        transactions_root: fixed 32,
+        /// Root of the receipts trie.
+        receipts_root: fixed 32,
+        /// Union of the receipts' blooms.
+        logs_bloom: boxed 256,
+    }
+    middle {
+        /// Proof-of-work difficulty; 0 after the merge.
+        difficulty: wei,
+        /// Height.
+        number: number,
+        /// Most gas that the block may use.
+        gas_limit: number,
+        /// Gas that it used.
+        gas_used: number,
+        /// Seconds since 1970.
+        timestamp: number,
+        /// At most 32 free bytes.
+        extra_data: bytes,
+    }
+    seal {
+        /// Ethash mix; after the merge the beacon chain's randomness.
+        mix_hash: fixed 32,
+        /// Ethash nonce; after the merge 0.
+        nonce: fixed 8,
+    }
+    later {
+        /// Wei for each unit of gas, from London on (EIP-1559).
+        base_fee: wei "base_fee_per_gas",
+        /// Root of the withdrawals trie, from Shanghai on (EIP-4895).
+        withdrawals_root: hash "withdrawals_root",
+        /// Blob gas that the block used, from Cancun on (EIP-4844).
+        blob_gas_used: number "blob_gas_used",
+        /// Running excess of blob gas, from Cancun on (EIP-4844).
+        excess_blob_gas: number "excess_blob_gas",
+        /// Root of the parent beacon block, from Cancun on (EIP-4788).
+        parent_beacon_root: hash "parent_beacon_block_root",
+        /// Hash of the execution requests, from Prague on (EIP-7685).
+        requests_hash: hash "requests_hash",
+        /// Hash of the block access list, from Amsterdam on (EIP-7928).
+        block_access_list_hash: hash "block_access_list_hash",
+        /// Slot of the beacon chain, from Amsterdam on (EIP-7843).
+        slot_number: number "slot_number",
+    }
 }
 
-impl Default for Header<'_> {
-    /// Every number and byte 0, and no field of a later fork.
+/// The hash of an empty list of ommers: Keccak-256 of the byte 0xc0.
+pub const EMPTY_OMMERS: [u8; 32] = [
+    0x1d, 0xcc, 0x4d, 0xe8, 0xde, 0xc7, 0x5d, 0x7a, 0xab, 0x85, 0xb5, 0x67, 0xb6, 0xcc, 0xd4, 0x1a,
+    0xd3, 0x12, 0x45, 0x1b, 0x94, 0x8a, 0x74, 0x13, 0xf0, 0xa1, 0x42, 0xfd, 0x40, 0xd4, 0x93, 0x47,
+];
+
+/// The root of an empty trie: Keccak-256 of the byte 0x80.
+pub const EMPTY_ROOT: [u8; 32] = [
+    0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e,
+    0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
+];
+
+impl Default for OwnedHeader {
+    /// An empty Frontier header: no ommers, no transactions, every number 0.
     fn default() -> Self {
         Self {
-            parent_hash: &[0; 32],
-            ommers_hash: &[0; 32],
-            beneficiary: &[0; 20],
-            state_root: &[0; 32],
-            transactions_root: &[0; 32],
-            receipts_root: &[0; 32],
-            logs_bloom: &[0; 256],
-            difficulty: U256::ZERO,
-            number: 0,
-            gas_limit: 0,
-            gas_used: 0,
-            timestamp: 0,
-            extra_data: &[],
-            mix_hash: &[0; 32],
-            nonce: &[0; 8],
-            base_fee: None,
-            withdrawals_root: None,
-            blob_gas_used: None,
-            excess_blob_gas: None,
-            parent_beacon_root: None,
-            requests_hash: None,
-            block_access_list_hash: None,
-            slot_number: None,
+            ommers_hash: EMPTY_OMMERS,
+            state_root: EMPTY_ROOT,
+            transactions_root: EMPTY_ROOT,
+            receipts_root: EMPTY_ROOT,
+            ..Self::from(&Header::default())
         }
+    }
+}
+
+impl Encode for OwnedHeader {
+    const LISTS: usize = Header::LISTS;
+
+    #[inline]
+    fn write<W: Write>(&self, out: &mut W) {
+        self.fields().write(out);
     }
 }
 
@@ -97,35 +115,6 @@ impl<'a> Header<'a> {
     #[must_use]
     pub fn unsealed(&self) -> UnsealedHeader<'_, 'a> {
         UnsealedHeader(self)
-    }
-
-    #[inline(always)]
-    fn write_before_seal<W: Write>(&self, out: &mut W) {
-        out.fixed(self.parent_hash);
-        out.fixed(self.ommers_hash);
-        out.fixed(self.beneficiary);
-        out.fixed(self.state_root);
-        out.fixed(self.transactions_root);
-        out.fixed(self.receipts_root);
-        out.fixed(self.logs_bloom);
-        out.u256(&self.difficulty);
-        out.u64(self.number);
-        out.u64(self.gas_limit);
-        out.u64(self.gas_used);
-        out.u64(self.timestamp);
-        out.bytes(self.extra_data);
-    }
-
-    #[inline(always)]
-    fn write_after_seal<W: Write>(&self, out: &mut W) {
-        self.base_fee.write(out);
-        self.withdrawals_root.write(out);
-        self.blob_gas_used.write(out);
-        self.excess_blob_gas.write(out);
-        self.parent_beacon_root.write(out);
-        self.requests_hash.write(out);
-        self.block_access_list_hash.write(out);
-        self.slot_number.write(out);
     }
 }
 
@@ -136,14 +125,22 @@ impl Encode for Header<'_> {
     fn write<W: Write>(&self, out: &mut W) {
         out.list(|out| {
             self.write_before_seal(out);
-            out.fixed(self.mix_hash);
-            out.fixed(self.nonce);
-            self.write_after_seal(out);
+            self.write_seal(out);
+            self.write_later(out);
         });
     }
 }
 
 /// A header without mix hash and nonce; its hash is what the ethash seal signs.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::Header;
+///
+/// let header = Header::default();
+/// let sealed = Header { nonce: &[1; 8], mix_hash: &[2; 32], ..header };
+/// assert_eq!(header.unsealed().hash(), sealed.unsealed().hash());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct UnsealedHeader<'h, 'a>(&'h Header<'a>);
 
@@ -154,7 +151,7 @@ impl Encode for UnsealedHeader<'_, '_> {
     fn write<W: Write>(&self, out: &mut W) {
         out.list(|out| {
             self.0.write_before_seal(out);
-            self.0.write_after_seal(out);
+            self.0.write_later(out);
         });
     }
 }
@@ -170,31 +167,7 @@ impl<'a> Decode<'a> for Header<'a> {
             }
             None => Head::one_by_one(&mut list)?,
         };
-        let header = Self {
-            parent_hash: head.parent_hash,
-            ommers_hash: head.ommers_hash,
-            beneficiary: head.beneficiary,
-            state_root: head.state_root,
-            transactions_root: head.transactions_root,
-            receipts_root: head.receipts_root,
-            logs_bloom: head.logs_bloom,
-            difficulty: list.u256()?,
-            number: list.u64()?,
-            gas_limit: list.u64()?,
-            gas_used: list.u64()?,
-            timestamp: list.u64()?,
-            extra_data: list.bytes()?,
-            mix_hash: list.fixed()?,
-            nonce: list.fixed()?,
-            base_fee: Decode::read(&mut list)?,
-            withdrawals_root: Decode::read(&mut list)?,
-            blob_gas_used: Decode::read(&mut list)?,
-            excess_blob_gas: Decode::read(&mut list)?,
-            parent_beacon_root: Decode::read(&mut list)?,
-            requests_hash: Decode::read(&mut list)?,
-            block_access_list_hash: Decode::read(&mut list)?,
-            slot_number: Decode::read(&mut list)?,
-        };
+        let header = Self::read_after(head, &mut list)?;
         list.finish()?;
         Ok(header)
     }
@@ -202,17 +175,6 @@ impl<'a> Decode<'a> for Header<'a> {
 
 /// Bytes of [`Head`] with all prefixes.
 const HEAD_LEN: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
-
-/// The fields before the difficulty, which have the same size in every header.
-struct Head<'a> {
-    parent_hash: &'a [u8; 32],
-    ommers_hash: &'a [u8; 32],
-    beneficiary: &'a [u8; 20],
-    state_root: &'a [u8; 32],
-    transactions_root: &'a [u8; 32],
-    receipts_root: &'a [u8; 32],
-    logs_bloom: &'a [u8; 256],
-}
 
 impl<'a> Head<'a> {
     /// Reads the fields at their fixed offsets; `None` if a prefix is not as expected.
@@ -233,18 +195,39 @@ impl<'a> Head<'a> {
             logs_bloom: bytes[189..].first_chunk()?,
         })
     }
+}
 
-    /// Reads the fields one by one, to find the error.
-    #[cold]
-    fn one_by_one(list: &mut Reader<'a>) -> Result<Self, Error> {
-        Ok(Self {
-            parent_hash: list.fixed()?,
-            ommers_hash: list.fixed()?,
-            beneficiary: list.fixed()?,
-            state_root: list.fixed()?,
-            transactions_root: list.fixed()?,
-            receipts_root: list.fixed()?,
-            logs_bloom: list.fixed()?,
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn newest() -> OwnedHeader {
+        OwnedHeader {
+            difficulty: U256::from(7u8),
+            extra_data: vec![1, 2, 3],
+            mix_hash: [9; 32],
+            nonce: [8; 8],
+            base_fee: Some(U256::from(7_000_000_000u64)),
+            withdrawals_root: Some([1; 32]),
+            blob_gas_used: Some(0),
+            excess_blob_gas: Some(131_072),
+            parent_beacon_root: Some([2; 32]),
+            requests_hash: Some([3; 32]),
+            block_access_list_hash: Some([4; 32]),
+            slot_number: Some(5),
+            ..OwnedHeader::default()
+        }
+    }
+
+    #[test]
+    fn owned_headers_become_views_and_again_owned() {
+        for header in [OwnedHeader::default(), newest()] {
+            let raw = header.encode();
+            let view = HeaderView::decode(&raw).unwrap();
+            assert_eq!(view.to_owned(), header);
+            assert_eq!(header.view(&raw).fields, view.fields);
+            assert_eq!(header.hash(), view.hash());
+        }
     }
 }

@@ -8,6 +8,15 @@ const ADDRESS: usize = 21;
 const TOPIC: usize = 33;
 
 /// An entry that a contract wrote.
+///
+/// ```
+/// use blockmill_rlp::ethereum::Log;
+/// use blockmill_rlp::{Decode, Encode, List};
+///
+/// let log = Log { address: &[1; 20], topics: List::Values(&[&[2; 32]]), data: b"data" };
+/// let bytes = log.encode();
+/// assert_eq!(Log::decode(&bytes), Ok(log));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log<'a> {
     /// The contract that wrote it.

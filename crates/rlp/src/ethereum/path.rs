@@ -12,6 +12,15 @@ const ODD: u8 = 0x10;
 const LONGEST: usize = 64;
 
 /// The half-bytes between two nodes of a trie, encoded.
+///
+/// ```
+/// use blockmill_rlp::ethereum::Path;
+///
+/// // a leaf's path of three half-bytes: the flag 3, then 1, 2 and 3
+/// let path = Path::new(&[0x31, 0x23]).unwrap();
+/// assert!(path.is_leaf());
+/// assert_eq!(path.nibbles().collect::<Vec<_>>(), [1, 2, 3]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path<'a>(&'a [u8]);
 
@@ -80,6 +89,14 @@ impl Encode for Path<'_> {
 }
 
 /// Room for one path of at most 64 half-bytes.
+///
+/// ```
+/// use blockmill_rlp::ethereum::PathBuffer;
+///
+/// // the end of a key from its second half-byte on
+/// let buffer = PathBuffer::new(&[0x12, 0x34], 1..4, true);
+/// assert_eq!(buffer.path().nibbles().collect::<Vec<_>>(), [2, 3, 4]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PathBuffer {
     bytes: [u8; 1 + LONGEST / 2],

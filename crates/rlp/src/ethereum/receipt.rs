@@ -4,6 +4,15 @@ use super::{Log, StoredLogs, StoredReceipt, TransactionType};
 use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write};
 
 /// The outcome of a transaction.
+///
+/// ```
+/// use blockmill_rlp::ethereum::Outcome;
+/// use blockmill_rlp::{Decode, Encode};
+///
+/// assert_eq!(Outcome::decode(&[0x01]), Ok(Outcome::Success));
+/// assert_eq!(Outcome::decode(&[0x80]), Ok(Outcome::Failure));
+/// assert_eq!(Outcome::Root(&[7; 32]).encode()[0], 0xa0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// The transaction failed (from Byzantium on, EIP-658).
@@ -46,6 +55,23 @@ impl Encode for Outcome<'_> {
 
 /// A receipt. Encoded and decoded as an item of a block's list of receipts: a list for a legacy
 /// transaction, a byte string of the type and a list for any other one.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Outcome, Receipt, TransactionType};
+/// use blockmill_rlp::{Encode, List};
+///
+/// let receipt = Receipt {
+///     kind: TransactionType::DynamicFee,
+///     outcome: Outcome::Success,
+///     cumulative_gas: 21_000,
+///     bloom: &[0; 256],
+///     logs: List::Values(&[]),
+/// };
+/// // what the receipts trie holds: the type, then the list
+/// let bytes = receipt.canonical().encode();
+/// assert_eq!(bytes[0], 2);
+/// assert_eq!(Receipt::decode_canonical(&bytes), Ok(receipt));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt<'a> {
     /// Type of the transaction.

@@ -9,6 +9,16 @@ use alloc::vec::Vec;
 use blockmill_hashes::{Sha256, sha256};
 
 /// All requests of one kind in a block.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Records, Request, WithdrawalRequest};
+///
+/// let record = WithdrawalRequest { source: &[1; 20], public_key: &[2; 48], amount: 5 };
+/// let request = Request::Withdrawals(Records::Values(&[record]));
+/// let bytes = request.canonical();
+/// assert_eq!(bytes[0], 1);
+/// assert_eq!(Request::decode_canonical(&bytes), Ok(request));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Type 0 (EIP-6110).
@@ -63,6 +73,13 @@ impl<'a> Request<'a> {
 
 /// The requests hash of a header (EIP-7685): SHA-256 over the SHA-256 of each request, in ascending
 /// order of types, without requests that have no records.
+///
+/// ```
+/// use blockmill_rlp::ethereum::requests_hash;
+///
+/// // a block without requests
+/// assert_eq!(requests_hash(&[]), blockmill_hashes::sha256(&[]));
+/// ```
 #[must_use]
 pub fn requests_hash(requests: &[Request<'_>]) -> [u8; 32] {
     let mut all = Sha256::new();

@@ -8,6 +8,16 @@ use super::{Log, Outcome};
 use crate::{Decode, Encode, Error, List, Reader, Write};
 
 /// A receipt without type and bloom.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Outcome, StoredLogs, StoredReceipt};
+/// use blockmill_rlp::{Decode, Encode, List};
+///
+/// let logs = StoredLogs::Current(List::Values(&[]));
+/// let bytes = StoredReceipt { outcome: Outcome::Success, cumulative_gas: 21_000, logs }.encode();
+/// assert_eq!(StoredReceipt::decode(&bytes)?.cumulative_gas, 21_000);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredReceipt<'a> {
     /// The outcome of the transaction.

@@ -17,6 +17,17 @@ use ruint::aliases::U256;
 ///
 /// [`Encode`] and [`Decode`] use its form in a list, such as the transactions of a block;
 /// [`Transaction::canonical`] is the form that is hashed.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Transaction, TransactionType};
+/// use blockmill_rlp::{Decode, Encode, U256};
+///
+/// let blank = Transaction::new(TransactionType::DynamicFee);
+/// let value = U256::from(1_000);
+/// let transfer = Transaction { gas_limit: 21_000, to: Some(&[1; 20]), value, ..blank };
+/// let bytes = transfer.encode();
+/// assert_eq!(Transaction::decode(&bytes), Ok(transfer));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction<'a> {
     /// The type, which determines the fields.

@@ -1,6 +1,13 @@
 //! The kinds of transactions and of their receipts (EIP-2718).
 
 /// The kinds of transactions, in the order in which forks added them.
+///
+/// ```
+/// use blockmill_rlp::ethereum::TransactionType;
+///
+/// assert_eq!(TransactionType::from_byte(3), Some(TransactionType::Blob));
+/// assert_eq!(TransactionType::from_byte(9), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionType {
     /// Untyped, valid in every fork.

@@ -72,6 +72,16 @@ impl Encode for Child<'_> {
 }
 
 /// A node.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{PathBuffer, TrieNode};
+/// use blockmill_rlp::{Decode, Encode};
+///
+/// let path = PathBuffer::new(&[0x12, 0x34], 0..4, true);
+/// let leaf = TrieNode::Leaf { path: path.path(), value: b"value" };
+/// let bytes = leaf.encode();
+/// assert_eq!(TrieNode::decode(&bytes), Ok(leaf));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "a view on the stack; a box would be an allocation")]
 pub enum TrieNode<'a> {

@@ -1,6 +1,6 @@
 //! Written and read again, by every writer.
 
-use crate::made::{LATER_FIELDS, Parts};
+use crate::generated::{LATER_FIELDS, Parts};
 use blockmill_hashes::{ManyKeccak, keccak256};
 use blockmill_rlp::ethereum::{Body, Transaction, TransactionType};
 use blockmill_rlp::{Decode, Encode, Encoder, List, Reader};

@@ -37,6 +37,19 @@ const WAYS: usize = 4;
 ///
 /// The tables take `max_bytes` at most, in pieces of 86 KiB. Building one takes about the time of
 /// four verifications by the library, and happens only after 32 valid signatures of its key.
+///
+/// ```
+/// use blockmill_hashes::sha256;
+/// use blockmill_signatures::{EcdsaCheck, Key, KeyTables, Signatures};
+///
+/// // a check that is not valid earns no table
+/// let (digest, key) = (sha256(b"a block"), Key::Compressed([2; 33]));
+/// let check = EcdsaCheck { digest, r: [1; 32], s: [1; 32], key };
+/// let tables = KeyTables::new(1 << 20);
+/// let mut valid = [true];
+/// Signatures::detect().p256(&[check], &tables, &mut valid);
+/// assert_eq!((valid, tables.keys()), ([false], 0));
+/// ```
 pub struct KeyTables {
     most: usize,
     /// Random, so that nobody can prepare keys that displace each other.

@@ -12,7 +12,7 @@ use blockmill_store::{
 };
 use blockmill_trie::EMPTY_ROOT;
 
-use crate::made_blocks::{FIRST, hash, item, tip};
+use crate::generated_blocks::{FIRST, hash, item, tip};
 
 /// Small, so that the log has several files.
 const LOG_FILE: u64 = 700;

@@ -68,6 +68,25 @@ pub struct Memory {
 }
 
 /// Tries that share one array of nodes. `C` is how they are written and hashed.
+///
+/// ```
+/// use blockmill_trie::codec::Ethereum;
+/// use blockmill_trie::update::{Changes, Forest, Update};
+/// use blockmill_trie::{EMPTY_ROOT, root_of_sorted};
+///
+/// let mut forest = Forest::new(Ethereum::new());
+/// let trie = forest.create()?;
+/// assert_eq!(forest.root(trie)?, EMPTY_ROOT);
+///
+/// // two blocks: one sets two keys, the next one deletes the second
+/// let set = |key, value| Update { trie, key, value };
+/// let (one, two) = ([1; 32], [2; 32]);
+/// let updates = [set(&one, Some(&[7][..])), set(&two, Some(&[8]))];
+/// forest.update(&Changes { updates: &updates, ..Changes::default() })?;
+/// forest.update(&Changes { updates: &[set(&two, None)], ..Changes::default() })?;
+/// assert_eq!(forest.root(trie)?, root_of_sorted([(one, [7])]));
+/// # Ok::<(), blockmill_trie::update::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Forest<C> {
     pub(super) heap: Heap,

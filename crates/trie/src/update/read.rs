@@ -16,6 +16,19 @@ impl<C: Codec> Forest<C> {
     /// # Errors
     ///
     /// Returns [`Error::Unknown`] if the path passes a node of which only the hash is known.
+    ///
+    /// ```
+    /// use blockmill_trie::codec::Ethereum;
+    /// use blockmill_trie::update::{Changes, Forest, Update};
+    ///
+    /// let mut forest = Forest::new(Ethereum::new());
+    /// let trie = forest.create()?;
+    /// let update = Update { trie, key: &[1; 32], value: Some(&[7]) };
+    /// forest.update(&Changes { updates: &[update], ..Changes::default() })?;
+    /// assert_eq!(forest.get(trie, &[1; 32])?, Some(vec![7]));
+    /// assert_eq!(forest.get(trie, &[2; 32])?, None);
+    /// # Ok::<(), blockmill_trie::update::Error>(())
+    /// ```
     pub fn get(&self, trie: TrieId, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let trie = self.trie(trie)?;
         let (mut node, mut hash) = (trie.node, trie.reference.bytes);

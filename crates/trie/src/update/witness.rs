@@ -17,6 +17,28 @@ use std::ops::Range;
 const MOST: usize = 1 << 20;
 
 /// Nodes by their hashes.
+///
+/// ```
+/// use blockmill_trie::codec::Ethereum;
+/// use blockmill_trie::update::{Changes, Error, Forest, Update, Witness};
+///
+/// let mut whole = Forest::new(Ethereum::new());
+/// let trie = whole.create()?;
+/// let value = [9; 40];
+/// let keys = [[0x11; 32], [0x22; 32]];
+/// let updates = keys.each_ref().map(|key| Update { trie, key, value: Some(&value) });
+/// whole.update(&Changes { updates: &updates, ..Changes::default() })?;
+///
+/// // the proof of one key, and the trie that is known from it alone
+/// let proof = whole.prove(trie, &keys[0])?;
+/// let codec = Ethereum::new();
+/// let mut witness = Witness::new(&codec, proof.iter().map(Vec::as_slice));
+/// let mut part = Forest::new(codec);
+/// let planted = part.plant(whole.root(trie)?, &mut witness)?;
+/// assert_eq!(part.get(planted, &keys[0])?, Some(value.to_vec()));
+/// assert!(matches!(part.get(planted, &keys[1]), Err(Error::Unknown(_))));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Witness {
     bytes: Vec<u8>,

@@ -41,6 +41,6 @@ fn one(dump: &Dump, each: &mut impl FnMut(&Batch) -> Vec<Corruption>) -> FileRep
         report.first.get_or_insert(batch.first().into());
         report.last = Some(u64::from(batch.first()) + count - 1);
         report.blocks += count;
-        each(&batch).into_iter().for_each(|damage| report.add(damage));
+        each(&batch).into_iter().for_each(|corruption| report.add(corruption));
     }
 }

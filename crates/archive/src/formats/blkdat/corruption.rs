@@ -94,13 +94,13 @@ pub struct FileReport {
     /// The corrupt parts in file order, at most 1,000.
     pub corruption: Vec<Corruption>,
     /// Number of corrupt parts.
-    pub damage_count: u64,
+    pub corruption_count: u64,
 }
 
 impl FileReport {
     /// Records a corrupt part; beyond the limit it is only counted.
     pub(super) fn add(&mut self, offset: u64, length: u64, kind: CorruptionKind) {
-        self.damage_count += 1;
+        self.corruption_count += 1;
         if self.corruption.len() < MAX_LISTED {
             self.corruption.push(Corruption { offset, length, kind });
         }

@@ -73,12 +73,15 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
     }
     for operation in shown {
         let speed = operation.fact(MGAS_PER_S);
-        let mut row = vec![Cell::from(operation.name.as_str()), of(comparison, BASELINE, &speed)];
+        let mut row =
+            vec![Cell::from(operation.name.as_str()), fact_cell(comparison, BASELINE, &speed)];
         let noise = comparison.noise(&speed);
         row[1].small = noise.is_finite().then(|| format!("± {}", percent_of_noise(noise)));
-        row.extend(further.iter().map(|fact| of(comparison, BASELINE, &operation.fact(fact))));
+        row.extend(
+            further.iter().map(|fact| fact_cell(comparison, BASELINE, &operation.fact(fact))),
+        );
         for peer in &peers {
-            row.push(of(comparison, *peer, &speed));
+            row.push(fact_cell(comparison, *peer, &speed));
             let found = Gain::of(comparison, BASELINE, *peer, &speed);
             row.push(found.map_or(NONE.into(), |found| {
                 let cell = Cell::from(found.words()).sorted(found.gain);
@@ -95,7 +98,7 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
 }
 
 /// A variant's fact, of times the slowest; `None` if it is too short to measure.
-fn of(comparison: &Comparison, at: usize, fact: &str) -> Cell {
+fn fact_cell(comparison: &Comparison, at: usize, fact: &str) -> Cell {
     let show = |value: f64| match Unit::of(fact) {
         Unit::PerSecond => format::rate(value),
         unit => unit.show(value),

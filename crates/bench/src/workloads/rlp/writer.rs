@@ -37,9 +37,9 @@ impl fmt::Display for Writer {
 }
 
 impl Writer {
-    /// Those that do `op` in a way of their own on this machine; the default is the last.
+    /// The writers that do `op` in a way of their own on this machine; the default is the last.
     #[must_use]
-    pub fn of(op: Op) -> Vec<Self> {
+    pub fn for_operation(op: Op) -> Vec<Self> {
         match op {
             Op::Encode => vec![Self::OnePass, Self::TwoPass],
             Op::Hash => vec![Self::OnePass, Self::EncodeThenHash, Self::TwoPass],
@@ -55,7 +55,7 @@ impl Writer {
 
     /// The default, or the one that `writer=NAME` asks for.
     pub fn asked_for(op: Op, with: &[String]) -> Result<Self> {
-        let all = Self::of(op);
+        let all = Self::for_operation(op);
         let mut writer = all.last().copied();
         for option in with {
             let name = option.strip_prefix("writer=").with_context(|| format!("no {option}"))?;

@@ -97,7 +97,7 @@ impl Pools {
         })
     }
 
-    fn of(&self, input: Input) -> &[Pool] {
+    fn pools(&self, input: Input) -> &[Pool] {
         match input {
             Input::Good => &self.good,
             Input::Undecided => &self.undecided,
@@ -107,7 +107,7 @@ impl Pools {
 
     /// The time from the first thread's begin to the last one's end.
     pub fn measure(&self, work: &Work, with: &Signatures) -> Result<Duration> {
-        let pools = self.of(work.input).iter().take(work.threads);
+        let pools = self.pools(work.input).iter().take(work.threads);
         // a thread that panicked before the barrier would let the others wait for ever
         let fits = |pool: &Pool| (1..=pool.count).contains(&work.batch);
         ensure!(pools.clone().all(fits), "batches of {}", work.batch);

@@ -37,7 +37,7 @@ pub static OPERATIONS: [Operation; 7] = [
         library: LIBSECP256K1,
         pool: |numbers, input| {
             let checks =
-                input.of(numbers, generated::ecdsa_compressed, generated::ecdsa_undecided)?;
+                input.generate(numbers, generated::ecdsa_compressed, generated::ecdsa_undecided)?;
             Ok(Pool::new(checks, Signatures::ecdsa))
         },
     },
@@ -46,7 +46,7 @@ pub static OPERATIONS: [Operation; 7] = [
         library: LIBSECP256K1,
         pool: |numbers, input| {
             let undecided = generated::ecdsa_undecided_uncompressed;
-            let checks = input.of(numbers, generated::ecdsa_uncompressed, undecided)?;
+            let checks = input.generate(numbers, generated::ecdsa_uncompressed, undecided)?;
             Ok(Pool::new(checks, Signatures::ecdsa))
         },
     },
@@ -54,7 +54,8 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "schnorr",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, generated::schnorr, generated::schnorr_undecided)?;
+            let checks =
+                input.generate(numbers, generated::schnorr, generated::schnorr_undecided)?;
             Ok(Pool::new(checks, Signatures::schnorr))
         },
     },
@@ -62,7 +63,7 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "tweaks",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, generated::tweak, generated::tweak_undecided)?;
+            let checks = input.generate(numbers, generated::tweak, generated::tweak_undecided)?;
             Ok(Pool::new(checks, Signatures::tweaks))
         },
     },
@@ -70,7 +71,8 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "recover",
         library: LIBSECP256K1,
         pool: |numbers, input| {
-            let checks = input.of(numbers, generated::recovery, generated::recovery_undecided)?;
+            let checks =
+                input.generate(numbers, generated::recovery, generated::recovery_undecided)?;
             Ok(Pool::new(checks, Signatures::recover))
         },
     },
@@ -78,7 +80,8 @@ pub static OPERATIONS: [Operation; 7] = [
         name: "p256",
         library: OWN,
         pool: |numbers, input| {
-            let checks = input.of(numbers, generated_p256::good, generated_p256::undecided)?;
+            let checks =
+                input.generate(numbers, generated_p256::good, generated_p256::undecided)?;
             let tables = KeyTables::new(0);
             Ok(Pool::new(checks, move |with: &Signatures, checks: &[_], valid: &mut [_]| {
                 with.p256(checks, &tables, valid);
@@ -90,7 +93,7 @@ pub static OPERATIONS: [Operation; 7] = [
         library: OWN,
         pool: |numbers, input| {
             let (good, undecided) = (generated_p256::repeated, generated_p256::repeated_undecided);
-            let checks = input.of(numbers, good, undecided)?;
+            let checks = input.generate(numbers, good, undecided)?;
             Ok(Pool::new(checks, |with: &Signatures, checks: &[_], valid: &mut [_]| {
                 with.p256(checks, &TABLES, valid);
             }))
@@ -142,8 +145,8 @@ impl FromStr for Input {
 }
 
 impl Input {
-    /// Signatures with these numbers.
-    fn of<T>(
+    /// Generates signatures with these numbers.
+    fn generate<T>(
         self,
         numbers: Range<u64>,
         good: fn(u64) -> Result<T>,
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn half_of_the_signatures_are_undecided() {
-        let make = |input: Input| input.of(0..4, |_| Ok('g'), |_| Ok('u')).unwrap();
+        let make = |input: Input| input.generate(0..4, |_| Ok('g'), |_| Ok('u')).unwrap();
         assert_eq!(make(Input::HalfUndecided), ['g', 'u', 'g', 'u']);
         assert_eq!(make(Input::Undecided), ['u'; 4]);
         assert_eq!(make(Input::Good), ['g'; 4]);

@@ -2,7 +2,7 @@
 
 use super::{Index, all, scan};
 use crate::data_folder::INDEX;
-use crate::fault::Error;
+use crate::error::Error;
 use crate::index::scan::FindBlocks;
 use crate::index::{self, FileStamp, Found, Loaded};
 use crate::options::Options;
@@ -27,7 +27,7 @@ pub(super) fn load_or_scan(
     let mut reusable = index::Reusable { found: vec![], to_scan: all(files) };
     match index::load(&path, options.params.magic).map_err(Error::Index)? {
         Loaded::Index(saved) => reusable = index::reuse(saved, &stamps),
-        Loaded::Corrupt(damage) => run.damage.push(damage.to_string()),
+        Loaded::Corrupt(corruption) => run.notes.push(corruption.to_string()),
         Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
         Loaded::Nothing => {}
     }

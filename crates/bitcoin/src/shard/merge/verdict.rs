@@ -3,7 +3,8 @@
 
 use super::{Merger, position};
 use crate::Level;
-use crate::fault::{Cause, Error, fault_of_block};
+use crate::error::Error;
+use crate::fault::{Cause, fault_of_block};
 use crate::index::path::Path;
 use crate::index::{GENESIS, Tree, pass1, shortfalls};
 use crate::run::{Run, Tip};
@@ -42,7 +43,7 @@ impl Merger<'_> {
         }
         match &self.fault {
             None if !copied => self.fault = Some(fault.into()),
-            _ => self.run.damage.push(fault.to_string()),
+            _ => self.run.notes.push(fault.to_string()),
         }
         !self.is_over
     }

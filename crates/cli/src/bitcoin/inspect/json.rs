@@ -91,7 +91,7 @@ fn json_file(file: &BlockFile, report: &FileReport, places: &[&CorruptRange]) ->
         "obfuscated": !file.key().is_none(),
         "zero_tail": report.zero_tail,
         "corruption": corruption.collect::<Vec<_>>(),
-        "corruption_count": report.damage_count,
+        "corruption_count": report.corruption_count,
     })
 }
 

@@ -111,7 +111,7 @@ pub fn verify_receipts(
             &converted
         }
     };
-    let totals = Totals::of(list).map_err(malformed)?;
+    let totals = Totals::of_consensus_form(list).map_err(malformed)?;
     let (transactions, receipts) = (body.transaction_count(), totals.receipts.count);
     if receipts != transactions {
         return Err(malformed(ReceiptError::Count { transactions, receipts }));
@@ -171,7 +171,7 @@ fn malformed(error: ReceiptError) -> Violation {
 
 /// The root of the trie over a block's receipts, given in consensus form.
 pub fn receipts_root(list: &[u8], roots: &mut RootBuilder) -> Result<Hash, ReceiptError> {
-    Ok(Totals::of(list)?.root(roots))
+    Ok(Totals::of_consensus_form(list)?.root(roots))
 }
 
 /// What the receipts of a block say together.
@@ -182,8 +182,8 @@ struct Totals<'a> {
 }
 
 impl<'a> Totals<'a> {
-    /// Of receipts in consensus form.
-    fn of(list: &'a [u8]) -> Result<Self, ReceiptError> {
+    /// The totals of a list of receipts in consensus form.
+    fn of_consensus_form(list: &'a [u8]) -> Result<Self, ReceiptError> {
         let mut outer = Reader::new(list);
         let mut bloom = Bloom::default();
         let mut gas_used = 0;

@@ -23,7 +23,7 @@ impl ExecutedStore {
     ///
     /// # Errors
     /// [`SnapshotError::Unfit`] where the store's last block is another one, or it has a state;
-    /// damage of the snapshot; those of the store.
+    /// corruption of the snapshot; those of the store.
     pub fn adopt(
         mut self,
         path: &Path,

@@ -46,7 +46,7 @@ impl ExecutedStore {
     /// so that a later run has less to do.
     ///
     /// # Errors
-    /// [`Error::Unwind`] where the state is not kept twice; damage of other files; those of the
+    /// [`Error::Unwind`] where the state is not kept twice; corruption of other files; those of the
     /// system. The store must be opened again then, and after a healing that is not whole or lost
     /// something.
     pub fn heal(&mut self, cancel: &Cancel, mut watch: impl FnMut(u64)) -> Result<Healing, Error> {
@@ -59,7 +59,7 @@ impl ExecutedStore {
             };
             return Err(Error::Unwind { expected, found });
         };
-        let damaged: Vec<_> = disk.read().damage().iter().map(ToString::to_string).collect();
+        let damaged: Vec<_> = disk.read().corruption().iter().map(ToString::to_string).collect();
         let mut healed = Healed::default();
         healed.nodes += u64::from(self.trust_header(&disk, &facts)?);
         let mut pieces = 0..=u8::MAX;

@@ -15,7 +15,7 @@ impl ExecutedStore {
     ///
     /// # Errors
     /// [`Error::Unwind`] where there is no state, it ends before that block, or the log does not
-    /// reach so far back or has no old values; damage.
+    /// reach so far back or has no old values; corruption.
     pub fn state_after(&self, number: u64, cancel: &Cancel) -> Result<Option<State>, Error> {
         let facts = self.reaches(number)?;
         let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };

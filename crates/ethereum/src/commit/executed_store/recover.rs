@@ -131,7 +131,7 @@ impl ExecutedStore {
     ///
     /// # Errors
     /// [`Error::StoredState`], [`Error::StoredBlock`] and [`Error::StateAhead`] where it is another
-    /// one; damage.
+    /// one; corruption.
     pub fn check_state(&self, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
         let Some(blocks) = self.last_block_before_state() else {

@@ -47,7 +47,7 @@ impl ExecutedStore {
     ///
     /// # Errors
     /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
-    /// back or has no old values; damage.
+    /// back or has no old values; corruption.
     pub fn unwind(&mut self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
         let (Some(first), Some(tip)) = (self.blocks.first(), self.blocks.tip()) else {
             return Err(Error::Unwind { expected: "a block".into(), found: "none".into() });

@@ -5,8 +5,8 @@ blockmill_pipeline::named_option! {
     pub enum SenderOrder: "senders", level Execution {
         /// Just before the execution, on the thread that executes.
         Inline = "inline",
-        /// Before the execution, on any thread.
-        Ahead = "ahead",
+        /// In a stage before the execution, on any thread.
+        Pipelined = "pipelined",
     }
 }
 
@@ -76,7 +76,7 @@ blockmill_pipeline::named_option! {
     pub enum ReceiptOrder: "receipts", level Execution {
         /// On the thread that computes the roots.
         Inline = "inline",
-        /// On any thread, while roots of later chunks are computed.
-        Ahead = "ahead",
+        /// In a stage after it, on any thread, while roots of later chunks are computed.
+        Pipelined = "pipelined",
     }
 }

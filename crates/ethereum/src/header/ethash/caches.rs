@@ -40,7 +40,7 @@ struct Shelf {
     ready: Vec<Arc<Cache>>,
     in_work: Vec<u64>,
     stats: CacheStats,
-    last_damage: Option<CacheFileError>,
+    last_corruption: Option<CacheFileError>,
 }
 
 impl Caches {
@@ -106,7 +106,7 @@ impl Caches {
     /// Why the last damaged file was not used; each is reported once.
     #[must_use]
     pub fn take_damage(&self) -> Option<CacheFileError> {
-        self.shelf().last_damage.take()
+        self.shelf().last_corruption.take()
     }
 
     /// A thread that panicked while it held the lock left the shelf whole: every change of it is
@@ -121,9 +121,9 @@ impl Shelf {
         self.stats.busy += took;
         self.stats.loaded += u64::from(loaded.from_disk);
         self.stats.generated += u64::from(!loaded.from_disk);
-        self.stats.damaged += u64::from(loaded.damage.is_some());
+        self.stats.damaged += u64::from(loaded.corruption.is_some());
         self.stats.not_saved += u64::from(loaded.not_saved.is_some());
-        self.last_damage = loaded.damage.or(self.last_damage.take());
+        self.last_corruption = loaded.corruption.or(self.last_corruption.take());
         let cache = Arc::new(loaded.cache);
         self.ready.push(Arc::clone(&cache));
         let surplus = self.ready.len().saturating_sub(keep);
@@ -190,7 +190,7 @@ mod tests {
         let caches = Caches::new(None, 2);
         let put = |epoch| {
             let cache = Cache::small(epoch, 3, 61);
-            let loaded = Loaded { cache, from_disk: true, damage: None, not_saved: None };
+            let loaded = Loaded { cache, from_disk: true, corruption: None, not_saved: None };
             caches.shelf().put(loaded, Duration::from_millis(1), 2);
         };
         put(1);

@@ -77,7 +77,7 @@ pub struct Loaded {
     /// True when the cache was read from disk, false when it was generated.
     pub from_disk: bool,
     /// Why a file that was there could not be used. The cache was generated anew.
-    pub damage: Option<CacheFileError>,
+    pub corruption: Option<CacheFileError>,
     /// Why the new cache could not be written. It is good all the same.
     pub not_saved: Option<io::Error>,
 }
@@ -93,7 +93,7 @@ impl Cache {
         let mut cache = Cache::empty(epoch)?;
         let Some(dir) = dir else {
             cache.regenerate();
-            return Ok(Loaded { cache, from_disk: false, damage: None, not_saved: None });
+            return Ok(Loaded { cache, from_disk: false, corruption: None, not_saved: None });
         };
         Ok(load_or_fill(dir, cache))
     }
@@ -102,14 +102,14 @@ impl Cache {
 /// Fills `cache` from its file in `dir`, or else by generating it, and then writes the file.
 fn load_or_fill(dir: &Path, mut cache: Cache) -> Loaded {
     let path = file_path(dir, cache.epoch);
-    let damage = match load(&path, &mut cache) {
-        Ok(()) => return Loaded { cache, from_disk: true, damage: None, not_saved: None },
+    let corruption = match load(&path, &mut cache) {
+        Ok(()) => return Loaded { cache, from_disk: true, corruption: None, not_saved: None },
         Err(CacheFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => Some(error),
     };
     cache.regenerate();
     let not_saved = save(dir, &path, &cache).err();
-    Loaded { cache, from_disk: false, damage, not_saved }
+    Loaded { cache, from_disk: false, corruption, not_saved }
 }
 
 pub(super) fn file_path(dir: &Path, epoch: u64) -> PathBuf {
@@ -252,7 +252,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_damaged_or_short_file_is_refused() {
-        let folder = Folder::new("damage");
+        let folder = Folder::new("corruption");
         let path = file_path(&folder.0, 7);
         let cache = Cache::small(7, 5, 8191);
         save(&folder.0, &path, &cache).unwrap();
@@ -280,14 +280,14 @@ pub(super) mod tests {
         let cache = Cache::small(7, 61, 8191);
         let path = file_path(&folder.0, 7);
         let missing = load_or_fill(&folder.0, empty_like(&cache));
-        assert!(!missing.from_disk && missing.damage.is_none() && missing.not_saved.is_none());
+        assert!(!missing.from_disk && missing.corruption.is_none() && missing.not_saved.is_none());
 
         let mut bytes = fs::read(&path).unwrap();
         bytes[100] ^= 1;
         fs::write(&path, &bytes).unwrap();
         let damaged = load_or_fill(&folder.0, empty_like(&cache));
         assert!(!damaged.from_disk);
-        assert!(matches!(damaged.damage, Some(CacheFileError::Checksum { .. })));
+        assert!(matches!(damaged.corruption, Some(CacheFileError::Checksum { .. })));
         assert_eq!(damaged.cache.as_bytes(), cache.as_bytes());
 
         let repaired = load_or_fill(&folder.0, empty_like(&cache));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::header::{BLOB_GAS, Header, INITIAL_BASE_FEE, next_excess_blob_gas};
-use crate::params::genesis::{Alloc, Fields};
+use crate::params::genesis::Alloc;
 use crate::params::{Config, Merge};
 use crate::rule::Rule;
 use blockmill_rlp::Encode;
@@ -31,7 +31,7 @@ fn spec_at(fork: Fork) -> ChainSpec {
         assert!(config.set(key, 0));
     }
     config.terminal_total_difficulty = (fork >= Fork::Paris).then_some(U256::ZERO);
-    ChainSpec::new("test", &config, &Fields::default(), Alloc::Given(vec![])).unwrap()
+    ChainSpec::new("test", &config, &Header::default(), Alloc::Given(vec![])).unwrap()
 }
 
 /// A block at height 1,000,000 that follows the rules of `fork`.

@@ -5,7 +5,8 @@ mod work;
 
 use super::json::{self, account, accounts};
 use super::object::{Object, malformed, missing};
-use super::{Alloc, Fields, settings};
+use super::{Alloc, settings};
+use crate::header::Header;
 use crate::params::{BlobParams, CodeSize, Config, SpecError};
 use serde_json::value::RawValue;
 
@@ -111,15 +112,15 @@ pub(super) fn is_one(file: &Object<'_>) -> bool {
 }
 
 /// The chain's configuration, its first header and its first accounts.
-pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecError> {
+pub(super) fn read(file: &Object<'_>) -> Result<(Config, Header, Alloc), SpecError> {
     settings::check(file, &settings::chainspec::FILE)?;
     let params = file.object("params")?.ok_or(missing("params"))?;
     settings::check_with(&params, &settings::chainspec::PARAMS, is_eip)?;
     let engine = file.object("engine")?.ok_or(missing("engine"))?;
     let genesis = file.object("genesis")?.ok_or(missing("genesis"))?;
     settings::check(&genesis, &settings::chainspec::GENESIS)?;
-    let fields = fields(&genesis)?;
-    let config = config(&params, &engine, file, &fields)?;
+    let header = header(&genesis)?;
+    let config = config(&params, &engine, file, &header)?;
     let list = file.object("accounts")?.ok_or(missing("accounts"))?;
     let read = |address: &str, object: &Object<'_>| {
         if object.has("constructor") {
@@ -132,14 +133,14 @@ pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecErr
         }
         account(address, object).map(Some)
     };
-    Ok((config, fields, accounts(&list, read)?))
+    Ok((config, header, accounts(&list, read)?))
 }
 
 fn config(
     params: &Object<'_>,
     engine: &Object<'_>,
     file: &Object<'_>,
-    fields: &Fields,
+    header: &Header,
 ) -> Result<Config, SpecError> {
     let chain_id = params.u256("chainID")?.or(params.u256("networkID")?);
     let mut config = Config::frontier(chain_id.ok_or(missing("chainID"))?);
@@ -164,7 +165,7 @@ fn config(
     }
     config.deposit_contract = params.fixed("depositContractAddress")?;
     if !engine.has("clique") {
-        config.merge_from_genesis(fields.difficulty, fields.timestamp);
+        config.merge_from_genesis(header.difficulty, header.timestamp);
     }
     work::seals(engine, &mut config)?;
     config.code_size = code_size(params)?;
@@ -284,7 +285,7 @@ fn refuse_others(params: &Object<'_>) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
+fn header(genesis: &Object<'_>) -> Result<Header, SpecError> {
     let seal = genesis.object("seal")?;
     let seal = match &seal {
         Some(seal) => {
@@ -298,20 +299,20 @@ fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
         nonce = seal.u64("nonce")?.unwrap_or(0);
         mix_hash = seal.fixed("mixHash")?;
     }
-    Ok(Fields {
-        number: 0,
+    Ok(Header {
         timestamp: genesis.u64("timestamp")?.unwrap_or(0),
         parent_hash: genesis.fixed("parentHash")?,
-        coinbase: genesis.fixed("author")?,
+        beneficiary: genesis.fixed("author")?,
         difficulty: genesis.u256("difficulty")?.ok_or(missing("genesis.difficulty"))?,
         gas_limit: genesis.u64("gasLimit")?.ok_or(missing("genesis.gasLimit"))?,
         gas_used: genesis.u64("gasUsed")?.unwrap_or(0),
         extra_data: genesis.bytes("extraData")?,
         mix_hash,
-        nonce,
+        nonce: nonce.to_be_bytes(),
         base_fee: genesis.u256("baseFeePerGas")?,
         excess_blob_gas: genesis.u64("excessBlobGas")?,
         blob_gas_used: genesis.u64("blobGasUsed")?,
         slot_number: genesis.u64("slotNumber")?,
+        ..Header::default()
     })
 }

@@ -2,23 +2,24 @@
 //! Nethermind has a format of its own: see [`chainspec`].
 
 use super::object::{Object, bytes, malformed, missing, word};
-use super::{Alloc, Fields, GenesisAccount, chainspec, settings};
+use super::{Alloc, GenesisAccount, chainspec, settings};
 use crate::Address;
+use crate::header::Header;
 use crate::params::{BlobParams, CodeSize, Config, SWITCHES, SpecError};
 
 /// The chain's configuration, its first header and its first accounts.
-pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError> {
+pub(crate) fn from_json(text: &str) -> Result<(Config, Header, Alloc), SpecError> {
     let file = Object::parse("genesis.json", text)?;
     if chainspec::is_one(&file) {
         return chainspec::read(&file);
     }
     settings::check(&file, &settings::FILE)?;
     let object = file.object("config")?.ok_or(missing("config"))?;
-    let fields = Fields::read(&file)?;
-    let config = config(&object, &fields)?;
+    let header = super::header(&file)?;
+    let config = config(&object, &header)?;
     let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
     let read = |address: &str, account: &Object<'_>| self::account(address, account).map(Some);
-    Ok((config, fields, accounts(&alloc, read)?))
+    Ok((config, header, accounts(&alloc, read)?))
 }
 
 /// Each account through `read`, which passes some over, ordered by address.
@@ -38,7 +39,7 @@ pub(super) fn accounts(
     Ok(Alloc::Given(accounts))
 }
 
-fn config(object: &Object<'_>, fields: &Fields) -> Result<Config, SpecError> {
+fn config(object: &Object<'_>, header: &Header) -> Result<Config, SpecError> {
     settings::check_with(object, &settings::CONFIG, settings::is_fork)?;
     let mut config = Config::frontier(object.u256("chainId")?.unwrap_or_default());
     config.dao_fork_support = object.flag("daoForkSupport")?;
@@ -51,7 +52,7 @@ fn config(object: &Object<'_>, fields: &Fields) -> Result<Config, SpecError> {
     }
     besu(object, &mut config)?;
     if !object.has("clique") {
-        config.merge_from_genesis(fields.difficulty, fields.timestamp);
+        config.merge_from_genesis(header.difficulty, header.timestamp);
     }
     config.imply();
     if let Some(limit) = object.u64("contractSizeLimit")? {

@@ -7,7 +7,7 @@ use crate::snapshot::{Entry, FrameKind, Position, Take, Wrong};
 use crate::state::Account;
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
-use blockmill_trie::{EMPTY_ROOT, Part, RootBuilder};
+use blockmill_trie::{EMPTY_ROOT, RootBuilder, TriePart};
 use blockmill_verdict::Hex;
 use std::ops::Range;
 
@@ -172,7 +172,12 @@ impl Buffers {
     }
 
     /// The trie of some of an account's slots.
-    pub(super) fn part(&mut self, at: usize, before: Option<&Hash>, after: Option<&Hash>) -> Part {
+    pub(super) fn part(
+        &mut self,
+        at: usize,
+        before: Option<&Hash>,
+        after: Option<&Hash>,
+    ) -> TriePart {
         let Self { roots, accounts, keys, values, value_ends, .. } = self;
         let leaves = leaves(keys, values, value_ends, accounts[at].slots.clone());
         roots.part(before, leaves, after)

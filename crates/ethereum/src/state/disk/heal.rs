@@ -37,10 +37,10 @@ impl DiskState {
         }
     }
 
-    /// What is damaged of its files and was left out ([`FlatTrie::damage`]).
+    /// What is damaged of its files and was left out ([`FlatTrie::corruption`]).
     #[must_use]
-    pub fn damage(&self) -> &[blockmill_store::Error] {
-        self.flat_trie().map_or(&[], FlatTrie::damage)
+    pub fn corruption(&self) -> &[blockmill_store::Error] {
+        self.flat_trie().map_or(&[], FlatTrie::corruption)
     }
 
     /// The first nodes that could not be rebuilt.

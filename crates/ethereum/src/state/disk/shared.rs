@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// What reading or changing a state on disk fails with: damage of the store, or the system.
+/// What reading or changing a state on disk fails with: corruption of the store, or the system.
 #[derive(Clone, Debug)]
 pub struct DiskError(Arc<blockmill_store::Error>);
 

@@ -97,18 +97,18 @@ pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> 
         let (families, commits) = RocksDbCommits::open(opening, dir, options)?;
         return Ok((families.map(Backend::Family), Some(commits), vec![]));
     }
-    let mut damage = vec![];
+    let mut corruption = vec![];
     let mut table = |name, prefix_bytes| {
         let own = TableOptions { prefix_bytes, ..TableOptions::new(options.memory_bytes / 3) };
         if !options.salvages {
             return opening.table(name, &own);
         }
         let (table, damaged) = opening.salvage_table(name, &own)?;
-        damage.extend(damaged);
+        corruption.extend(damaged);
         Ok(table)
     };
     let tables = [table(ACCOUNTS, 0)?, table(SLOTS, 32)?, table(NODES, 0)?];
-    Ok((tables.map(|table| Backend::Table(Box::new(table))), None, damage))
+    Ok((tables.map(|table| Backend::Table(Box::new(table))), None, corruption))
 }
 
 impl Backend {

@@ -222,8 +222,8 @@ impl FlatTrie {
     /// What is damaged of the files of tables: it was left out when they were opened, and all of it
     /// is to be healed before a commit.
     #[must_use]
-    pub fn damage(&self) -> &[blockmill_store::Error] {
-        &self.damage
+    pub fn corruption(&self) -> &[blockmill_store::Error] {
+        &self.corruption
     }
 
     /// The first nodes that could not be rebuilt.
@@ -249,7 +249,7 @@ impl FlatTrie {
     /// The whole state is 256 pieces, in any order. An intact piece is not changed.
     ///
     /// # Errors
-    /// Those of the tables, among them damage of their files; what is no node and has its hash.
+    /// Those of the tables, among them corruption of their files; what is no node and has its hash.
     pub fn heal(&mut self, piece: u8) -> Result<Healed, FlatTrieError> {
         let mut healed = Healed::default();
         self.heal_trie(None, self.root, Some(piece), &mut healed)?;

@@ -2,8 +2,8 @@
 
 use crate::{
     body::rules::NOTARY,
-    error::{Rule, Violation},
     execute::native::{self, gas},
+    rule::{Rule, Violation},
     state::State,
     types::{Attribute, Block, Transaction, UInt160, UInt256},
 };

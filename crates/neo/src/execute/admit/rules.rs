@@ -2,11 +2,11 @@
 
 use super::TransactionVerifier;
 use crate::{
-    error::{Rule, Violation},
     execute::{
         contract::{check_script, native_hash},
         native::{self, neo, policy},
     },
+    rule::{Rule, Violation},
     types::{Attribute, Transaction, UInt160},
 };
 

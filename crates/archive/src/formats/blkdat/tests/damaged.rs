@@ -18,7 +18,7 @@ fn offsets(found: &[Record]) -> Vec<usize> {
 fn assert_accounted(found: &[Record], report: &FileReport) {
     let wrong =
         report.corruption.iter().filter(|d| !matches!(d.kind, CorruptionKind::WrongSize { .. }));
-    let named: u64 = wrong.map(|damage| damage.length).sum();
+    let named: u64 = wrong.map(|corruption| corruption.length).sum();
     let blocks: u64 = found.iter().map(|record| FRAME + u64::from(record.size)).sum();
     assert_eq!(named + blocks + report.zero_tail, report.bytes, "{report:?}");
     assert_eq!(report.records, found.len() as u64);
@@ -31,7 +31,7 @@ fn whole_files_are_read_in_every_way_with_and_without_a_key() {
     for key in [XorKey::default(), KEY] {
         let (found, report) = scan_both_ways(&file, key, &folder.path().join("file"));
         assert_eq!(offsets(&found), starts);
-        assert_eq!((report.damage_count, report.zero_tail), (0, 0));
+        assert_eq!((report.corruption_count, report.zero_tail), (0, 0));
     }
 }
 
@@ -43,12 +43,12 @@ fn zeros_at_the_end_are_no_damage_whether_obfuscated_or_not() {
     for zeros in [1, 3, 79, 100, 1 << 20] {
         file.resize(length + zeros, 0);
         let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
-        assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));
+        assert_eq!((offsets(&found), report.corruption_count), (starts.clone(), 0));
         assert_eq!(report.zero_tail, zeros as u64);
         // as left by a program that allocates in advance: the zeros are not obfuscated
         KEY.apply(&mut file[length..], length as u64);
         let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
-        assert_eq!((offsets(&found), report.damage_count), (starts.clone(), 0));
+        assert_eq!((offsets(&found), report.corruption_count), (starts.clone(), 0));
         assert_eq!(report.zero_tail, zeros as u64);
         file.truncate(length);
     }
@@ -63,8 +63,12 @@ fn a_cut_anywhere_loses_only_the_block_that_is_cut() {
         assert_eq!(offsets(&found), starts[..whole], "cut at {length}");
         let rest = length - if whole == 0 { 0 } else { starts[whole] - 8 };
         let expected = (rest > 0).then_some((length - rest) as u64);
-        assert_eq!(report.corruption.first().map(|damage| damage.offset), expected, "at {length}");
-        let kinds = report.corruption.iter().map(|damage| damage.kind);
+        assert_eq!(
+            report.corruption.first().map(|corruption| corruption.offset),
+            expected,
+            "at {length}"
+        );
+        let kinds = report.corruption.iter().map(|corruption| corruption.kind);
         assert!(kinds.clone().all(|kind| matches!(kind, CorruptionKind::Truncated { .. })));
         assert_accounted(&found, &report);
     }
@@ -86,10 +90,10 @@ fn any_flipped_bit_loses_at_most_the_block_that_it_is_in() {
             assert_eq!(others, expected, "bit {bit} of byte {location}");
             let in_frame = location < starts[record];
             if found.len() < starts.len() || in_frame {
-                assert_eq!(report.damage_count, 1, "bit {bit} of byte {location}");
+                assert_eq!(report.corruption_count, 1, "bit {bit} of byte {location}");
                 assert_eq!(report.corruption[0].offset, starts[record] as u64 - 8);
             } else {
-                assert_eq!(report.damage_count, 0, "bit {bit} of byte {location}");
+                assert_eq!(report.corruption_count, 0, "bit {bit} of byte {location}");
             }
             lost += starts.len() - found.len();
             assert_accounted(&found, &report);
@@ -124,9 +128,11 @@ fn junk_between_records_is_passed_over_and_named() {
         let (found, report) = scan_both_ways(&file, KEY, &folder.path().join("file"));
         assert_eq!(offsets(&found), starts, "junk {number}");
         let zeros = number == 2;
-        assert_eq!(report.damage_count, if zeros { 4 } else { 5 }, "junk {number}");
+        assert_eq!(report.corruption_count, if zeros { 4 } else { 5 }, "junk {number}");
         // zeros at the end of the last junk count as the file's
-        assert!(report.corruption[..4].iter().all(|damage| damage.length == junk.len() as u64));
+        assert!(
+            report.corruption[..4].iter().all(|corruption| corruption.length == junk.len() as u64)
+        );
         assert_accounted(&found, &report);
         let text = report.corruption[1].to_string();
         let expected = ["7 bytes", "200000 bytes", "300 zeros", "4294967295", "of 256", "testnet3"];

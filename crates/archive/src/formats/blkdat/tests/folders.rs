@@ -39,7 +39,7 @@ fn what_is_written_is_found_again_at_the_same_places() {
         assert!(file.length() < 4_000);
         let bytes = fs::read(file.path()).unwrap();
         let (records, report) = scan(&bytes[..], bytes.len(), KEY);
-        assert_eq!((report.damage_count, report.zero_tail), (0, 0));
+        assert_eq!((report.corruption_count, report.zero_tail), (0, 0));
         let file = number as u32;
         found.extend(records.iter().map(|r| BlockLocation {
             file,
@@ -171,12 +171,12 @@ fn bootstrap_files_raw_blocks_and_hex_lines_are_distinguished() {
         }
         assert_eq!(found.len(), count, "{name}");
         assert!(found.iter().all(|block| chain.contains(block)), "{name}");
-        let damage = match name {
+        let corruption = match name {
             "junk" => 1,
             "hex-bad" => 2,
             _ => 0,
         };
-        assert_eq!(walk.into_report().damage_count, damage, "{name}");
+        assert_eq!(walk.into_report().corruption_count, corruption, "{name}");
     }
     assert_eq!(open_one(folder.path()).unwrap().files().len(), 6);
 }

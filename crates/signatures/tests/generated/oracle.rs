@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::{Kind, Made, ecdsa, p256, recovery, schnorr, tweak};
+use super::{Generator, Kind, ecdsa, p256, recovery, schnorr, tweak};
 use blockmill_testkit::hex;
 
 /// The longest batch: more than two of the lanes' own.
@@ -151,14 +151,14 @@ impl fmt::Display for Difference {
 /// Makes the cases of one part, which follow from its seed, and verifies them in every way.
 pub fn part(
     operation: Operation,
-    made: &mut Made,
+    cases: &mut Generator,
     ways: &[Way],
     seed: u64,
     share: Share,
     tally: &mut Tally,
 ) -> Result<(), Difference> {
-    made.begin(seed);
-    let mut part = Part { operation, made, ways, seed, share, tally };
+    cases.begin(seed);
+    let mut part = Part { operation, cases, ways, seed, share, tally };
     match operation {
         Operation::Ecdsa => part.run(&ecdsa::KINDS, Signatures::ecdsa, show_ecdsa),
         Operation::Schnorr => part.run(&schnorr::KINDS, Signatures::schnorr, show_schnorr),
@@ -170,7 +170,7 @@ pub fn part(
 
 struct Part<'a> {
     operation: Operation,
-    made: &'a mut Made,
+    cases: &'a mut Generator,
     ways: &'a [Way],
     seed: u64,
     /// The remaining work.
@@ -221,8 +221,8 @@ impl Part<'_> {
         while self.share.random + self.share.structured > 0 {
             let begin = Instant::now();
             let kinds = self.choose(kinds);
-            let made = kinds.iter().map(|kind| (kind.make)(self.made));
-            let (items, known): (Vec<T>, Vec<_>) = made.unzip();
+            let cases = kinds.iter().map(|kind| (kind.make)(self.cases));
+            let (items, known): (Vec<T>, Vec<_>) = cases.unzip();
             *self.tally.times.entry((self.operation, "making".into())).or_default() +=
                 begin.elapsed();
             let expected = vec![U::default(); items.len()];
@@ -301,16 +301,16 @@ impl Part<'_> {
     fn choose<'k, T, U>(&mut self, kinds: &'k [Kind<T, U>]) -> Vec<&'k Kind<T, U>> {
         let left = self.share.random + self.share.structured;
         // a good many that fill less than a few vectors
-        let longest = if self.made.random.below(4) == 0 { 40 } else { LONGEST };
-        let length = (1 + self.made.random.below(longest)).min(left);
-        let (mixture, bad) = (self.made.random.below(5), self.made.random.below(length));
+        let longest = if self.cases.random.below(4) == 0 { 40 } else { LONGEST };
+        let length = (1 + self.cases.random.below(longest)).min(left);
+        let (mixture, bad) = (self.cases.random.below(5), self.cases.random.below(length));
         let (random, structured) = kinds.split_at(kinds.partition_point(|kind| kind.is_random));
-        let only = &structured[self.made.random.below(structured.len())];
+        let only = &structured[self.cases.random.below(structured.len())];
         let choose = |i| {
             let is_random = match mixture {
                 0 => true,
                 1 => i != bad,
-                2 => self.made.random.coin(),
+                2 => self.cases.random.coin(),
                 _ => false,
             };
             // whatever is left in the end
@@ -322,10 +322,10 @@ impl Part<'_> {
             if is_random {
                 self.share.random -= 1;
                 // the first three times in four
-                &random[self.made.random.below(4).saturating_sub(4 - random.len())]
+                &random[self.cases.random.below(4).saturating_sub(4 - random.len())]
             } else {
                 self.share.structured -= 1;
-                let any = &structured[self.made.random.below(structured.len())];
+                let any = &structured[self.cases.random.below(structured.len())];
                 if mixture == 3 { only } else { any }
             }
         };

@@ -1,6 +1,6 @@
 //! Bytes that are no object: the error and its place.
 
-use crate::made::{LATER_FIELDS, Parts};
+use crate::generated::{LATER_FIELDS, Parts};
 use blockmill_rlp::ethereum::{
     AccessListEntry, Authorization, Block, Body, Header, Transaction, TransactionType, Withdrawal,
 };

@@ -3,73 +3,71 @@
 //! A view borrows from the encoding, so it cannot be stored next to it. The index can: together
 //! with the same bytes it gives the view back, with no parsing and no checks of the encoding.
 
-use super::{Fields, HeaderView};
-use crate::U256;
-use blockmill_rlp::Error;
+use super::{Header, HeaderView, LaterIndex};
+use crate::{Encode, Error};
+use alloc::vec::Vec;
+use ruint::aliases::U256;
 
 /// The size of a hash with its RLP prefix.
-const HASH_ITEM: u32 = 33;
+const HASH_ITEM: usize = 33;
 /// The fields from parent hash to logs bloom, without the prefix of the first one.
 const HEAD_LEN: usize = 32 + 33 + 21 + 33 + 33 + 33 + 259;
+/// The mix hash, and the nonce with its prefix.
+const SEAL_LEN: usize = 32 + 9;
 
 /// The numbers of a header but for its difficulty, and the places of its other fields.
 ///
-/// 112 bytes. The difficulty is stored apart: the link reads it for every header, and the rest
+/// 112 bytes. The difficulty is stored apart: who links headers reads it for each, and the rest
 /// for few. Places are offsets in an encoding of less than 4 GiB.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::{Header, HeaderIndex, HeaderView};
+///
+/// let bytes = Header { number: 7, ..Header::default() }.encode();
+/// let view = HeaderView::decode(&bytes)?;
+/// let (index, difficulty) = (HeaderIndex::new(&view), view.difficulty);
+/// // the fields again, without decoding
+/// assert_eq!(index.view(&bytes, difficulty).fields, view.fields);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeaderIndex {
-    base_fee: U256,
+pub struct HeaderIndex {
+    later: LaterIndex,
     number: u64,
     gas_limit: u64,
     gas_used: u64,
     timestamp: u64,
-    blob_gas_used: u64,
-    excess_blob_gas: u64,
-    slot_number: u64,
     extra_data: u32,
     extra_data_len: u32,
     mix_hash: u32,
-    withdrawals_root: u32,
-    parent_beacon_root: u32,
     /// The place of the first field: its size is that of every other field before the difficulty.
     parent_hash: u8,
-    /// How many of the optional fields are present; none is without all those before it.
-    optional: u8,
 }
 
 impl HeaderIndex {
     /// The index of a header whose fields were decoded from `header.raw`.
     #[inline]
+    #[must_use]
     pub fn new(header: &HeaderView<'_>) -> Self {
         let place = |field: &[u8]| field.as_ptr().addr().wrapping_sub(header.raw.as_ptr().addr());
         debug_assert!(place(header.nonce) < header.raw.len(), "fields of another encoding");
-        let hash = |field: Option<&[u8; 32]>| field.map_or(0, |field| place(field) as u32);
-        // none is present without those before it
-        let optional = match header.base_fee {
-            None => 0,
-            Some(_) => count_optional(header),
-        };
         Self {
-            base_fee: header.base_fee.unwrap_or_default(),
+            later: LaterIndex::new(header),
             number: header.number,
             gas_limit: header.gas_limit,
             gas_used: header.gas_used,
             timestamp: header.timestamp,
-            blob_gas_used: header.blob_gas_used.unwrap_or_default(),
-            excess_blob_gas: header.excess_blob_gas.unwrap_or_default(),
-            slot_number: header.slot_number.unwrap_or_default(),
             extra_data: place(header.extra_data) as u32,
             extra_data_len: header.extra_data.len() as u32,
             mix_hash: place(header.mix_hash) as u32,
-            withdrawals_root: hash(header.withdrawals_root),
-            parent_beacon_root: hash(header.parent_beacon_root),
             parent_hash: place(header.parent_hash) as u8,
-            optional,
         }
     }
 
     /// The block's number.
     #[inline]
+    #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -77,61 +75,84 @@ impl HeaderIndex {
     /// The header, with the encoding and the difficulty that the index was built from. Panics where
     /// `raw` is shorter than that encoding.
     #[inline]
+    #[must_use]
     pub fn view<'a>(&self, raw: &'a [u8], difficulty: U256) -> HeaderView<'a> {
-        let head: &[u8; HEAD_LEN] = array(raw, u32::from(self.parent_hash));
-        let has = |field: u8| self.optional > field;
-        let hash = |field: u8, place: u32| has(field).then(|| array(raw, place));
-        let fields = Fields {
-            parent_hash: array(head, 0),
-            ommers_hash: array(head, 33),
-            beneficiary: array(head, 66),
-            state_root: array(head, 87),
-            transactions_root: array(head, 120),
-            receipts_root: array(head, 153),
-            logs_bloom: array(head, 188),
+        let head: &[u8; HEAD_LEN] = array(&raw[usize::from(self.parent_hash)..]);
+        let seal: &[u8; SEAL_LEN] = array(&raw[self.mix_hash as usize..]);
+        let mut fields = Header {
+            parent_hash: array(head),
+            ommers_hash: array(&head[33..]),
+            beneficiary: array(&head[66..]),
+            state_root: array(&head[87..]),
+            transactions_root: array(&head[120..]),
+            receipts_root: array(&head[153..]),
+            logs_bloom: array(&head[188..]),
             difficulty,
             number: self.number,
             gas_limit: self.gas_limit,
             gas_used: self.gas_used,
             timestamp: self.timestamp,
             extra_data: &raw[self.extra_data as usize..][..self.extra_data_len as usize],
-            mix_hash: array(raw, self.mix_hash),
-            nonce: array(raw, self.mix_hash + HASH_ITEM),
-            base_fee: has(0).then_some(self.base_fee),
-            withdrawals_root: hash(1, self.withdrawals_root),
-            blob_gas_used: has(2).then_some(self.blob_gas_used),
-            excess_blob_gas: has(3).then_some(self.excess_blob_gas),
-            parent_beacon_root: hash(4, self.parent_beacon_root),
-            requests_hash: hash(5, self.parent_beacon_root + HASH_ITEM),
-            block_access_list_hash: hash(6, self.parent_beacon_root + 2 * HASH_ITEM),
-            slot_number: has(7).then_some(self.slot_number),
+            mix_hash: array(seal),
+            nonce: array(&seal[33..]),
+            ..Header::default()
         };
+        self.later.give_back(&raw[self.mix_hash as usize + SEAL_LEN..], &mut fields);
         HeaderView { raw, fields }
     }
 }
 
-/// How many optional fields a header has.
-fn count_optional(header: &HeaderView<'_>) -> u8 {
-    let fields = [
-        header.base_fee.is_some(),
-        header.withdrawals_root.is_some(),
-        header.blob_gas_used.is_some(),
-        header.excess_blob_gas.is_some(),
-        header.parent_beacon_root.is_some(),
-        header.requests_hash.is_some(),
-        header.block_access_list_hash.is_some(),
-        header.slot_number.is_some(),
-    ];
-    fields.map(u8::from).iter().sum()
+/// The later fields of an encoding, one after the other.
+pub(super) struct Places<'a> {
+    /// The encoding from the next field on.
+    pub bytes: &'a [u8],
+    /// Fields that are left.
+    pub left: u8,
 }
 
-/// The `N` bytes at `place`.
+impl<'a> Places<'a> {
+    #[inline]
+    fn skip(&mut self, len: usize) {
+        self.bytes = &self.bytes[len..];
+        self.left -= 1;
+    }
+
+    #[inline]
+    pub fn wei(&mut self, value: U256) -> U256 {
+        self.skip(value.encoded_len());
+        value
+    }
+
+    #[inline]
+    pub fn number(&mut self, value: u64) -> u64 {
+        self.skip(value.encoded_len());
+        value
+    }
+
+    #[inline]
+    pub fn hash(&mut self, (): ()) -> &'a [u8; 32] {
+        let hash = array(&self.bytes[1..]);
+        self.skip(HASH_ITEM);
+        hash
+    }
+}
+
+/// The first `N` bytes.
 #[inline]
-fn array<const N: usize>(bytes: &[u8], place: u32) -> &[u8; N] {
-    &bytes[place as usize..][..N].as_chunks().0[0]
+fn array<const N: usize>(bytes: &[u8]) -> &[u8; N] {
+    &bytes[..N].as_chunks().0[0]
 }
 
 /// An encoded header that was decoded once.
+///
+/// ```
+/// use blockmill_rlp::Encode;
+/// use blockmill_rlp::ethereum::{EncodedHeader, Header};
+///
+/// let header = EncodedHeader::decode(Header { number: 7, ..Header::default() }.encode())?;
+/// assert_eq!(header.view().number, 7);
+/// # Ok::<(), blockmill_rlp::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EncodedHeader {
     raw: Vec<u8>,
@@ -151,7 +172,8 @@ impl EncodedHeader {
     }
 
     /// A copy of an encoding with the difficulty and the index of its header.
-    pub(crate) fn copied(raw: &[u8], difficulty: U256, index: HeaderIndex) -> Self {
+    #[must_use]
+    pub fn copied(raw: &[u8], difficulty: U256, index: HeaderIndex) -> Self {
         Self { raw: raw.to_vec(), difficulty, index }
     }
 
@@ -171,11 +193,11 @@ impl EncodedHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::Header;
-    use blockmill_rlp::Encode;
+    use crate::ethereum::OwnedHeader;
+    use alloc::vec;
 
     /// A header with so many optional fields; all its bytes differ from their neighbours.
-    fn header(optional: usize, extra_data: usize, size: u32) -> Header {
+    fn header(optional: usize, extra_data: usize, size: u32) -> OwnedHeader {
         let mut next = 0u8;
         let mut fill = |bytes: &mut [u8]| {
             for byte in bytes {
@@ -183,7 +205,7 @@ mod tests {
                 *byte = next;
             }
         };
-        let mut header = Header { extra_data: vec![0; extra_data], ..Header::default() };
+        let mut header = OwnedHeader { extra_data: vec![0; extra_data], ..OwnedHeader::default() };
         let mut hashes = [[0; 32]; 4];
         hashes.iter_mut().for_each(|hash| fill(hash));
         fill(&mut header.parent_hash);

@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 use std::sync::OnceLock;
 
 use super::points::coordinates;
-use super::{Kind, Known, Made, bytes, number, random, structured};
+use super::{Generator, Kind, Known, bytes, number, random, structured};
 
 type Case = (SchnorrCheck, Option<bool>);
 
@@ -15,16 +15,16 @@ type Case = (SchnorrCheck, Option<bool>);
 pub const KINDS: [Kind<SchnorrCheck, bool>; 16] = [
     random("signatures", signature),
     random("one number replaced by a random one", replaced),
-    structured("chosen keys and nonces", |made| {
-        let (key, nonce) = (made.chosen_point(), made.chosen_point());
-        (made.schnorr(&key, &nonce), Some(true))
+    structured("chosen keys and nonces", |cases| {
+        let (key, nonce) = (cases.chosen_point(), cases.chosen_point());
+        (cases.schnorr(&key, &nonce), Some(true))
     }),
-    structured("the nonce is the key", |made| {
-        let key = made.chosen_point();
-        (made.schnorr(&key, &key), Some(true))
+    structured("the nonce is the key", |cases| {
+        let key = cases.chosen_point();
+        (cases.schnorr(&key, &key), Some(true))
     }),
-    structured("equal terms", |made| made.with_terms(|_, term| term)),
-    structured("sums at infinity", |made| made.with_terms(|made, term| made.negate(&term))),
+    structured("equal terms", |cases| cases.with_terms(|_, term| term)),
+    structured("sums at infinity", |cases| cases.with_terms(|cases, term| cases.negate(&term))),
     structured("sums that meet the last multiple of G", meeting),
     structured("an odd y", odd_y),
     structured("the key's opposite", opposite_key),
@@ -33,9 +33,9 @@ pub const KINDS: [Kind<SchnorrCheck, bool>; 16] = [
     structured("keys off the curve", off_curve),
     structured("images of the endomorphism", images),
     structured("the image of a key or of a sum", other_image),
-    structured("repeated keys", |made| {
-        let (key, nonce) = (made.regular(), made.walk());
-        (made.schnorr(&key, &nonce), Some(true))
+    structured("repeated keys", |cases| {
+        let (key, nonce) = (cases.regular(), cases.walk());
+        (cases.schnorr(&key, &nonce), Some(true))
     }),
     structured("mixed up", mixed_up),
 ];
@@ -62,7 +62,7 @@ fn halves(signature: &mut [u8; 64]) -> (&mut [u8], &mut [u8]) {
     signature.split_at_mut(32)
 }
 
-impl Made {
+impl Generator {
     fn schnorr(&mut self, key: &Known, nonce: &Known) -> SchnorrCheck {
         let ((key, secret), (r, nonce)) = (self.even(key), self.even(nonce));
         let message = self.random.bytes();
@@ -81,16 +81,16 @@ impl Made {
     }
 }
 
-fn signature(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    (made.schnorr(&key, &nonce), Some(true))
+fn signature(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    (cases.schnorr(&key, &nonce), Some(true))
 }
 
-fn replaced(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let bytes = made.random.bytes();
+fn replaced(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let bytes = cases.random.bytes();
     let (r, s) = halves(&mut check.signature);
-    match made.random.below(4) {
+    match cases.random.below(4) {
         0 => check.message = bytes,
         1 => r.copy_from_slice(&bytes),
         2 => s.copy_from_slice(&bytes),
@@ -103,46 +103,46 @@ fn replaced(made: &mut Made) -> Case {
 ///
 /// So s is the opposite of `-e`'s number, or that with the last digit's sign changed. The digits
 /// are odd: of some bits each, and of n less in size.
-fn meeting(made: &mut Made) -> Case {
-    made.with_terms(|made, term| {
-        let width = [10, 10, 4, 5, 6, 7, 8, 9, 11, 12][made.random.below(10)];
+fn meeting(cases: &mut Generator) -> Case {
+    cases.with_terms(|cases, term| {
+        let width = [10, 10, 4, 5, 6, 7, 8, 9, 11, 12][cases.random.below(10)];
         let top = width * (256usize.div_ceil(width) - 1);
-        let s = made.negate(&term);
+        let s = cases.negate(&term);
         // the digits below the last are together less than 1 at its place, and odd
-        let (even, odd) = (!s.bit(0), &made.n - &s);
+        let (even, odd) = (!s.bit(0), &cases.n - &s);
         let size = if even { &odd } else { &s };
         let digit = ((size >> top) | BigUint::from(1u8)) << top;
-        let less = digit * 2u8 % &made.n;
-        let less = made.negated_if(!even, less);
-        (s + less) % &made.n
+        let less = digit * 2u8 % &cases.n;
+        let less = cases.negated_if(!even, less);
+        (s + less) % &cases.n
     })
 }
 
 /// The sum has the right x and an odd y.
-fn odd_y(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    let mut check = made.schnorr(&key, &nonce);
+fn odd_y(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    let mut check = cases.schnorr(&key, &nonce);
     let (r, s) = halves(&mut check.signature);
-    let twice = made.even(&nonce).1 * 2u8;
-    let opposite = (BigUint::from_bytes_be(s) + made.negate(&twice)) % &made.n;
+    let twice = cases.even(&nonce).1 * 2u8;
+    let opposite = (BigUint::from_bytes_be(s) + cases.negate(&twice)) % &cases.n;
     check.signature = compose(&r.try_into().unwrap(), &opposite);
     (check, Some(false))
 }
 
 /// Signed for the point with the key's x and an odd y.
-fn opposite_key(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    let ((key, secret), (r, nonce)) = (made.even(&key), made.even(&nonce));
-    let message = made.random.bytes();
-    let s = (nonce + challenge(&r, &key, &message) * made.negate(&secret)) % &made.n;
+fn opposite_key(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    let ((key, secret), (r, nonce)) = (cases.even(&key), cases.even(&nonce));
+    let message = cases.random.bytes();
+    let s = (nonce + challenge(&r, &key, &message) * cases.negate(&secret)) % &cases.n;
     (SchnorrCheck { message, signature: compose(&r, &s), key }, Some(false))
 }
 
-fn edges(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let (edge, other) = (made.edge(), made.edge());
+fn edges(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let (edge, other) = (cases.edge(), cases.edge());
     let (r, s) = halves(&mut check.signature);
-    match made.random.below(5) {
+    match cases.random.below(5) {
         0 => r.copy_from_slice(&edge),
         1 => s.copy_from_slice(&edge),
         2 => {
@@ -155,49 +155,49 @@ fn edges(made: &mut Made) -> Case {
     (check, None)
 }
 
-fn flipped(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    match made.random.below(3) {
-        0 => made.random.flip(&mut check.message),
-        1 => made.random.flip(&mut check.signature),
-        _ => made.random.flip(&mut check.key),
+fn flipped(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    match cases.random.below(3) {
+        0 => cases.random.flip(&mut check.message),
+        1 => cases.random.flip(&mut check.signature),
+        _ => cases.random.flip(&mut check.key),
     }
     (check, Some(false))
 }
 
 /// The key has an x of no point, or one that is small, plus p.
-fn off_curve(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    check.key = made.no_x();
+fn off_curve(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    check.key = cases.no_x();
     (check, Some(false))
 }
 
 /// Keys and nonces that are images of others.
-fn images(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    let key = if made.random.coin() { made.image(&key) } else { key };
-    let nonce = if made.random.coin() { made.image(&nonce) } else { nonce };
-    (made.schnorr(&key, &nonce), Some(true))
+fn images(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    let key = if cases.random.coin() { cases.image(&key) } else { key };
+    let nonce = if cases.random.coin() { cases.image(&nonce) } else { nonce };
+    (cases.schnorr(&key, &nonce), Some(true))
 }
 
 /// A check of the image of the key, or with the x of the sum's image, hashed as they are.
-fn other_image(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    let ((mut x, secret), (mut r, number)) = (made.even(&key), made.even(&nonce));
-    if made.random.coin() {
-        x = coordinates(&made.image(&key).point).0;
+fn other_image(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    let ((mut x, secret), (mut r, number)) = (cases.even(&key), cases.even(&nonce));
+    if cases.random.coin() {
+        x = coordinates(&cases.image(&key).point).0;
     } else {
-        r = coordinates(&made.image(&nonce).point).0;
+        r = coordinates(&cases.image(&nonce).point).0;
     }
-    let message = made.random.bytes();
-    let s = (number + challenge(&r, &x, &message) * secret) % &made.n;
+    let message = cases.random.bytes();
+    let s = (number + challenge(&r, &x, &message) * secret) % &cases.n;
     (SchnorrCheck { message, signature: compose(&r, &s), key: x }, Some(false))
 }
 
-fn mixed_up(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
+fn mixed_up(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
     let (r, s) = halves(&mut check.signature);
-    match made.random.below(6) {
+    match cases.random.below(6) {
         0 => r.swap_with_slice(s),
         1 => s.copy_from_slice(r),
         2 => r.copy_from_slice(&check.key),

@@ -5,7 +5,7 @@ use blockmill_signatures::{EcdsaCheck, Key};
 use num_bigint::BigUint;
 
 use super::points::{self, Point, coordinates, multiple};
-use super::{Kind, Known, Made, bytes, number, random, structured};
+use super::{Generator, Kind, Known, bytes, number, random, structured};
 
 type Case = (EcdsaCheck, Option<bool>);
 
@@ -13,7 +13,7 @@ type Case = (EcdsaCheck, Option<bool>);
 pub const KINDS: [Kind<EcdsaCheck, bool>; 20] = [
     random("signatures", signature),
     random("one number replaced by a random one", replaced),
-    structured("chosen multipliers", |made| made.multipliers()),
+    structured("chosen multipliers", |cases| cases.multipliers()),
     structured("equal terms", equal_terms),
     structured("sums at infinity", infinite),
     structured("sums that meet a multiple of G", meeting),
@@ -29,15 +29,15 @@ pub const KINDS: [Kind<EcdsaCheck, bool>; 20] = [
     structured("r next to x", r_next_to_x),
     structured("images of the endomorphism", images),
     structured("the image of a key or of a sum", other_image),
-    structured("repeated keys", |made| {
-        let key = made.regular();
-        let nonce = made.walk();
-        made.signed(&key, &nonce)
+    structured("repeated keys", |cases| {
+        let key = cases.regular();
+        let nonce = cases.walk();
+        cases.signed(&key, &nonce)
     }),
     structured("mixed up", mixed_up),
 ];
 
-impl Made {
+impl Generator {
     /// The key in any of its forms.
     fn key(&mut self, point: &Point) -> Key {
         let (x, y) = coordinates(point);
@@ -97,15 +97,15 @@ impl Made {
     }
 }
 
-fn signature(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    made.signed(&key, &nonce)
+fn signature(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    cases.signed(&key, &nonce)
 }
 
-fn replaced(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let bytes = made.random.bytes();
-    match made.random.below(4) {
+fn replaced(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let bytes = cases.random.bytes();
+    match cases.random.below(4) {
         0 => check.digest = bytes,
         1 => check.r = bytes,
         2 => check.s = bytes,
@@ -118,64 +118,64 @@ fn replaced(made: &mut Made) -> Case {
 }
 
 /// `u1 * G = u2 * Q`
-fn equal_terms(made: &mut Made) -> Case {
+fn equal_terms(cases: &mut Generator) -> Case {
     loop {
-        let (key, u2) = (made.chosen_point(), made.chosen());
-        let u1 = &u2 * &key.number % &made.n;
-        if let Some(case) = made.with_multipliers(&key, &u1, &u2) {
+        let (key, u2) = (cases.chosen_point(), cases.chosen());
+        let u1 = &u2 * &key.number % &cases.n;
+        if let Some(case) = cases.with_multipliers(&key, &u1, &u2) {
             return case;
         }
     }
 }
 
 /// `u1 * G = -u2 * Q`, whatever r and s.
-fn infinite(made: &mut Made) -> Case {
-    let (key, r, s) = (made.chosen_point(), made.chosen(), made.chosen());
-    let digest = made.negate(&(&r * &key.number));
-    (made.check(&digest, &r, &s, &key.point), Some(false))
+fn infinite(cases: &mut Generator) -> Case {
+    let (key, r, s) = (cases.chosen_point(), cases.chosen(), cases.chosen());
+    let digest = cases.negate(&(&r * &key.number));
+    (cases.check(&digest, &r, &s, &key.point), Some(false))
 }
 
-fn meeting(made: &mut Made) -> Case {
+fn meeting(cases: &mut Generator) -> Case {
     loop {
-        let ((u1, c), u2) = (made.meeting(), made.chosen());
-        let key = c * made.inverse(&u2) % &made.n;
+        let ((u1, c), u2) = (cases.meeting(), cases.chosen());
+        let key = c * cases.inverse(&u2) % &cases.n;
         let key = Known { point: multiple(&key), number: key };
-        if let Some(case) = made.with_multipliers(&key, &u1, &u2) {
+        if let Some(case) = cases.with_multipliers(&key, &u1, &u2) {
             return case;
         }
     }
 }
 
 /// The digest is 0 or n.
-fn no_multiple_of_g(made: &mut Made) -> Case {
-    let (key, u2) = (made.chosen_point(), made.chosen());
-    match made.with_multipliers(&key, &BigUint::ZERO, &u2) {
+fn no_multiple_of_g(cases: &mut Generator) -> Case {
+    let (key, u2) = (cases.chosen_point(), cases.chosen());
+    match cases.with_multipliers(&key, &BigUint::ZERO, &u2) {
         Some((mut check, valid)) => {
-            if made.random.coin() {
-                check.digest = bytes(&made.n);
+            if cases.random.coin() {
+                check.digest = bytes(&cases.n);
             }
             (check, valid)
         }
-        None => no_multiple_of_g(made),
+        None => no_multiple_of_g(cases),
     }
 }
 
-fn edges(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let (edge, other) = (made.edge(), made.edge());
-    match made.random.below(6) {
+fn edges(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let (edge, other) = (cases.edge(), cases.edge());
+    match cases.random.below(6) {
         0 => check.r = edge,
         1 => check.s = edge,
         2 => check.digest = edge,
         3 => (check.r, check.s) = (edge, other),
         4 => {
-            let key = made.long_key(edge, other);
+            let key = cases.long_key(edge, other);
             check.key = key;
         }
         _ => match &mut check.key {
             Key::Compressed(bytes) => bytes[1..].copy_from_slice(&edge),
             Key::Uncompressed(bytes) => {
-                let at = 1 + 32 * made.random.below(2);
+                let at = 1 + 32 * cases.random.below(2);
                 bytes[at..at + 32].copy_from_slice(&edge);
             }
         },
@@ -183,28 +183,28 @@ fn edges(made: &mut Made) -> Case {
     (check, None)
 }
 
-fn s_at_bounds(made: &mut Made) -> Case {
-    let (key, nonce, edge) = (made.walk(), made.walk(), made.edge());
-    let (r, s) = (made.r(&nonce.point), number(&edge));
-    let digest = made.digest(&key.number, &nonce.number, &r, &s);
+fn s_at_bounds(cases: &mut Generator) -> Case {
+    let (key, nonce, edge) = (cases.walk(), cases.walk(), cases.edge());
+    let (r, s) = (cases.r(&nonce.point), number(&edge));
+    let digest = cases.digest(&key.number, &nonce.number, &r, &s);
     let check =
-        EcdsaCheck { digest: bytes(&digest), r: bytes(&r), s: edge, key: made.key(&key.point) };
-    (check, Some(s != BigUint::ZERO && s < made.n))
+        EcdsaCheck { digest: bytes(&digest), r: bytes(&r), s: edge, key: cases.key(&key.point) };
+    (check, Some(s != BigUint::ZERO && s < cases.n))
 }
 
 /// Some are above n.
-fn digest_at_bounds(made: &mut Made) -> Case {
-    let (key, nonce, digest) = (made.walk(), made.chosen_point(), made.edge());
-    let r = made.r(&nonce.point);
-    let s = (number(&digest) + &r * &key.number) * made.inverse(&nonce.number) % &made.n;
-    let mut check = made.check(&BigUint::ZERO, &r, &s, &key.point);
+fn digest_at_bounds(cases: &mut Generator) -> Case {
+    let (key, nonce, digest) = (cases.walk(), cases.chosen_point(), cases.edge());
+    let r = cases.r(&nonce.point);
+    let s = (number(&digest) + &r * &key.number) * cases.inverse(&nonce.number) % &cases.n;
+    let mut check = cases.check(&BigUint::ZERO, &r, &s, &key.point);
     check.digest = digest;
     (check, Some(true))
 }
 
-fn flipped(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let random = &mut made.random;
+fn flipped(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let random = &mut cases.random;
     match random.below(4) {
         0 => random.flip(&mut check.digest),
         1 => random.flip(&mut check.r),
@@ -218,11 +218,11 @@ fn flipped(made: &mut Made) -> Case {
     (check, None)
 }
 
-fn forms(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    let form = match made.random.below(4) {
-        0 => made.random.next() as u8,
-        _ => made.random.below(9) as u8,
+fn forms(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    let form = match cases.random.below(4) {
+        0 => cases.random.next() as u8,
+        _ => cases.random.below(9) as u8,
     };
     match &mut check.key {
         Key::Compressed(bytes) => bytes[0] = form,
@@ -232,38 +232,38 @@ fn forms(made: &mut Made) -> Case {
 }
 
 /// Keys with another x or another y, most of which are on no point.
-fn off_curve(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
+fn off_curve(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
     match &mut check.key {
-        Key::Compressed(key) => made.random.flip(&mut key[1..]),
-        Key::Uncompressed(key) => match made.random.below(4) {
+        Key::Compressed(key) => cases.random.flip(&mut key[1..]),
+        Key::Uncompressed(key) => match cases.random.below(4) {
             0 => key[1..].fill(0),
             1 => key[33..].fill(0),
             2 => {
                 // the opposite point, but for hybrid keys, whose form says otherwise
                 let y = BigUint::from_bytes_be(&key[33..]);
-                key[33..].copy_from_slice(&bytes(&(&made.p - y)));
+                key[33..].copy_from_slice(&bytes(&(&cases.p - y)));
             }
-            _ => made.random.flip(&mut key[1..]),
+            _ => cases.random.flip(&mut key[1..]),
         },
     }
     (check, Some(false))
 }
 
 /// Keys whose x is so small that x + p fits as well, which is not valid.
-fn small_keys(made: &mut Made) -> Case {
+fn small_keys(cases: &mut Generator) -> Case {
     loop {
-        let x = BigUint::from(made.random.below(60));
-        let Some(key) = points::lift(&bytes(&x), made.random.coin()) else { continue };
-        let (u1, u2) = (made.chosen_point(), made.chosen());
+        let x = BigUint::from(cases.random.below(60));
+        let Some(key) = points::lift(&bytes(&x), cases.random.coin()) else { continue };
+        let (u1, u2) = (cases.chosen_point(), cases.chosen());
         let Some(sum) = points::sum(&u1.point, &points::times(&bytes(&u2), &key)) else { continue };
-        let r = made.r(&sum);
-        let s = &r * made.inverse(&u2) % &made.n;
-        let digest = u1.number * &s % &made.n;
-        let mut check = made.check(&digest, &r, &s, &key);
-        let plus_p = made.random.coin();
+        let r = cases.r(&sum);
+        let s = &r * cases.inverse(&u2) % &cases.n;
+        let digest = u1.number * &s % &cases.n;
+        let mut check = cases.check(&digest, &r, &s, &key);
+        let plus_p = cases.random.coin();
         if plus_p {
-            let x = bytes(&(x + &made.p));
+            let x = bytes(&(x + &cases.p));
             match &mut check.key {
                 Key::Compressed(bytes) => bytes[1..].copy_from_slice(&x),
                 Key::Uncompressed(bytes) => bytes[1..33].copy_from_slice(&x),
@@ -274,72 +274,72 @@ fn small_keys(made: &mut Made) -> Case {
 }
 
 /// Sums whose x is r or, as n is below p, r + n, for an r that is small.
-fn r_or_r_plus_n(made: &mut Made) -> Case {
+fn r_or_r_plus_n(cases: &mut Generator) -> Case {
     loop {
-        let r = BigUint::from(made.random.below(60) + 1);
-        let x = if made.random.coin() { &r + &made.n } else { r.clone() };
-        let Some(sum) = points::lift(&bytes(&x), made.random.coin()) else { continue };
-        let (u1, u2) = (made.chosen(), made.chosen());
-        let opposite = multiple(&made.negate(&u1));
+        let r = BigUint::from(cases.random.below(60) + 1);
+        let x = if cases.random.coin() { &r + &cases.n } else { r.clone() };
+        let Some(sum) = points::lift(&bytes(&x), cases.random.coin()) else { continue };
+        let (u1, u2) = (cases.chosen(), cases.chosen());
+        let opposite = multiple(&cases.negate(&u1));
         let Some(term) = points::sum(&sum, &opposite) else { continue };
-        let key = points::times(&bytes(&made.inverse(&u2)), &term);
-        let s = &r * made.inverse(&u2) % &made.n;
-        let digest = u1 * &s % &made.n;
-        return (made.check(&digest, &r, &s, &key), Some(true));
+        let key = points::times(&bytes(&cases.inverse(&u2)), &term);
+        let s = &r * cases.inverse(&u2) % &cases.n;
+        let digest = u1 * &s % &cases.n;
+        return (cases.check(&digest, &r, &s, &key), Some(true));
     }
 }
 
 /// Signatures whose sum has an x that is not r, but differs from it by a number of the curve.
-fn r_next_to_x(made: &mut Made) -> Case {
-    let (key, nonce, s) = (made.walk(), made.walk(), made.any());
+fn r_next_to_x(cases: &mut Generator) -> Case {
+    let (key, nonce, s) = (cases.walk(), cases.walk(), cases.any());
     let x = number(&coordinates(&nonce.point).0);
     let all = super::power_of_two(256);
-    let r = match made.random.below(8) {
+    let r = match cases.random.below(8) {
         0 => &x + 1u8,
         1 => &x + &all - 1u8,
-        2 => &x + &made.n,
-        3 => &x + &made.p,
-        4 => &x + &made.p - &made.n,
-        5 => &x + &made.n + &all - &made.p,
-        6 => &made.n - &x % &made.n,
-        _ => &x + super::power_of_two(made.random.below(256)),
+        2 => &x + &cases.n,
+        3 => &x + &cases.p,
+        4 => &x + &cases.p - &cases.n,
+        5 => &x + &cases.n + &all - &cases.p,
+        6 => &cases.n - &x % &cases.n,
+        _ => &x + super::power_of_two(cases.random.below(256)),
     } % all;
-    let digest = made.digest(&key.number, &nonce.number, &r, &s);
-    (made.check(&digest, &r, &s, &key.point), Some(false))
+    let digest = cases.digest(&key.number, &nonce.number, &r, &s);
+    (cases.check(&digest, &r, &s, &key.point), Some(false))
 }
 
 /// Keys and nonces that are images of others.
-fn images(made: &mut Made) -> Case {
-    let (key, nonce) = (made.walk(), made.walk());
-    let key = if made.random.coin() { made.image(&key) } else { key };
-    let nonce = if made.random.coin() { made.image(&nonce) } else { nonce };
-    made.signed(&key, &nonce)
+fn images(cases: &mut Generator) -> Case {
+    let (key, nonce) = (cases.walk(), cases.walk());
+    let key = if cases.random.coin() { cases.image(&key) } else { key };
+    let nonce = if cases.random.coin() { cases.image(&nonce) } else { nonce };
+    cases.signed(&key, &nonce)
 }
 
 /// A check of the image of the key, or with the x of the sum's image.
-fn other_image(made: &mut Made) -> Case {
-    let (key, nonce, s) = (made.walk(), made.walk(), made.any());
+fn other_image(cases: &mut Generator) -> Case {
+    let (key, nonce, s) = (cases.walk(), cases.walk(), cases.any());
     let (mut q, mut point) = (key.clone(), nonce.clone());
-    if made.random.coin() {
-        q = made.image(&key);
+    if cases.random.coin() {
+        q = cases.image(&key);
     } else {
-        point = made.image(&nonce);
+        point = cases.image(&nonce);
     }
-    let r = made.r(&point.point);
-    let digest = made.digest(&key.number, &nonce.number, &r, &s);
-    (made.check(&digest, &r, &s, &q.point), Some(false))
+    let r = cases.r(&point.point);
+    let digest = cases.digest(&key.number, &nonce.number, &r, &s);
+    (cases.check(&digest, &r, &s, &q.point), Some(false))
 }
 
-fn mixed_up(made: &mut Made) -> Case {
-    let (mut check, _) = signature(made);
-    match made.random.below(6) {
+fn mixed_up(cases: &mut Generator) -> Case {
+    let (mut check, _) = signature(cases);
+    match cases.random.below(6) {
         0 => std::mem::swap(&mut check.r, &mut check.s),
         1 => std::mem::swap(&mut check.r, &mut check.digest),
         2 => check.s = check.r,
         3 => (check.r, check.s, check.digest) = ([0; 32], [0; 32], [0; 32]),
         4 => (check.r, check.s, check.digest) = ([255; 32], [255; 32], [255; 32]),
         _ => {
-            let other = signature(made).0;
+            let other = signature(cases).0;
             check.key = other.key;
         }
     }

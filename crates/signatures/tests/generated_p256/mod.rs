@@ -51,7 +51,7 @@ const ORDER: &[u8] = b"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2f
 const PRIME: &[u8] = b"ffffffff00000001000000000000000000000000ffffffffffffffffffffffff";
 const B: &[u8] = b"5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b";
 
-pub struct Made {
+pub struct Generator {
     pub random: Random,
     pub n: BigUint,
     p: BigUint,
@@ -76,10 +76,10 @@ fn point(number: &BigUint) -> Point {
     (halves[0], halves[1])
 }
 
-impl Made {
+impl Generator {
     pub fn new(seed: u64) -> Self {
         let [n, p, b] = [ORDER, PRIME, B].map(|hex| BigUint::parse_bytes(hex, 16).unwrap());
-        Made { random: Random(seed), n, p, b }
+        Generator { random: Random(seed), n, p, b }
     }
 
     fn negate(&self, number: &BigUint) -> BigUint {

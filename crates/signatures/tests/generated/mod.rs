@@ -6,8 +6,8 @@
 //! inverted.
 
 pub mod ecdsa;
-#[path = "../made_p256/mod.rs"]
-pub mod made_p256;
+#[path = "../generated_p256/mod.rs"]
+pub mod generated_p256;
 pub mod oracle;
 pub mod p256;
 pub mod points;
@@ -83,7 +83,7 @@ pub struct Known {
 }
 
 /// The generator of cases.
-pub struct Made {
+pub struct Generator {
     pub random: Random,
     n: BigUint,
     p: BigUint,
@@ -110,10 +110,10 @@ fn power_of_two(bits: usize) -> BigUint {
     BigUint::from(1u8) << bits
 }
 
-impl Made {
+impl Generator {
     /// Cases follow from the seed alone.
     pub fn new(seed: u64) -> Self {
-        let mut made = Made {
+        let mut cases = Generator {
             random: Random::new(seed),
             n: number(&CURVE_ORDER),
             p: number(&FIELD_SIZE),
@@ -124,16 +124,16 @@ impl Made {
             multiples: HashMap::new(),
             p256: p256::P256::new(1),
         };
-        made.begin(seed);
-        made
+        cases.begin(seed);
+        cases
     }
 
     /// Continues with this seed, but keeps the computed points.
     pub fn begin(&mut self, seed: u64) {
         self.random = Random::new(seed);
         self.p256 = p256::P256::new(self.random.next());
-        let known = |made: &mut Self| {
-            let number = made.any();
+        let known = |cases: &mut Self| {
+            let number = cases.any();
             Known { point: multiple(&number), number }
         };
         self.walkers = (0..WALKERS).map(|_| known(self)).collect();
@@ -337,13 +337,19 @@ pub struct Kind<T, U> {
     /// Of the random or of the structured cases.
     pub is_random: bool,
     /// Generates a case, with its answer if that is known without verifying.
-    pub make: fn(&mut Made) -> (T, Option<U>),
+    pub make: fn(&mut Generator) -> (T, Option<U>),
 }
 
-const fn random<T, U>(name: &'static str, make: fn(&mut Made) -> (T, Option<U>)) -> Kind<T, U> {
+const fn random<T, U>(
+    name: &'static str,
+    make: fn(&mut Generator) -> (T, Option<U>),
+) -> Kind<T, U> {
     Kind { name, is_random: true, make }
 }
 
-const fn structured<T, U>(name: &'static str, make: fn(&mut Made) -> (T, Option<U>)) -> Kind<T, U> {
+const fn structured<T, U>(
+    name: &'static str,
+    make: fn(&mut Generator) -> (T, Option<U>),
+) -> Kind<T, U> {
     Kind { name, is_random: false, make }
 }
