@@ -28,6 +28,14 @@ pub fn genesis_body(header: &Header) -> &'static [u8] {
 
 /// Seconds between blocks.
 const STEP: u64 = 13;
+
+/// Seconds of a slot.
+const SLOT: u64 = 12;
+
+/// The time of a block.
+pub fn time_of(number: u64) -> u64 {
+    FIRST_TIME + number * STEP
+}
 /// Wei of a gwei.
 const GWEI: u64 = 1_000_000_000;
 
@@ -93,7 +101,7 @@ impl<'c> Builder<'c> {
     pub fn begin(&mut self) -> Block {
         let parent = self.parent.view(&self.parent_raw);
         let number = self.parent.number + 1;
-        let timestamp = self.parent.timestamp.max(FIRST_TIME) + STEP;
+        let timestamp = time_of(number);
         let rules = self.spec.rules_at(number, timestamp);
         let fork = rules.fork;
         let mut header = Header {
@@ -116,6 +124,8 @@ impl<'c> Builder<'c> {
             .parent
             .base_fee
             .and_then(|fee| next_base_fee(fee, self.parent.gas_used, self.parent.gas_limit));
+        // slots of twelve seconds (EIP-7843), of which some have no block
+        header.slot_number = (fork >= Fork::Amsterdam).then(|| (timestamp - FIRST_TIME) / SLOT);
         if let Some(blobs) = rules.blobs {
             header.excess_blob_gas =
                 Some(u64::try_from(next_excess_blob_gas(fork, blobs, &parent)).unwrap_or(u64::MAX));
