@@ -1,11 +1,12 @@
 //! Concurrent execution by block access lists (EIP-7928): the result of every block that
 //! go-ethereum made is that of execution in order.
 
-use crate::amsterdam::{files, items};
-use crate::execution::imports::{Place, options, run};
+use crate::amsterdam::files;
+use crate::execution::imports::{options, run};
 use crate::networks;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::settings::Settings;
+use blockmill_pipeline::options::OptionSet;
 use blockmill_rlp::{Encode, RawList, Reader};
 use blockmill_testkit::hex;
 use blockmill_verdict::Hex;

@@ -188,14 +188,16 @@ pub fn generate(
     let mut chunk = Chunk::new();
     chunk.headers.push(&spec.genesis.raw);
     chunk.bodies.push(builder::genesis_body(&spec.genesis.header));
+    chunk.access_lists.push(&[]);
     let mut builder = Builder::new(&spec, random.clone())?;
     let mut source = TransactionGenerator::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {
         let mut block = builder.begin();
         let drafts = source.block(&mut block, &builder)?;
-        let (header, body) = builder.finish(block, &drafts, &signers)?;
+        let [header, body, list] = builder.finish(block, &drafts, &signers)?;
         chunk.headers.push(&header);
         chunk.bodies.push(&body);
+        chunk.access_lists.push(&list);
         progress(number);
         if chunk.bodies.bytes.len() > CHUNK {
             writer.append(&chunk)?;

@@ -3,6 +3,7 @@
 //! of the state that it accesses.
 
 use super::{ExecutedBlock, cause};
+use crate::execute::access_list::verify_access_list;
 use crate::execute::evm::{Evm, MachineOptions};
 use crate::execute::{Executed, PreparedBlock, execute};
 use crate::import::batch::Batch;
@@ -53,7 +54,11 @@ pub(super) fn execute_deferred(spec: &ChainSpec, machine: MachineOptions, batch:
         let clock = Instant::now();
         let mut evm = Evm::new(&mut part, spec.chain_id).with_options(machine);
         let mut executed = Executed::default();
-        let outcome = execute(spec, &mut evm, &batch.content.prepared[i], &mut executed);
+        let block = &batch.content.prepared[i];
+        let outcome = execute(spec, &mut evm, block, &mut executed).and_then(|()| {
+            let list = executed.access_list.take();
+            Ok(verify_access_list(block, list.as_ref(), batch.blocks.access_list(i))?)
+        });
         // the list, which the execution confirmed, has the same changes
         executed.changes = std::mem::take(&mut done.executed.changes);
         done.executed = executed;

@@ -144,13 +144,14 @@ impl<'c> Builder<'c> {
         Block { header, fork, blobs: rules.blobs.copied(), fees, withdrawals: vec![], ommer: None }
     }
 
-    /// Signs the transactions and executes the block. Returns its header and body.
+    /// Signs the transactions and executes the block. Returns its header, body and access list;
+    /// the list is empty before Amsterdam.
     pub fn finish(
         &mut self,
         block: Block,
         drafts: &[Draft],
         signers: &Signers,
-    ) -> Result<(Vec<u8>, Vec<u8>)> {
+    ) -> Result<[Vec<u8>; 3]> {
         let Block { mut header, fork, blobs, withdrawals, ommer, .. } = block;
         let signed = sign(drafts, signers);
         ensure!(signed.len() == drafts.len(), "a thread that signs did not come to its end");
@@ -170,7 +171,8 @@ impl<'c> Builder<'c> {
         let canonical = signed.iter().map(|raw| canonical(raw)).collect::<Result<Vec<_>>>()?;
         header.transactions_root = blockmill_trie::ordered_root(canonical.into_iter());
         let senders: Vec<_> = drafts.iter().map(|draft| signers.address(draft.account)).collect();
-        self.replay
+        let list = self
+            .replay
             .produce(&mut header, &body, &senders)
             .with_context(|| format!("block {}", header.number))?;
         let raw = header.encode();
@@ -182,7 +184,7 @@ impl<'c> Builder<'c> {
             gas: self.generated.gas + header.gas_used,
         };
         (self.parent, self.parent_raw) = (header, raw.clone());
-        Ok((raw, body))
+        Ok([raw, body, list.unwrap_or_default()])
     }
 
     fn withdrawal(&mut self, (address, amount): &(Address, u64)) -> Vec<u8> {
