@@ -59,6 +59,7 @@ pub fn of(
         record.facts.count("speculations_committed", run.speculation.committed);
         record.facts.count("speculations_aborted", run.speculation.aborted);
         record.facts.count("speculations_aborted_gas", run.speculation.aborted_gas);
+        record.facts.count("by_access_list", run.by_access_list);
         record.facts.count("prefetched_used", run.prefetch.used);
         record.facts.count("prefetched_unused", run.prefetch.unused);
         record.facts.count("transactions", run.transactions);

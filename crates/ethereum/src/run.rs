@@ -67,6 +67,8 @@ pub struct Run {
     pub accumulators: u64,
     /// New blocks with an access list (EIP-7928), which is verified and not stored.
     pub access_lists: u64,
+    /// Blocks that were executed concurrently, by their access lists.
+    pub by_access_list: u64,
     /// Ommers that could not be checked: their parents are before the anchor.
     pub unchecked_ommers: u64,
     /// Blocks that were compared with the store, if the archive has no new block.
@@ -161,6 +163,7 @@ impl Run {
         let new = batch.new_blocks();
         for done in executed.blocks.iter().take(new.len()) {
             self.speculation.add(done.tally());
+            self.by_access_list += u64::from(done.by_access_list);
         }
         self.prefetch.add(&batch.speculated.prefetch_stats);
         self.seals_checked += content.seals_checked;

@@ -5,7 +5,7 @@ pub use crate::commit::executed_store::LogValues;
 pub use crate::execute::evm::MachineKeccak;
 pub use crate::execute::speculation::Speculate;
 pub use crate::execute::stages::{
-    Prefetch, ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder,
+    AccessLists, Prefetch, ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder,
 };
 pub use crate::state::{
     BlockCache, Bloom, CommitThreads, FlatStore, NodeHashes, PageCache, PageReads, ReadChecksum,
@@ -43,6 +43,7 @@ blockmill_pipeline::option_settings! {
         receipts: ReceiptOrder,
         evm_keccak: MachineKeccak,
         speculate: Speculate,
+        access_lists: AccessLists,
         log: LogValues,
         stages: StageOrder,
     }

@@ -36,6 +36,7 @@ pub use tries::{ClearedStorage, NodeHashes, TrieHashers, TrieLayout, Tries};
 
 use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;
+use std::fmt;
 
 /// An account's index in the flat state: it stays the same while the state is in memory.
 pub type AccountId = u32;
@@ -96,6 +97,14 @@ pub enum StateError {
         /// Its hash.
         hash: Hash,
     },
+    /// An account or slot that the block access list of a block does not name (EIP-7928).
+    #[error("{} is not in the block access list", Named(address, slot.as_ref()))]
+    NotListed {
+        /// The account.
+        address: Address,
+        /// The slot, if the account is listed.
+        slot: Option<U256>,
+    },
     /// The hash of an earlier block that is not known.
     #[error("the hash of block {number} is not known here")]
     MissingBlockHash {
@@ -117,4 +126,16 @@ pub enum StateError {
         /// The account.
         address: Address,
     },
+}
+
+/// An account, or a slot of one, in messages.
+struct Named<'a>(&'a Address, Option<&'a U256>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(slot) => write!(f, "slot {slot:#x} of {}", Hex(self.0)),
+            None => write!(f, "account {}", Hex(self.0)),
+        }
+    }
 }

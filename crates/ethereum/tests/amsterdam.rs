@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The files of an archive of tests.
-fn files(name: &str) -> Vec<(String, String)> {
+pub fn files(name: &str) -> Vec<(String, String)> {
     let path = format!("ethereum/amsterdam/{name}.tar.zst");
     let files = blockmill_testkit::tar_files(path, |name| name.ends_with(".json"));
     let text = |(name, bytes)| (name, String::from_utf8(bytes).unwrap());
@@ -170,7 +170,7 @@ const ENTRIES: [(&str, &str); 4] = [
 ];
 
 /// The items of an export.
-fn items(file: &[u8]) -> Vec<Vec<u8>> {
+pub fn items(file: &[u8]) -> Vec<Vec<u8>> {
     let mut reader = Reader::new(file);
     std::iter::from_fn(|| Some(reader.item().ok()?.raw.to_vec())).collect()
 }

@@ -13,6 +13,7 @@ mod vectors;
 
 mod amsterdam;
 mod blockchain_header_tests;
+mod access_lists;
 mod broken_links;
 mod difficulty_tests;
 mod execution;

@@ -125,7 +125,8 @@ fn write(folder: &Path, fork: Fork, limits: Limits, lists: &[Vec<Unit>]) -> Resu
         }
     }
     let (plan, accounts) = planner.finish();
-    let genesis = genesis_json(fork, &accounts).context("no chain can begin with this fork")?;
+    let genesis =
+        genesis_json(fork, None, &accounts).context("no chain can begin with this fork")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for (name, text) in
         [(measure::PLAN, serde_json::to_string(&plan)?), (measure::GENESIS, genesis)]

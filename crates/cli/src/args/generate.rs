@@ -45,6 +45,9 @@ pub struct Executable {
     /// The rules of all its blocks
     #[arg(long, value_parser = fork(), default_value = "osaka", requires = "work")]
     pub fork: String,
+    /// A later fork, which begins after half of the blocks
+    #[arg(long, value_parser = fork(), requires = "work")]
+    pub next_fork: Option<String>,
     /// Blocks after the genesis block [default: by the kind of work, like the next two]
     #[arg(long, value_name = "N", requires = "work")]
     pub blocks: Option<u64>,

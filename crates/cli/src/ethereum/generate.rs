@@ -83,9 +83,13 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
 fn recipe(args: &GenerateEthereum, work: &str) -> Result<Recipe> {
     let asked = &args.executable;
     let usual = Recipe::for_work(Work::named(work).context("--work: a kind that there is not")?);
-    let fork = FORKS.iter().find(|(name, ..)| *name == asked.fork);
+    let fork = |name: &str| {
+        let found = FORKS.iter().find(|(known, ..)| *known == name);
+        found.map(|(_, fork, _)| *fork).context("a fork that there is not")
+    };
     Ok(Recipe {
-        fork: fork.context("--fork: one that there is not")?.1,
+        fork: fork(&asked.fork).context("--fork")?,
+        next_fork: asked.next_fork.as_deref().map(fork).transpose().context("--next-fork")?,
         blocks: asked.blocks.unwrap_or(usual.blocks),
         block_transactions: asked.block_transactions.unwrap_or(usual.block_transactions),
         accounts: asked.accounts.unwrap_or(usual.accounts),

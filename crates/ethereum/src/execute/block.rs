@@ -118,6 +118,14 @@ impl PreparedBlock {
         }
     }
 
+    /// Calls `each` with accounts that the machine may read without an access (EIP-7928): those
+    /// that transactions name, the beneficiary and receivers of withdrawals.
+    pub fn names(&self, each: &mut dyn FnMut(&Address)) {
+        each(&self.terms.beneficiary);
+        self.withdrawals.iter().for_each(|(receiver, _)| each(receiver));
+        self.transactions.iter().for_each(|tx| tx.names(|address, _| each(address)));
+    }
+
     /// Prepares a single block: verifies its body and transactions, and recovers the senders.
     ///
     /// # Errors

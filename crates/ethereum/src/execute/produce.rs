@@ -12,6 +12,8 @@ impl Replay<'_> {
     /// Executes a block and fills in gas used, requests hash, hash of the access list, receipts root,
     /// logs bloom and state root of its header. The state then is the one after the block.
     ///
+    /// Returns the encoded access list, from Amsterdam on.
+    ///
     /// `senders` are the senders of the transactions. The form of transactions is not checked.
     ///
     /// # Errors
@@ -22,7 +24,7 @@ impl Replay<'_> {
         header: &mut Header,
         body: &[u8],
         senders: &[Address],
-    ) -> Result<(), ExecutionError> {
+    ) -> Result<Option<Vec<u8>>, ExecutionError> {
         let malformed = |error| Violation::new(Rule::Transaction, "a body that decodes", error);
         let view = BodyView::decode(body).map_err(malformed)?;
         let raw = header.encode();
@@ -39,12 +41,11 @@ impl Replay<'_> {
         header.state_root = self.tries.apply(&executed.changes)?;
         header.gas_used = totals.gas_used;
         header.requests_hash = totals.requests_hash;
-        let list = executed.access_list.as_ref();
-        header.block_access_list_hash =
-            list.map(|list| blockmill_hashes::keccak256(&list.encode()));
+        let list = executed.access_list.as_ref().map(Encode::encode);
+        header.block_access_list_hash = list.as_deref().map(blockmill_hashes::keccak256);
         let (root, bloom) = self.receipts.root_and_bloom(&block, &executed.outcomes, &roots);
         (header.receipts_root, *header.logs_bloom) = (root, bloom);
         self.state.ancestors.push(header.number, header.hash());
-        Ok(())
+        Ok(list)
     }
 }

@@ -6,6 +6,7 @@
 
 mod chunks;
 mod executed;
+mod listed;
 mod order;
 mod persistence;
 mod phases;
@@ -34,6 +35,8 @@ use blockmill_pipeline::{Cancel, Flow, StageOrder, Stages};
 use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
 pub(crate) use executed::ExecutedBlock;
+pub use listed::AccessLists;
+use listed::{defer, execute_deferred};
 pub use order::{ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder};
 use persistence::Persistence;
 pub(crate) use phases::{ExecutedChunk, Speculated};
@@ -64,6 +67,8 @@ pub(crate) struct Execution<'c> {
     speculation: SpeculationPolicy,
     /// Whether accounts and slots that blocks name are prefetched, for a state on disk.
     prefetch: bool,
+    /// Whether blocks with access lists are executed concurrently.
+    listed: bool,
     /// Predicts further slots to prefetch.
     history: Option<Arc<History>>,
     /// Budget of dry runs, which find further slots to prefetch.
@@ -154,6 +159,8 @@ impl<'c> Execution<'c> {
             speculation: SpeculationPolicy { which, budget: GasBudget::new(options.threads) },
             // inline checks leave no stage between link and execution
             prefetch: settings.prefetch != Prefetch::Off && !inline.senders,
+            // the next stage executes on any thread
+            listed: settings.access_lists == AccessLists::Parallel && !alone && !inline.root,
             history: (learns && !inline.senders).then(Arc::default),
             dry_runs: (runs_dry && !inline.senders).then(|| GasBudget::new(options.threads)),
             inline,
@@ -176,6 +183,7 @@ impl<'c> Execution<'c> {
         let Self { spec, tries, persistence, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
+        let listed = execution.listed;
         let dry_runs = execution.dry_runs.as_ref().map(|budget| (budget, spec, machine));
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
@@ -198,7 +206,7 @@ impl<'c> Execution<'c> {
             true => (stages, Some(link)),
         };
         let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry_runs);
-        let stages = speculating(stages, speculation, spec, state, (machine, hasher));
+        let stages = speculating(stages, speculation, spec, state, (machine, hasher), listed);
         let mut execute = move |batch: &mut Batch| {
             if let Some(link) = &mut before {
                 link(batch);
@@ -210,13 +218,21 @@ impl<'c> Execution<'c> {
             let prefetched = cache_prefetched(&mut state, prefetched);
             let evm = Evm::new(&mut state, spec.chain_id).with_options(machine);
             let evm = evm.with_history(history.cloned(), &prefetched);
-            executing = executing && execute_chunk(spec, evm, batch);
-            let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
-            let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
-            pace.took(count, busy + batch.times.speculation, hashing);
+            executing = executing && execute_chunk(spec, evm, batch, listed);
+            if !listed {
+                report(pace, batch);
+            }
             account_for(&speculation.budget, batch);
         };
+        let execute_listed = move |batch: &mut Batch| {
+            execute_deferred(spec, machine, batch);
+            report(pace, batch);
+        };
         let stages = match inline.root {
+            false if listed => {
+                let stages = serial(stages, "execute", execute);
+                stages.parallel("execute-listed", execute_listed).serial("root", root)
+            }
             false => serial(stages, "execute", execute).serial("root", root),
             true => stages.serial("execute", move |batch| {
                 execute(batch);
@@ -227,6 +243,13 @@ impl<'c> Execution<'c> {
     }
 }
 
+/// Reports how long the execution of the blocks took.
+fn report(pace: &Pace, batch: &Batch) {
+    let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
+    let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
+    pace.took(count, busy + batch.times.speculation, hashing);
+}
+
 /// Adds the stage that executes transactions speculatively, if any are.
 fn speculating<'a>(
     stages: Stages<'a, Batch, Error>,
@@ -234,11 +257,15 @@ fn speculating<'a>(
     spec: &'a ChainSpec,
     state: &'a RwLock<State>,
     with: (MachineOptions, ManyKeccak),
+    listed: bool,
 ) -> Stages<'a, Batch, Error> {
     if policy.which == Speculate::Off {
         return stages;
     }
     stages.parallel("speculate", move |batch| {
+        if listed && batch.new_blocks().any(|i| batch.blocks.access_list(i).is_some()) {
+            return; // they need none
+        }
         let clock = Instant::now();
         let blocks = &batch.content.prepared[batch.new_blocks()];
         let (which, on) = ((policy.which, &policy.budget), (state, &batch.speculated.prefetched));
@@ -268,9 +295,9 @@ fn serial<'a>(
     })
 }
 
-/// Executes the new blocks of a chunk. Returns false if one failed: then the state is between two
-/// blocks, and nothing more can be executed.
-fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
+/// Executes the new blocks of a chunk; with `listed`, those without access lists. Returns false if
+/// one failed: then the state is between two blocks, and nothing more can be executed.
+fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch, listed: bool) -> bool {
     let range = batch.new_blocks();
     batch.executed.blocks.clear();
     let mut speculations = std::mem::take(&mut batch.speculated.speculations).into_iter();
@@ -279,10 +306,14 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
         let mut done = ExecutedBlock::default();
         let block = &batch.content.prepared[i];
         let clock = Instant::now();
+        let list = batch.blocks.access_list(i).filter(|_| listed);
+        let deferred = list.map_or(Ok(false), |list| defer(evm.state(), block, list, &mut done));
         // the genesis block has no parent to execute it on
-        let outcome = match block.header.number {
-            0 => Ok(()),
-            _ => execute::execute(spec, &mut evm, block, &mut done.executed),
+        let outcome = match deferred {
+            Ok(false) if block.header.number > 0 => {
+                execute::execute(spec, &mut evm, block, &mut done.executed)
+            }
+            deferred => deferred.map(|_| ()).map_err(ExecutionError::from),
         };
         if let Err(error) = outcome {
             batch.refuse(i, Part::Body, cause(error));
@@ -299,6 +330,10 @@ fn cause(error: ExecutionError) -> Cause {
     match error {
         ExecutionError::Rule(violation) => Cause::Rule(violation),
         ExecutionError::State(StateError::Disk(error)) => Cause::State(error),
+        ExecutionError::State(error @ StateError::NotListed { .. }) => {
+            let expected = "all that the block accesses";
+            Cause::Rule(Violation::new(Rule::BodyAccessList, expected, error))
+        }
         ExecutionError::State(error) => {
             let expected = "a state that can be kept whole";
             Cause::Rule(Violation::new(Rule::ExecutionRules, expected, error))

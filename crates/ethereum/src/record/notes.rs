@@ -62,6 +62,10 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
             grouped(aborted_gas)
         ));
     }
+    if run.by_access_list > 0 {
+        let blocks = grouped(run.by_access_list);
+        notes.push(format!("{blocks} blocks were executed concurrently, by their access lists"));
+    }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"

@@ -46,6 +46,8 @@ pub(super) enum Backing {
     Nodes(NodeSet, Hash),
     /// On disk.
     Disk(SharedState),
+    /// Nowhere: the state is the part that a block may access.
+    Listed,
 }
 
 /// The value of a slot, as far as it is in memory.
@@ -67,6 +69,12 @@ impl Unread {
     pub fn on_disk(key: Hash, root: Option<Hash>, generation: u64) -> Self {
         let whole_since = if root.is_none() { Some(generation) } else { None };
         Self { key, whole_since, ..Self::in_trie(root.unwrap_or(blockmill_trie::EMPTY_ROOT)) }
+    }
+
+    /// Storage of which a block access list names slots; all others are out of reach.
+    pub fn listed(has_slots: bool) -> Self {
+        // any root but that of no storage says that there may be slots
+        Self::in_trie(if has_slots { [0; 32] } else { blockmill_trie::EMPTY_ROOT })
     }
 
     /// Whether there may be slots outside of the current generation.
@@ -104,7 +112,7 @@ impl Entry {
         let value = match unread.slot(slot) {
             Known::Value(value) => return Ok((value, false)),
             Known::Older(value) => value,
-            Known::Unknown => backing.slot(unread, slot)?,
+            Known::Unknown => backing.slot(&self.address, unread, slot)?,
         };
         self.put(*slot, value);
         Ok((value, true))
@@ -121,7 +129,9 @@ impl Entry {
         match &self.unread {
             Some(unread) if value.is_zero() => match unread.slot(slot) {
                 Known::Value(value) | Known::Older(value) => Ok(value),
-                Known::Unknown => read().map_or_else(|| backing.slot(unread, slot), Ok),
+                Known::Unknown => {
+                    read().map_or_else(|| backing.slot(&self.address, unread, slot), Ok)
+                }
             },
             _ => Ok(value),
         }
@@ -202,13 +212,14 @@ impl Entry {
 }
 
 impl Backing {
-    fn slot(&self, unread: &Unread, slot: &U256) -> Result<U256, StateError> {
+    fn slot(&self, address: &Address, unread: &Unread, slot: &U256) -> Result<U256, StateError> {
         match self {
             Self::Memory => Ok(U256::ZERO),
             Self::Nodes(nodes, _) => nodes.slot(&unread.root, slot),
             Self::Disk(disk) => {
                 disk.slot(&unread.key, &blockmill_hashes::keccak256(&slot.to_be_bytes::<32>()))
             }
+            Self::Listed => Err(StateError::NotListed { address: *address, slot: Some(*slot) }),
         }
     }
 
@@ -230,6 +241,7 @@ impl Backing {
                 let root = found.map(|found| found.1);
                 entry.unread = Some(Box::new(Unread::on_disk(key, root, generation)));
             }
+            Self::Listed => return Err(StateError::NotListed { address: *address, slot: None }),
         }
         Ok(entry)
     }
@@ -237,7 +249,7 @@ impl Backing {
     /// Reads a code that is not in memory.
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match self {
-            Self::Memory => Ok(None),
+            Self::Memory | Self::Listed => Ok(None),
             Self::Nodes(nodes, _) => nodes.code(hash),
             Self::Disk(disk) => disk.code(hash),
         }

@@ -1,5 +1,6 @@
 //! The flat state.
 
+mod listed;
 mod read_back;
 
 use super::entry::{Backing, Entry};

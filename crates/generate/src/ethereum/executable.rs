@@ -97,6 +97,8 @@ pub struct Recipe {
     pub work: Work,
     /// The fork, one of [`FORKS`].
     pub fork: Fork,
+    /// A later fork, which begins after half of the blocks.
+    pub next_fork: Option<Fork>,
     /// Blocks after the genesis block.
     pub blocks: u64,
     /// Limit of transactions in a block; its gas limit may be lower.
@@ -115,12 +117,28 @@ impl Recipe {
     pub fn for_work(work: Work) -> Self {
         let (blocks, block_transactions, accounts) = work.usual();
         let fork = Fork::Osaka;
-        Self { work, fork, blocks, block_transactions, accounts, slots: 1 << 20, seed: 1 }
+        Self {
+            work,
+            fork,
+            next_fork: None,
+            blocks,
+            block_transactions,
+            accounts,
+            slots: 1 << 20,
+            seed: 1,
+        }
+    }
+
+    /// The fork of the last block.
+    fn last_fork(&self) -> Fork {
+        self.next_fork.unwrap_or(self.fork)
     }
 
     fn check(&self) -> Result<()> {
         let (work, least) = (self.work, self.work.least_fork());
         ensure!(self.fork >= least, "{:?}: {work:?} needs {least:?} or a later fork", self.fork);
+        let (fork, last) = (self.fork, self.last_fork());
+        ensure!(last >= fork, "{last:?} after {fork:?}: expected a later fork");
         ensure!(self.slots.is_power_of_two(), "{} slots: expected a power of two", self.slots);
         ensure!(self.accounts > draft::AUTHORITIES, "{} accounts: too few", self.accounts);
         ensure!(self.block_transactions > 0, "blocks of 0 transactions: expected at least one");
@@ -156,7 +174,8 @@ pub fn generate(
     let signers = Signers::with_count(recipe.seed, recipe.accounts)?;
     let mut random = Random(recipe.seed ^ 0x0065_7865_6375_7465);
     let alloc = accounts::alloc(recipe, &signers, &mut random)?;
-    let Some(genesis) = genesis::text(recipe.fork, &alloc) else {
+    let next = recipe.next_fork.map(|fork| (fork, builder::time_of(recipe.blocks / 2 + 1)));
+    let Some(genesis) = genesis::text(recipe.fork, next, &alloc) else {
         bail!("{:?}: no chain can begin with this fork", recipe.fork)
     };
     drop(alloc);
@@ -169,14 +188,16 @@ pub fn generate(
     let mut chunk = Chunk::new();
     chunk.headers.push(&spec.genesis.raw);
     chunk.bodies.push(builder::genesis_body(&spec.genesis.header));
+    chunk.access_lists.push(&[]);
     let mut builder = Builder::new(&spec, random.clone())?;
     let mut source = TransactionGenerator::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {
         let mut block = builder.begin();
         let drafts = source.block(&mut block, &builder)?;
-        let (header, body) = builder.finish(block, &drafts, &signers)?;
+        let [header, body, list] = builder.finish(block, &drafts, &signers)?;
         chunk.headers.push(&header);
         chunk.bodies.push(&body);
+        chunk.access_lists.push(&list);
         progress(number);
         if chunk.bodies.bytes.len() > CHUNK {
             writer.append(&chunk)?;

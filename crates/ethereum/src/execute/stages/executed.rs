@@ -6,13 +6,18 @@ use crate::commit::executed_store::BlockChanges;
 use crate::execute::evm::Tally;
 use crate::execute::receipts::Receipts;
 use crate::execute::{Executed, PreparedBlock};
-use crate::state::{Changes, ClearedStorage};
+use crate::state::{Changes, ClearedStorage, State};
 use std::time::Duration;
 
 /// A block that was executed, with what later stages add.
 #[derive(Debug, Default)]
 pub(crate) struct ExecutedBlock {
     pub(super) executed: Executed,
+    /// The part of the state that it accesses, until it is executed on another thread. The changes
+    /// are those of its access list then.
+    pub(super) part: Option<Box<State>>,
+    /// Whether it was executed so.
+    pub(crate) by_access_list: bool,
     /// State roots after its transactions, before Byzantium.
     pub(super) roots: Vec<Hash>,
     /// Storage on disk that accounts lost as a whole.

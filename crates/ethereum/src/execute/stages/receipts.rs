@@ -22,9 +22,7 @@ pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
         let clock = Instant::now();
         let executed = &done.executed;
         let verdict = receipts.verify(block, &executed.outcomes, &done.roots).and_then(|()| {
-            let lists = &batch.blocks.chunk.access_lists;
-            let given = (i < lists.len()).then(|| lists.get(i)).filter(|list| !list.is_empty());
-            verify_access_list(block, executed.access_list.as_ref(), given)
+            verify_access_list(block, executed.access_list.as_ref(), batch.blocks.access_list(i))
         });
         if let Err(violation) = verdict {
             failure = Some((i, violation));

@@ -33,7 +33,7 @@ pub fn alloc(
     let rich = |address| GenesisAccount { balance: RICHES, ..account(address) };
     let mut alloc: Vec<_> = signers.addresses().map(rich).collect();
     for (since, address, code) in SYSTEM {
-        if recipe.fork >= since {
+        if recipe.last_fork() >= since {
             alloc.push(contract(address, assembly::bytes(code)?));
         }
     }

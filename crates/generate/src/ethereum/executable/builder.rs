@@ -28,6 +28,14 @@ pub fn genesis_body(header: &Header) -> &'static [u8] {
 
 /// Seconds between blocks.
 const STEP: u64 = 13;
+
+/// Seconds of a slot.
+const SLOT: u64 = 12;
+
+/// The time of a block.
+pub fn time_of(number: u64) -> u64 {
+    FIRST_TIME + number * STEP
+}
 /// Wei of a gwei.
 const GWEI: u64 = 1_000_000_000;
 
@@ -93,7 +101,7 @@ impl<'c> Builder<'c> {
     pub fn begin(&mut self) -> Block {
         let parent = self.parent.view(&self.parent_raw);
         let number = self.parent.number + 1;
-        let timestamp = self.parent.timestamp.max(FIRST_TIME) + STEP;
+        let timestamp = time_of(number);
         let rules = self.spec.rules_at(number, timestamp);
         let fork = rules.fork;
         let mut header = Header {
@@ -116,6 +124,8 @@ impl<'c> Builder<'c> {
             .parent
             .base_fee
             .and_then(|fee| next_base_fee(fee, self.parent.gas_used, self.parent.gas_limit));
+        // slots of twelve seconds (EIP-7843), of which some have no block
+        header.slot_number = (fork >= Fork::Amsterdam).then(|| (timestamp - FIRST_TIME) / SLOT);
         if let Some(blobs) = rules.blobs {
             header.excess_blob_gas =
                 Some(u64::try_from(next_excess_blob_gas(fork, blobs, &parent)).unwrap_or(u64::MAX));
@@ -134,13 +144,14 @@ impl<'c> Builder<'c> {
         Block { header, fork, blobs: rules.blobs.copied(), fees, withdrawals: vec![], ommer: None }
     }
 
-    /// Signs the transactions and executes the block. Returns its header and body.
+    /// Signs the transactions and executes the block. Returns its header, body and access list;
+    /// the list is empty before Amsterdam.
     pub fn finish(
         &mut self,
         block: Block,
         drafts: &[Draft],
         signers: &Signers,
-    ) -> Result<(Vec<u8>, Vec<u8>)> {
+    ) -> Result<[Vec<u8>; 3]> {
         let Block { mut header, fork, blobs, withdrawals, ommer, .. } = block;
         let signed = sign(drafts, signers);
         ensure!(signed.len() == drafts.len(), "a thread that signs did not come to its end");
@@ -160,7 +171,8 @@ impl<'c> Builder<'c> {
         let canonical = signed.iter().map(|raw| canonical(raw)).collect::<Result<Vec<_>>>()?;
         header.transactions_root = blockmill_trie::ordered_root(canonical.into_iter());
         let senders: Vec<_> = drafts.iter().map(|draft| signers.address(draft.account)).collect();
-        self.replay
+        let list = self
+            .replay
             .produce(&mut header, &body, &senders)
             .with_context(|| format!("block {}", header.number))?;
         let raw = header.encode();
@@ -172,7 +184,7 @@ impl<'c> Builder<'c> {
             gas: self.generated.gas + header.gas_used,
         };
         (self.parent, self.parent_raw) = (header, raw.clone());
-        Ok((raw, body))
+        Ok([raw, body, list.unwrap_or_default()])
     }
 
     fn withdrawal(&mut self, (address, amount): &(Address, u64)) -> Vec<u8> {

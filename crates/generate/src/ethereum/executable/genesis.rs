@@ -16,7 +16,7 @@ pub const DEPOSITS: [u8; 20] = [0xde; 20];
 
 /// The possible forks of a chain, oldest first, each with its name and its additions to the
 /// `config` of a genesis.json. Constantinople is missing: for go-ethereum it comes with Petersburg.
-pub const FORKS: [(&str, Fork, &[&str]); 14] = [
+pub const FORKS: [(&str, Fork, &[&str]); 15] = [
     ("frontier", Fork::Frontier, &[]),
     ("homestead", Fork::Homestead, &["homesteadBlock"]),
     ("tangerine-whistle", Fork::TangerineWhistle, &["eip150Block"]),
@@ -35,6 +35,7 @@ pub const FORKS: [(&str, Fork, &[&str]); 14] = [
     ("cancun", Fork::Cancun, &["cancunTime"]),
     ("prague", Fork::Prague, &["pragueTime"]),
     ("osaka", Fork::Osaka, &["osakaTime"]),
+    ("amsterdam", Fork::Amsterdam, &["amsterdamTime"]),
 ];
 
 /// Blob schedules of EIP-4844 and EIP-7691, which go-ethereum requires.
@@ -42,21 +43,29 @@ const BLOBS: &str = ",\n    \"blobSchedule\": {\n      \
     \"cancun\": { \"target\": 3, \"max\": 6, \"baseFeeUpdateFraction\": 3338477 },\n      \
     \"prague\": { \"target\": 6, \"max\": 9, \"baseFeeUpdateFraction\": 5007716 }\n    }";
 
-/// The genesis.json of a chain with this fork and these accounts; `None` if the fork is not in
-/// [`FORKS`].
-pub fn text(fork: Fork, accounts: &[GenesisAccount]) -> Option<String> {
+/// The genesis.json of a chain with this fork and these accounts; with `next`, the chain changes to
+/// that fork at that time. `None` if a fork is not in [`FORKS`], or a fork of `next` does not begin
+/// at a time.
+pub fn text(fork: Fork, next: Option<(Fork, u64)>, accounts: &[GenesisAccount]) -> Option<String> {
     FORKS.iter().find(|(_, known, _)| *known == fork)?;
+    let (last, time) = next.unwrap_or((fork, 0));
+    FORKS.iter().find(|(_, known, _)| *known == last)?;
     let mut text = String::new();
     // writing to a String does not fail
     let _ = write!(text, "{{\n  \"config\": {{\n    \"chainId\": {CHAIN_ID}");
-    let keys = FORKS.iter().filter(|(_, known, _)| *known <= fork).flat_map(|(.., keys)| *keys);
-    for key in keys {
-        let _ = write!(text, ",\n    \"{key}\": 0");
+    for (_, known, keys) in FORKS.iter().filter(|(_, known, _)| *known <= last) {
+        let start = if *known <= fork { 0 } else { time };
+        for key in *keys {
+            if start > 0 && !key.ends_with("Time") {
+                return None;
+            }
+            let _ = write!(text, ",\n    \"{key}\": {start}");
+        }
     }
-    if fork >= Fork::Cancun {
+    if last >= Fork::Cancun {
         text.push_str(BLOBS);
     }
-    if fork >= Fork::Prague {
+    if last >= Fork::Prague {
         let _ = write!(text, ",\n    \"depositContractAddress\": \"0x{}\"", hex(&DEPOSITS));
     }
     let difficulty = if fork >= Fork::Paris { 0 } else { 131_072 };

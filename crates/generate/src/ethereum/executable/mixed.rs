@@ -154,7 +154,7 @@ impl Mixed {
                 draft.to = Some(FACTORY);
                 draft.input = U256::from(random.below(6)).to_be_bytes::<32>().to_vec();
             }
-            9 if block.fork >= Fork::Prague => request(&mut draft, random),
+            9 if block.fork >= Fork::Prague => request(&mut draft, block.fork, random),
             10 => {
                 let (number, input) = &self.inputs[random.below(self.inputs.len() as u64) as usize];
                 let mut address = [0; 20];
@@ -245,18 +245,26 @@ impl Mixed {
     }
 }
 
-/// Requests a withdrawal (EIP-7002), a consolidation (EIP-7251) or a deposit (EIP-6110), and pays
-/// more than enough for it.
-fn request(draft: &mut Draft, random: &mut Random) {
+/// Requests a withdrawal (EIP-7002), a consolidation (EIP-7251), a deposit (EIP-6110), or a deposit
+/// or the exit of a builder (EIP-8282), and pays more than enough for it.
+fn request(draft: &mut Draft, fork: Fork, random: &mut Random) {
     let bytes = |length: usize, random: &mut Random| {
         let mut bytes = vec![0; length];
         random.fill(&mut bytes);
         bytes
     };
     draft.value = U256::from(1_000_000u64);
-    match random.below(3) {
+    match random.below(if fork >= Fork::Amsterdam { 5 } else { 3 }) {
         0 => (draft.to, draft.input) = (Some(SYSTEM[2].1), bytes(56, random)),
         1 => (draft.to, draft.input) = (Some(SYSTEM[3].1), bytes(96, random)),
+        3 => {
+            // public key, credentials, amount in gwei, signature; the amount is paid
+            let (mut input, ether) = (bytes(184, random), 1_000_000_000u64);
+            input[80..88].copy_from_slice(&ether.to_be_bytes());
+            draft.value += U256::from(ether) * U256::from(ether);
+            (draft.to, draft.input) = (Some(SYSTEM[4].1), input);
+        }
+        4 => (draft.to, draft.input) = (Some(SYSTEM[5].1), bytes(48, random)),
         _ => {
             // five offsets; then each value, after its length and padded to whole words
             let mut event = vec![];

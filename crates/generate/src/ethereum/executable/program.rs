@@ -11,6 +11,11 @@ use blockmill_ethereum::{Address, U256};
 const MEMORY: u64 = 0x400;
 /// Offset of call inputs, after the values.
 const INPUTS: u64 = 0x400;
+/// Instructions of Amsterdam (EIP-7843, EIP-8024).
+const SLOTNUM: u8 = 0x4b;
+const DUPN: u8 = 0xe6;
+const SWAPN: u8 = 0xe7;
+const EXCHANGE: u8 = 0xe8;
 /// Gas of a call that does not get all gas.
 const CALL_GAS: u64 = 150_000;
 
@@ -64,7 +69,12 @@ impl<'p> Program<'p> {
     }
 
     fn step(&mut self) {
-        match self.random.below(16) {
+        match self.random.below(if self.fork >= Fork::Amsterdam { 18 } else { 16 }) {
+            16 => self.exchange(),
+            17 => {
+                self.code.push(SLOTNUM);
+                self.store_word();
+            }
             0..6 => self.function(),
             6..9 => self.slot(),
             9 => self.copy(),
@@ -151,6 +161,22 @@ impl<'p> Program<'p> {
         }
         self.code.push(instruction);
         self.store_word();
+    }
+
+    /// Copies or exchanges words that are deep in the stack (EIP-8024), and stores the top one.
+    fn exchange(&mut self) {
+        const WORDS: u64 = 20;
+        (0..WORDS).for_each(|word| self.push(word));
+        // the 17th word to the 19th; or the second word and one of the third to the 17th
+        let (instruction, immediate) = match self.random.below(3) {
+            0 => (DUPN, 0x80 + self.random.below(3)),
+            1 => (SWAPN, 0x80 + self.random.below(3)),
+            _ => (EXCHANGE, 0x80 + self.random.below(15)),
+        };
+        self.code.extend([instruction, immediate as u8]);
+        self.store_word();
+        let left = WORDS - u64::from(instruction != DUPN);
+        self.code.extend((0..left).map(|_| assembly::POP));
     }
 
     fn keep_gas(&mut self) {
