@@ -11,9 +11,9 @@ mod networks;
 mod source;
 mod vectors;
 
+mod access_lists;
 mod amsterdam;
 mod blockchain_header_tests;
-mod access_lists;
 mod broken_links;
 mod difficulty_tests;
 mod execution;

@@ -106,6 +106,7 @@ fn executable(
     let recipe = Recipe {
         work,
         fork: known.with_context(|| format!("fork = '{fork}': there is none"))?.1,
+        next_fork: None,
         blocks: parsed(settings, "blocks")?,
         block_transactions: parsed(settings, "block-transactions")?,
         accounts: parsed(settings, "accounts")?,
