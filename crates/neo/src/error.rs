@@ -1,5 +1,5 @@
-//! Why an import failed: a block that is invalid or unreadable, or the dumps, the store, the options
-//! or this machine.
+//! Why an import failed: a block that is invalid or unreadable, or the dumps, the store, the
+//! options or this machine.
 
 use crate::fault::Fault;
 use crate::logs::TransferError;

@@ -1,6 +1,6 @@
 //! Every way of verifying signatures over P-256 gives the answers of AWS-LC, with tables of keys
-//! and without, on random signatures and on generated ones: equal, opposite and infinite points, numbers
-//! at their bounds, flipped bits.
+//! and without, on random signatures and on generated ones: equal, opposite and infinite points,
+//! numbers at their bounds, flipped bits.
 
 mod generated_p256;
 

@@ -205,7 +205,7 @@ fn reading(read_checksum: bool) -> ReadOptions {
     options
 }
 
-/// What RocksDB fails with, as an error of the store: corruption of its files, or what the system says.
+/// An error of RocksDB as one of the store: corruption of its files, or what the system says.
 fn error_of(dir: &Path, action: &'static str, error: Failure) -> Error {
     let (kind, message) = (error.kind(), error.into_string());
     let is_gone = kind == ErrorKind::IOError && message.contains("No such file");
