@@ -11,6 +11,7 @@ mod networks;
 mod source;
 mod vectors;
 
+mod block_access_lists;
 mod blockchain_header_tests;
 mod broken_links;
 mod difficulty_tests;
