@@ -4,6 +4,7 @@
 //! accepted the input as a whole. The programs in `fuzz_targets/` feed them from libFuzzer,
 //! `tests/smoke.rs` from [`seeds`] and mutations of these.
 
+mod access_lists;
 mod archives;
 mod chain_files;
 mod decoders;
@@ -21,6 +22,7 @@ mod texts;
 mod tries;
 mod writers;
 
+pub use access_lists::block_access_list;
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
@@ -52,7 +54,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 41] = [
+pub const TARGETS: [Target; 42] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -60,6 +62,7 @@ pub const TARGETS: [Target; 41] = [
     target("body", body, 20_000),
     target("transaction", transaction, 20_000),
     target("receipts", receipts, 20_000),
+    target("block_access_list", block_access_list, 20_000),
     target("genesis_json", genesis_json, 20_000),
     target("run_record", run_record, 5000),
     target("era1", era1, 3000),

@@ -5,6 +5,7 @@ mod execution;
 mod neo_blocks;
 mod neo_contracts;
 
+use crate::access_lists;
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
@@ -33,6 +34,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "body" => blocks().map(|block| block.body).collect(),
         "transaction" => TransactionType::ALL.map(transaction).to_vec(),
         "receipts" => blocks().flat_map(|block| [block.receipts, block.storage]).collect(),
+        "block_access_list" => vec![vec![0xc0], access_lists::seed()],
         "genesis_json" => vec![GENESIS.into(), GENESIS_SHANGHAI.into()],
         "run_record" => vec![run_record()],
         "era1" => vec![archive(Format::Era1, false)],

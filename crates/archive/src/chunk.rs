@@ -112,6 +112,23 @@ impl Chunk {
         self.headers.len()
     }
 
+    /// The block access list of block `i`; empty if it has none, or lists were not read.
+    pub fn access_list(&self, i: usize) -> &[u8] {
+        if i < self.access_lists.len() { self.access_lists.get(i) } else { &[] }
+    }
+
+    /// Adds the block access list of the block of which the header was added last; empty if it has
+    /// none. The column stays empty until a block has one, and is then filled up.
+    pub fn push_access_list(&mut self, list: &[u8]) {
+        if list.is_empty() && self.access_lists.is_empty() {
+            return; // few chains have any
+        }
+        for _ in self.access_lists.len() + 1..self.blocks() {
+            self.access_lists.push(&[]);
+        }
+        self.access_lists.push(list);
+    }
+
     /// Returns the location of `part` of block `i` of this chunk; `None` if the chunk was not read
     /// from an archive.
     pub fn location(&self, part: Part, i: usize) -> Option<Location> {

@@ -18,9 +18,14 @@ use crate::row::{BlockRange, Recognise, Row, StoredParts};
 use crate::target::{Files, Output, Target};
 use crate::{Error, Format, ReceiptEncoding, stream};
 
-const HEADERS: StoredParts =
-    StoredParts { bodies: false, receipts: None, total_difficulties: false, genesis: false };
-const BODIES: StoredParts = StoredParts { bodies: true, ..HEADERS };
+const HEADERS: StoredParts = StoredParts {
+    bodies: false,
+    receipts: None,
+    access_lists: false,
+    total_difficulties: false,
+    genesis: false,
+};
+const BODIES: StoredParts = StoredParts { bodies: true, access_lists: true, ..HEADERS };
 
 /// Bytes of the shortest header: it has five hashes, three roots among them, and a bloom filter.
 const LEAST_HEADER: u64 = 450;
@@ -53,6 +58,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |file| Ok(first_and_last(era1::block_range(file)?)),
         parts: StoredParts {
             receipts: Some(ReceiptEncoding::Consensus),
+            access_lists: false,
             total_difficulties: true,
             genesis: true,
             ..BODIES

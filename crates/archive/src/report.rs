@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blockmill_verdict::{Location, Shortfall, ShortfallKind, Status};
+use blockmill_verdict::{Location, Shortfall, ShortfallKind, Status, counted};
 use serde::Serialize;
 
 use crate::{Error, Format, LeftOut};
@@ -92,6 +92,12 @@ impl FileReport {
             });
         }
     }
+}
+
+/// A note on the block access lists of a file or folder, if it has any.
+pub(crate) fn access_lists(count: u64) -> Option<String> {
+    let lists = counted(count, "block access list");
+    (count > 0).then(|| format!("{lists} (EIP-7928), which `verify` checks"))
 }
 
 /// One table of an ancient folder.

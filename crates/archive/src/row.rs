@@ -47,6 +47,8 @@ pub struct StoredParts {
     pub bodies: bool,
     /// The encoding of receipts; `None` if it does not store them.
     pub receipts: Option<ReceiptEncoding>,
+    /// Whether it stores block access lists (EIP-7928).
+    pub access_lists: bool,
     /// Whether every block has its total difficulty.
     pub total_difficulties: bool,
     /// Whether an archive of a whole chain begins with block 0.

@@ -185,7 +185,7 @@ fn inspect_reads_folders_of_mixed_formats_in_natural_order() {
 }
 
 #[test]
-fn inspect_says_that_access_lists_are_passed_over() {
+fn inspect_counts_block_access_lists_and_they_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let plain = block(2);
     let items = blockmill_rlp::Reader::new(&plain).list().unwrap();
@@ -193,8 +193,22 @@ fn inspect_says_that_access_lists_are_passed_over() {
     let path = write(folder.path(), "a.rlp", &with_list);
     let report = inspect(std::slice::from_ref(&path), true).unwrap().files.remove(0);
     assert_eq!(report.corruption, []);
-    assert!(report.notes[0].starts_with("1 blocks carry"), "{:?}", report.notes);
-    assert_eq!(read(&[path], ALL).unwrap(), columns(2..=2));
+    assert!(report.notes[0].starts_with("1 block access list (EIP-7928)"), "{:?}", report.notes);
+    assert_eq!(read(std::slice::from_ref(&path), ALL).unwrap(), columns(2..=2));
+    let mut reader = Archive::open(std::slice::from_ref(&path))
+        .unwrap()
+        .reader(BODIES, ChunkLimit::default(), ALL)
+        .unwrap();
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    assert!(reader.read(&mut packed).unwrap());
+    packed.unpack(&mut chunk).unwrap();
+    assert_eq!((chunk.access_list(0), chunk.access_lists.len()), (&[0xc1, 0xc0][..], 1));
+    let copy = folder.path().join("b.rlp");
+    let mut writer =
+        ArchiveWriter::create(Format::RlpExport, &copy, &WriteOptions::default()).unwrap();
+    writer.append(&chunk).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(std::fs::read(copy).unwrap(), with_list);
 }
 
 /// What a reader says at the end.

@@ -3,6 +3,10 @@
 
 use blockmill_bench::counting::{self, CountingAllocator};
 use blockmill_bench::workloads::rlp::objects;
+use blockmill_ethereum::access_list::{
+    self, AccountChanges, BalanceChange, BlockAccessList, CodeChange, ListLimits, MAX_CODE_SIZE,
+    NonceChange, SlotChanges, StorageChange,
+};
 use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{
     AccessListEntry, Account, Child, Log, Outcome, PathBuffer, Receipt, Transaction,
@@ -92,6 +96,29 @@ fn check_typed_transactions() {
     }
 }
 
+/// A block access list of two accounts with entries of every kind: written, hashed, and held to its
+/// rules.
+fn check_access_list() {
+    let account = |address: u8| AccountChanges {
+        address: [address; 20],
+        storage_changes: (0..40)
+            .map(|slot| SlotChanges {
+                slot: U256::from(slot),
+                changes: vec![StorageChange { index: 1, value: U256::MAX }],
+            })
+            .collect(),
+        storage_reads: (40..80).map(U256::from).collect(),
+        balance_changes: vec![BalanceChange { index: 1, balance: U256::MAX }],
+        nonce_changes: vec![NonceChange { index: 1, nonce: 1 }],
+        code_changes: vec![CodeChange { index: 1, code: vec![1; 500] }],
+    };
+    let list = BlockAccessList { accounts: vec![account(1), account(2)] };
+    check("a block access list", &list);
+    let bytes = list.encode();
+    let limits = ListLimits { gas_limit: 60_000_000, transactions: 1, code: MAX_CODE_SIZE };
+    assert_eq!(allocations(|| access_list::check(&bytes, &limits)), 0, "check of a list");
+}
+
 #[test]
 fn a_hash_takes_nothing_from_the_heap_and_an_encoding_one_buffer() {
     assert!(counting::is_installed());
@@ -99,6 +126,7 @@ fn a_hash_takes_nothing_from_the_heap_and_an_encoding_one_buffer() {
     check("a header", &objects::header(0));
     check_stored_objects();
     check_typed_transactions();
+    check_access_list();
     // as many lists as there are places for notes on the stack, and more
     for count in [0, 8, 1_280, 5_000] {
         let transactions = objects::transactions(count);

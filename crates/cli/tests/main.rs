@@ -7,6 +7,7 @@ mod answers;
 mod bench;
 mod bitcoin_shards;
 mod bitcoin_stores;
+mod block_access_lists;
 mod block_files;
 mod broken_stdout;
 mod compatibility;

@@ -5,9 +5,10 @@
 //! out here.
 
 use crate::body::receipts;
-use crate::body::{BodyView, verify_body};
+use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::header::HeaderView;
 use crate::params::Fork;
+use crate::stored::split_body;
 use crate::{Hash, U256};
 use blockmill_archive::ReceiptEncoding;
 use blockmill_hashes::ManyKeccak;
@@ -213,11 +214,15 @@ impl Worker<'_> {
             expected: expected.into(),
             found,
         };
-        let body = BodyView::decode(bodies.get(i));
+        let (body, access_list) = split_body(bodies.get(i));
+        let body = BodyView::decode(body);
         let body = body.map_err(|error| broken("body", "a body", error.to_string()))?;
         // the rules of the fork were checked by the import: this one knows every type, and no size
         verify_body(Fork::Prague, header, &body, &mut self.roots)
             .map_err(|error| broken("body", "the body of the header", error.to_string()))?;
+        verify_access_list(header, access_list).map_err(|error| {
+            broken("block access list", "the block access list of the header", error.to_string())
+        })?;
         if receipts.ends.is_empty() {
             return Ok(());
         }

@@ -48,8 +48,8 @@ pub struct Conversion<'a> {
 pub struct Converted {
     /// First and last block.
     pub range: (u64, u64),
-    /// Block access lists (EIP-7928) that these blocks had: they are left out of every format.
-    pub access_lists: u64,
+    /// Block access lists (EIP-7928) that were left out, as the format has no place for them.
+    pub lists_left_out: u64,
     /// Blocks that came again and were skipped, if any did.
     pub note: Option<String>,
 }
@@ -88,8 +88,8 @@ pub fn convert(
     writer.finish()?;
     match (state.first, state.next) {
         (Some(first), Some(next)) => {
-            let (range, access_lists) = ((first, next - 1), state.access_lists);
-            Ok(Converted { range, access_lists, note: reader.note() })
+            let (range, lists_left_out) = ((first, next - 1), state.lists_left_out);
+            Ok(Converted { range, lists_left_out, note: reader.note() })
         }
         _ => Err(ConvertError::Empty),
     }
@@ -123,7 +123,7 @@ struct State<'a> {
     next: Option<u64>,
     /// Header and file of the last block of the chunk before.
     last: Option<(Vec<u8>, Option<PathBuf>)>,
-    access_lists: u64,
+    lists_left_out: u64,
 }
 
 impl<'a> State<'a> {
@@ -137,8 +137,8 @@ impl<'a> State<'a> {
         let starts_at_one = from == 1 && first == 1 && parts.genesis;
         let total = if sums && first > 1 { total_before(archive, first)? } else { None };
         let (next, last) = (None, None);
-        let (first, access_lists) = (None, 0);
-        Ok(Self { conversion, read_from, starts_at_one, total, first, next, last, access_lists })
+        let (first, lists_left_out) = (None, 0);
+        Ok(Self { conversion, read_from, starts_at_one, total, first, next, last, lists_left_out })
     }
 
     fn needs_receipts(&self) -> bool {
@@ -204,8 +204,11 @@ impl<'a> State<'a> {
             self.next = Some(number + 1);
         }
         chunk.total_difficulties = totals;
-        let lists = chunk.access_lists.iter().skip(skip).filter(|list| !list.is_empty());
-        self.access_lists += lists.count() as u64;
+        if !self.conversion.format.parts().access_lists {
+            let lists = chunk.access_lists.iter().skip(skip).filter(|list| !list.is_empty());
+            self.lists_left_out += lists.count() as u64;
+            chunk.access_lists.clear();
+        }
         self.remember_last(chunk);
         if self.conversion.format.parts().bodies && chunk.bodies.len() < blocks {
             let block = self.next.unwrap_or(0).saturating_sub((blocks - chunk.bodies.len()) as u64);
@@ -335,7 +338,8 @@ fn file_of(chunk: &Chunk, i: usize) -> Option<PathBuf> {
 
 /// Removes the first `count` blocks.
 fn drop_first(chunk: &mut Chunk, count: usize) {
-    let columns = [&mut chunk.headers, &mut chunk.bodies, &mut chunk.receipts];
+    let Chunk { headers, bodies, receipts, access_lists, .. } = chunk;
+    let columns = [headers, bodies, receipts, access_lists];
     for column in columns.into_iter().filter(|column| !column.is_empty()) {
         let mut kept = Column::new();
         column.iter().skip(count).for_each(|item| kept.push(item));

@@ -8,6 +8,7 @@ use crate::header::{EncodedHeader, HeaderView};
 use crate::link::{BlockId, Tip};
 use crate::options::Options;
 use crate::shard::summary::{LastBlock, ShardSummary};
+use crate::stored::split_body;
 use crate::{Hash, Level, U256};
 use blockmill_archive::Archive;
 use blockmill_store::{Blocks, ChainStore, Items};
@@ -169,7 +170,7 @@ fn push_stored(store: &ChainStore, number: u64, window: &mut AncestorWindow) -> 
         return Ok(());
     };
     let body = store.body(number)?;
-    let ommers = match body.as_deref().map(BodyView::decode) {
+    let ommers = match body.as_deref().map(|stored| BodyView::decode(split_body(stored).0)) {
         Some(Ok(body)) => body.ommers().collect(),
         _ => vec![],
     };

@@ -5,6 +5,7 @@ use crate::block_times::BlockTimes;
 use crate::error::Error;
 use crate::execute::evm::{PrefetchStats, Tally};
 use crate::fault::archive_fault;
+use crate::header::EMPTY_OMMERS;
 use crate::import::batch::Batch;
 use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip};
@@ -14,6 +15,7 @@ use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 use blockmill_pipeline::usage::CpuTimes;
 use blockmill_verdict::{RunOutcome, Shortfall, ShortfallKind, Status};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The phases of a chunk; linking is part of the validation.
@@ -65,10 +67,12 @@ pub struct Run {
     pub senders_busy: Duration,
     /// era1 accumulators that were recomputed and found equal.
     pub accumulators: u64,
-    /// New blocks with an access list (EIP-7928), which is verified and not stored.
+    /// New blocks with a block access list (EIP-7928), which was checked.
     pub access_lists: u64,
     /// Blocks that were executed concurrently, by their access lists.
     pub by_access_list: u64,
+    /// New blocks with the hash of a block access list, and without the list.
+    pub access_lists_absent: u64,
     /// Ommers that could not be checked: their parents are before the anchor.
     pub unchecked_ommers: u64,
     /// Blocks that were compared with the store, if the archive has no new block.
@@ -175,6 +179,7 @@ impl Run {
         self.seals_left += content.seals_left;
         let lists = batch.blocks.chunk.access_lists.iter().skip(first).take(new.len());
         self.access_lists += lists.filter(|list| !list.is_empty()).count() as u64;
+        self.access_lists_absent += absent_lists(batch, new.clone());
         let (first, last) = (batch.blocks.number(first), batch.blocks.number(last));
         self.range = Some((self.range.map_or(first, |(begin, _)| begin), last));
         self.blocks += new.len() as u64;
@@ -223,11 +228,22 @@ impl Run {
     }
 }
 
+/// How many of these blocks have the hash of a list that the archive does not have. An export
+/// leaves out the list of the genesis block: like its ommers, it is empty.
+fn absent_lists(batch: &Batch, blocks: Range<usize>) -> u64 {
+    let chunk = &batch.blocks.chunk;
+    let with_bodies = blocks.filter(|i| *i < chunk.bodies.len());
+    let absent = with_bodies.filter(|i| {
+        let hash = || batch.checked().header(*i).block_access_list_hash.copied();
+        chunk.access_list(*i).is_empty() && hash().is_some_and(|hash| hash != EMPTY_OMMERS)
+    });
+    absent.count() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::link::Linked;
-    use std::ops::Range;
 
     #[test]
     fn access_lists_of_new_blocks_are_counted() {

@@ -3,7 +3,8 @@
 //!
 //! A store states the hash of each block, and each of its pieces has a checksum. Receipts have the
 //! encoding of the archive that they came from, and the store does not state which: it is detected
-//! from each list, and a chunk ends where the encoding changes.
+//! from each list, and a chunk ends where the encoding changes. The block access list (EIP-7928) of
+//! a block is stored after its body, as [`split_body`] says.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -40,6 +41,16 @@ fn notes(folder: &Path) -> Vec<String> {
     used.then(|| note.to_string()).into_iter().collect()
 }
 
+/// Cuts what a store has as the body of a block: the body, and the block access list after it,
+/// empty if there is none. Both are one RLP item. What is no RLP is left in one piece.
+pub fn split_body(stored: &[u8]) -> (&[u8], &[u8]) {
+    let mut items = blockmill_rlp::Reader::new(stored);
+    match items.item() {
+        Ok(body) => (body.raw, items.rest()),
+        Err(_) => (stored, &[]),
+    }
+}
+
 /// A store that is read as an archive.
 struct Stored(ChainStore);
 
@@ -54,11 +65,13 @@ impl Stored {
         let store = &self.0;
         let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(None) };
         let added = tip.number > first && store.is_first_added();
+        let last = store.body(tip.number)?.unwrap_or_default();
         Ok(Some(StoreContent {
             first: first + u64::from(added),
             last: tip.number,
             bodies: store.body(first)?.is_some(),
             receipts: store.receipts(first)?.is_some(),
+            access_lists: !split_body(&last).1.is_empty(),
             chain: tip.chain,
             total_difficulty: tip.total_difficulty,
         }))
@@ -89,9 +102,14 @@ impl Stored {
             let body = if want.bodies { self.0.body(number)? } else { None };
             into.headers.push(&header);
             into.stated_hashes.push(hash);
-            body.iter().for_each(|body| into.bodies.push(body));
+            if let Some(stored) = &body {
+                let (body, access_list) = split_body(stored);
+                into.bodies.push(body);
+                into.push_access_list(access_list);
+                bytes += stored.len();
+            }
             receipts.iter().for_each(|receipts| into.receipts.push(receipts));
-            bytes = into.headers.bytes.len() + into.bodies.bytes.len() + into.receipts.bytes.len();
+            bytes += header.len() + receipts.map_or(0, |receipts| receipts.len());
         }
         into.receipt_encoding = known.unwrap_or_default();
         Ok(())

@@ -11,10 +11,11 @@ mod networks;
 mod source;
 mod vectors;
 
-mod access_lists;
 mod amsterdam;
+mod block_access_lists;
 mod blockchain_header_tests;
 mod broken_links;
+mod by_access_lists;
 mod difficulty_tests;
 mod execution;
 mod flat_trie;

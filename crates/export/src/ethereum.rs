@@ -1,5 +1,6 @@
 //! Ethereum: verified blocks as rows.
 
+mod access_lists;
 pub mod blocks;
 mod changes;
 pub mod read;

@@ -164,6 +164,15 @@ impl Cells {
         self.maybe_bytes(name, row)?.ok_or_else(|| self.wrong(row, name, "no value"))
     }
 
+    /// A word.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn text(&self, name: &str, row: usize) -> Result<&str, Error> {
+        let column = self.column(name, row)?.and_then(|column| column.as_string_opt::<i32>());
+        column.map(|column| column.value(row)).ok_or_else(|| self.wrong(row, name, "no text"))
+    }
+
     /// A byte string of a fixed length.
     ///
     /// # Errors

@@ -60,6 +60,8 @@ pub struct StoreContent {
     pub bodies: bool,
     /// Whether there are receipts.
     pub receipts: bool,
+    /// Whether the last block has its block access list (EIP-7928).
+    pub access_lists: bool,
     /// Hash of the genesis block.
     pub chain: [u8; 32],
     /// Total difficulty of the last block, big-endian; zero if it is unknown.
@@ -120,7 +122,11 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
         (true, false) => "headers and bodies",
         (true, true) => "headers, bodies and receipts",
     };
-    report.notes.push(format!("a store of blockmill: {what}"));
+    let lists = match content.is_some_and(|it| it.access_lists) {
+        true => ", with block access lists (EIP-7928)",
+        false => "",
+    };
+    report.notes.push(format!("a store of blockmill: {what}{lists}"));
     let Some(StoreContent { first, last, .. }) = content else {
         return report.notes.push("nothing was committed yet".into());
     };
@@ -174,7 +180,8 @@ impl PackedBlocks for Packed {
     }
 
     fn disk_bytes(&self) -> u64 {
-        let columns = [&self.0.headers, &self.0.bodies, &self.0.receipts];
+        let Chunk { headers, bodies, receipts, access_lists, .. } = &self.0;
+        let columns = [headers, bodies, receipts, access_lists];
         let bytes = columns.map(|column| column.bytes.len() + 8 * column.len());
         (bytes.iter().sum::<usize>() + 32 * self.0.stated_hashes.len()) as u64
     }

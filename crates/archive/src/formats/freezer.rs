@@ -82,7 +82,7 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
 /// Returns [`Error::Io`] if a file cannot be opened or read.
 pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     let mut report = FileReport::default();
-    inspect(folder, false, &mut report);
+    inspect::compare(folder, false, &mut report);
     if let Some(trouble) =
         report.corruption.iter().find(|corruption| corruption.status == Status::Environment)
     {

@@ -62,16 +62,9 @@ fn unpack(packed: &mut Packed, into: &mut Chunk) -> Result<(), Error> {
             RawList(&[body]).encode_into(bodies);
             into.bodies.push(&[]);
             into.track(Part::Body).push(file, start + header.len() as u64);
-            if !access_list.is_empty() || !into.access_lists.is_empty() {
-                // few chains have any: empty items are added for the blocks before the first one
-                for _ in into.access_lists.len()..i {
-                    into.access_lists.push(&[]);
-                    into.track(Part::AccessList).push(file, start);
-                }
-                into.access_lists.push(access_list);
-                let at = start + (header.len() + body.len()) as u64;
-                into.track(Part::AccessList).push(file, at);
-            }
+            into.push_access_list(access_list);
+            let at = start + (header.len() + body.len()) as u64;
+            into.track(Part::AccessList).push(file, at);
         }
     }
     Ok(())
@@ -109,15 +102,20 @@ impl WriteBlocks for RlpExportWriter {
                 format!("{} bodies", chunk.bodies.len()),
             ));
         }
-        for (header, body) in chunk.headers.iter().zip(chunk.bodies.iter()) {
+        for (i, (header, body)) in chunk.headers.iter().zip(chunk.bodies.iter()).enumerate() {
             let items = match Reader::new(body).list() {
-                Ok(list) => list.rest(),
+                Ok(list) => list,
                 Err(e) => {
                     return Err(self.unwritable("a body that is a list".into(), e.to_string()));
                 }
             };
+            let access_list = chunk.access_list(i);
+            if !access_list.is_empty() && !has_withdrawals(items.clone()) {
+                let expected = "withdrawals in a block with a block access list";
+                return Err(self.unwritable(expected.into(), "none".into()));
+            }
             self.block.clear();
-            RawList(&[header, items]).encode_into(&mut self.block);
+            RawList(&[header, items.rest(), access_list]).encode_into(&mut self.block);
             self.sink.write(&self.block)?;
         }
         Ok(())
@@ -127,6 +125,11 @@ impl WriteBlocks for RlpExportWriter {
     fn finish(self: Box<Self>) -> Result<(), Error> {
         self.sink.finish()
     }
+}
+
+/// Whether a body has the item that comes before a block access list.
+fn has_withdrawals(mut body: Reader<'_>) -> bool {
+    body.item().is_ok() && body.item().is_ok() && !body.is_empty()
 }
 
 #[cfg(test)]

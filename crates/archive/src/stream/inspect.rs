@@ -5,7 +5,7 @@ use std::path::Path;
 use super::known::Known;
 use super::{Items, ListFormat, Packed, number_of};
 use crate::chunk::PackedBlocks;
-use crate::report::FileReport;
+use crate::report::{FileReport, access_lists};
 use crate::{ChunkLimit, Error};
 
 /// Reads the whole file, because there is no index. Stops at the first list that cannot be
@@ -27,7 +27,7 @@ pub(crate) fn inspect(
     }
     let (mut packed, mut rest) = (Packed::default(), None);
     let mut known = Known::new(format);
-    let mut access_lists = 0u64;
+    let mut found_lists = 0u64;
     loop {
         match rest.take() {
             Some(rest) => packed = rest,
@@ -50,15 +50,11 @@ pub(crate) fn inspect(
         let end = known.record(&packed);
         rest = (end < packed.blocks()).then(|| packed.split_off(end));
         for i in 0..packed.blocks() {
-            access_lists += u64::from(list(format, &packed, i, deep, report));
+            found_lists += u64::from(list(format, &packed, i, deep, report));
         }
     }
     report.notes.extend(known.note());
-    if access_lists > 0 {
-        report.notes.push(format!(
-            "{access_lists} blocks carry a block access list (EIP-7928), which `verify` checks"
-        ));
-    }
+    report.notes.extend(access_lists(found_lists));
 }
 
 /// Adds one block to the report. Returns whether it has a block access list.

@@ -18,9 +18,10 @@ pub struct Export {
 /// Which rows there are, and how they look.
 #[derive(Args, Clone, Debug)]
 pub struct Rows {
-    /// Tables: Ethereum: blocks, ommers, transactions, receipts, logs, withdrawals, and with
-    /// --level execution balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks,
-    /// transactions, inputs, outputs; Neo: blocks, transactions, notifications, transfers
+    /// Tables: Ethereum: blocks, ommers, transactions, receipts, logs, withdrawals,
+    /// block_access_list, and with --level execution balance_diffs, nonce_diffs, code_diffs,
+    /// storage_diffs; Bitcoin: blocks, transactions, inputs, outputs; Neo: blocks, transactions,
+    /// notifications, transfers
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     pub tables: Vec<String>,
     /// Hashes, addresses and other bytes as text: 0x and their digits

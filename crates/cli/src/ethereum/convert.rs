@@ -48,14 +48,14 @@ pub fn run(
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let mut answer = answer(survey.shortfalls, args.partial);
     answer.notes.extend(done.note);
-    answer.notes.extend(left_out(done.access_lists, "no format that is written"));
+    answer.notes.extend(left_out(done.lists_left_out, format));
     written(args, answer, done.range, "encodings, not the chain", json)
 }
 
-/// What the blocks had and the output, which is `written`, has not.
-pub fn left_out(access_lists: u64, written: &str) -> Option<String> {
+/// What the blocks had and the output has not.
+fn left_out(access_lists: u64, format: Format) -> Option<String> {
     let lists = blockmill_report::counted(access_lists, "block access list");
-    (access_lists > 0).then(|| format!("left out: {lists} (EIP-7928), which {written} has"))
+    (access_lists > 0).then(|| format!("left out: {lists} (EIP-7928), which no {format} has"))
 }
 
 /// What was written may be all that is there, and still not all that there should be.

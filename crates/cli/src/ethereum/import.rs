@@ -1,7 +1,6 @@
 //! `import` and `verify` of Ethereum archives.
 
 use super::blocks;
-use super::convert::left_out;
 use super::{network, upgrade};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
@@ -174,8 +173,7 @@ impl Job {
 
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
         let (ended, outcome) = self.engine(&mut sink, &run)?;
-        let lists = if sink.store().is_some() { ended.access_lists } else { 0 };
-        self.end(&ended, &outcome, left_out(lists, "no store"), run)
+        self.end(&ended, &outcome, None, run)
     }
 
     /// Calls the engine, and shows how far it is.

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::{NodeSet, State, StateKind};
+use blockmill_ethereum::stored::split_body;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Hex;
 use std::path::Path;
@@ -64,10 +65,10 @@ impl StateReader {
 
     /// A stored body, in RLP.
     pub fn body(&self, number: u64) -> Result<Vec<u8>> {
-        let body = self.store.blocks().body(number)?;
-        body.with_context(|| {
+        let stored = self.store.blocks().body(number)?.with_context(|| {
             format!("expected the body of block {number} in the store, found none")
-        })
+        })?;
+        Ok(split_body(&stored).0.to_vec())
     }
 
     /// The chain that was named, or the one of the store.

@@ -174,17 +174,27 @@ fn block_access_lists_that_a_conversion_leaves_out_are_reported() {
         command.arg(&out).arg(&path);
         command
     };
-    let reported = "left out: 4 block access lists (EIP-7928)";
-    let text = succeed(&mut convert("rlp", ""));
+    let reported = "left out: 4 block access lists (EIP-7928), which no era1 file has";
+    let text = succeed(&mut convert("era1", ""));
     assert!(text.contains(reported), "{text}");
-    let found = document(&run(convert("rlp-gz", "").arg("--json")));
+    let found = document(&run(convert("era1", "--until 10").arg("--json")));
     assert_eq!((&found["status"], &found["exit_code"]), (&"ok".into(), &0.into()));
     assert!(found["notes"][0].as_str().unwrap().contains(reported), "{found}");
     // of what was asked for only, and of blocks only
-    let text = succeed(&mut convert("rlp", "--from 9"));
+    let text = succeed(&mut convert("era1", "--from 9"));
     assert!(text.contains("left out: 2 block access lists"), "{text}");
-    assert!(!succeed(&mut convert("rlp", "--until 6")).contains("left out"));
+    assert!(!succeed(&mut convert("era1", "--until 6")).contains("left out"));
     assert!(!succeed(&mut convert("headers", "")).contains("left out"));
+    // an export and an ancient folder keep them
+    for to in ["rlp", "freezer"] {
+        assert!(!succeed(&mut convert(to, "")).contains("left out"), "{to}");
+    }
+    assert!(fs::read(scratch.path("rlp")).unwrap() == fs::read(&path).unwrap());
+    let mut back = blockmill("convert --chain mainnet --to rlp --out");
+    succeed(back.arg(scratch.path("back")).arg(scratch.path("freezer")));
+    assert!(fs::read(scratch.path("back")).unwrap() == fs::read(&path).unwrap());
+    let text = succeed(blockmill("inspect").arg(scratch.path("freezer")));
+    assert!(text.contains("4 block access lists (EIP-7928)"), "{text}");
 }
 
 /// A change of the files of an ancient folder.

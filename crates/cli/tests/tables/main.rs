@@ -57,6 +57,24 @@ fn duckdb_and_polars_read_every_table_of_ethereum() {
 
 #[blockmill_testkit::needs(tables_python, fixtures)]
 #[test]
+fn duckdb_and_polars_read_block_access_lists() {
+    let scratch = Scratch::new("tables_of_access_lists");
+    let chain = blockmill_testkit::fixture("ethereum/bal-chains/amsterdam-250");
+    let (archive, genesis) = (chain.join("chain-with-bal.rlp"), chain.join("genesis.json"));
+    let words = &format!("--level bodies --tables block_access_list --chain {}", genesis.display());
+    let tables = read(&scratch, ("plain", "chain"), words, &archive);
+    let table = &tables["block_access_list"];
+    assert!(table["rows"].as_u64().unwrap() > 5_000, "{table}");
+    let [duckdb, polars] = ["duckdb", "polars"].map(|program| &table[program]);
+    assert_eq!((&duckdb["kind"], &duckdb["value"]), (&"VARCHAR".into(), &"BLOB".into()));
+    assert_eq!((&duckdb["access_index"], &polars["slot"]), (&"BIGINT".into(), &"Binary".into()));
+    let hex = read(&scratch, ("hex", "chain"), &format!("{words} --hex"), &archive);
+    assert_eq!(hex["block_access_list"]["duckdb"]["slot"], "VARCHAR");
+    assert_eq!(hex["block_access_list"]["rows"], table["rows"]);
+}
+
+#[blockmill_testkit::needs(tables_python, fixtures)]
+#[test]
 fn duckdb_and_polars_read_every_table_of_bitcoin() {
     let scratch = Scratch::new("tables_of_bitcoin");
     let archive = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");

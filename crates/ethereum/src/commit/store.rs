@@ -5,7 +5,7 @@ use crate::commit::executed_store::ExecutedStore;
 use crate::error::Error;
 use crate::link::{BlockId, Tip};
 use crate::{Level, U256};
-use blockmill_archive::Column;
+use blockmill_archive::{Chunk, Column};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{Blocks, ChainStore, Items};
 use std::ops::Range;
@@ -83,11 +83,15 @@ pub fn append(
     let mut ends = [vec![], vec![], vec![]];
     let [headers, bodies, receipts] = &mut ends;
     let empty = Items { bytes: &[], ends: &[] };
+    let with_lists = bodies_with_lists(chunk, from..to);
     store.append(&Blocks {
         first: blocks.number(from),
         hashes: &blocks.checked.blocks.hashes[from..to],
         headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
-        bodies: items(&chunk.bodies, from, to, bodies),
+        bodies: match &with_lists {
+            Some(column) => Some(Items { bytes: &column.bytes, ends: &column.ends }),
+            None => items(&chunk.bodies, from, to, bodies),
+        },
         receipts: items(&chunk.receipts, from, to, receipts),
     })?;
     Ok(())
@@ -185,6 +189,20 @@ pub(crate) fn read_back(sink: &dyn BlockSink) -> Result<Option<u64>, Error> {
         return damaged(None);
     }
     Ok(Some(number))
+}
+
+/// The bodies of blocks with their block access lists, as
+/// [`split_body`](crate::stored::split_body) cuts them; `None` if no block of the chunk has a list.
+fn bodies_with_lists(chunk: &Chunk, range: Range<usize>) -> Option<Column> {
+    if chunk.access_lists.is_empty() || chunk.bodies.is_empty() {
+        return None;
+    }
+    let mut column = Column::new();
+    for i in range {
+        column.bytes.extend_from_slice(chunk.bodies.get(i));
+        column.push(chunk.access_list(i));
+    }
+    Some(column)
 }
 
 /// Items `from..to` of a column; `None` when the column is empty.

@@ -91,6 +91,12 @@ impl Verified<'_> {
         (at < bodies.len()).then(|| bodies.get(at))
     }
 
+    /// Block access list of block `at` of the batch (EIP-7928); empty if the archive has none.
+    #[must_use]
+    pub fn access_list(&self, at: usize) -> &[u8] {
+        self.checked.blocks.chunk.access_list(at)
+    }
+
     /// Receipts of new block `at` of the batch, and their encoding: from the archive, else from the
     /// execution.
     #[must_use]

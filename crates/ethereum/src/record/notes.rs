@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::run::Run;
 use crate::settings::SenderBatches;
 use blockmill_archive::Archive;
-use blockmill_verdict::{Hex, grouped};
+use blockmill_verdict::{Hex, counted, grouped};
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = run.notes.clone();
@@ -42,6 +42,14 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     if run.transactions > 0 {
         let transactions = grouped(run.transactions);
         notes.push(format!("{transactions} transactions are covered by verified roots"));
+    }
+    if run.access_lists > 0 {
+        let lists = counted(run.access_lists, "block access list");
+        notes.push(format!("{lists} of the archive are covered by verified headers (EIP-7928)"));
+    }
+    if run.access_lists_absent > 0 && options.level == Level::Bodies {
+        let lists = counted(run.access_lists_absent, "block access list");
+        notes.push(format!("{lists} were not checked, as the archive has none (EIP-7928)"));
     }
     if run.senders > 0 {
         let unit = match options.settings.sender_batches {

@@ -46,8 +46,7 @@ impl Blocks {
     /// The encoded access list of block `i` (EIP-7928), if the archive has it.
     #[inline]
     pub fn access_list(&self, i: usize) -> Option<&[u8]> {
-        let lists = &self.chunk.access_lists;
-        (i < lists.len()).then(|| lists.get(i)).filter(|list| !list.is_empty())
+        Some(self.chunk.access_list(i)).filter(|list| !list.is_empty())
     }
 
     /// Number of block `i`, by the number that the container or the first header states.

@@ -1,6 +1,7 @@
 //! The bodies of a chunk: compared with their headers, and transactions with their rules.
 
 use super::{Checked, Checks, Verdict};
+use crate::access_list::{self, ListLimits};
 use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::TransactionRules;
@@ -10,6 +11,7 @@ use crate::encoding::body_cause;
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
+use crate::header::HeaderView;
 use crate::rule::{Rule, Violation};
 use crate::settings::SenderBatches;
 use crate::{Address, Level};
@@ -120,6 +122,25 @@ impl Checks<'_> {
         prepared
     }
 
+    /// Checks the block access list of a block, if the archive has it: first that it is the one of
+    /// the header, then the rules that need no execution.
+    fn check_access_list(
+        &self,
+        header: &HeaderView<'_>,
+        list: &[u8],
+        transactions: usize,
+    ) -> Result<(), Violation> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        verify_access_list(header, list)?;
+        let fork = self.spec.rules_of(header).fork;
+        let code = self.spec.code_size.at(fork, header.number, header.timestamp).code;
+        let code = code.max(access_list::MAX_CODE_SIZE);
+        let limits = ListLimits { gas_limit: header.gas_limit, transactions, code };
+        Ok(access_list::check(list, &limits)?)
+    }
+
     /// Checks the body and the receipts of block `i`, and adds its transactions to those of which
     /// the senders are recovered. Returns the number of its transactions, or the fault of this
     /// block or one before it.
@@ -150,10 +171,8 @@ impl Checks<'_> {
             receipts::verify_no_receipts(&header)
                 .map_err(|v| Box::new((i, Part::Header, Cause::Rule(v))))?;
         }
-        if i < chunk.access_lists.len() {
-            verify_access_list(&header, chunk.access_lists.get(i))
-                .map_err(|v| Box::new((i, Part::AccessList, Cause::Rule(v))))?;
-        }
+        self.check_access_list(&header, chunk.access_list(i), body.transaction_count())
+            .map_err(|v| Box::new((i, Part::AccessList, Cause::Rule(v))))?;
         if self.known {
             return Ok(0); // the same transactions were verified before
         }

@@ -1,5 +1,6 @@
 //! Tables back to what they were made of: the RLP of headers and transactions.
 
+pub use super::access_lists::access_lists;
 use super::tables::{BLOCKS, TRANSACTIONS};
 use crate::error::Error;
 use crate::read::{Cells, TableReader};

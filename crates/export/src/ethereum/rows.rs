@@ -1,5 +1,6 @@
 //! Verified blocks as rows.
 
+use super::access_lists::add_access_list;
 use super::changes::{self, add_changes};
 use super::receipts::{ReceiptView, add_logs, add_receipts};
 use crate::error::Error;
@@ -75,7 +76,7 @@ impl Tables {
                 hashes: &hashes,
                 signers: signers.unwrap_or_default(),
             };
-            self.add_block(&block, blocks.body(at))?;
+            self.add_block(&block, blocks.body(at), blocks.access_list(at))?;
             self.add_receipts(&block, blocks, at)?;
             self.add_changes(&block, blocks, at)?;
         }
@@ -92,7 +93,12 @@ impl Tables {
         hashes
     }
 
-    fn add_block(&mut self, block: &Block<'_>, body: Option<&[u8]>) -> Result<(), Error> {
+    fn add_block(
+        &mut self,
+        block: &Block<'_>,
+        body: Option<&[u8]>,
+        access_list: &[u8],
+    ) -> Result<(), Error> {
         let size = body.and_then(|body| block_len(block.header.raw, body));
         for (table, rows) in &mut self.rows {
             match table.name {
@@ -103,6 +109,7 @@ impl Tables {
                 "ommers" => add_ommers(table, rows, block)?,
                 "transactions" => add_transactions(table, rows, block)?,
                 "withdrawals" => add_withdrawals(table, rows, block)?,
+                "block_access_list" => add_access_list(rows, block, access_list)?,
                 _ => {}
             }
         }

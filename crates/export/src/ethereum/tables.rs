@@ -18,13 +18,14 @@ const TRANSACTION_HASH: Column =
     Column::new("transaction_hash", HASH, "Hash of the transaction").searched().random();
 
 /// Every table, as users list them.
-pub const ALL: [&Table; 10] = [
+pub const ALL: [&Table; 11] = [
     &BLOCKS,
     &OMMERS,
     &TRANSACTIONS,
     &RECEIPTS,
     &LOGS,
     &WITHDRAWALS,
+    &BLOCK_ACCESS_LIST,
     &BALANCE_DIFFS,
     &NONCE_DIFFS,
     &CODE_DIFFS,
@@ -242,6 +243,49 @@ pub static WITHDRAWALS: Table = Table {
 };
 
 const CHANGED: Column = Column::new("address", ADDRESS, "The account").searched();
+
+/// What blocks access and change, as their access lists say.
+pub static BLOCK_ACCESS_LIST: Table = Table {
+    name: "block_access_list",
+    about: "A row is an entry of a block access list (EIP-7928), in the order of the list, from \
+            Amsterdam on. Needs level `bodies` and an archive with the lists.",
+    sorted: &["block_number", "address"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        Column::new(
+            "access_index",
+            Kind::Int,
+            "When it changed, as the list says: 0 before the \
+                    first transaction, 1 by it; none for what was only accessed",
+        )
+        .or_none(),
+        Column::new(
+            "transaction_index",
+            Kind::Int,
+            "The transaction that changed it, from 0; \
+                    none for what comes before the first one or after the last one",
+        )
+        .or_none(),
+        CHANGED,
+        Column::new(
+            "kind",
+            Kind::Text,
+            "`account`, `storage`, `storage_read`, `balance`, \
+                    `nonce` or `code`",
+        ),
+        Column::new("slot", WORD, "The slot of `storage` and `storage_read`").or_none(),
+        Column::new(
+            "value",
+            Kind::Bytes,
+            "What is there after it. `storage`, `balance` (wei): \
+                    32 bytes, big endian; `nonce`: 8; `code`: the code",
+        )
+        .or_none(),
+        LARGE,
+    ],
+};
 
 /// What accounts own.
 pub static BALANCE_DIFFS: Table = Table {

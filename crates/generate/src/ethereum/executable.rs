@@ -188,7 +188,6 @@ pub fn generate(
     let mut chunk = Chunk::new();
     chunk.headers.push(&spec.genesis.raw);
     chunk.bodies.push(builder::genesis_body(&spec.genesis.header));
-    chunk.access_lists.push(&[]);
     let mut builder = Builder::new(&spec, random.clone())?;
     let mut source = TransactionGenerator::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {
@@ -197,7 +196,7 @@ pub fn generate(
         let [header, body, list] = builder.finish(block, &drafts, &signers)?;
         chunk.headers.push(&header);
         chunk.bodies.push(&body);
-        chunk.access_lists.push(&list);
+        chunk.push_access_list(&list);
         progress(number);
         if chunk.bodies.bytes.len() > CHUNK {
             writer.append(&chunk)?;

@@ -12,6 +12,7 @@ use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::check_blocks::{check_blocks, compare_hashes};
 use crate::listing::has_file;
+use crate::report::access_lists;
 use crate::{Error, FileReport, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
@@ -23,12 +24,21 @@ const RUN: u64 = 8192;
 /// compared with the sizes of the data files; with it every item is decompressed, its RLP checked
 /// and each block's hash compared with the table of hashes.
 pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
+    let lists = compare(folder, deep, report);
+    report.notes.extend(access_lists(lists));
+}
+
+/// Does what [`inspect`] does, and returns the number of block access lists.
+pub(super) fn compare(folder: &Path, deep: bool, report: &mut FileReport) -> u64 {
     report.compression = "snappy";
-    let mut tables = vec![];
+    let (mut tables, mut lists) = (vec![], 0);
     for spec in TABLES {
         match Table::open(folder, spec) {
             Ok(Some(mut table)) => {
-                inspect_table(&mut table, folder, report);
+                let filled = inspect_table(&mut table, folder, report);
+                if spec.name == ACCESS_LISTS.name {
+                    lists = filled;
+                }
                 tables.push(table);
             }
             Ok(None) => missing_table(folder, spec, report),
@@ -39,7 +49,7 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
     compare_tables(folder, &tables, report);
     let headers = tables.iter().find(|table| table.spec.name == HEADERS.name);
     let Some(range) = headers.map(Table::range).filter(|range| !range.is_empty()) else {
-        return;
+        return lists;
     };
     let last = range.end - 1;
     (report.first, report.last) = (Some(range.start), Some(last));
@@ -48,16 +58,18 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
         let open = |want, range| Ok(Box::new(Reader::new(folder, want, range)?) as _);
         check_blocks(open, range.start..=last, report, compare_hashes);
     }
+    lists
 }
 
-fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
+/// Adds one table to the report. Returns the number of its items that have content.
+fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) -> u64 {
     let range = table.range();
     let (name, meta) = (table.spec.name, table.meta);
-    let ends = match file_ends(table) {
-        Ok(ends) => ends,
+    let (ends, filled) = match file_ends(table) {
+        Ok(found) => found,
         Err(error) => {
             report.add_error(&error);
-            BTreeMap::new()
+            (BTreeMap::new(), 0)
         }
     };
     let mut bytes = table.index_size;
@@ -97,11 +109,15 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
         meta_version: meta.version(),
         flush_offset: meta.flushed(),
     });
+    filled
 }
 
-/// The data files in the index, with the length that the index states for each.
-fn file_ends(table: &mut Table) -> Result<BTreeMap<u16, u32>, Error> {
-    let mut ends = BTreeMap::new();
+/// The data files in the index, with the length that the index states for each; and the number of
+/// items that have content.
+fn file_ends(table: &mut Table) -> Result<(BTreeMap<u16, u32>, u64), Error> {
+    /// Bytes of an empty Snappy block.
+    const EMPTY: u32 = 1;
+    let (mut ends, mut filled) = (BTreeMap::new(), 0);
     let (mut entries, end) = (Vec::<Entry>::new(), table.range().end);
     let mut next = table.deleted();
     if next < end {
@@ -112,9 +128,11 @@ fn file_ends(table: &mut Table) -> Result<BTreeMap<u16, u32>, Error> {
         let count = RUN.min(end - next);
         table.read_entries(next, count as usize, &mut entries)?;
         ends.extend(entries[1..].iter().map(|entry| (entry.file, entry.end)));
+        let sizes = entries.windows(2).filter_map(|of| Some(of[1].end - of[1].start_after(of[0])?));
+        filled += sizes.filter(|size| *size > EMPTY).count() as u64;
         next += count;
     }
-    Ok(ends)
+    Ok((ends, filled))
 }
 
 /// Compares a data file with the index; returns its size.

@@ -34,7 +34,7 @@ pub(super) const BODIES: Spec = spec("bodies", "body", true, MAX_BODY);
 pub(super) const RECEIPTS: Spec = spec("receipts", "receipts", true, MAX_RECEIPTS);
 /// Total difficulties, RLP; no longer there in geth 1.17.
 pub(super) const DIFFICULTIES: Spec = spec("diffs", "total difficulty", false, 33);
-/// Block access lists (EIP-7928), geth 1.17. Written empty, not read.
+/// Block access lists (EIP-7928), geth 1.17; the item of a block without one is empty.
 pub(super) const ACCESS_LISTS: Spec = spec("bals", "block access list", true, MAX_BODY);
 
 impl Spec {

@@ -66,6 +66,28 @@ fn what_is_written_is_read_again_in_both_layouts() {
 }
 
 #[test]
+fn block_access_lists_are_written_by_the_newer_layout_only() {
+    let temp = tempfile::tempdir().unwrap();
+    let (newer, older) = (temp.path().join("newer"), temp.path().join("older"));
+    let mut written = stored_chain(9, 100);
+    for i in 0..9 {
+        written.access_lists.push(if i % 3 == 2 { &[0xc1, 0xc0] } else { &[] });
+    }
+    write(&newer, Layout::Geth117, MAX_FILE, std::slice::from_ref(&written)).unwrap();
+    let chunks = read(&newer, EVERYTHING, ChunkLimit::default()).unwrap();
+    assert!(same_blocks(&chunks[0], &written));
+    assert_eq!(chunks[0].access_lists, written.access_lists);
+    for deep in [false, true] {
+        let found = report(&newer, deep);
+        assert_eq!(found.corruption, []);
+        let note = "3 block access lists (EIP-7928), which `verify` checks";
+        assert!(found.notes.iter().any(|found| found == note), "{:?}", found.notes);
+    }
+    let error = write(&older, Layout::Geth19, MAX_FILE, &[written]).unwrap_err();
+    assert!(matches!(&error, Error::Unwritable { found, .. } if found == "one of block 2"));
+}
+
+#[test]
 fn items_that_do_not_fit_go_to_the_next_file_whole() {
     let temp = tempfile::tempdir().unwrap();
     let folder = temp.path().join("ancient");

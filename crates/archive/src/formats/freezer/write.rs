@@ -124,7 +124,11 @@ impl Writer {
             self.receipts.append(chunk.receipts.get(i))?;
         }
         match self.layout {
-            Layout::Geth117 => self.extra.append(&[])?,
+            Layout::Geth117 => self.extra.append(chunk.access_list(i))?,
+            Layout::Geth19 if !chunk.access_list(i).is_empty() => {
+                let expected = "no block access lists, which geth 1.9 does not know".into();
+                return Err(self.unwritable(expected, format!("one of block {number}")));
+            }
             Layout::Geth19 => {
                 let total = self.totals.total(self.folder.target())?;
                 self.extra.append(&U256::from_be_bytes(total).encode())?;

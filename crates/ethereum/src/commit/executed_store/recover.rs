@@ -8,6 +8,7 @@ use crate::execute::{ExecutionError, PreparedBlock, Replay, Replayed};
 use crate::header::HeaderView;
 use crate::params::ChainSpec;
 use crate::state::{AccountChange, Changes, SlotChange, State, StateError, Tries};
+use crate::stored::split_body;
 use crate::{Hash, Level, U256};
 use blockmill_pipeline::Cancel;
 use blockmill_store::{ChainStore, Tip};
@@ -277,7 +278,7 @@ pub(crate) fn execute_stored(
     };
     let unusable = |error: &dyn Display| unusable(number, error);
     let header = HeaderView::decode(&header).map_err(|error| unusable(&error))?;
-    let body = BodyView::decode(&body).map_err(|error| unusable(&error))?;
+    let body = BodyView::decode(split_body(&body).0).map_err(|error| unusable(&error))?;
     let block = PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
     let done = replay.execute(&block).map_err(|error| unready(number, &error))?;
     Ok((hash, done))
