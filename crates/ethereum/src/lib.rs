@@ -1,10 +1,11 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
 //!
-//! Folders: `params` (forks, networks, genesis states), `header`, `body`, `access_list`, `execute` (blocks, the
-//! virtual machine, and the stages of level `execution`), `state`, `witness`, `snapshot`, `shard`
-//! (parts of a chain verified apart, and their merge), `suite` (the public tests). The steps of an
-//! import are `resume`, `verify`, `link`, `execute::stages` and `commit`, which also has the store
-//! of blocks and state. `convert` writes other formats, and `check` verifies a store.
+//! Folders: `params` (forks, networks, genesis states), `header`, `body`, `access_list`, `execute`
+//! (blocks, the virtual machine, and the stages of level `execution`), `state`, `witness`,
+//! `snapshot`, `shard` (parts of a chain verified apart, and their merge), `suite` (the public
+//! tests). The steps of an import are `resume`, `verify`, `link`, `execute::stages` and `commit`,
+//! which also has the store of blocks and state. `convert` writes other formats, and `check`
+//! verifies a store.
 
 pub mod access_list;
 pub mod body;

@@ -41,7 +41,7 @@ fn by_lists(name: &str) -> u64 {
             let mut chain = hex::decode(test["genesisRLP"].as_str().unwrap());
             blocks.iter().for_each(|block| chain.extend(with_list(block)));
             std::fs::write(&path, &chain).unwrap();
-            let options = options(spec, settings.clone());
+            let options = options(spec, settings);
             let (done, error) = run(path.clone(), &options, &mut Sink::Discard);
             assert_eq!(error, None, "{file} {name}");
             let tip = Hex(&done.tip.unwrap().id.hash).to_string();

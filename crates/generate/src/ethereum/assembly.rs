@@ -222,7 +222,7 @@ fn with_immediate(token: &str) -> Option<[u8; 2]> {
     for (word, byte) in [("dupn", DUPN), ("swapn", SWAPN)] {
         if let Some(number) = token.strip_prefix(word) {
             let number: u8 = number.parse().ok()?;
-            return (17..=235).contains(&number).then(|| [byte, number.wrapping_add(111)]);
+            return (17..=235).contains(&number).then_some([byte, number.wrapping_add(111)]);
         }
     }
     let (first, second) = token.strip_prefix("exchange")?.split_once(',')?;
@@ -232,7 +232,7 @@ fn with_immediate(token: &str) -> Option<[u8; 2]> {
         true => (first.wrapping_sub(1), second.wrapping_sub(1)),
         false => (29u8.wrapping_sub(second), first.wrapping_sub(1)),
     };
-    fits.then(|| [EXCHANGE, (high << 4 | low) ^ 143])
+    fits.then_some([EXCHANGE, (high << 4 | low) ^ 143])
 }
 
 /// Appends the shortest push of a number that is valid in all forks.
