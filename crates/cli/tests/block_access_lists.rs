@@ -52,7 +52,7 @@ fn lists_are_checked_without_execution_and_come_back_from_a_store() {
 
         let (store, back) = (scratch.path(&format!("{name}-store")), scratch.path(name));
         succeed(command("import", &chain).arg(&archive).arg("--data").arg(&store));
-        let text = succeed(blockmill("check --deep").arg("--data").arg(&store));
+        let text = succeed(blockmill("check").arg(&store));
         assert!(!text.contains("corrupt"), "{text}");
         let text = succeed(blockmill("inspect").arg(&store));
         assert!(text.contains("with block access lists"), "{text}");
@@ -62,7 +62,7 @@ fn lists_are_checked_without_execution_and_come_back_from_a_store() {
         // the same blocks without lists are verified, and it is said what they lack
         let answer = succeed_json(command("verify", &chain).arg(chain.join("chain.rlp")));
         let note = format!("{lists} block access lists were not checked");
-        assert!(answer["notes"].to_string().contains(&note), "{answer}");
+        assert!(answer.to_string().contains(&note), "{answer}");
     }
 }
 
