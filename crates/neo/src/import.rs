@@ -3,22 +3,20 @@
 mod assumed;
 mod batch;
 mod columns;
-mod execution;
+pub(crate) mod execution;
 mod link;
 mod repeated;
 mod sink;
-mod tasks;
+pub(crate) mod tasks;
 mod writer;
 
 pub(crate) use batch::Batch;
 #[cfg(test)]
 pub(crate) use columns::Bytes;
-pub use execution::Flush;
 pub use link::Verified;
 pub use repeated::DumpComparison;
 pub use sink::Sink;
 pub(crate) use tasks::TaskResults;
-pub use tasks::{Roots, Tasks};
 
 pub use crate::options::{Consumer, Derive, MEMORY, Options};
 pub use crate::run::Run;

@@ -1,6 +1,7 @@
 //! The options of an import and their values.
 
-pub use crate::import::{Flush, Roots, Tasks};
+pub use crate::import::execution::Flush;
+pub use crate::import::tasks::{Roots, Tasks};
 pub use crate::ledger::{ChangeLog, KeptBlocks};
 pub use crate::types::Hashes;
 pub use crate::witness::{PublicKeys, SignatureLanes};
