@@ -128,8 +128,8 @@ fn gas_of_operations_under_amsterdam_is_that_of_its_eips() {
         ("BALANCE cold", 3_000.0),
         ("EXTCODESIZE cold", 3_000.0 + 100.0),
         ("CREATE", 12_000.0 + 120.0 * STATE_BYTE),
-        // with the hash of the code
-        ("CREATE, code of 32 bytes", 12_000.0 + 2.0 + 6.0 + 6.0 + (120.0 + 32.0) * STATE_BYTE),
+        // creation code and its memory, and the hash of the code
+        ("CREATE, code of 32 bytes", 12_000.0 + 2.0 + 9.0 + 6.0 + (120.0 + 32.0) * STATE_BYTE),
         ("CALL with value, absent", 3_000.0 + 9_000.0 + 120.0 * STATE_BYTE),
     ] {
         assert_eq!(gas(name), expected, "{name}");
