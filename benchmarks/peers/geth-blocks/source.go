@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/types/bal"
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/golang/snappy"
 )
@@ -44,9 +45,26 @@ func openExport(path string) (*export, error) {
 	return &export{rlp.NewStream(bufio.NewReaderSize(file, 1<<20), 0)}, nil
 }
 
+// exported is a block of an export, with its access list from Amsterdam on.
+type exported struct {
+	Header      *types.Header
+	Txs         []*types.Transaction
+	Uncles      []*types.Header
+	Withdrawals []*types.Withdrawal  `rlp:"optional"`
+	AccessList  *bal.BlockAccessList `rlp:"optional"`
+}
+
 func (e *export) next() (*types.Block, error) {
-	block := new(types.Block)
-	return block, e.stream.Decode(block)
+	var raw exported
+	if err := e.stream.Decode(&raw); err != nil {
+		return nil, err
+	}
+	body := types.Body{Transactions: raw.Txs, Uncles: raw.Uncles, Withdrawals: raw.Withdrawals}
+	block := types.NewBlockWithHeader(raw.Header).WithBody(body)
+	if raw.AccessList != nil {
+		block = block.WithAccessListUnsafe(raw.AccessList)
+	}
+	return block, nil
 }
 
 // eras are era1 files: records of a type (2 bytes), a length (4 bytes) and 2 bytes more, little
