@@ -8,6 +8,9 @@ use super::MAX_BLOCK;
 /// script and a verification script of one byte, and no transactions.
 const MIN_BLOCK: u32 = 109;
 
+/// Most blocks of a dump. The first bytes of an RLP export of blocks are a larger count.
+const MAX_COUNT: u32 = i32::MAX as u32;
+
 /// Bytes from the start of a dump that identify its layout: two numbers, a length and a header up
 /// to its count of witnesses.
 pub(super) const BYTES: usize = 12 + 105;
@@ -53,7 +56,7 @@ impl Layout {
             (MIN_BLOCK..=MAX_BLOCK).contains(&number(length_at)?)
                 && block.starts_with(&[0; 4])
                 && block.get(self.witnesses_at) == Some(&1)
-                && count > 0
+                && (1..=MAX_COUNT).contains(&count)
                 && if whole { height <= 1 } else { Some(height) == number(0) },
         )
     }

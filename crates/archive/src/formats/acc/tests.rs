@@ -190,6 +190,18 @@ fn dumps_of_older_layouts_are_unsupported_by_name_and_not_damaged() {
     }
 }
 
+#[test]
+fn an_export_of_ethereum_is_no_dump_whatever_its_roots_are() {
+    let folder = tempfile::tempdir().unwrap();
+    // two lists, a parent and an address of zeros, and a root with a byte where a dump of Neo 2 has
+    // the number of witnesses
+    let mut bytes = [0; 200];
+    bytes[..7].copy_from_slice(&[0xf9, 0x02, 0x65, 0xf9, 0x02, 0x5f, 0xa0]);
+    bytes[112] = 1;
+    let path = write(folder.path(), "chain", &bytes);
+    assert_eq!(Family::detect(&[path]).unwrap(), Family::Ethereum);
+}
+
 #[blockmill_testkit::needs(cases)]
 #[test]
 fn the_dump_of_neo_2_is_unsupported_by_name() {
