@@ -157,8 +157,8 @@ impl<'k, 'a> Senders<'k, 'a> {
         Ok(())
     }
 
-    /// Recovers the senders of all that wait; the first that has none, or whose sender owes more gas
-    /// than its limit, is refused.
+    /// Recovers the senders of all that wait; the first that has none, or whose sender owes more
+    /// gas than its limit, is refused.
     pub fn recover(&mut self) -> Result<(), Refused> {
         if self.waiting.is_empty() {
             return Ok(());

@@ -161,8 +161,8 @@ pub fn verify_intrinsic_gas(
     Ok(())
 }
 
-/// Returns whether [`verify_sender_gas`] depends on the sender: [`verify_fields`] takes the receiver
-/// for the sender.
+/// Returns whether [`verify_sender_gas`] depends on the sender: [`verify_fields`] takes the
+/// receiver for the sender.
 pub fn is_sender_gas_open(tx: &Transaction<'_>, fork: Fork) -> bool {
     fork >= Fork::Amsterdam && tx.to.is_some() && verify_intrinsic_gas(tx, fork, false).is_err()
 }

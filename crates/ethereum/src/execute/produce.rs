@@ -9,8 +9,8 @@ use crate::rule::{Rule, Violation};
 use blockmill_rlp::Encode;
 
 impl Replay<'_> {
-    /// Executes a block and fills in gas used, requests hash, hash of the access list, receipts root,
-    /// logs bloom and state root of its header. The state then is the one after the block.
+    /// Executes a block and fills in gas used, requests hash, hash of the access list, receipts
+    /// root, logs bloom and state root of its header. The state then is the one after the block.
     ///
     /// Returns the encoded access list, from Amsterdam on.
     ///

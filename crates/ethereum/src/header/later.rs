@@ -46,8 +46,8 @@ static LATER: [Later; Header::LATER.len()] = [
     number(Fork::Amsterdam, Rule::SlotNumber),
 ];
 
-/// Fields that later forks added are there from their fork on, and not before. On a built-in network
-/// for which this version has no date of the fork, they are not judged.
+/// Fields that later forks added are there from their fork on, and not before. On a built-in
+/// network for which this version has no date of the fork, they are not judged.
 #[inline]
 pub(super) fn later_fields(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>) -> Verdict {
     for (present, later) in header.later_present().into_iter().zip(&LATER) {

@@ -43,14 +43,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let transactions = grouped(run.transactions);
         notes.push(format!("{transactions} transactions are covered by verified roots"));
     }
-    if run.access_lists > 0 {
-        let lists = counted(run.access_lists, "block access list");
-        notes.push(format!("{lists} of the archive are covered by verified headers (EIP-7928)"));
-    }
-    if run.access_lists_absent > 0 && options.level == Level::Bodies {
-        let lists = counted(run.access_lists_absent, "block access list");
-        notes.push(format!("{lists} were not checked, as the archive has none (EIP-7928)"));
-    }
+    notes.extend(access_lists(run, options.level));
     if run.senders > 0 {
         let unit = match options.settings.sender_batches {
             SenderBatches::Block => "block",
@@ -70,15 +63,30 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
             grouped(aborted_gas)
         ));
     }
-    if run.by_access_list > 0 {
-        let blocks = grouped(run.by_access_list);
-        notes.push(format!("{blocks} blocks were executed concurrently, by their access lists"));
-    }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"
                 .into(),
         );
+    }
+    notes
+}
+
+/// What block access lists were good for (EIP-7928).
+fn access_lists(run: &Run, level: Level) -> Vec<String> {
+    let mut notes = vec![];
+    let lists = |count| counted(count, "block access list");
+    if run.access_lists > 0 {
+        let lists = lists(run.access_lists);
+        notes.push(format!("{lists} of the archive are covered by verified headers (EIP-7928)"));
+    }
+    if run.access_lists_absent > 0 && level == Level::Bodies {
+        let lists = lists(run.access_lists_absent);
+        notes.push(format!("{lists} were not checked, as the archive has none (EIP-7928)"));
+    }
+    if run.by_access_list > 0 {
+        let blocks = counted(run.by_access_list, "block");
+        notes.push(format!("{blocks} executed concurrently, by their access lists"));
     }
     notes
 }

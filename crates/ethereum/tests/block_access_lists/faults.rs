@@ -64,8 +64,8 @@ fn a_fault_names_the_entry_and_the_byte() {
     );
     assert_eq!(
         one(&|it| it.storage_reads = (1..5).map(U256::from).collect()),
-        "size of the block access list (EIP-7928): expected at most 4 addresses and slots for a gas \
-         limit of 8000 for read of slot 0x4 of 0x11.., found another one at byte 28"
+        "size of the block access list (EIP-7928): expected at most 4 addresses and slots for a \
+         gas limit of 8000 for read of slot 0x4 of 0x11.., found another one at byte 28"
     );
     let text = Violation::from(check(&[0xc1, 0x80], &limits).unwrap_err());
     assert_eq!(

@@ -223,7 +223,8 @@ impl Planner {
 
     /// What a body uses each time.
     fn gas(&mut self, body: &Body) -> Result<u64> {
-        // a refund, or the least that call data costs (EIP-7623, EIP-7976), may hide the first rounds
+        // a refund, or the least that call data costs (EIP-7623, EIP-7976), may hide the first
+        // rounds
         let mut found = vec![];
         for scale in [1u32, 4, 64, 1_024] {
             let mut gas = |rounds| self.gas_of(body, body.step, rounds * scale);

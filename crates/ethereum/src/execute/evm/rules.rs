@@ -54,8 +54,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Sets a machine to the rules of a block. `None` if a fee or the chain id exceeds the machine's
-    /// integers.
+    /// Sets a machine to the rules of a block. `None` if a fee or the chain id exceeds the
+    /// machine's integers.
     pub fn begin<D: Database, I>(
         &mut self,
         machine: &mut Machine<D, I>,
