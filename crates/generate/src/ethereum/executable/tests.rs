@@ -112,7 +112,7 @@ fn import_into(sink: &mut Sink, folder: &Path, made: &Generated, with: &str) -> 
         spec: Arc::new(ChainSpec::from_genesis_json(&spec).unwrap()),
         level: Level::Execution,
         seal: SealPolicy { mode: SealMode::Off, seed: 0 },
-        settings: Settings::default().with(&[with]).unwrap(),
+        settings: Settings::default().with(&with.split(' ').collect::<Vec<_>>()).unwrap(),
         threads: 2,
         chunk: ChunkLimit::default(),
         from: None,
@@ -138,7 +138,7 @@ fn speculations_commit_only_if_they_are_valid() {
     for (name, fork, _) in FORKS.into_iter().filter(|(_, fork, _)| *fork >= Fork::Petersburg) {
         for seed in 1..4 {
             let (out, made) = make(&Recipe { seed, ..small(Work::Mixed, fork) }, folder.path());
-            let run = import_all(&out, &made, "speculate=all");
+            let run = import_all(&out, &made, "speculate=all access-lists=off");
             assert!(run.speculation.committed > 0, "{name}: {:?}", run.speculation);
             committed += run.speculation.committed;
             aborted += run.speculation.aborted;
@@ -152,6 +152,17 @@ fn speculations_commit_only_if_they_are_valid() {
     let tallies = (0..10).map(|_| import_all(&out, &made, "speculate=heavy").speculation);
     let most = tallies.inspect(|tally| eprintln!("{tally:?}")).find(|tally| tally.committed > 12);
     assert!(most.is_some(), "never more than 12 of 24");
+}
+
+#[test]
+fn blocks_with_access_lists_are_executed_by_them_across_the_fork() {
+    let folder = tempfile::tempdir().unwrap();
+    let crossing = small(Work::Mixed, Fork::Osaka);
+    let crossing = Recipe { next_fork: Some(Fork::Amsterdam), ..crossing };
+    let (out, made) = make(&crossing, folder.path());
+    let run = import_all(&out, &made, "access-lists=parallel");
+    assert_eq!(run.by_access_list, crossing.blocks - crossing.blocks / 2);
+    assert_eq!(import_all(&out, &made, "access-lists=off").by_access_list, 0);
 }
 
 /// Contracts that are destroyed, recreated and fill storage, over a state with a tiny cache:
