@@ -197,6 +197,7 @@ fn an_export_of_ethereum_is_no_dump_whatever_its_roots_are() {
     // the number of witnesses
     let mut bytes = [0; 200];
     bytes[..7].copy_from_slice(&[0xf9, 0x02, 0x65, 0xf9, 0x02, 0x5f, 0xa0]);
+    bytes[92..112].fill(0xf3);
     bytes[112] = 1;
     let path = write(folder.path(), "chain", &bytes);
     assert_eq!(Family::detect(&[path]).unwrap(), Family::Ethereum);
