@@ -226,7 +226,7 @@ impl Planner {
         // a refund, or the least that call data costs (EIP-7623, EIP-7976), may hide the first
         // rounds
         let mut found = vec![];
-        for scale in [1u32, 4, 64, 1_024] {
+        for scale in [1u32, 2, 4, 64, 1_024] {
             let mut gas = |rounds| self.gas_of(body, body.step, rounds * scale);
             let (one, two, three) = (gas(1)?, gas(2)?, gas(3)?);
             if two > one && three - two == two - one {
