@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 pub enum Rule {
     /// The header's merkle root is that of the transactions.
     MerkleRoot,
-    /// No run of transactions stands twice so that the root stays the same (CVE-2012-2459).
+    /// No run of transactions is repeated in a way that keeps the root the same (CVE-2012-2459).
     RepeatedTransactions,
     /// At least one transaction, and at most a million bytes without witnesses.
     BlockLength,

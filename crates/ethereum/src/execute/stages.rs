@@ -332,7 +332,7 @@ fn cause(error: ExecutionError) -> Cause {
         ExecutionError::State(StateError::Disk(error)) => Cause::State(error),
         ExecutionError::State(error @ StateError::NotListed { .. }) => {
             let expected = "all that the block accesses";
-            Cause::Rule(Violation::new(Rule::BodyAccessList, expected, error))
+            Cause::Rule(Violation::new(Rule::AccessList, expected, error))
         }
         ExecutionError::State(error) => {
             let expected = "a state that can be kept whole";
