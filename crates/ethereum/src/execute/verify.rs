@@ -50,7 +50,7 @@ pub(super) struct Totals {
 
 /// Executes a block on the state after its parent, and compares gas used and requests with the
 /// header. The state then is the one after the block. The caller compares receipts, access list and
-/// state root ([`super::receipts`], [`super::access_list`], [`crate::state::Tries`]).
+/// state root ([`super::receipts`], [`Executed::access_list`], [`crate::state::Tries`]).
 ///
 /// # Errors
 /// [`ExecutionError`] for an invalid block or an unknown part of the state. The state then has a
