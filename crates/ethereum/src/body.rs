@@ -227,7 +227,7 @@ fn verify_blob_gas(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), V
 
 /// Compares a block access list, where the archive has one, with the header's hash of it
 /// (EIP-7928). An empty `list` says that the archive has none.
-pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Violation> {
+pub fn verify_access_list_hash(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Violation> {
     const RULE: Rule = Rule::BodyAccessList;
     if list.is_empty() {
         return Ok(());

@@ -5,7 +5,7 @@
 //! out here.
 
 use crate::body::receipts;
-use crate::body::{BodyView, verify_access_list, verify_body};
+use crate::body::{BodyView, verify_access_list_hash, verify_body};
 use crate::header::HeaderView;
 use crate::params::Fork;
 use crate::stored::split_body;
@@ -220,7 +220,7 @@ impl Worker<'_> {
         // the rules of the fork were checked by the import: this one knows every type, and no size
         verify_body(Fork::Prague, header, &body, &mut self.roots)
             .map_err(|error| broken("body", "the body of the header", error.to_string()))?;
-        verify_access_list(header, access_list).map_err(|error| {
+        verify_access_list_hash(header, access_list).map_err(|error| {
             broken("block access list", "the block access list of the header", error.to_string())
         })?;
         if receipts.ends.is_empty() {

@@ -9,7 +9,7 @@ use blockmill_ethereum::access_list::{
     AccountChanges, BalanceChange, BlockAccessList, CodeChange, EntryKind, ListLimits,
     MAX_CODE_SIZE, NonceChange, SlotChanges, StorageChange, check, entries, first_difference,
 };
-use blockmill_ethereum::body::{BodyView, verify_access_list};
+use blockmill_ethereum::body::{BodyView, verify_access_list_hash};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::rule::Rule;
 use blockmill_rlp::ethereum::AccountChanges as View;
@@ -42,7 +42,7 @@ impl Listed {
 
     /// What `verify` at level bodies does.
     fn accepts(&self, list: &[u8]) -> bool {
-        verify_access_list(&self.header(), list).is_ok() && check(list, &self.limits()).is_ok()
+        verify_access_list_hash(&self.header(), list).is_ok() && check(list, &self.limits()).is_ok()
     }
 }
 
@@ -77,7 +77,7 @@ fn every_list_of_real_chains_is_valid_and_is_encoded_to_the_same_bytes() {
     let (mut lists, mut kinds, mut encoder) = (0, BTreeMap::new(), Encoder::default());
     for block in CHAINS.iter().flat_map(|chain| listed(chain)) {
         check(&block.list, &block.limits()).unwrap();
-        verify_access_list(&block.header(), &block.list).unwrap();
+        verify_access_list_hash(&block.header(), &block.list).unwrap();
         let owned = BlockAccessList::decode(&block.list).unwrap();
         let view = List::<View<'_>>::decode(&block.list).unwrap();
         assert!(owned.encode() == block.list && view.encode() == block.list);
@@ -204,7 +204,7 @@ fn wrong_lists_break_the_rule_that_go_ethereum_names() {
     let mut rules = BTreeMap::new();
     for wrong in CHAINS.iter().flat_map(|chain| wrong_lists(chain)) {
         // the header of the record commits to the wrong list
-        verify_access_list(&wrong.block.header(), &wrong.block.list).unwrap();
+        verify_access_list_hash(&wrong.block.header(), &wrong.block.list).unwrap();
         let found = check(&wrong.block.list, &wrong.block.limits()).map_err(|fault| fault.rule);
         let expected = match &*wrong.verdict {
             "ok" => Ok(()),

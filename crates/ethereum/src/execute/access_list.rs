@@ -1,10 +1,27 @@
 //! The access list of an executed block, compared with its header (EIP-7928).
 
 use super::block::PreparedBlock;
-use crate::access_list::{AccountChanges, BlockAccessList, ITEM_COST, first_difference};
+use crate::access_list::{
+    AccountChanges, BlockAccessList, Difference, ITEM_COST, first_difference,
+};
 use crate::rule::{Rule, Violation};
 use blockmill_rlp::Encode;
 use blockmill_verdict::Hex;
+
+/// Names the first entry in which the list of the archive differs from the one of the execution, which
+/// is the header's; `violation` says that their hashes differ.
+pub(crate) fn name_difference(
+    violation: &Violation,
+    list: &BlockAccessList,
+    given: &[u8],
+) -> Violation {
+    match first_difference(&list.encode(), given) {
+        Ok(Some(Difference { entry, expected, found })) => {
+            Violation::new(violation.rule, format!("{expected} for {entry}"), found)
+        }
+        _ => violation.clone(),
+    }
+}
 
 /// Compares the list that execution recorded with the header: the gas limit bounds its number of
 /// accounts and slots, and its hash is the header's. `given` is the list of the archive, if it has

@@ -80,7 +80,19 @@ impl Batch {
         self.times.check.senders += checks.check_later(checked, content, verdict);
         let clock = Instant::now();
         link.extend(checks, checked, verdict, linked);
+        // a block that the store has is not executed
+        if let Some((i, violation)) = content.other_list.clone()
+            && !linked.range(verdict).contains(&i)
+        {
+            verdict.refuse(blocks, i, Part::AccessList, Cause::Rule(violation));
+        }
         self.times.check.validate += clock.elapsed();
+    }
+
+    /// The block access list of block `i`, if the archive has it and it is the header's.
+    pub fn access_list(&self, i: usize) -> Option<&[u8]> {
+        let other = self.content.other_list.as_ref().is_some_and(|(other, _)| *other <= i);
+        self.blocks.access_list(i).filter(|_| !other)
     }
 
     /// Blocks and decoded headers.

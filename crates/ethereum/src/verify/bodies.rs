@@ -6,7 +6,7 @@ use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::TransactionRules;
 use crate::body::transaction_rules::block::BlockTerms;
-use crate::body::{BodyView, verify_access_list, verify_body};
+use crate::body::{BodyView, verify_access_list_hash, verify_body};
 use crate::encoding::body_cause;
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
@@ -34,12 +34,16 @@ pub(crate) struct Content {
     pub signers: Vec<Address>,
     /// At level execution, the blocks that are executed: at least the good ones.
     pub prepared: Vec<PreparedBlock>,
+    /// At level execution, the first block with an access list that is not the header's: the archive
+    /// is wrong, and execution finds in which entry.
+    pub other_list: Option<(usize, Violation)>,
     buffers: Buffers,
 }
 
 impl Content {
-    /// Forgets the counts of the batch before.
+    /// Forgets what was found in the batch before.
     pub(super) fn clear(&mut self) {
+        self.other_list = None;
         (self.seals_checked, self.seals_left) = (0, 0);
         (self.transactions, self.senders) = (0, 0);
     }
@@ -61,7 +65,7 @@ impl Checks<'_> {
         content: &mut Content,
         verdict: &mut Verdict,
     ) -> Duration {
-        let Content { buffers, signers, .. } = content;
+        let Content { buffers, signers, other_list, .. } = content;
         let executes = self.level >= Level::Execution && !self.known;
         let mut prepared = vec![];
         signers.clear();
@@ -79,7 +83,7 @@ impl Checks<'_> {
         let mut transactions = 0;
         let mut failure = None;
         for i in 0..verdict.good {
-            match self.check_body(checked, i, &mut buffers.roots, &mut senders) {
+            match self.check_body(checked, i, &mut buffers.roots, &mut senders, other_list) {
                 Ok(count) => transactions += count,
                 Err(fault) => {
                     failure = Some(*fault);
@@ -122,8 +126,8 @@ impl Checks<'_> {
         prepared
     }
 
-    /// Checks the block access list of a block, if the archive has it: first that it is the one of
-    /// the header, then the rules that need no execution.
+    /// Checks the block access list of a block, if the archive has it, by the rules that need no
+    /// execution: a fault in its form is named, and then that of its hash.
     fn check_access_list(
         &self,
         header: &HeaderView<'_>,
@@ -133,12 +137,14 @@ impl Checks<'_> {
         if list.is_empty() {
             return Ok(());
         }
-        verify_access_list(header, list)?;
         let fork = self.spec.rules_of(header).fork;
         let code = self.spec.code_size.at(fork, header.number, header.timestamp).code;
         let code = code.max(access_list::MAX_CODE_SIZE);
         let limits = ListLimits { gas_limit: header.gas_limit, transactions, code };
-        Ok(access_list::check(list, &limits)?)
+        if header.block_access_list_hash.is_some() {
+            access_list::check(list, &limits)?;
+        }
+        verify_access_list_hash(header, list)
     }
 
     /// Checks the body and the receipts of block `i`, and adds its transactions to those of which
@@ -150,6 +156,7 @@ impl Checks<'_> {
         i: usize,
         roots: &mut RootBuilder,
         senders: &mut Senders<'_, 'a>,
+        other_list: &mut Option<(usize, Violation)>,
     ) -> Result<u64, Box<(usize, Part, Cause)>> {
         let chunk = &checked.blocks.chunk;
         let in_body = |cause: Cause| Box::new((i, Part::Body, cause));
@@ -171,8 +178,15 @@ impl Checks<'_> {
             receipts::verify_no_receipts(&header)
                 .map_err(|v| Box::new((i, Part::Header, Cause::Rule(v))))?;
         }
-        self.check_access_list(&header, chunk.access_list(i), body.transaction_count())
-            .map_err(|v| Box::new((i, Part::AccessList, Cause::Rule(v))))?;
+        let list = self.check_access_list(&header, chunk.access_list(i), body.transaction_count());
+        if let Err(violation) = list {
+            // the genesis block is not executed
+            let executes = self.level >= Level::Execution && !self.known && header.number > 0;
+            if !executes || violation.rule != Rule::BodyAccessList {
+                return Err(Box::new((i, Part::AccessList, Cause::Rule(violation))));
+            }
+            other_list.get_or_insert((i, violation));
+        }
         if self.known {
             return Ok(0); // the same transactions were verified before
         }

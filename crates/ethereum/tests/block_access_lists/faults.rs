@@ -4,7 +4,7 @@ use blockmill_ethereum::access_list::{
     AccountChanges, BalanceChange, BlockAccessList, CodeChange, ListLimits, MAX_CODE_SIZE,
     NonceChange, SlotChanges, StorageChange, check,
 };
-use blockmill_ethereum::body::verify_access_list;
+use blockmill_ethereum::body::verify_access_list_hash;
 use blockmill_ethereum::header::Header;
 use blockmill_ethereum::rule::{Rule, Violation};
 use blockmill_ethereum::{Address, U256};
@@ -129,7 +129,7 @@ fn the_hash_of_a_list_is_that_of_the_header_or_there_is_none() {
     let raw = header.encode();
     let rule = |header: &Header, list: &[u8]| {
         let view = header.view(&raw);
-        verify_access_list(&view, list).map_err(|violation| violation.rule)
+        verify_access_list_hash(&view, list).map_err(|violation| violation.rule)
     };
     assert_eq!(rule(&header, &[]), Ok(()));
     assert_eq!(rule(&header, &[0xc0]), Err(Rule::BodyAccessList));

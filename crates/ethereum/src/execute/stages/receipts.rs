@@ -1,7 +1,7 @@
 //! Work after the roots, on any thread: receipts, and records of the state log.
 
 use crate::commit::executed_store::LogValues;
-use crate::execute::access_list::verify_access_list;
+use crate::execute::access_list::{name_difference, verify_access_list};
 use crate::execute::receipts::Receipts;
 use crate::fault::Cause;
 use crate::import::batch::Batch;
@@ -25,13 +25,19 @@ pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
             verify_access_list(block, executed.access_list.as_ref(), batch.blocks.access_list(i))
         });
         if let Err(violation) = verdict {
-            failure = Some((i, violation));
+            failure = Some((i, Part::Header, violation));
+            break;
+        }
+        if let Some((_, other)) = batch.content.other_list.as_ref().filter(|(at, _)| *at == i) {
+            let (list, given) = (executed.access_list.as_ref(), batch.blocks.access_list(i));
+            let named = list.zip(given).map(|(list, given)| name_difference(other, list, given));
+            failure = Some((i, Part::AccessList, named.unwrap_or_else(|| other.clone())));
             break;
         }
         done.busy[2] = clock.elapsed();
     }
-    if let Some((i, violation)) = failure {
-        batch.refuse(i, Part::Header, Cause::Rule(violation));
+    if let Some((i, part, violation)) = failure {
+        batch.refuse(i, part, Cause::Rule(violation));
     }
 }
 
