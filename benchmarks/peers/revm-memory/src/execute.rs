@@ -18,6 +18,8 @@ const BEACON_ROOTS: Address = address!("000F3df6D732807Ef1319fB7B8bB8522d0Beac02
 const HISTORY: Address = address!("0000F90827F1C53a10cb7A02335B175320002935");
 const WITHDRAWAL_REQUESTS: Address = address!("00000961Ef480Eb55e80D19ad83579A64c007002");
 const CONSOLIDATION_REQUESTS: Address = address!("0000BBdDc7CE488642fb579F8B00f3a590007251");
+const BUILDER_DEPOSITS: Address = address!("0000bff46984e3725691fa540a8c7589300d8282");
+const BUILDER_EXITS: Address = address!("000064d678505ad48f8ccb093bc65613800e8282");
 
 /// Wei of a gwei.
 const GWEI: u64 = 1_000_000_000;
@@ -53,16 +55,25 @@ impl Machine {
         if spec >= SpecId::PRAGUE {
             self.system_call(HISTORY, header.parent_hash.0.into())?;
         }
-        let mut gas = 0;
+        // what the senders pay; and, before refunds, gas for a larger state and other gas (EIP-8037)
+        let (mut paid, mut state_gas, mut other) = (0, 0, 0);
         for (tx, sender) in block.body.transactions.iter().zip(senders) {
             let done = self.evm.transact_one(environment(tx, *sender));
-            gas += done.map_err(|error| format!("block {}: {error}", header.number))?.tx_gas_used();
+            let done = done.map_err(|error| format!("block {}: {error}", header.number))?;
+            paid += done.tx_gas_used();
+            state_gas += done.gas().block_state_gas_used();
+            other += done.gas().block_regular_gas_used();
         }
+        let gas = if spec >= SpecId::AMSTERDAM { state_gas.max(other) } else { paid };
         let changed = self.evm.finalize();
         self.evm.commit(changed);
         if spec >= SpecId::PRAGUE {
             self.system_call(WITHDRAWAL_REQUESTS, Bytes::new())?;
             self.system_call(CONSOLIDATION_REQUESTS, Bytes::new())?;
+        }
+        if spec >= SpecId::AMSTERDAM {
+            self.system_call(BUILDER_DEPOSITS, Bytes::new())?;
+            self.system_call(BUILDER_EXITS, Bytes::new())?;
         }
         for withdrawal in block.body.withdrawals.iter().flat_map(|list| list.iter()) {
             let state = &mut self.evm.ctx.journaled_state.database;
@@ -95,6 +106,7 @@ impl Machine {
             basefee: header.base_fee_per_gas.unwrap_or_default(),
             difficulty: header.difficulty,
             prevrandao: Some(header.mix_hash),
+            slot_num: header.slot_number.unwrap_or_default(),
             blob_excess_gas_and_price: header
                 .excess_blob_gas
                 .map(|excess| BlobExcessGasAndPrice::new(excess, fraction)),

@@ -80,6 +80,7 @@ fn schedule(config: &BTreeMap<String, Value>) -> Result<Schedule, Failure> {
         ("cancun", SpecId::CANCUN),
         ("prague", SpecId::PRAGUE),
         ("osaka", SpecId::OSAKA),
+        ("amsterdam", SpecId::AMSTERDAM),
     ] {
         if let Some(time) = number(&format!("{name}Time")) {
             fraction = fraction_of(name).unwrap_or(fraction);
