@@ -31,8 +31,10 @@ fn the_state_of_every_chain_is_what_its_snapshot_says() {
     let scratch = Scratch::new("snapshots");
     let chains = ["execution-apis", "geth-ethtest", "hive-engine", "hive-sync"];
     let chains = chains.map(|name| format!("chains/{name}/chain.rlp"));
-    let mainnet = ["era1/mainnet-00000-5ec1ffb8.era1".to_owned()];
-    for (at, chain) in chains.iter().chain(&mainnet).enumerate() {
+    let others =
+        ["bal-chains/transition-240/chain-with-bal.rlp", "era1/mainnet-00000-5ec1ffb8.era1"];
+    let others = others.map(str::to_owned);
+    for (at, chain) in chains.iter().chain(&others).enumerate() {
         let (store, out) =
             (scratch.path(&format!("{at}")), scratch.path(&format!("{at}.snapshot")));
         let mut import = blockmill("import --seal off --data");

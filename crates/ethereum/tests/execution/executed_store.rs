@@ -1,6 +1,6 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
-use super::imports::{Place, options, published, run, settings};
+use super::imports::{INTO_AMSTERDAM, Place, options, published, run, settings};
 use blockmill_archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
@@ -167,6 +167,36 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
 #[test]
 fn a_thousand_blocks_are_taken_back_and_come_again() {
     Place::all().into_iter().for_each(take_back);
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn the_blocks_of_a_fork_are_taken_back_and_come_again() {
+    let limits = Limits { depth: 200, least_log: 1 << 20, ..SMALL };
+    for place in Place::all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (spec, path) = published(INTO_AMSTERDAM);
+        let options = options(spec, place.with(&[]));
+        let import = |until| {
+            let last = import_within(limits, folder.path(), &path, &options, until);
+            let store = ExecutedStore::open_read_only(folder.path()).unwrap();
+            assert_together(&store);
+            assert!(store.check_state(&Cancel::new()).unwrap(), "{place:?} {last}");
+            (last, store.facts().unwrap().hash)
+        };
+        let whole = import(None);
+        assert_eq!(whole.0, 239);
+        // before, at and after the first block of Amsterdam
+        for to in [238, 180, 121, 120, 119, 118, 60] {
+            let mut store =
+                ExecutedStore::open(folder.path(), &small(), place.limits(limits)).unwrap().0;
+            store.unwind(to, &Cancel::new()).unwrap().unwrap();
+            assert_together(&store);
+            drop(store);
+            assert_eq!(import(Some(to + 1)).0, to + 1);
+            assert_eq!(import(None), whole);
+        }
+    }
 }
 
 /// Takes blocks back, and imports them again.

@@ -38,10 +38,19 @@ pub fn options(spec: ChainSpec, settings: Settings) -> Options {
     }
 }
 
+/// A chain whose second half is of Amsterdam and has access lists.
+pub const INTO_AMSTERDAM: &str = "transition-240";
+
+/// A chain of the fixtures.
 pub fn published(name: &str) -> (ChainSpec, PathBuf) {
-    let genesis = blockmill_testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let (folder, export) = match name {
+        INTO_AMSTERDAM => ("bal-chains", "chain-with-bal.rlp"),
+        _ => ("chains", "chain.rlp"),
+    };
+    let file = |file: &str| format!("ethereum/{folder}/{name}/{file}");
+    let genesis = blockmill_testkit::read(file("genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
-    (spec, blockmill_testkit::fixture(format!("ethereum/chains/{name}/chain.rlp")))
+    (spec, blockmill_testkit::fixture(file(export)))
 }
 
 /// The run, and its error as a sentence.
@@ -120,14 +129,17 @@ fn in_rocksdb() -> Vec<Settings> {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn every_setting_executes_the_chain_through_every_fork() {
-    let (spec, path) = published("execution-apis");
+fn every_setting_executes_the_chains_through_every_fork() {
+    let chains = [("execution-apis", 54), (INTO_AMSTERDAM, 240)];
+    let chains = chains.map(|(name, blocks)| (published(name), blocks));
     let settings = settings();
     assert!(settings.len() > 5);
     for settings in settings {
-        let options = options(spec.clone(), settings);
-        let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
-        assert_eq!((run.blocks, error), (54, None));
+        for ((spec, path), blocks) in &chains {
+            let options = options(spec.clone(), settings);
+            let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
+            assert_eq!((run.blocks, error), (*blocks, None));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! would have it, whatever ends the raise meanwhile.
 
 use super::executed_store::{SMALL, small};
-use super::imports::{Place, options, published, run};
+use super::imports::{INTO_AMSTERDAM, Place, options, published, run};
 use super::refused::export;
 use crate::source;
 use blockmill_archive::{Archive, ChunkLimit};
@@ -108,6 +108,13 @@ impl Chain {
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn a_store_of_bodies_is_raised_to_the_state_of_a_direct_import() {
+    for chain in Chain::all(INTO_AMSTERDAM) {
+        let [direct, raised] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+        assert_eq!(chain.execute(direct.path(), None), 239);
+        chain.import_bodies(raised.path(), Some(200));
+        assert_eq!(chain.execute(raised.path(), None), 239, "{:?}", chain.place);
+        chain.assert_raised(raised.path(), direct.path());
+    }
     for chain in Chain::all("execution-apis") {
         let direct = tempfile::tempdir().unwrap();
         assert_eq!(chain.execute(direct.path(), None), LAST);

@@ -1,6 +1,6 @@
 //! Parts of a stored state: proofs that a library accepts, and witnesses of stored blocks.
 
-use super::imports::{Place, options, published, run};
+use super::imports::{INTO_AMSTERDAM, Place, options, published, run};
 use alloy_primitives::{B256, Bytes};
 use alloy_trie::{Nibbles, proof::verify_proof};
 use blockmill_ethereum::commit::Sink;
@@ -122,7 +122,7 @@ fn witness_of(spec: &ChainSpec, store: &ExecutedStore, number: u64) -> Value {
 #[test]
 fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
     let mut refused = 0;
-    for (name, step) in [("execution-apis", 1), ("geth-ethtest", 37)] {
+    for (name, step) in [("execution-apis", 1), ("geth-ethtest", 37), (INTO_AMSTERDAM, 17)] {
         let folder = tempfile::tempdir().unwrap();
         let (spec, store) = stored(name, folder.path());
         let in_own_folder = |place| {
