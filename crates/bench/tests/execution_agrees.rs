@@ -177,6 +177,40 @@ fn slots_of_heavy_transactions_are_found_by_dry_runs() {
     assert!(roots.iter().all(|root| *root == roots[0]));
 }
 
+/// From Amsterdam on a block's access list names every slot, so none is read in vain.
+#[test]
+fn slots_of_access_lists_are_prefetched() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = chain_with(
+        &[
+            ("work", "erc20"),
+            ("fork", "amsterdam"),
+            ("blocks", "200"),
+            ("block-transactions", "6"),
+            ("accounts", "4000"),
+        ],
+        folder.path(),
+    );
+    let blocks = settings["paths"].clone();
+    let mut roots = vec![];
+    for state in ["state=pages", "state=flat+trie"] {
+        for lists in ["off", "prefetch", "parallel"] {
+            let with = [state, &format!("access-lists={lists}"), "prefetch=access"];
+            let record = ours(&settings, Path::new(&blocks), &with).unwrap();
+            let [used, unused, listed] = ["prefetched_used", "prefetched_unused", "by_access_list"]
+                .map(|name| record.facts.count_of(name));
+            match lists {
+                "off" => assert_eq!((used, unused, listed), (0, 0, 0)),
+                // two balances of each transfer
+                _ => assert!(used >= 200 * 6 * 2 && unused == 0, "{lists}: {used}, {unused}"),
+            }
+            assert_eq!(listed, if lists == "parallel" { 200 } else { 0 });
+            roots.push(record.answer["state_root"].clone());
+        }
+    }
+    assert!(roots.iter().all(|root| *root == roots[0]));
+}
+
 /// The file without its last block, and that block.
 fn split(export: &[u8]) -> (&[u8], &[u8]) {
     let (mut at, mut last) = (0, 0);

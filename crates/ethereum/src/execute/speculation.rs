@@ -179,7 +179,7 @@ pub fn dry_runs(
     spec: &ChainSpec,
     disk: &SharedState,
     options: MachineOptions,
-    blocks: &[PreparedBlock],
+    blocks: &[&PreparedBlock],
 ) -> Vec<Slot> {
     let mut found = vec![];
     let is_heavy = |tx: &&PreparedTransaction| tx.gas_limit >= HEAVY;

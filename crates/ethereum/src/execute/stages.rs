@@ -41,7 +41,7 @@ pub use order::{ReceiptOrder, RootGroup, RootInterval, RootOrder, SenderOrder};
 use persistence::Persistence;
 pub(crate) use phases::{ExecutedChunk, Speculated};
 pub use prefetch::Prefetch;
-use prefetch::{cache_prefetched, prefetching};
+use prefetch::{Prefetching, cache_prefetched, prefetching};
 use receipts::{check_receipts, encode_records};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -67,8 +67,8 @@ pub(crate) struct Execution<'c> {
     speculation: SpeculationPolicy,
     /// Whether accounts and slots that blocks name are prefetched, for a state on disk.
     prefetch: bool,
-    /// Whether blocks with access lists are executed concurrently.
-    listed: bool,
+    /// How access lists are used by these stages.
+    lists: AccessLists,
     /// Predicts further slots to prefetch.
     history: Option<Arc<History>>,
     /// Budget of dry runs, which find further slots to prefetch.
@@ -143,6 +143,11 @@ impl<'c> Execution<'c> {
         let is_serial = settings.stages == StageOrder::Serial;
         let alone = is_serial || options.threads < 2 || inline.senders;
         let which = if alone { Speculate::Off } else { settings.speculate };
+        let lists = match settings.access_lists {
+            // concurrent execution needs a second thread, and a stage after the one in order
+            AccessLists::Parallel if alone || inline.root => AccessLists::Prefetch,
+            lists => lists,
+        };
         let runs_dry = settings.prefetch == Prefetch::DryRuns;
         let learns = runs_dry || settings.prefetch == Prefetch::History;
         Ok(Some(Self {
@@ -159,8 +164,7 @@ impl<'c> Execution<'c> {
             speculation: SpeculationPolicy { which, budget: GasBudget::new(options.threads) },
             // inline checks leave no stage between link and execution
             prefetch: settings.prefetch != Prefetch::Off && !inline.senders,
-            // the next stage executes on any thread
-            listed: settings.access_lists == AccessLists::Parallel && !alone && !inline.root,
+            lists,
             history: (learns && !inline.senders).then(Arc::default),
             dry_runs: (runs_dry && !inline.senders).then(|| GasBudget::new(options.threads)),
             inline,
@@ -183,8 +187,9 @@ impl<'c> Execution<'c> {
         let Self { spec, tries, persistence, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
-        let listed = execution.listed;
-        let dry_runs = execution.dry_runs.as_ref().map(|budget| (budget, spec, machine));
+        let lists = execution.lists;
+        let listed = lists == AccessLists::Parallel;
+        let dry = execution.dry_runs.as_ref().map(|budget| (budget, spec, machine));
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
         let history = execution.history.as_ref().filter(|_| disk.is_some());
@@ -205,7 +210,8 @@ impl<'c> Execution<'c> {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
         };
-        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry_runs);
+        let by = Prefetching { history: history.map(|history| &**history), dry, lists, hasher };
+        let stages = prefetching(stages, disk, by);
         let stages = speculating(stages, speculation, spec, state, (machine, hasher), listed);
         let mut execute = move |batch: &mut Batch| {
             if let Some(link) = &mut before {
@@ -214,7 +220,9 @@ impl<'c> Execution<'c> {
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             state.advance_generation();
-            let prefetched = std::mem::take(&mut batch.speculated.prefetched);
+            let speculated = &mut batch.speculated;
+            cache_prefetched(&mut state, std::mem::take(&mut speculated.listed));
+            let prefetched = std::mem::take(&mut speculated.prefetched);
             let prefetched = cache_prefetched(&mut state, prefetched);
             let evm = Evm::new(&mut state, spec.chain_id).with_options(machine);
             let evm = evm.with_history(history.cloned(), &prefetched);
@@ -263,7 +271,7 @@ fn speculating<'a>(
         return stages;
     }
     stages.parallel("speculate", move |batch| {
-        if listed && batch.new_blocks().any(|i| batch.blocks.access_list(i).is_some()) {
+        if listed && batch.new_blocks().any(|i| batch.access_list(i).is_some()) {
             return; // they need none
         }
         let clock = Instant::now();
@@ -306,7 +314,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch, listed: 
         let mut done = ExecutedBlock::default();
         let block = &batch.content.prepared[i];
         let clock = Instant::now();
-        let list = batch.blocks.access_list(i).filter(|_| listed);
+        let list = batch.access_list(i).filter(|_| listed);
         let deferred = list.map_or(Ok(false), |list| defer(evm.state(), block, list, &mut done));
         // the genesis block has no parent to execute it on
         let outcome = match deferred {
@@ -322,7 +330,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch, listed: 
         done.busy[0] = clock.elapsed();
         batch.executed.blocks.push(done);
     }
-    batch.speculated.prefetch_stats = evm.prefetch_stats();
+    batch.speculated.prefetch_stats.add(&evm.prefetch_stats());
     true
 }
 

@@ -19,9 +19,13 @@ blockmill_pipeline::named_option! {
     ///
     /// Whatever the option says, every list is compared with what the block accessed and changed.
     pub enum AccessLists: "access-lists", level Execution {
-        /// Blocks are executed one after the other.
+        /// Not before execution. Blocks are executed one after the other.
         Off = "off",
-        /// Blocks are executed concurrently, each on the state that the lists before it give.
+        /// All accounts and slots of a block's list are read together before it is executed, if the
+        /// state is on disk (and `prefetch` is not `off`). Blocks are executed one after the other.
+        Prefetch = "prefetch",
+        /// The same, and blocks are executed concurrently, each on the state that the lists before
+        /// it give.
         Parallel = "parallel",
     }
 }

@@ -11,9 +11,11 @@ pub(crate) struct Speculated {
     pub speculations: Vec<Vec<Option<Box<Speculation>>>>,
     /// Number of speculations that hash a lot.
     pub hashing: usize,
-    /// Prefetched slots.
+    /// Prefetched slots, of which some may not be read.
     pub prefetched: PrefetchedSlots,
-    /// How many of these slots were read.
+    /// Prefetched slots of the lists of blocks that are executed by their lists, which read them all.
+    pub listed: PrefetchedSlots,
+    /// How many prefetched slots were read.
     pub prefetch_stats: PrefetchStats,
 }
 

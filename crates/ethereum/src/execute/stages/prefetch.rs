@@ -1,6 +1,7 @@
 //! Prefetch: accounts and slots of a state on disk are read together before blocks are executed. A
 //! disk does a hundred concurrent reads in the time of a few.
 
+use super::AccessLists;
 use crate::error::Error;
 use crate::execute::evm::{MachineOptions, PrefetchStats};
 use crate::execute::history::{History, PrefetchedSlots, Slot};
@@ -12,6 +13,8 @@ use crate::state::{SharedState, State};
 use crate::{Address, Hash};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Stages;
+use blockmill_rlp::ethereum::AccountChanges;
+use blockmill_rlp::{Decode, List};
 use blockmill_state_store::StateKey;
 use hashbrown::HashMap;
 
@@ -38,27 +41,79 @@ blockmill_pipeline::named_option! {
     }
 }
 
+/// How accounts and slots are found that are read before blocks are executed.
+pub(super) struct Prefetching<'a> {
+    /// Predicts slots from earlier calls.
+    pub history: Option<&'a History>,
+    /// Executes heavy transactions without values of slots.
+    pub dry: Option<(&'a GasBudget, &'a ChainSpec, MachineOptions)>,
+    /// For blocks with access lists, the lists alone are read, unless this is `Off`.
+    pub lists: AccessLists,
+    pub hasher: ManyKeccak,
+}
+
 /// Adds the stage that prefetches, if the state is on disk.
 pub(super) fn prefetching<'a>(
     stages: Stages<'a, Batch, Error>,
     disk: Option<SharedState>,
-    history: Option<&'a History>,
-    hasher: ManyKeccak,
-    dry: Option<(&'a GasBudget, &'a ChainSpec, MachineOptions)>,
+    by: Prefetching<'a>,
 ) -> Stages<'a, Batch, Error> {
     let Some(disk) = disk else { return stages };
     stages.parallel("prefetch", move |batch| {
-        let blocks = &batch.content.prepared[batch.new_blocks()];
-        let calls = blocks.iter().flat_map(|block| &block.transactions);
+        let hasher = by.hasher;
+        let listed = listed(&by, batch);
+        let unlisted: Vec<&PreparedBlock> = batch
+            .new_blocks()
+            .filter(|i| by.lists == AccessLists::Off || batch.access_list(*i).is_none())
+            .map(|i| &batch.content.prepared[i])
+            .collect();
+        let calls = unlisted.iter().flat_map(|block| &block.transactions);
         let calls = calls.filter_map(PreparedTransaction::call);
+        let history = by.history;
         let mut slots = history.map(|history| history.predict(hasher, calls)).unwrap_or_default();
-        if let Some((budget, spec, machine)) = dry {
-            slots.extend(dry_runs(budget, spec, &disk, machine, blocks));
+        if let Some((budget, spec, machine)) = by.dry {
+            slots.extend(dry_runs(budget, spec, &disk, machine, &unlisted));
         }
-        prefetch(&disk, hasher, blocks, &slots);
-        batch.speculated.prefetched = read(&disk, hasher, &slots);
-        batch.speculated.prefetch_stats = PrefetchStats::default();
+        let accounts = addresses_of(&slots).into_iter().chain(listed.accounts);
+        prefetch(&disk, hasher, &unlisted, accounts.collect());
+        let (prefetched, listed) = match by.lists {
+            AccessLists::Parallel => (slots, listed.slots),
+            _ => ([slots, listed.slots].concat(), vec![]),
+        };
+        batch.speculated.prefetched = read(&disk, hasher, &prefetched);
+        batch.speculated.listed = read(&disk, hasher, &listed);
+        let used = batch.speculated.listed.values.len() as u64;
+        batch.speculated.prefetch_stats = PrefetchStats { used, unused: 0 };
     })
+}
+
+/// What the access lists of blocks name.
+#[derive(Default)]
+struct Listed {
+    accounts: Vec<Address>,
+    /// Slots, each once for a block, neighbours of the same account.
+    slots: Vec<Slot>,
+}
+
+/// Collects what the access lists of the new blocks name. Their encoding and their size, which the
+/// gas limit bounds, were checked with the bodies.
+fn listed(by: &Prefetching<'_>, batch: &Batch) -> Listed {
+    let mut found = Listed::default();
+    if by.lists == AccessLists::Off {
+        return found;
+    }
+    let lists = batch.new_blocks().filter_map(|i| batch.access_list(i));
+    for list in lists.filter_map(|list| List::<AccountChanges<'_>>::decode(list).ok()) {
+        for account in list.iter() {
+            found.accounts.push(*account.address);
+            let written = account.storage_changes.iter().map(|written| written.slot);
+            let slots = account.storage_reads.iter().chain(written);
+            found.slots.extend(slots.map(|slot| (*account.address, slot)));
+        }
+    }
+    found.slots.sort_unstable();
+    found.slots.dedup();
+    found
 }
 
 /// Reads slots. Execution reads those again that could not be read, and reports the error.
@@ -111,10 +166,14 @@ pub(super) fn cache_prefetched(state: &mut State, prefetched: PrefetchedSlots) -
 }
 
 /// Reads the accounts and slots that blocks name (senders, receivers, access lists of EIP-2930,
-/// beneficiaries), and the accounts of `predicted` slots. Execution reports what cannot be read.
-fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock], predicted: &[Slot]) {
+/// beneficiaries), and further accounts. Execution reports what cannot be read.
+fn prefetch(
+    disk: &SharedState,
+    hasher: ManyKeccak,
+    blocks: &[&PreparedBlock],
+    mut addresses: Vec<Address>,
+) {
     let mut slots: Vec<(Address, Hash)> = vec![];
-    let mut addresses = addresses_of(predicted);
     for block in blocks {
         addresses.push(block.terms.beneficiary);
         addresses.extend(block.withdrawals.iter().map(|(receiver, _)| *receiver));
