@@ -8,9 +8,11 @@ use blockmill_bench::peers::{self, Ready};
 use blockmill_bench::workloads;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::header::{Header, HeaderView};
-use blockmill_generate::ethereum::executable::FORKS;
+use blockmill_ethereum::params::Fork;
+use blockmill_generate::ethereum::executable::{FILE, FORKS, Recipe, Work, generate};
 use blockmill_pipeline::record::RunRecord;
 use blockmill_rlp::{Encode, OnePass, Reader, Write};
+use blockmill_verdict::Hex;
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +27,7 @@ type Change = fn(&mut Header);
 
 /// Changes of one field each. Some of them make another valid block, depending on the fork and on
 /// what the programs of the block look at.
-const CHANGES: [(&str, Change); 25] = [
+const CHANGES: [(&str, Change); 27] = [
     ("parent hash", |header| header.parent_hash[0] ^= 1),
     ("ommers hash", |header| header.ommers_hash[0] ^= 1),
     ("beneficiary", |header| header.beneficiary[19] ^= 0x80),
@@ -55,6 +57,8 @@ const CHANGES: [(&str, Change); 25] = [
     }),
     ("beacon root", |header| flip(&mut header.parent_beacon_root)),
     ("requests hash", |header| flip(&mut header.requests_hash)),
+    ("block access list hash", |header| flip(&mut header.block_access_list_hash)),
+    ("slot number", |header| header.slot_number = header.slot_number.map(|slot| slot + 1)),
 ];
 
 fn flip(hash: &mut Option<[u8; 32]>) {
@@ -89,6 +93,26 @@ fn chain(seed: u64, fork: &str, folder: &Path) -> Settings {
     ];
     settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
     workloads::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    settings
+}
+
+/// Another chain of random programs, in which Amsterdam begins after half of the blocks.
+fn into_amsterdam(seed: u64, folder: &Path) -> Settings {
+    let mut settings = chain(seed, "osaka", &folder.join("osaka"));
+    let recipe = Recipe {
+        next_fork: Some(Fork::Amsterdam),
+        blocks: 16,
+        block_transactions: 30,
+        accounts: 32,
+        seed,
+        ..Recipe::for_work(Work::Mixed)
+    };
+    let folder = folder.join("crossing");
+    let chain = generate(&recipe, &folder, |_| {}).unwrap();
+    let file = |name| folder.join(name).to_str().unwrap().to_owned();
+    let tip = Hex(&chain.hash).to_string();
+    let changed = [("paths", file(FILE)), ("genesis", file("genesis.json")), ("tip", tip)];
+    settings.extend(changed.map(|(name, value)| (name.to_owned(), value)));
     settings
 }
 
@@ -291,6 +315,21 @@ fn random_programs_do_the_same_as_in_go_ethereum() {
     let tried = SEEDS as usize * CHANGES.len();
     println!("{tried} changed blocks, of which {taken} were taken by both: {forks:?}");
     // extra data alone changes no rule
+    assert!(taken >= 2 * SEEDS as usize && taken < tried / 2, "{taken}");
+}
+
+#[blockmill_testkit::needs(peers)]
+#[test]
+fn chains_into_amsterdam_do_the_same_as_in_go_ethereum() {
+    let geth = geth();
+    let mut taken = 0;
+    for seed in 1..=SEEDS {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = into_amsterdam(seed, &folder.path().join("data"));
+        taken += compare(&settings, &geth, folder.path());
+    }
+    let tried = SEEDS as usize * CHANGES.len();
+    println!("{tried} changed blocks, of which {taken} were taken by both");
     assert!(taken >= 2 * SEEDS as usize && taken < tried / 2, "{taken}");
 }
 
