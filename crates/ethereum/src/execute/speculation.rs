@@ -118,20 +118,22 @@ struct Lane<'s> {
     waits: Option<(usize, usize)>,
 }
 
-/// Executes transactions of blocks on the present state, within the budget. Prefetched slots of a
-/// state on disk are not read again. Up to [`LANES`] transactions run concurrently and hash
-/// together.
-pub fn speculate(
+/// Executes transactions of blocks within the budget, those of block `i` on `state_of(i)`; without
+/// it, none of that block. Prefetched slots of a state on disk are not read again. Up to [`LANES`]
+/// transactions run concurrently and hash together.
+pub fn speculate<'s>(
     (which, budget): (Speculate, &GasBudget),
     spec: &ChainSpec,
-    (state, prefetched): (&RwLock<State>, &PrefetchedSlots),
+    (state_of, prefetched): (impl Fn(usize) -> Option<&'s RwLock<State>>, &PrefetchedSlots),
     (options, hasher): (MachineOptions, ManyKeccak),
     blocks: &[PreparedBlock],
 ) -> Speculations {
     let wanted = |(_, tx): &(usize, &PreparedTransaction)| which.wants(tx);
-    let count =
-        |block: &PreparedBlock| block.transactions.iter().enumerate().filter(wanted).count();
-    let counts: Vec<usize> = blocks.iter().map(count).collect();
+    let count = |(i, block): (usize, &PreparedBlock)| match state_of(i) {
+        Some(_) => block.transactions.iter().enumerate().filter(wanted).count(),
+        None => 0,
+    };
+    let counts: Vec<usize> = blocks.iter().enumerate().map(count).collect();
     let places = |(count, block): (&usize, &PreparedBlock)| match count {
         0 => vec![],
         _ => block.transactions.iter().map(|_| None).collect(),
@@ -139,23 +141,25 @@ pub fn speculate(
     let places = counts.iter().zip(blocks).map(places).collect();
     let mut results = Speculations { blocks: places, ..Speculations::default() };
     let machines = counts.iter().sum::<usize>().min(LANES);
-    if machines == 0 {
+    let Some(first) = (0..blocks.len()).find_map(&state_of).filter(|_| machines > 0) else {
         return results;
-    }
-    let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
-        block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
+    };
+    let known = blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block, state_of(i)?)));
+    let mut jobs = known.flat_map(|(i, block, state)| {
+        let all = block.transactions.iter().enumerate().filter(wanted);
+        all.map(move |(j, tx)| (i, j, tx, state))
     });
     let prefetched = prefetched.index();
-    let speculator = || Speculator::new((state, &prefetched), spec.chain_id, options);
+    let speculator = || Speculator::new((first, &prefetched), spec.chain_id, options);
     let lane = || Lane { speculator: speculator(), block: None, waits: None };
     let mut lanes: Vec<Lane<'_>> = (0..machines).map(|_| lane()).collect();
     // the slots that they read are useful even if they abort
-    let always = options.keeps_reads && is_on_disk(state);
+    let always = options.keeps_reads && is_on_disk(first);
     loop {
         for lane in lanes.iter_mut().filter(|lane| lane.waits.is_none()) {
             lane.speculator.hashes_together(machines > 1);
-            for (i, j, tx) in jobs.by_ref() {
-                if (always || budget.allows()) && lane.begin(i, blocks) {
+            for (i, j, tx, state) in jobs.by_ref() {
+                if (always || budget.allows()) && lane.begin(i, &blocks[i], state) {
                     let progress = lane.speculator.start(tx);
                     lane.advance(progress, (i, j), &mut results);
                     budget.charge(std::mem::take(&mut results.lost));
@@ -234,12 +238,12 @@ fn hash_together(hasher: ManyKeccak, lanes: &mut [Lane<'_>], results: &mut Specu
     count > 0
 }
 
-impl Lane<'_> {
-    /// Begins a block unless the last transaction was of the same one. Returns whether the machine
-    /// knows its rules.
-    fn begin(&mut self, block: usize, blocks: &[PreparedBlock]) -> bool {
-        if self.block != Some(block) {
-            self.block = self.speculator.begin(&blocks[block].terms).map(|()| block);
+impl<'s> Lane<'s> {
+    /// Begins block `i` on a state, unless the last transaction was of the same one. Returns whether
+    /// the machine knows its rules.
+    fn begin(&mut self, i: usize, block: &PreparedBlock, state: &'s RwLock<State>) -> bool {
+        if self.block != Some(i) {
+            self.block = self.speculator.begin(&block.terms, state).map(|()| i);
         }
         self.block.is_some()
     }

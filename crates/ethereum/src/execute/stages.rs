@@ -228,13 +228,12 @@ impl<'c> Execution<'c> {
             let evm = evm.with_history(history.cloned(), &prefetched);
             executing = executing && execute_chunk(spec, evm, batch, listed);
             if !listed {
-                report(pace, batch);
+                report(pace, &speculation.budget, batch);
             }
-            account_for(&speculation.budget, batch);
         };
         let execute_listed = move |batch: &mut Batch| {
-            execute_deferred(spec, machine, batch);
-            report(pace, batch);
+            execute_deferred(spec, speculation, (machine, hasher), batch);
+            report(pace, &speculation.budget, batch);
         };
         let stages = match inline.root {
             false if listed => {
@@ -251,11 +250,15 @@ impl<'c> Execution<'c> {
     }
 }
 
-/// Reports how long the execution of the blocks took.
-fn report(pace: &Pace, batch: &Batch) {
+/// Reports how long the execution of the blocks took, and records their committed and aborted
+/// speculations in the budget.
+fn report(pace: &Pace, budget: &GasBudget, batch: &Batch) {
     let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
     let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
     pace.took(count, busy + batch.times.speculation, hashing);
+    for (i, done) in batch.new_blocks().zip(&batch.executed.blocks) {
+        budget.record(&done.executed.tally, batch.content.prepared[i].header.gas_used);
+    }
 }
 
 /// Adds the stage that executes transactions speculatively, if any are.
@@ -271,24 +274,19 @@ fn speculating<'a>(
         return stages;
     }
     stages.parallel("speculate", move |batch| {
-        if listed && batch.new_blocks().any(|i| batch.access_list(i).is_some()) {
-            return; // they need none
-        }
+        let range = batch.new_blocks();
+        // those with lists are executed speculatively on their part of the state, later
+        let is_later = |i: usize| listed && batch.access_list(range.start + i).is_some();
         let clock = Instant::now();
-        let blocks = &batch.content.prepared[batch.new_blocks()];
-        let (which, on) = ((policy.which, &policy.budget), (state, &batch.speculated.prefetched));
+        let blocks = &batch.content.prepared[range.clone()];
+        let state_of = |i| (!is_later(i)).then_some(state);
+        let (which, on) =
+            ((policy.which, &policy.budget), (state_of, &batch.speculated.prefetched));
         let found = speculate(which, spec, on, with, blocks);
         batch.times.speculation = clock.elapsed();
         batch.speculated.speculations = found.blocks;
         batch.speculated.hashing = found.hashing;
     })
-}
-
-/// Records the committed and aborted speculations of the new blocks in the budget.
-fn account_for(budget: &GasBudget, batch: &Batch) {
-    for (i, done) in batch.new_blocks().zip(&batch.executed.blocks) {
-        budget.record(&done.executed.tally, batch.content.prepared[i].header.gas_used);
-    }
 }
 
 /// Adds a serial stage that never ends the run by itself.

@@ -79,12 +79,13 @@ impl<'s> Speculator<'s> {
         Self { machine: machine(observed, chain_id), rules, steps: None, fee_per_gas: 0 }
     }
 
-    /// Begins a block. `None` for forks before Petersburg, in which receipts have state roots or
-    /// writes have another price, and for fees that exceed the machine's integers.
-    pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
+    /// Begins a block on a state. `None` for forks before Petersburg, in which receipts have state
+    /// roots or writes have another price, and for fees that exceed the machine's integers.
+    pub fn begin(&mut self, terms: &BlockTerms, state: &'s RwLock<State>) -> Option<()> {
         if terms.fork < Fork::Petersburg {
             return None;
         }
+        self.machine.ctx.db_mut().state = state;
         let before = self.rules.fork;
         self.rules.begin(&mut self.machine, terms)?;
         if before != self.rules.fork {

@@ -2,16 +2,20 @@
 //! that executes in order only moves the state on, and any thread executes the block on the part
 //! of the state that it accesses.
 
-use super::{ExecutedBlock, cause};
+use super::{ExecutedBlock, SpeculationPolicy, cause};
 use crate::execute::access_list::verify_access_list;
 use crate::execute::evm::{Evm, MachineOptions};
+use crate::execute::history::PrefetchedSlots;
+use crate::execute::speculation::speculate;
 use crate::execute::{Executed, PreparedBlock, execute};
 use crate::import::batch::Batch;
 use crate::params::ChainSpec;
 use crate::state::{State, StateError};
 use blockmill_archive::Part;
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::AccountChanges;
 use blockmill_rlp::{Decode, List};
+use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
 blockmill_pipeline::named_option! {
@@ -50,13 +54,32 @@ pub(super) fn defer(
     Ok(true)
 }
 
-/// Executes the blocks that were deferred.
-pub(super) fn execute_deferred(spec: &ChainSpec, machine: MachineOptions, batch: &mut Batch) {
+/// Executes the blocks that were deferred: first heavy transactions of all of them, which hash
+/// together, then each block in order.
+pub(super) fn execute_deferred(
+    spec: &ChainSpec,
+    policy: &SpeculationPolicy,
+    (machine, hasher): (MachineOptions, ManyKeccak),
+    batch: &mut Batch,
+) {
+    let deferred = batch.executed.blocks.iter_mut().map(|done| done.part.take());
+    let parts: Vec<_> = deferred.map(|part| part.map(|part| RwLock::new(*part))).collect();
+    let blocks = &batch.content.prepared[batch.new_blocks()];
+    let (clock, none) = (Instant::now(), PrefetchedSlots::default());
+    let on = (|i: usize| parts.get(i)?.as_ref(), &none);
+    let found = speculate((policy.which, &policy.budget), spec, on, (machine, hasher), blocks);
+    batch.times.speculation += clock.elapsed();
+    batch.speculated.hashing += found.hashing;
+    let mut speculations = found.blocks.into_iter();
     let mut failure = None;
-    for (i, done) in batch.new_blocks().zip(&mut batch.executed.blocks) {
-        let Some(mut part) = done.part.take() else { continue };
+    for ((i, done), part) in batch.new_blocks().zip(&mut batch.executed.blocks).zip(parts) {
+        let speculations = speculations.next().unwrap_or_default();
+        let Some(part) = part else { continue };
+        // a panic ends the run elsewhere
+        let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
         let clock = Instant::now();
         let mut evm = Evm::new(&mut part, spec.chain_id).with_options(machine);
+        evm.set_speculations(speculations);
         let mut executed = Executed::default();
         let block = &batch.content.prepared[i];
         let outcome = execute(spec, &mut evm, block, &mut executed).and_then(|()| {

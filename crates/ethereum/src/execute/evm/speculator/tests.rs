@@ -57,7 +57,7 @@ fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)
     let speculation = early.then(|| {
         let mut speculator =
             Speculator::new((&state, &prefetched), U256::ONE, MachineOptions::default());
-        speculator.begin(&terms(beneficiary)).unwrap();
+        speculator.begin(&terms(beneficiary), &state).unwrap();
         match speculator.start(&call(to)) {
             Progress::Ends(speculation) => speculation,
             Progress::Hashes => unreachable!("it is alone"),
@@ -110,7 +110,7 @@ fn speculate(state: &RwLock<State>, to: Address, together: bool) -> (Box<Specula
     let prefetched = PrefetchedIndex::default();
     let mut speculator =
         Speculator::new((state, &prefetched), U256::ONE, MachineOptions::default());
-    speculator.begin(&terms([9; 20])).unwrap();
+    speculator.begin(&terms([9; 20]), state).unwrap();
     speculator.hashes_together(together);
     let mut progress = speculator.start(&call(to));
     for steps in 1.. {
