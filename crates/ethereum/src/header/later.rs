@@ -64,8 +64,10 @@ pub(super) fn later_fields(spec: &ChainSpec, fork: Fork, header: &HeaderView<'_>
 }
 
 /// Completes the later fields of a genesis header as geth does: a number that its file does not
-/// state is 0, the base fee the first one (EIP-1559), and hashes are those of empty lists.
-pub(crate) struct AtGenesis {
+/// state is 0, the base fee the first one (EIP-1559), and hashes are those of empty lists. Who
+/// makes other blocks replaces what is known better.
+#[derive(Clone, Copy, Debug)]
+pub struct AtGenesis {
     /// The fork of the block.
     pub fork: Fork,
     /// Whether it has a base fee.

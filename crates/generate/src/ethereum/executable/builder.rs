@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::difficulty::Parent;
 use blockmill_ethereum::execute::Replay;
 use blockmill_ethereum::header::{
-    BLOB_GAS, EMPTY_ROOT, Header, blob_base_fee, next_base_fee, next_excess_blob_gas,
+    AtGenesis, BLOB_GAS, EMPTY_ROOT, Header, blob_base_fee, next_base_fee, next_excess_blob_gas,
 };
 use blockmill_ethereum::params::{BlobParams, ChainSpec, Fork};
 use blockmill_ethereum::state::Tries;
@@ -112,6 +112,9 @@ impl<'c> Builder<'c> {
             extra_data: b"blockmill".to_vec(),
             ..Header::default()
         };
+        // each field of the fork has a value; those that mean something get theirs below
+        let london = fork >= Fork::London;
+        let Ok(()) = header.edit_later(&mut AtGenesis { fork, london });
         header.beneficiary = [0xc0; 20];
         header.beneficiary[19] = self.random.below(16) as u8;
         self.random.fill(&mut header.mix_hash);
