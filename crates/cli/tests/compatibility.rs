@@ -1,15 +1,23 @@
-//! The tables of COMPATIBILITY.md against the forks and formats in the code.
+//! The tables of COMPATIBILITY.md against the forks and formats in the code. That of formats is
+//! generated.
 
 use crate::program::{blockmill, run};
-use blockmill_archive::format;
+use blockmill_archive::format::{self, Properties};
+use blockmill_archive::{Format, Output, Target};
 use blockmill_ethereum::params::Fork;
 use std::fs;
 use std::path::Path;
 
+const PAGE: &str = "COMPATIBILITY.md";
+
+fn document() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
+    fs::read_to_string(path).expect("the page")
+}
+
 /// The cells of the rows of a chapter's table, below its head.
 fn table(chapter: &str) -> Vec<Vec<String>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../COMPATIBILITY.md");
-    let text = fs::read_to_string(path).expect("COMPATIBILITY.md");
+    let text = document();
     let (_, after) = text.split_once(&format!("## {chapter}\n")).expect("the chapter");
     let chapter = after.split("\n## ").next().expect("a part");
     let rows = chapter.lines().filter(|line| line.starts_with('|')).skip(2);
@@ -29,17 +37,48 @@ fn every_fork_has_a_row_that_says_how_deep_it_is_verified() {
     }
 }
 
-#[test]
-fn every_format_and_every_target_of_convert_has_its_place() {
-    let rows = table("Formats");
-    let known: Vec<_> = format::all().map(|it| it.name.to_owned()).collect();
-    let named: Vec<_> = rows.iter().map(|row| row[0].clone()).collect();
-    assert_eq!(named, known);
-    for (row, properties) in rows.iter().zip(format::all()) {
-        assert!(row[4].contains(&format!("]({})", properties.document)), "{row:?}");
+/// The table of formats.
+fn table_of_formats() -> String {
+    let mut table = "| format | chain | verify, import, export | written by `convert --to` | \
+                     specification |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for Properties { name, family, document, .. } in format::all() {
+        let chain = format!("{family:?}").to_lowercase();
+        let level = if *name == "headers" { "level `headers`" } else { "yes" };
+        let of_format = Target::all().filter(|target| format_of(target) == *name);
+        let targets: Vec<_> = of_format.map(|target| format!("`{}`", target.name)).collect();
+        let (targets, file) = (targets.join(", "), document.rsplit('/').next().expect("a name"));
+        table += &format!("| {name} | {chain} | {level} | {targets} | [{file}]({document}) |\n");
     }
-    let mut targets: Vec<_> =
-        rows.iter().flat_map(|row| row[3].split(", ")).map(|name| name.trim_matches('`')).collect();
+    table
+}
+
+/// The name of the format in which a target is read again.
+fn format_of(target: &Target) -> &'static str {
+    match target.output {
+        Output::Blocks(format, _) => format.name(),
+        Output::Snapshot => Format::Store.name(),
+        Output::BlockFiles | Output::CoreDatadir => "blk",
+        Output::Dump(_) | Output::NeoGoDatabase => "acc",
+    }
+}
+
+#[test]
+fn the_table_of_formats_is_as_generated() {
+    let text = document();
+    let (head, rest) = text.split_once("\n| format |").expect("the table of formats");
+    let (_, tail) = rest.split_once("\n\n").expect("text after the table");
+    let expected = format!("{head}\n{}\n{tail}", table_of_formats());
+    if text != expected {
+        let generated = Path::new(env!("CARGO_TARGET_TMPDIR")).join(PAGE);
+        fs::write(&generated, expected).expect("written");
+        panic!("{PAGE} is stale; copy {} over it", generated.display());
+    }
+}
+
+#[test]
+fn convert_offers_every_target() {
+    let mut targets: Vec<_> = Target::all().map(|target| target.name).collect();
     targets.sort_unstable();
     let help = run(&mut blockmill("convert --help")).stdout;
     let (_, list) = help.split_once("--to <").expect("--to");
