@@ -165,6 +165,24 @@ fn blocks_with_access_lists_are_executed_by_them_across_the_fork() {
     assert_eq!(import_all(&out, &made, "access-lists=off").by_access_list, 0);
 }
 
+#[test]
+fn blocks_with_access_lists_are_executed_speculatively_on_their_part_of_the_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let recipe =
+        Recipe { blocks: 12, block_transactions: 2, ..small(Work::Compute, Fork::Amsterdam) };
+    let (out, made) = make(&recipe, folder.path());
+    let run = import_all(&out, &made, "access-lists=parallel speculate=heavy");
+    // a part never changes, so nothing depends on what finishes when
+    assert_eq!((run.by_access_list, run.speculation.committed), (12, 24));
+    // transactions that depend on each other abort
+    let mut tallies = (1..4).map(|seed| {
+        let recipe = Recipe { seed, ..small(Work::Mixed, Fork::Amsterdam) };
+        let (out, made) = make(&recipe, folder.path());
+        import_all(&out, &made, "access-lists=parallel speculate=all").speculation
+    });
+    assert!(tallies.all(|tally| tally.committed > 0 && tally.aborted > 0));
+}
+
 /// Contracts that are destroyed, recreated and fill storage, over a state with a tiny cache:
 /// forwards, all the way back, and forwards again.
 #[test]
