@@ -201,7 +201,7 @@ fn slots_of_heavy_transactions_are_found_by_dry_runs() {
     assert!(roots.iter().all(|root| *root == roots[0]));
 }
 
-/// From Amsterdam on a block's access list names every slot, so none is read in vain.
+/// From Amsterdam on a block's access list names every slot, so all prefetched slots are used.
 #[test]
 fn slots_of_access_lists_are_prefetched() {
     let folder = tempfile::tempdir().unwrap();

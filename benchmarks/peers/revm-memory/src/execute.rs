@@ -55,7 +55,7 @@ impl Machine {
         if spec >= SpecId::PRAGUE {
             self.system_call(HISTORY, header.parent_hash.0.into())?;
         }
-        // what the senders pay; and, before refunds, gas for a larger state and other gas (EIP-8037)
+        // what the senders pay; before refunds, gas for a larger state, and other gas (EIP-8037)
         let (mut paid, mut state_gas, mut other) = (0, 0, 0);
         for (tx, sender) in block.body.transactions.iter().zip(senders) {
             let done = self.evm.transact_one(environment(tx, *sender));

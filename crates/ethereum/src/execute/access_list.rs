@@ -8,8 +8,8 @@ use crate::rule::{Rule, Violation};
 use blockmill_rlp::Encode;
 use blockmill_verdict::Hex;
 
-/// Names the first entry in which the list of the archive differs from the one of the execution, which
-/// is the header's; `violation` says that their hashes differ.
+/// Names the first entry in which the list of the archive differs from the one of the execution,
+/// which is the header's; `violation` says that their hashes differ.
 pub(crate) fn name_difference(
     violation: &Violation,
     list: &BlockAccessList,

@@ -239,8 +239,8 @@ fn hash_together(hasher: ManyKeccak, lanes: &mut [Lane<'_>], results: &mut Specu
 }
 
 impl<'s> Lane<'s> {
-    /// Begins block `i` on a state, unless the last transaction was of the same one. Returns whether
-    /// the machine knows its rules.
+    /// Begins block `i` on a state, unless the last transaction was of the same one. Returns
+    /// whether the machine knows its rules.
     fn begin(&mut self, i: usize, block: &PreparedBlock, state: &'s RwLock<State>) -> bool {
         if self.block != Some(i) {
             self.block = self.speculator.begin(&block.terms, state).map(|()| i);

@@ -187,8 +187,7 @@ impl<'c> Execution<'c> {
         let Self { spec, tries, persistence, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
-        let lists = execution.lists;
-        let listed = lists == AccessLists::Parallel;
+        let (lists, listed) = (execution.lists, execution.lists == AccessLists::Parallel);
         let dry = execution.dry_runs.as_ref().map(|budget| (budget, spec, machine));
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
@@ -220,10 +219,7 @@ impl<'c> Execution<'c> {
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             state.advance_generation();
-            let speculated = &mut batch.speculated;
-            cache_prefetched(&mut state, std::mem::take(&mut speculated.listed));
-            let prefetched = std::mem::take(&mut speculated.prefetched);
-            let prefetched = cache_prefetched(&mut state, prefetched);
+            let prefetched = cache_prefetched(&mut state, &mut batch.speculated);
             let evm = Evm::new(&mut state, spec.chain_id).with_options(machine);
             let evm = evm.with_history(history.cloned(), &prefetched);
             executing = executing && execute_chunk(spec, evm, batch, listed);

@@ -34,8 +34,8 @@ pub(crate) struct Content {
     pub signers: Vec<Address>,
     /// At level execution, the blocks that are executed: at least the good ones.
     pub prepared: Vec<PreparedBlock>,
-    /// At level execution, the first block with an access list that is not the header's: the archive
-    /// is wrong, and execution finds in which entry.
+    /// At level execution, the first block with an access list that is not the header's: the
+    /// archive is wrong, and execution finds in which entry.
     pub other_list: Option<(usize, Violation)>,
     buffers: Buffers,
 }

@@ -13,7 +13,7 @@ pub(crate) struct Speculated {
     pub hashing: usize,
     /// Prefetched slots, of which some may not be read.
     pub prefetched: PrefetchedSlots,
-    /// Prefetched slots of the lists of blocks that are executed by their lists, which read them all.
+    /// Prefetched slots of blocks that are executed by their access lists, which read them all.
     pub listed: PrefetchedSlots,
     /// How many prefetched slots were read.
     pub prefetch_stats: PrefetchStats,

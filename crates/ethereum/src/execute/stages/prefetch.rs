@@ -1,7 +1,7 @@
 //! Prefetch: accounts and slots of a state on disk are read together before blocks are executed. A
 //! disk does a hundred concurrent reads in the time of a few.
 
-use super::AccessLists;
+use super::{AccessLists, Speculated};
 use crate::error::Error;
 use crate::execute::evm::{MachineOptions, PrefetchStats};
 use crate::execute::history::{History, PrefetchedSlots, Slot};
@@ -153,9 +153,15 @@ fn addresses_of(slots: &[Slot]) -> Vec<Address> {
     addresses
 }
 
+/// Caches the prefetched slots of a chunk in the state. Returns those that may not be read.
+pub(super) fn cache_prefetched(state: &mut State, speculated: &mut Speculated) -> Vec<Slot> {
+    cache(state, std::mem::take(&mut speculated.listed));
+    cache(state, std::mem::take(&mut speculated.prefetched))
+}
+
 /// Caches prefetched slots in the state, and returns the slots. A value that changed since they
 /// were read is in memory during the same generation, and takes precedence.
-pub(super) fn cache_prefetched(state: &mut State, prefetched: PrefetchedSlots) -> Vec<Slot> {
+fn cache(state: &mut State, prefetched: PrefetchedSlots) -> Vec<Slot> {
     let PrefetchedSlots { values, generation } = prefetched;
     if state.generation() == generation {
         let values = values.iter().map(|((address, slot), value)| (address, *slot, *value));
