@@ -19,6 +19,7 @@ mod sparse;
 mod tries;
 mod whole;
 
+pub use arena::PlantedTries;
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{
     CommitThreads, DiskError, DiskOptions, DiskState, HashedChanges, PageCache, PageReads,
@@ -29,7 +30,7 @@ pub use flat_trie::{
     BlockCache, Bloom, FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed,
     LostNode, ROCKSDB_PART, ReadChecksum, RocksDbOptions,
 };
-pub use nodes::{NodeBytes, NodeSet};
+pub use nodes::{NodeBytes, NodeRef, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
 pub use tries::{ClearedStorage, NodeHashes, TrieHashers, TrieLayout, Tries};

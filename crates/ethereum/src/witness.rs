@@ -6,22 +6,26 @@
 //! and of ancestors whose hashes contracts read. [`Document`] lists the other shapes.
 
 mod document;
+mod execution;
 mod header;
+mod parts;
 mod values;
 
-pub use document::{Document, Parts};
+pub use document::Document;
+pub use parts::Parts;
 
 use crate::Hash;
-use crate::body::BodyView;
-use crate::execute::{ExecutionError, PreparedBlock, Replay};
+use crate::execute::{CodeCache, ExecutionError};
 use crate::header::HeaderView;
-use crate::header::rules::verify_header;
 use crate::params::ChainSpec;
 use crate::rule::{Rule, Violation};
-use crate::state::{NodeSet, State, StateError, Tries};
+use crate::state::{NodeSet, StateError};
+use blockmill_archive::Column;
 use blockmill_rlp::{Encode, Write};
 use blockmill_verdict::Hex;
+use execution::execute;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A block and its state.
 #[derive(Debug)]
@@ -141,7 +145,8 @@ impl Witness {
             .checked_sub(1)
             .ok_or(WitnessError::Field { field: "block", expected: "one with a parent" })?;
         let mut headers = vec![header_of(oldest)?];
-        while let Err(error) = execute(spec, &block, &headers, before, []) {
+        let cache = Arc::default();
+        while let Err(error) = execute(spec, &block, &headers, before, &cache) {
             let first = number - headers.len() as u64;
             match missing_hash(&error) {
                 // the next header has the hash
@@ -154,11 +159,10 @@ impl Witness {
             }
         }
         let (nodes, codes) = before.asked();
-        let parts = Parts {
-            nodes: nodes.iter().map(|node| node.to_vec()).collect(),
-            codes: codes.iter().map(|code| code.bytes().to_vec()).collect(),
-            headers,
-        };
+        let (mut node_column, mut code_column) = (Column::new(), Column::new());
+        nodes.iter().for_each(|node| node_column.push(node));
+        codes.iter().for_each(|code| code_column.push(code.bytes()));
+        let parts = Parts::new(node_column, code_column, headers);
         let chain_id = u64::try_from(spec.chain_id).map_err(|_| WIDE_CHAIN)?;
         Ok(Self { chain_id: Some(chain_id), ..Self::from_parts(block, parts) })
     }
@@ -166,19 +170,20 @@ impl Witness {
     /// The JSON of a file; `done` is the result of executing the witness.
     #[must_use]
     pub fn to_json(&self, done: &Stateless) -> Value {
-        let list = |items: &[Vec<u8>]| -> Vec<String> {
-            items.iter().map(|item| Hex(item).to_string()).collect()
+        let list = |items: &mut dyn Iterator<Item = &[u8]>| -> Vec<String> {
+            items.map(|item| Hex(item).to_string()).collect()
         };
+        let (nodes, codes) = self.parts.columns();
         json!({
             "chainId": self.chain_id,
             "number": done.number,
             "hash": Hex(&done.hash).to_string(),
             "block": Hex(&self.block).to_string(),
             "witness": {
-                "state": list(&self.parts.nodes),
-                "codes": list(&self.parts.codes),
+                "state": list(&mut nodes.iter()),
+                "codes": list(&mut codes.iter()),
                 "keys": [],
-                "headers": list(&self.parts.headers),
+                "headers": list(&mut self.parts.headers.iter().map(|header| &header[..])),
             },
         })
     }
@@ -186,8 +191,8 @@ impl Witness {
     /// Numbers of its trie nodes, codes and headers.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
-        let Parts { nodes, codes, headers } = &self.parts;
-        [nodes.len(), codes.len(), headers.len()]
+        let (nodes, codes) = self.parts.columns();
+        [nodes.len(), codes.len(), self.parts.headers.len()]
     }
 
     /// Verifies and executes the block: every rule of its header, body and transactions, receipts
@@ -197,25 +202,22 @@ impl Witness {
     /// [`WitnessError::Execution`] for an invalid block or an incomplete witness,
     /// [`WitnessError::MissingParent`], [`WitnessError::Stated`].
     pub fn execute(&self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
-        let Parts { nodes, codes, headers } = &self.parts;
-        let nodes: NodeSet = nodes.iter().cloned().collect();
-        let done = execute(spec, &self.block, headers, &nodes, codes.iter().cloned())?;
+        self.execute_with(spec, &Arc::default())
+    }
+
+    /// Verifies and executes the block with a cache of analysed codes, which blocks can share.
+    ///
+    /// # Errors
+    /// As [`Witness::execute`].
+    pub fn execute_with(
+        &self,
+        spec: &ChainSpec,
+        codes: &Arc<CodeCache>,
+    ) -> Result<Stateless, WitnessError> {
+        let Parts { set, headers } = &self.parts;
+        let done = execute(spec, &self.block, headers, set, codes)?;
         self.stated.verify(&done)?;
         Ok(done)
-    }
-}
-
-impl Parts {
-    /// Whether it has the header of this block's parent.
-    #[must_use]
-    pub fn is_of(&self, block: &[u8]) -> bool {
-        let parent = BodyView::decode_block(block).ok().and_then(|(header, _)| {
-            HeaderView::decode(header).ok().map(|header| *header.parent_hash)
-        });
-        let mut headers = self.headers.iter();
-        parent.is_some_and(|parent| {
-            headers.any(|header| blockmill_hashes::keccak256(header) == parent)
-        })
     }
 }
 
@@ -263,59 +265,4 @@ fn missing_hash(error: &WitnessError) -> Option<u64> {
 
 fn malformed(expected: &str, error: impl std::fmt::Display) -> Violation {
     Violation::new(Rule::HeaderEncoding, expected, error)
-}
-
-/// Executes an encoded block on the state in these nodes and codes.
-fn execute(
-    spec: &ChainSpec,
-    block: &[u8],
-    headers: &[Vec<u8>],
-    nodes: &NodeSet,
-    codes: impl IntoIterator<Item = Vec<u8>>,
-) -> Result<Stateless, WitnessError> {
-    let (header, body) =
-        BodyView::decode_block(block).map_err(|error| malformed("a block", error))?;
-    let header = HeaderView::decode(header).map_err(|error| malformed("a header", error))?;
-    let mut ancestors = vec![];
-    for raw in headers {
-        ancestors.push(HeaderView::decode(raw).map_err(|error| malformed("a header", error))?);
-    }
-    ancestors.sort_by_key(|ancestor| ancestor.number);
-    let parent = ancestors.iter().rev().find(|known| known.hash() == *header.parent_hash);
-    let Some(parent) = parent else {
-        return Err(WitnessError::MissingParent { hash: *header.parent_hash });
-    };
-    verify_header(spec, parent, header.parent_hash, &header)?;
-    let block = PreparedBlock::verified(spec, &header, &body)?;
-    let root = *parent.state_root;
-    let mut state = State::from_nodes(root, nodes.clone(), codes);
-    verify_line(&ancestors, header.parent_hash, &mut state);
-    let mut replay = Replay::new(spec, state, Tries::from_nodes(root, nodes.clone()));
-    replay.execute(&block)?;
-    Ok(Stateless {
-        number: block.header.number,
-        hash: block.hash,
-        state_root: replay.root().map_err(ExecutionError::from)?,
-        gas_used: block.header.gas_used,
-    })
-}
-
-/// Sets the hashes of the ancestors that are linked to the parent.
-fn verify_line(ancestors: &[HeaderView<'_>], parent: &Hash, state: &mut State) {
-    let mut line = vec![];
-    let mut next = *parent;
-    for ancestor in ancestors.iter().rev() {
-        let hash = ancestor.hash();
-        if hash == next {
-            line.push((ancestor.number, hash));
-            next = *ancestor.parent_hash;
-        }
-    }
-    // the parent of the first one is known by its hash
-    if let Some((number, _)) = line.last()
-        && let Some(before) = number.checked_sub(1)
-    {
-        line.push((before, next));
-    }
-    line.into_iter().rev().for_each(|(number, hash)| state.ancestors.push(number, hash));
 }

@@ -1,13 +1,21 @@
 //! A block prepared for execution: everything that needs no state.
 
+use super::evm::recover_authorities;
 use super::transaction::PreparedTransaction;
 use crate::body::BodyView;
+use crate::body::senders::{KeyBatch, Refused, Senders, Signed};
 use crate::body::signing;
 use crate::header::{Header, HeaderView, blob_base_fee};
 use crate::params::{BlobParams, ChainSpec, CodeLimits, Fork};
 use crate::rule::Violation;
 use crate::transaction_rules::TransactionRules;
 use crate::{Address, Hash, U256};
+use blockmill_hashes::ManyKeccak;
+use blockmill_signatures::Signatures;
+
+/// Fewest transactions of a block for which the lanes are used: their first use in a process takes
+/// as long as 100 signatures one at a time.
+const IN_LANES: usize = 16;
 
 /// The block environment that contracts see.
 #[derive(Clone, Debug)]
@@ -126,7 +134,8 @@ impl PreparedBlock {
         self.transactions.iter().for_each(|tx| tx.names(|address, _| each(address)));
     }
 
-    /// Prepares a single block: verifies its body and transactions, and recovers the senders.
+    /// Prepares a single block: verifies its body and transactions, and recovers the senders and the
+    /// signers of delegations in the lanes of the CPU.
     ///
     /// # Errors
     /// The [`Violation`] of a rule.
@@ -140,13 +149,26 @@ impl PreparedBlock {
         crate::body::verify_body(fork, header, body, &mut blockmill_trie::RootBuilder::new())?;
         let terms = crate::transaction_rules::block::BlockTerms::new(header, fork_rules.blobs);
         let rules = TransactionRules::of(spec, fork, header);
-        let mut senders = Vec::with_capacity(body.transaction_count());
-        for (index, tx) in body.transactions().enumerate() {
-            let sender = crate::transaction_rules::verify_transaction(&tx, &rules)
-                .and_then(|sender| terms.verify(&tx).map(|()| sender))
-                .map_err(|error| Violation::from(error).in_transaction(index))?;
-            senders.push(sender);
+        let mut prepared = Vec::with_capacity(body.transaction_count());
+        let mut add = |signed: &Signed<'_>, sender| {
+            let Signed { transaction, form } = signed;
+            prepared.push(PreparedTransaction::new(transaction, sender, form.protected));
+        };
+        let few = body.transaction_count() < IN_LANES;
+        let signatures = if few { Signatures::scalar() } else { Signatures::detect() };
+        let mut keys = KeyBatch::default();
+        let mut senders = Senders::new(signatures, ManyKeccak::detect(), &mut keys);
+        senders.each = Some(&mut add);
+        let violation =
+            |refused: Refused| Violation::from(refused.error).in_transaction(refused.index);
+        let refused = senders.add(0, body.transactions(), &rules, &terms).err();
+        // a transaction that waits comes before the refused one
+        senders.recover().map_err(violation)?;
+        if let Some(refused) = refused {
+            return Err(violation(refused));
         }
-        Ok(Self::new(spec, header.hash(), header, body, &senders))
+        drop(senders);
+        recover_authorities(signatures, prepared.iter_mut());
+        Ok(Self::from_parts(spec, header.hash(), header, body, prepared))
     }
 }

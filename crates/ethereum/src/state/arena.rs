@@ -2,6 +2,10 @@
 //! together in lanes and descend together; changed nodes are hashed level by level
 //! ([`blockmill_trie::update`]).
 
+mod planted;
+
+pub use planted::PlantedTries;
+
 use super::{AccountId, Changes, StateError, TrieHashers};
 use crate::Hash;
 use blockmill_hashes::ManyKeccak;
@@ -11,12 +15,16 @@ use blockmill_trie::EMPTY_ROOT;
 use blockmill_trie::codec::Ethereum;
 use blockmill_trie::update::{self, Forest, TrieId, Update};
 use hashbrown::HashMap;
+use planted::{Source, storage_root};
 
 /// Key and storage trie of an account.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// Keccak-256 of its address.
     key: Option<Hash>,
+    /// The root of its storage in a witness; `None` without storage there.
+    before: Option<Hash>,
+    /// Its storage trie, once there is a change of it.
     storage: Option<TrieId>,
 }
 
@@ -30,6 +38,8 @@ pub(super) struct ArenaTries {
     known: Vec<Known>,
     /// Of keys.
     hasher: ManyKeccak,
+    /// The nodes that are known of the tries before the changes; `None` if all are in memory.
+    source: Option<Source>,
 }
 
 impl ArenaTries {
@@ -38,7 +48,8 @@ impl ArenaTries {
         let forest = || Forest::new(Ethereum::with_hasher(hashers.nodes));
         let mut accounts = forest();
         let state = accounts.create()?;
-        Ok(Self { accounts, state, storage: forest(), known: vec![], hasher: hashers.keys })
+        let (storage, hasher) = (forest(), hashers.keys);
+        Ok(Self { accounts, state, storage, known: vec![], hasher, source: None })
     }
 
     /// The state root.
@@ -48,13 +59,16 @@ impl ArenaTries {
 
     /// The state root after `changes`.
     pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
-        self.hash_addresses(changes);
+        if let Some(source) = &mut self.source {
+            source.is_changed = true;
+        }
+        self.hash_addresses(changes)?;
         let slots = self.slots(changes)?;
         if !slots.wiped.is_empty() || !slots.tries.is_empty() {
             let updates = slots.updates();
             self.storage.update(&update::Changes { wiped: &slots.wiped, updates: &updates })?;
         }
-        let leaves = self.leaves(changes, |storage, trie| storage.root(trie))?;
+        let leaves = self.leaves(changes, Forest::root)?;
         let updates = updates_of(self.state, &leaves);
         self.accounts.update(&update::Changes { wiped: &[], updates: &updates })?;
         self.root()
@@ -64,7 +78,7 @@ impl ArenaTries {
     pub fn apply_group(&mut self, group: &[&Changes]) -> Result<Vec<Hash>, StateError> {
         let mut slots = Vec::with_capacity(group.len());
         for changes in group {
-            self.hash_addresses(changes);
+            self.hash_addresses(changes)?;
             slots.push(self.slots(changes)?);
         }
         let before = self.roots_before(&slots)?;
@@ -108,8 +122,8 @@ impl ArenaTries {
         Ok(roots)
     }
 
-    /// Hashes the addresses that are new.
-    fn hash_addresses(&mut self, changes: &Changes) {
+    /// Hashes the addresses that are new, and finds the storage that they have in a witness.
+    fn hash_addresses(&mut self, changes: &Changes) -> Result<(), StateError> {
         let ids = changes.accounts.iter().map(|change| change.id as usize + 1);
         let most = ids.max().unwrap_or(0).max(self.known.len());
         self.known.resize(most, Known::default());
@@ -120,16 +134,28 @@ impl ArenaTries {
         let mut keys = vec![[0; 32]; new.len()];
         self.hasher.keccak256(&messages, &mut keys);
         for (change, key) in new.iter().zip(keys) {
-            self.known[change.id as usize].key = Some(key);
+            let known = &mut self.known[change.id as usize];
+            known.key = Some(key);
+            if self.source.is_some() {
+                known.before = storage_root(&self.accounts, self.state, &key)?;
+            }
         }
+        Ok(())
     }
 
     fn storage_of(&mut self, id: AccountId) -> Result<TrieId, StateError> {
         let known = &mut self.known[id as usize];
-        match known.storage {
-            Some(trie) => Ok(trie),
-            None => Ok(*known.storage.insert(self.storage.create()?)),
+        if let Some(trie) = known.storage {
+            return Ok(trie);
         }
+        let trie = match (&mut self.source, &known.key, &known.before) {
+            (Some(source), Some(key), Some(root)) => {
+                source.storage_trie(&mut self.storage, key, root)?
+            }
+            _ => self.storage.create()?,
+        };
+        known.storage = Some(trie);
+        Ok(trie)
     }
 
     /// The changes of storage tries.
@@ -162,10 +188,10 @@ impl ArenaTries {
     ) -> Result<Vec<EncodedAccount>, StateError> {
         let mut leaves = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
-            let Known { key, storage } = self.known[change.id as usize];
+            let Known { key, before, storage } = self.known[change.id as usize];
             let storage_root = match storage {
                 Some(trie) => storage_root(&self.storage, trie)?,
-                None => EMPTY_ROOT,
+                None => before.unwrap_or(EMPTY_ROOT),
             };
             let leaf = change.after.map(|account| {
                 let (nonce, balance) = (account.nonce, account.balance);

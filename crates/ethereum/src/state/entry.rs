@@ -1,10 +1,11 @@
 //! An account of the flat state, with the part of its storage that is in memory.
 
 use super::slots::Slots;
-use super::{Account, NodeSet, SharedState, StateError};
-use crate::execute::Code;
+use super::{Account, NodeSet, PlantedTries, SharedState, StateError};
+use crate::execute::{Code, CodeCache};
 use crate::{Address, Hash, U256};
 use hashbrown::HashSet;
+use std::sync::Arc;
 
 /// An account and its storage.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ pub(super) struct Entry {
 pub(super) struct Unread {
     /// Its root when the account was read.
     pub root: Hash,
-    /// Keccak-256 of the address, for a state on disk.
+    /// Keccak-256 of the address, for a state on disk or in planted tries.
     pub key: Hash,
     /// Slots that are known to be 0.
     zeros: HashSet<U256>,
@@ -42,8 +43,11 @@ pub(super) enum Backing {
     /// The whole state is in memory.
     #[default]
     Memory,
-    /// In the nodes of its tries, below this root.
-    Nodes(NodeSet, Hash),
+    /// In the nodes of its tries, below this root. Codes are analysed once for all states that
+    /// share a cache.
+    Nodes(NodeSet, Hash, Arc<CodeCache>),
+    /// In tries that were built from the nodes; the set has the codes.
+    Planted(PlantedTries, NodeSet, Arc<CodeCache>),
     /// On disk.
     Disk(SharedState),
     /// Nowhere: the state is the part that a block may access.
@@ -215,7 +219,8 @@ impl Backing {
     fn slot(&self, address: &Address, unread: &Unread, slot: &U256) -> Result<U256, StateError> {
         match self {
             Self::Memory => Ok(U256::ZERO),
-            Self::Nodes(nodes, _) => nodes.slot(&unread.root, slot),
+            Self::Nodes(nodes, ..) => nodes.slot(&unread.root, slot),
+            Self::Planted(tries, ..) => tries.slot(&unread.key, &unread.root, slot),
             Self::Disk(disk) => {
                 disk.slot(&unread.key, &blockmill_hashes::keccak256(&slot.to_be_bytes::<32>()))
             }
@@ -228,10 +233,17 @@ impl Backing {
         let mut entry = Entry { address: *address, ..Entry::default() };
         match self {
             Self::Memory => {}
-            Self::Nodes(nodes, root) => {
+            Self::Nodes(nodes, root, _) => {
                 if let Some((account, storage)) = nodes.account(root, address)? {
                     entry.account = Some(account);
                     entry.unread = Some(Box::new(Unread::in_trie(storage)));
+                }
+            }
+            Self::Planted(tries, ..) => {
+                if let Some(found) = tries.account(address)? {
+                    entry.account = Some(found.account);
+                    let unread = Unread::in_trie(found.storage_root);
+                    entry.unread = Some(Box::new(Unread { key: found.key, ..unread }));
                 }
             }
             Self::Disk(disk) => {
@@ -250,7 +262,9 @@ impl Backing {
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match self {
             Self::Memory | Self::Listed => Ok(None),
-            Self::Nodes(nodes, _) => nodes.code(hash),
+            Self::Nodes(nodes, _, known) | Self::Planted(_, nodes, known) => {
+                nodes.code(hash, known)
+            }
             Self::Disk(disk) => disk.code(hash),
         }
     }

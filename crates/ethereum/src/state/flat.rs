@@ -6,13 +6,14 @@ mod read_back;
 use super::entry::{Backing, Entry};
 use super::generations::Generations;
 use super::{
-    Account, AccountChange, AccountId, Changes, EMPTY_CODE, NodeSet, SharedState, SlotChange,
-    StateError,
+    Account, AccountChange, AccountId, Changes, EMPTY_CODE, NodeSet, PlantedTries, SharedState,
+    SlotChange, StateError,
 };
-use crate::execute::{Ancestors, Code};
+use crate::execute::{Ancestors, Code, CodeCache};
 use crate::params::genesis::GenesisAccount;
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Distance of the prefetch, in slots, when many slots are set.
 const PREFETCH: usize = 12;
@@ -76,17 +77,15 @@ impl State {
     }
 
     /// The state with this root, of which some trie nodes and codes are known.
-    pub fn from_nodes(
-        root: Hash,
-        nodes: NodeSet,
-        codes: impl IntoIterator<Item = Vec<u8>>,
-    ) -> Self {
-        let codes = codes.into_iter().map(|code| {
-            let code = Code::new(code);
-            (code.hash(), code)
-        });
-        let backing = Backing::Nodes(nodes, root);
-        Self { codes: codes.collect(), backing, ..Self::default() }
+    #[must_use]
+    pub fn from_nodes(root: Hash, nodes: NodeSet, codes: Arc<CodeCache>) -> Self {
+        Self { backing: Backing::Nodes(nodes, root, codes), ..Self::default() }
+    }
+
+    /// The state before a block in the tries of its witness, with the codes of a set.
+    #[must_use]
+    pub fn from_planted(tries: PlantedTries, set: NodeSet, codes: Arc<CodeCache>) -> Self {
+        Self { backing: Backing::Planted(tries, set, codes), ..Self::default() }
     }
 
     /// A state on disk, with a cache in memory.

@@ -214,7 +214,7 @@ impl FlatTrie {
         (key, depth): (&Hash, usize),
     ) -> Result<NodeBytes, FlatTrieError> {
         let reader = Reader::new(self, account.copied());
-        reader.finish(reader.node(hash, key, depth))
+        reader.finish(reader.node(hash, key, depth).map(|node| node.to_shared()))
     }
 
     /// Waits for running compactions. Returns whether there were any, so that a commit is due.

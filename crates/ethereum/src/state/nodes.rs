@@ -1,19 +1,54 @@
 //! Trie nodes by their hashes: those of a stateless witness, or all nodes of a state, built on
 //! demand.
 
+mod given;
+
 use super::disk::DiskNodes;
 use super::sparse::Nodes;
 use super::whole::WholeState;
 use super::{Account, SharedState, State, StateError};
-use crate::execute::Code;
+use crate::execute::{Code, CodeCache};
 use crate::{Address, Hash, U256};
+use blockmill_archive::Column;
 use blockmill_rlp::Decode;
 use blockmill_rlp::ethereum::{Account as Leaf, Child, TrieNode};
-use hashbrown::HashMap;
+use given::Given;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The encoding of a node.
 pub type NodeBytes = Arc<[u8]>;
+
+/// A node that was read: a part of its set, or bytes of its own.
+#[derive(Clone, Debug)]
+pub enum NodeRef<'a> {
+    /// A part of a given set.
+    Given(&'a [u8]),
+    /// Bytes that others may share.
+    Shared(NodeBytes),
+}
+
+impl NodeRef<'_> {
+    /// Bytes that others may share.
+    #[must_use]
+    pub fn to_shared(&self) -> NodeBytes {
+        match self {
+            Self::Given(bytes) => (*bytes).into(),
+            Self::Shared(bytes) => bytes.clone(),
+        }
+    }
+}
+
+impl Deref for NodeRef<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
 
 /// Trie nodes by the Keccak-256 of their encodings. A clone is the same set.
 #[derive(Clone, Debug)]
@@ -21,8 +56,8 @@ pub struct NodeSet(Arc<Origin>);
 
 #[derive(Debug)]
 enum Origin {
-    /// A given set.
-    Given(HashMap<Hash, NodeBytes>),
+    /// A given set, with codes.
+    Given(Box<Given>),
     /// All nodes of a state in memory.
     Whole(Box<WholeState>),
     /// All nodes of a state on disk.
@@ -31,18 +66,42 @@ enum Origin {
 
 impl Default for NodeSet {
     fn default() -> Self {
-        Self::from_iter([])
+        Self::given(Column::new(), Column::new())
     }
 }
 
 impl FromIterator<Vec<u8>> for NodeSet {
     fn from_iter<I: IntoIterator<Item = Vec<u8>>>(nodes: I) -> Self {
-        let named = nodes.into_iter().map(|node| (blockmill_hashes::keccak256(&node), node.into()));
-        Self(Arc::new(Origin::Given(named.collect())))
+        let mut column = Column::new();
+        nodes.into_iter().for_each(|node| column.push(&node));
+        Self::given(column, Column::new())
     }
 }
 
 impl NodeSet {
+    /// The nodes and codes of a witness, which are hashed in the lanes of the CPU.
+    #[must_use]
+    pub fn given(nodes: Column, codes: Column) -> Self {
+        Self(Arc::new(Origin::Given(Box::new(Given::new(nodes, codes)))))
+    }
+
+    /// The nodes and codes of a given set, in order; `None` for the set of a state.
+    #[must_use]
+    pub fn columns(&self) -> Option<(&Column, &Column)> {
+        match &*self.0 {
+            Origin::Given(given) => Some(given.columns()),
+            Origin::Whole(_) | Origin::Disk(_) => None,
+        }
+    }
+
+    /// The node with this hash, if the set was given and has it.
+    pub(super) fn given_node(&self, hash: &Hash) -> Option<&[u8]> {
+        match &*self.0 {
+            Origin::Given(given) => given.node(hash),
+            Origin::Whole(_) | Origin::Disk(_) => None,
+        }
+    }
+
     /// All nodes of a state that is in memory as a whole, and its root. The set records what is
     /// read.
     ///
@@ -75,9 +134,9 @@ impl NodeSet {
     }
 
     /// The code with this hash, if the set has codes.
-    pub(super) fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
+    pub(super) fn code(&self, hash: &Hash, known: &CodeCache) -> Result<Option<Code>, StateError> {
         match &*self.0 {
-            Origin::Given(_) => Ok(None),
+            Origin::Given(given) => Ok(given.code(hash).map(|code| known.analysed(hash, code))),
             Origin::Whole(whole) => Ok(whole.code(hash)),
             Origin::Disk(nodes) => nodes.code(hash),
         }
@@ -103,7 +162,7 @@ impl NodeSet {
         &self,
         root: &Hash,
         address: &Address,
-        visit: &mut dyn FnMut(&NodeBytes),
+        visit: &mut dyn FnMut(&NodeRef<'_>),
     ) -> Result<Option<(Account, Hash)>, StateError> {
         let value = value(&self.below(*root), root, &blockmill_hashes::keccak256(address), visit)?;
         let Some(value) = value else { return Ok(None) };
@@ -131,7 +190,7 @@ impl NodeSet {
         &self,
         root: &Hash,
         slot: &U256,
-        visit: &mut dyn FnMut(&NodeBytes),
+        visit: &mut dyn FnMut(&NodeRef<'_>),
     ) -> Result<U256, StateError> {
         let key = blockmill_hashes::keccak256(&slot.to_be_bytes::<32>());
         match value(&self.below(*root), root, &key, visit)? {
@@ -148,11 +207,11 @@ pub(super) struct Below<'a> {
 }
 
 impl Nodes for Below<'_> {
-    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeRef<'_>, StateError> {
         let node = match &*self.set.0 {
-            Origin::Given(nodes) => nodes.get(hash).cloned(),
-            Origin::Whole(whole) => whole.node(hash)?,
-            Origin::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?,
+            Origin::Given(given) => given.node(hash).map(NodeRef::Given),
+            Origin::Whole(whole) => whole.node(hash)?.map(NodeRef::Shared),
+            Origin::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?.map(NodeRef::Shared),
         };
         node.ok_or(StateError::MissingNode { hash: *hash, depth })
     }
@@ -162,7 +221,7 @@ impl Nodes for Below<'_> {
 pub(super) struct NoNodes;
 
 impl Nodes for NoNodes {
-    fn node(&self, hash: &Hash, _: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+    fn node(&self, hash: &Hash, _: &Hash, depth: usize) -> Result<NodeRef<'_>, StateError> {
         Err(StateError::MissingNode { hash: *hash, depth })
     }
 }
@@ -172,7 +231,7 @@ pub(super) fn value(
     nodes: &dyn Nodes,
     root: &Hash,
     key: &Hash,
-    visit: &mut dyn FnMut(&NodeBytes),
+    visit: &mut dyn FnMut(&NodeRef<'_>),
 ) -> Result<Option<Vec<u8>>, StateError> {
     if *root == blockmill_trie::EMPTY_ROOT {
         return Ok(None);

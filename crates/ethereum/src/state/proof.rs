@@ -1,6 +1,6 @@
 //! Proofs of an account and of its slots (EIP-1186).
 
-use super::{Account, NodeBytes, NodeSet, StateError};
+use super::{Account, NodeBytes, NodeRef, NodeSet, StateError};
 use crate::{Address, Hash, U256};
 use blockmill_trie::EMPTY_ROOT;
 
@@ -42,11 +42,11 @@ impl AccountProof {
         slots: &[U256],
     ) -> Result<Self, StateError> {
         let mut path = vec![];
-        let found = nodes.account_along(root, address, &mut |node| path.push(node.clone()))?;
+        let found = nodes.account_along(root, address, &mut |node| path.push(node.to_shared()))?;
         let (account, storage_root) = found.unwrap_or((Account::default(), EMPTY_ROOT));
         let slot_proof = |slot: &U256| {
             let mut path = vec![];
-            let visit = &mut |node: &NodeBytes| path.push(node.clone());
+            let visit = &mut |node: &NodeRef<'_>| path.push(node.to_shared());
             let value = nodes.slot_along(&storage_root, slot, visit)?;
             Ok(SlotProof { slot: *slot, value, nodes: path })
         };

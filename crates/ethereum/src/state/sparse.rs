@@ -10,7 +10,7 @@ mod read;
 pub use hash::HashedNode;
 
 use super::StateError;
-use super::nodes::NodeBytes;
+use super::nodes::NodeRef;
 use crate::Hash;
 use blockmill_trie::EMPTY_ROOT;
 use hash::{NodeReference, positions, reference};
@@ -26,7 +26,7 @@ pub trait Nodes {
     ///
     /// # Errors
     /// [`StateError::MissingNode`] if it is missing.
-    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError>;
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeRef<'_>, StateError>;
 }
 
 /// A trie under 32-byte keys.

@@ -1,6 +1,6 @@
 //! The tries over the state: they turn the changes of a block into the state root.
 
-use super::arena::ArenaTries;
+use super::arena::{ArenaTries, PlantedTries};
 use super::{AccountId, Changes, HashedChanges, NodeSet, SharedState, SparseTrie, StateError};
 use crate::{Hash, U256};
 use blockmill_hashes::ManyKeccak;
@@ -17,6 +17,8 @@ pub struct Tries(Variant);
 enum Variant {
     Pointers(Box<Pointers>),
     Arena(Box<ArenaTries>),
+    /// The tries of a witness.
+    Planted(PlantedTries),
     /// The tries of a state on disk, and the hasher of keys.
     Disk(SharedState, ManyKeccak),
 }
@@ -139,7 +141,14 @@ impl Tries {
         Ok(lost)
     }
 
-    /// Tries of which these nodes are known.
+    /// The tries of a witness in arenas, which only accept.
+    #[must_use]
+    pub fn planted(tries: PlantedTries) -> Self {
+        Self(Variant::Planted(tries))
+    }
+
+    /// Tries of pointers of which these nodes are known: the oracle of those in arenas. They read a
+    /// node when a change reaches it.
     #[must_use]
     pub fn from_nodes(root: Hash, nodes: NodeSet) -> Self {
         let accounts = SparseTrie::unread(root);
@@ -156,6 +165,7 @@ impl Tries {
         match &mut self.0 {
             Variant::Pointers(tries) => tries.apply(changes),
             Variant::Arena(tries) => tries.apply(changes),
+            Variant::Planted(tries) => tries.apply(changes),
             Variant::Disk(disk, hasher) => {
                 let codes = changes.codes.iter().map(|(hash, code)| (hash, code));
                 disk.apply(&HashedChanges::from_changes(changes, *hasher), codes)
@@ -184,6 +194,7 @@ impl Tries {
         match &mut self.0 {
             Variant::Pointers(tries) => Ok(tries.accounts.root()),
             Variant::Arena(tries) => tries.root(),
+            Variant::Planted(tries) => tries.root(),
             Variant::Disk(disk, _) => Ok(disk.read().root()),
         }
     }

@@ -11,9 +11,11 @@
 //! or objects (go-ethereum). Keys are not needed. Memory is bounded by the length of a file:
 //! nothing but bytes is kept of it.
 
+use super::parts::Parts;
 use super::values::{Bytes, Fixed, Headers, Items, Number, decode, visited};
 use super::{Stated, Witness, WitnessError};
 use crate::Hash;
+use blockmill_archive::Column;
 use blockmill_rlp::Reader;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -41,14 +43,6 @@ pub enum Document {
     Bare(Parts),
     /// An encoded block.
     Block(Vec<u8>),
-}
-
-/// What a witness holds besides its block.
-#[derive(Debug, Default)]
-pub struct Parts {
-    pub(super) nodes: Vec<Vec<u8>>,
-    pub(super) codes: Vec<Vec<u8>>,
-    pub(super) headers: Vec<Vec<u8>>,
 }
 
 impl Document {
@@ -95,17 +89,19 @@ fn from_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
     if first.is_list && of_header {
         return Ok(Document::Block(bytes.to_vec()));
     }
-    let mut list = |whole: bool| -> Result<Vec<Vec<u8>>, blockmill_rlp::Error> {
-        let (mut items, mut all) = (items.list()?, vec![]);
+    let (mut headers, mut list) = (vec![], items.list().map_err(shape)?);
+    while !list.is_empty() {
+        headers.push(list.item().map_err(shape)?.raw.to_vec());
+    }
+    let mut column = || -> Result<Column, blockmill_rlp::Error> {
+        let (mut items, mut all) = (items.list()?, Column::new());
         while !items.is_empty() {
-            let item = items.item()?;
-            all.push(if whole { item.raw } else { item.payload }.to_vec());
+            all.push(items.item()?.payload);
         }
         Ok(all)
     };
-    let headers = list(true).map_err(shape)?;
-    let (codes, nodes) = (list(false).map_err(shape)?, list(false).map_err(shape)?);
-    Ok(Document::Bare(Parts { nodes, codes, headers }))
+    let (codes, nodes) = (column().map_err(shape)?, column().map_err(shape)?);
+    Ok(Document::Bare(Parts::new(nodes, codes, headers)))
 }
 
 fn from_object(object: Object) -> Result<Document, WitnessError> {
@@ -151,8 +147,8 @@ struct Object {
 /// The lists of a witness that are present.
 #[derive(Default)]
 struct Lists {
-    state: Option<Vec<Vec<u8>>>,
-    codes: Option<Vec<Vec<u8>>>,
+    state: Option<Column>,
+    codes: Option<Column>,
     headers: Option<Vec<Vec<u8>>>,
     others: Vec<String>,
 }
@@ -167,7 +163,7 @@ impl Lists {
             return Err(WitnessError::Shape(found));
         };
         let (codes, headers) = (codes.unwrap_or_default(), headers.unwrap_or_default());
-        Ok(Parts { nodes, codes, headers })
+        Ok(Parts::new(nodes, codes, headers))
     }
 
     /// Reads the value of a field of a witness. Returns false for other fields.

@@ -2,8 +2,9 @@
 //! write.
 
 use super::header::JsonHeader;
+use blockmill_archive::Column;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 /// Implements `Deserialize` with a visitor of the given methods.
@@ -29,24 +30,56 @@ macro_rules! visited {
 
 pub(super) use visited;
 
-/// A list of bytes, or a map with bytes as values.
-pub(super) struct Items(pub Vec<Vec<u8>>);
+/// A list of bytes, or a map with bytes as values, decoded into one buffer.
+pub(super) struct Items(pub Column);
 
 visited! { Items, "a list of bytes, or a map with bytes as values",
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items, A::Error> {
-        let mut items = vec![];
-        while let Some(Bytes(item)) = list.next_element()? {
-            items.push(item);
-        }
+        let mut items = Column::new();
+        while list.next_element_seed(Append(&mut items))?.is_some() {}
         Ok(Items(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Items, A::Error> {
-        let mut items = vec![];
-        while let Some((IgnoredAny, Bytes(item))) = map.next_entry()? {
-            items.push(item);
+        let mut items = Column::new();
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            map.next_value_seed(Append(&mut items))?;
         }
         Ok(Items(items))
+    }
+}
+
+/// Decodes bytes to the end of a column.
+pub(super) struct Append<'c>(pub &'c mut Column);
+
+impl<'de> DeserializeSeed<'de> for Append<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        // digits are ASCII: as bytes they are not checked to be UTF-8 first
+        from.deserialize_bytes(self)
+    }
+}
+
+impl Visitor<'_> for Append<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes as 0x and hexadecimal digits")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.visit_bytes(text.as_bytes())
+    }
+
+    fn visit_bytes<E: Error>(self, text: &[u8]) -> Result<(), E> {
+        let Self(column) = self;
+        if column.bytes.len() + text.len() / 2 > u32::MAX as usize {
+            return Err(E::custom("expected less than 4 GiB"));
+        }
+        let decoded = decode_into(text, &mut column.bytes);
+        column.end_item();
+        decoded.ok_or_else(|| E::custom("expected 0x and hexadecimal digits"))
     }
 }
 
@@ -120,10 +153,48 @@ visited! { Number, "a number below 2^64",
 
 /// Decodes hexadecimal digits after `0x`.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x")?.as_bytes();
-    if digits.len() % 2 == 1 {
-        return None;
+    let mut bytes = vec![];
+    decode_into(text.as_bytes(), &mut bytes).map(|()| bytes)
+}
+
+/// Appends what the hexadecimal digits after `0x` say.
+fn decode_into(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
+    let digits = text.strip_prefix(b"0x")?;
+    let start = bytes.len();
+    bytes.resize(start + digits.len() / 2, 0);
+    // refuses an odd number of digits, and a second prefix
+    const_hex::decode_to_slice(digits, &mut bytes[start..]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes digit by digit.
+    fn naive(text: &str) -> Option<Vec<u8>> {
+        let digits = text.strip_prefix("0x")?.as_bytes();
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        let pair = |pair: &[u8]| match *pair {
+            [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+            _ => None,
+        };
+        digits.chunks(2).map(pair).collect()
     }
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+
+    #[test]
+    fn digits_are_decoded_as_one_by_one() {
+        let mut random = blockmill_testkit::Random::new(40);
+        let mut accepted = 0;
+        for _ in 0..4000 {
+            let alphabet = random.pick(&["0123456789abcdef", "0aF9", "fF0gx ", "0\u{e9}"]);
+            let all: Vec<char> = alphabet.chars().collect();
+            let length = random.below(90);
+            let digits: String = (0..length).map(|_| random.pick(&all)).collect();
+            let text = format!("{}{digits}", random.pick(&["0x", "0x", "0x", "", "0X", "0x0x"]));
+            let expected = naive(&text);
+            accepted += usize::from(expected.is_some());
+            assert_eq!(decode(&text), expected, "{text}");
+        }
+        assert!(accepted > 500, "{accepted}");
+    }
 }

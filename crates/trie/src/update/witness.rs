@@ -91,9 +91,29 @@ impl<C: Codec> Forest<C> {
     /// Returns [`Error::Corrupt`] for a node that is impossible at its position in a trie of this
     /// codec.
     pub fn plant(&mut self, root: [u8; 32], witness: &mut Witness) -> Result<TrieId, Error> {
+        let mut left = witness.left;
+        let trie = self.plant_found(root, &|hash| witness.node(hash), &mut left);
+        witness.left = left;
+        trie
+    }
+
+    /// Builds a trie with this root from the nodes that `find` returns for their hashes, and
+    /// subtracts their number from `left`: nodes beyond it stay unknown. Missing nodes are no error
+    /// here.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Corrupt`] for a node that is impossible at its position in a trie of this
+    /// codec.
+    pub fn plant_found<'a>(
+        &mut self,
+        root: [u8; 32],
+        find: &dyn Fn(&[u8; 32]) -> Option<&'a [u8]>,
+        left: &mut usize,
+    ) -> Result<TrieId, Error> {
         let trie = self.create()?;
         if root != C::EMPTY_ROOT {
-            let mut planting = Planting { forest: self, witness, path: vec![], hash: root };
+            let mut planting = Planting { forest: self, find, left, path: vec![], hash: root };
             let (node, reference) = planting.child(&ReadChild::Hash(root))?;
             self.set_trie(trie, node, reference);
         }
@@ -102,16 +122,18 @@ impl<C: Codec> Forest<C> {
 }
 
 /// The state while a trie is built from a witness.
-struct Planting<'a, C> {
-    forest: &'a mut Forest<C>,
-    witness: &'a mut Witness,
+struct Planting<'p, 'a, C> {
+    forest: &'p mut Forest<C>,
+    find: &'p dyn Fn(&[u8; 32]) -> Option<&'a [u8]>,
+    /// Number of nodes that may still be built.
+    left: &'p mut usize,
     /// Half-bytes that lead to the present node.
     path: Vec<u8>,
     /// Hash of the current node, or of the node in which it is embedded.
     hash: [u8; 32],
 }
 
-impl<C: Codec> Planting<'_, C> {
+impl<C: Codec> Planting<'_, '_, C> {
     fn damaged<T>(&self, reason: impl Into<String>) -> Result<T, Error> {
         Err(Error::Corrupt { hash: self.hash, reason: reason.into() })
     }
@@ -123,14 +145,12 @@ impl<C: Codec> Planting<'_, C> {
             ReadChild::Inline { raw, node } => Ok((self.node(node)?, Reference::inline(raw))),
             ReadChild::Hash(hash) => {
                 let reference = Reference::hash(*hash);
-                let range = self.witness.nodes.get(hash).cloned();
-                let Some(range) = range.filter(|_| self.witness.left > 0) else {
+                let Some(bytes) = (self.find)(hash).filter(|_| *self.left > 0) else {
                     return Ok((Node::UNKNOWN, reference));
                 };
-                self.witness.left -= 1;
+                *self.left -= 1;
                 let above = std::mem::replace(&mut self.hash, *hash);
-                let bytes = self.witness.bytes[range].to_vec();
-                let read = match self.forest.queue.codec.read(&bytes) {
+                let read = match self.forest.queue.codec.read(bytes) {
                     Ok(read) => read,
                     Err(reason) => return self.damaged(reason),
                 };

@@ -3,7 +3,7 @@
 use super::{FlatTrie, FlatTrieError, node_key};
 use crate::Hash;
 use crate::state::sparse::Nodes;
-use crate::state::{NodeBytes, StateError};
+use crate::state::{NodeRef, StateError};
 use hashbrown::HashMap;
 use std::cell::RefCell;
 
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Nodes for Reader<'_> {
-    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeRef<'_>, StateError> {
         if !self.is_preload {
             self.read.borrow_mut().push((*key, depth));
         }
@@ -77,7 +77,7 @@ impl Nodes for Reader<'_> {
             Err(error) => Err(error),
         };
         match found {
-            Ok(Some(node)) => Ok(node.into()),
+            Ok(Some(node)) => Ok(NodeRef::Shared(node.into())),
             Ok(None) => Err(StateError::MissingNode { hash: *hash, depth }),
             Err(error) => {
                 *self.error.borrow_mut() = Some(error);
