@@ -29,6 +29,8 @@ pub struct Answer {
     pub error: Option<FaultReport>,
     /// What is kept of the work, in a sentence, after an end before the end.
     pub kept: Option<String>,
+    /// Whether documents in lines were printed before this one: then it is a line, too.
+    pub in_lines: bool,
     /// What the archive lacks.
     pub shortfalls: Vec<Shortfall>,
     /// What a reader should know.
@@ -115,7 +117,7 @@ impl Answer {
 
     /// The document of `--json` for a serializer.
     pub fn whole<'a>(&'a self, command: &'a str) -> impl Serialize + 'a {
-        let Self { status, error, kept, shortfalls, notes, result } = self;
+        let Self { status, error, kept, shortfalls, notes, result, .. } = self;
         let (status, exit_code) = (*status, status.exit_code());
         Document {
             schema: SCHEMA,
@@ -144,7 +146,10 @@ impl Answer {
     /// Tells the end: as a document on standard output, or what went wrong on standard error.
     pub fn tell(&self, command: &str, json: bool) {
         if json {
-            println!("{:#}", self.document(command));
+            match self.in_lines {
+                true => println!("{}", self.text(command)),
+                false => println!("{:#}", self.document(command)),
+            }
             return;
         }
         if let Some(error) = &self.error {

@@ -306,6 +306,17 @@ fn proofs_and_witnesses_come_from_a_store() {
     let read = succeed_json(with_chain(blockmill("witness")).arg(&out));
     assert_eq!((&made["hash"], &made["block"]), (&read[0]["hash"], &54.into()));
     assert!(made["nodes"].as_u64().unwrap() > 2);
+    // in the shapes of other clients, with the block in a file of its own
+    let block = scratch.path("block.rlp");
+    for format in ["debug", "rlp"] {
+        let mut other = make("54");
+        succeed(other.args(["--force", "--format", format, "--block-out"]).arg(&block));
+        let read = succeed_json(with_chain(blockmill("witness")).args([&out, &block]));
+        assert_eq!(read[0]["hash"], made["hash"], "{format}");
+    }
+    misunderstand(make("54").args(["--force", "--block-out"]).arg(&out), &["--block-out"]);
+    misunderstand(blockmill("witness --format rlp").arg(&out), &["--out"]);
+    succeed(make("54").arg("--force"));
     misunderstand(&mut make("54"), &["found a file of that name"]);
     succeed(make("53").arg("--force"));
     misunderstand(make("0").arg("--force"), &["found the genesis block"]);

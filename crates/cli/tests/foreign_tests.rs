@@ -213,23 +213,102 @@ fn a_witness_that_says_another_hash_or_number_than_its_block_is_refused() {
     }
 }
 
+/// The number of a block, or exit code and words.
+type Expected = Result<u64, (i32, &'static str)>;
+
+/// What each file of a client gives with these arguments.
+const NATIVE: [(&str, &str, Expected); 9] = [
+    ("ethrex-560048-1041734.json.zst", "", Ok(1_041_734)),
+    ("keth-1-21688509.json.zst", "", Ok(21_688_509)),
+    ("zeth-1-1150000.json.gz", "--chain mainnet", Ok(1_150_000)),
+    ("zeth-1-2675000.json.gz", "--chain mainnet", Ok(2_675_000)),
+    ("zeth-1-2675000.json.gz", "", Err((2, "name it with --chain"))),
+    ("sbv-1-1.json.zst", "", Err((6, "a trace of a Scroll block"))),
+    ("sbv-17000-2965788-block.json.zst", "", Err((2, "a block without a witness"))),
+    ("ethrex-560048-1145479.bin.zst", "", Err((6, "neither JSON nor RLP"))),
+    ("test_block_witness-ddf5.json.zst", "", Err((2, "a witness without its block"))),
+];
+
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn shapes_that_are_not_read_are_named() {
+fn files_of_clients_and_provers_run_or_are_named() {
     let folder = blockmill_testkit::fixture("ethereum/witness-native");
-    for (name, words) in [
-        ("ethrex-560048-1041734.json.zst", "ethrex-replay or keth"),
-        ("keth-1-21688509.json.zst", "ethrex-replay or keth"),
-        ("zeth-1-1150000.json.gz", "zeth"),
-        ("sbv-1-1.json.zst", "Scroll"),
-        ("sbv-17000-2965788-block.json.zst", "eth_getBlockByNumber"),
-        ("ethrex-560048-1145479.bin.zst", "neither JSON nor RLP"),
-    ] {
-        let ended = witness("", &[&folder.join(name)]);
-        assert_eq!(ended.code, Some(6), "{name}: {ended:?}");
-        assert!(ended.stderr.contains(words), "{name}: {}", ended.stderr);
+    for (name, words, expected) in NATIVE {
+        let file = folder.join(name);
+        match expected {
+            Ok(number) => {
+                let found = succeed_json(blockmill(&format!("witness {words}")).arg(&file));
+                assert_eq!(found[0]["block"], number, "{name}: {found}");
+            }
+            Err((code, text)) => {
+                let ended = witness(words, &[&file]);
+                assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
+                assert!(ended.stderr.contains(text), "{name}: {}", ended.stderr);
+            }
+        }
     }
-    let lists = folder.join("test_block_witness-ddf5.json.zst");
-    let ended = witness("", &[&lists]);
-    assert!(ended.stderr.contains("a witness without its block"), "{ended:?}");
+    // a block in JSON, and a witness of older reth, which has no headers
+    let [block, other] =
+        ["block", "witness"].map(|part| folder.join(format!("sbv-17000-2965788-{part}.json.zst")));
+    let ended = witness("--chain holesky", &[&other, &block]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("the header of the parent block"), "{}", ended.stderr);
+}
+
+/// The lines of a run over a folder, without the times.
+fn lines(text: &str) -> Vec<Value> {
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a document in a line"));
+    lines
+        .map(|mut line: Value| {
+            for name in ["decode_ms", "execute_ms"] {
+                line[name].take();
+            }
+            line
+        })
+        .collect()
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_folder_gives_a_line_a_block_in_one_order_whatever_the_threads() {
+    let folder = blockmill_testkit::fixture("ethereum/witness");
+    let one = run(blockmill("witness --json --threads 1").arg(&folder));
+    let mut expected = lines(&one.stdout);
+    let end = expected.pop().expect("a summary");
+    assert_eq!((&end["status"], &end["result"]["blocks"]), (&"ok".into(), &22.into()), "{end}");
+    assert_eq!(expected.len(), 22);
+    let gas: u64 = expected.iter().filter_map(|line| line["gas_used"].as_u64()).sum();
+    assert_eq!(end["result"]["gas_used"], gas);
+    for threads in [2, 5] {
+        let words = format!("witness --json --threads {threads}");
+        let mut found = lines(&run(blockmill(&words).arg(&folder)).stdout);
+        found.pop();
+        assert_eq!(found, expected, "{threads} threads");
+    }
+    let text = run(blockmill("witness").arg(&folder)).stdout;
+    assert!(text.lines().any(|line| line == "blocks         22 right of 22"), "{text}");
+    assert!(text.contains("Mgas/s") && text.contains("p99"), "{text}");
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn what_fails_in_a_folder_is_a_line_and_ends_nothing_else() {
+    let folder = blockmill_testkit::fixture("ethereum/witness-native");
+    let ended = run(blockmill("witness --json").arg(&folder));
+    let mut found = lines(&ended.stdout);
+    let end = found.pop().expect("a summary");
+    // one lacks its block; others do not say their chain, or are of a shape that is not read
+    assert_eq!((&end["status"], ended.code), (&"incomplete".into(), Some(3)), "{end}");
+    let failures = serde_json::json!({ "incomplete": 1, "unrecognised": 5 });
+    assert_eq!((&end["result"]["blocks"], &end["result"]["failures"]), (&2.into(), &failures));
+    let paired = found.iter().filter(|line| line["file"].to_string().contains("sbv-17000"));
+    assert_eq!(paired.count(), 1, "{found:?}");
+
+    let scratch = Scratch::new("foreign-witness-folder");
+    let empty = scratch.path("empty");
+    fs::create_dir_all(&empty).expect("a folder");
+    fs::write(empty.join("README.md"), "text").expect("a file");
+    let ended = run(blockmill("witness").arg(&empty));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("*.json"), "{}", ended.stderr);
 }

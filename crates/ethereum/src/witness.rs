@@ -5,11 +5,15 @@
 //! headers}}`, with the block in RLP, trie nodes and codes as bytes, and the headers of the parent
 //! and of ancestors whose hashes contracts read. [`Document`] lists the other shapes.
 
+mod block;
 mod document;
 mod execution;
 mod header;
 mod parts;
+mod payload;
+mod provers;
 mod values;
+mod write;
 
 pub use document::Document;
 pub use parts::Parts;
@@ -21,11 +25,11 @@ use crate::params::ChainSpec;
 use crate::rule::{Rule, Violation};
 use crate::state::{NodeSet, StateError};
 use blockmill_archive::Column;
-use blockmill_rlp::{Encode, Write};
+use blockmill_rlp::Encode;
 use blockmill_verdict::Hex;
 use execution::execute;
-use serde_json::{Value, json};
 use std::sync::Arc;
+use write::Joined;
 
 /// A block and its state.
 #[derive(Debug)]
@@ -75,6 +79,9 @@ pub enum WitnessError {
         /// What the block has.
         found: String,
     },
+    /// A block in JSON lacks a field, or its hashes are not those of its fields.
+    #[error("the block is malformed: {0}")]
+    Block(String),
     /// The witness lacks the header of the parent block.
     #[error("the witness lacks the header of the parent block, {}", Hex(hash))]
     MissingParent {
@@ -167,27 +174,6 @@ impl Witness {
         Ok(Self { chain_id: Some(chain_id), ..Self::from_parts(block, parts) })
     }
 
-    /// The JSON of a file; `done` is the result of executing the witness.
-    #[must_use]
-    pub fn to_json(&self, done: &Stateless) -> Value {
-        let list = |items: &mut dyn Iterator<Item = &[u8]>| -> Vec<String> {
-            items.map(|item| Hex(item).to_string()).collect()
-        };
-        let (nodes, codes) = self.parts.columns();
-        json!({
-            "chainId": self.chain_id,
-            "number": done.number,
-            "hash": Hex(&done.hash).to_string(),
-            "block": Hex(&self.block).to_string(),
-            "witness": {
-                "state": list(&mut nodes.iter()),
-                "codes": list(&mut codes.iter()),
-                "keys": [],
-                "headers": list(&mut self.parts.headers.iter().map(|header| &header[..])),
-            },
-        })
-    }
-
     /// Numbers of its trie nodes, codes and headers.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
@@ -233,23 +219,6 @@ impl Stated {
             return Err(WitnessError::Stated { field: "hash", stated, found });
         }
         Ok(())
-    }
-}
-
-/// A block, composed of its header and the items of its body.
-struct Joined<'a> {
-    header: &'a [u8],
-    items: &'a [u8],
-}
-
-impl Encode for Joined<'_> {
-    const LISTS: usize = 1;
-
-    fn write<W: Write>(&self, out: &mut W) {
-        out.list(|out| {
-            out.raw(self.header);
-            out.raw(self.items);
-        });
     }
 }
 

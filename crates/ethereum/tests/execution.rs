@@ -9,4 +9,5 @@ mod level_upgrades;
 mod proofs;
 mod refused;
 mod snapshots;
+mod witness_forms;
 mod witnesses;

@@ -1,7 +1,7 @@
 //! Flags of `unwind`, `heal`, `test`, `witness` and `prove`.
 
-use super::{Force, bytes_of};
-use clap::Args;
+use super::{Force, bytes_of, threads};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -28,18 +28,40 @@ pub struct Test {
     pub paths: Vec<PathBuf>,
 }
 
+/// The shape in which a witness is written.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum WitnessFormat {
+    /// JSON with the block
+    #[default]
+    Whole,
+    /// The result of `debug_executionWitness`
+    Debug,
+    /// go-ethereum's RLP
+    Rlp,
+}
+
 #[derive(Args, Clone, Debug)]
 pub struct Witness {
     /// Files with a block and the state that it needs (docs/formats/witness.md), also compressed;
-    /// or, with --block, the folder of a store
-    #[arg(required = true, value_name = "FILE|DATA")]
+    /// folders of such files: then a line a block and a summary, with --json in lines, too; or,
+    /// with --block, the folder of a store
+    #[arg(required = true, value_name = "PATH|DATA")]
     pub files: Vec<PathBuf>,
+    /// Folders: threads that execute blocks [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
     /// Make the witness of this block of the store
     #[arg(long, value_name = "N", requires = "out")]
     pub block: Option<u64>,
     /// The file to write the witness to
     #[arg(long, value_name = "FILE", requires = "block")]
     pub out: Option<PathBuf>,
+    /// --out: the shape of the file; debug and rlp leave out the block
+    #[arg(long, value_name = "SHAPE", value_enum, default_value_t, requires = "out")]
+    pub format: WitnessFormat,
+    /// --out: also write the block to this file, as RLP
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub block_out: Option<PathBuf>,
     /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: by the chain's number, or by
     /// what the store holds]
     #[arg(long, value_name = "NAME|FILE")]

@@ -1,27 +1,26 @@
 //! `witness`: executes single blocks, each with the part of the state in its file; writes such
 //! files for blocks of a store.
 
-use super::network;
+mod batch;
+mod chains;
+mod files;
+mod summary;
+
 use super::state::StateReader;
 use crate::answer::Answer;
+use crate::args::WitnessFormat;
 use crate::{args, outputs};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::output::{OutputFile, Shape};
 use blockmill_ethereum::execute::ExecutionError;
-use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::witness::{Document, Stateless, Witness, WitnessError};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Hex, Status, grouped};
+use chains::Chains;
+use files::read;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Most bytes of a file, unpacked: some ten times those of the largest blocks.
-const MOST_BYTES: usize = 512 << 20;
-/// Bytes of a compressed file that may be unpacked, whatever it has, ...
-const UNPACKED: usize = 64 << 20;
-/// ... and for each of its bytes: hexadecimal digits of hashes give less than 3.
-const UNPACKED_FOR_A_BYTE: usize = 32;
 
 /// A block of its own file.
 struct Block {
@@ -35,10 +34,14 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
     if let (Some(block), Some(out)) = (args.block, &args.out) {
         return make(args, block, out, json, cancel);
     }
+    if files::has_folder(&args.files)? {
+        return batch::run(args, json, cancel);
+    }
+    let chains = Chains::new(args.chain.as_deref())?;
     let (mut results, mut blocks, mut bare) = (vec![], vec![], vec![]);
     for file in &args.files {
         match Document::read(&read(file)?) {
-            Ok(Document::Whole(witness)) => match execute(args, file, &witness)? {
+            Ok(Document::Whole(witness)) => match execute(&chains, file, &witness)? {
                 Ok(done) => add(file, &done, json, &mut results),
                 Err(error) => return failed(file, &error, results),
             },
@@ -53,15 +56,11 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
     for (file, parts) in bare {
         let block = blocks.iter_mut().find(|block| only || parts.is_of(&block.raw));
         let Some(block) = block else {
-            bail!(
-                "{}: a witness without its block. Name the file of the block, too: its RLP, or the \
-                 answer of debug_getRawBlock",
-                file.display()
-            );
+            bail!("{}: {}", file.display(), files::NO_BLOCK);
         };
         block.is_used = true;
         let witness = Witness::from_parts(block.raw.clone(), parts);
-        match execute(args, file, &witness)? {
+        match execute(&chains, file, &witness)? {
             Ok(done) => add(file, &done, json, &mut results),
             Err(error) => return failed(file, &error, results),
         }
@@ -72,23 +71,13 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
     Answer::ok().with(results)
 }
 
-/// The bytes of a file. What is compressed may not be unpacked to more than files of this kind are:
-/// some kilobytes could give gigabytes.
-fn read(file: &Path) -> Result<Vec<u8>> {
-    // a pipe has no length
-    let length = std::fs::metadata(file).map_or(0, |found| found.len());
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let most = length.saturating_mul(UNPACKED_FOR_A_BYTE).saturating_add(UNPACKED);
-    Ok(blockmill_archive::read_whole(file, most.min(MOST_BYTES))?)
-}
-
 fn execute(
-    args: &args::Witness,
+    chains: &Chains,
     file: &Path,
     witness: &Witness,
 ) -> Result<Result<Stateless, WitnessError>> {
-    let spec = spec(args, witness).with_context(|| file.display().to_string())?;
-    Ok(witness.execute(&spec))
+    let spec = chains.of(witness).with_context(|| file.display().to_string())?;
+    Ok(witness.execute_with(&spec, &chains.codes))
 }
 
 fn add(file: &Path, done: &Stateless, json: bool, results: &mut Vec<Value>) {
@@ -115,6 +104,12 @@ fn make(
         bail!("--block 0: expected a block with a parent, found the genesis block");
     };
     let claim = outputs::claim(out, &args.files, Shape::File, args.replace)?;
+    let is_apart = args.block_out.as_ref() != Some(&out.to_path_buf());
+    ensure!(is_apart, "--block-out: expected another file than --out has");
+    let block_claim = match &args.block_out {
+        Some(out) => Some((out, outputs::claim(out, &args.files, Shape::File, args.replace)?)),
+        None => None,
+    };
     let Some((before, _)) = source.nodes_after(parent, cancel)? else {
         return Ok(Answer::with_status(Status::Interrupted));
     };
@@ -122,11 +117,17 @@ fn make(
     let header_of = |number| source.header(number);
     let witness = Witness::record(&spec, &header, &body, &before, header_of)?;
     let done = witness.execute(&spec)?;
-    let text = serde_json::to_vec(&witness.to_json(&done))?;
-    let mut file = OutputFile::create(out)?;
-    file.write_all(&text).with_context(|| format!("cannot write {}", out.display()))?;
-    file.finish(out)?;
+    let bytes = match args.format {
+        WitnessFormat::Whole => serde_json::to_vec(&witness.to_json(&done))?,
+        WitnessFormat::Debug => serde_json::to_vec(&witness.to_debug_json())?,
+        WitnessFormat::Rlp => witness.to_rlp(),
+    };
+    write(out, &bytes)?;
     claim.done()?;
+    if let Some((out, claim)) = block_claim {
+        write(out, witness.block())?;
+        claim.done()?;
+    }
     let [nodes, codes, headers] = witness.counts();
     if !json {
         print(out, &done);
@@ -139,23 +140,15 @@ fn make(
     Answer::ok().with(result)
 }
 
-/// The chain that was named, or the network with the witness' number.
-fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
-    if let Some(chain) = &args.chain {
-        return Ok(network::named(chain, None)?.spec);
-    }
-    let Some(chain_id) = witness.chain_id else {
-        bail!("the file does not say which chain this is: name it with --chain");
-    };
-    let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
-    match known.find(|spec| spec.chain_id == blockmill_ethereum::U256::from(chain_id)) {
-        Some(spec) => Ok(spec),
-        None => bail!("chain {chain_id}: name it with --chain genesis.json"),
-    }
+fn write(out: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OutputFile::create(out)?;
+    file.write_all(bytes).with_context(|| format!("cannot write {}", out.display()))?;
+    Ok(file.finish(out)?)
 }
 
-fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answer> {
-    let (status, rule) = match error {
+/// What an error means for the status, and the rule that is broken.
+fn status_of(error: &WitnessError) -> (Status, Option<String>) {
+    match error {
         WitnessError::Stated { .. } => (Status::Corrupt, None),
         WitnessError::MissingParent { .. } => (Status::Incomplete, None),
         WitnessError::Execution(ExecutionError::Rule(violation)) => {
@@ -163,7 +156,11 @@ fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answ
         }
         WitnessError::Execution(ExecutionError::State(_)) => (Status::Incomplete, None),
         _ => (Status::Unrecognised, None),
-    };
+    }
+}
+
+fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answer> {
+    let (status, rule) = status_of(error);
     let message = format!("{}: {error}", file.display());
     let error = FaultReport { file: Some(file.into()), rule, ..FaultReport::new(message) };
     Answer { error: Some(error), ..Answer::with_status(status) }.with(results)

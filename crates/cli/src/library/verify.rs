@@ -92,7 +92,7 @@ impl Verified {
 
 impl From<Answer> for Outcome {
     fn from(answer: Answer) -> Self {
-        let Answer { status, error, kept, shortfalls, notes, result } = answer;
+        let Answer { status, error, kept, shortfalls, notes, result, .. } = answer;
         let record = match result {
             Some(Payload::Record(record)) => Some(record),
             _ => None,

@@ -72,6 +72,7 @@ pub const PAGES: &[Page] = &[
         see: &["blockmill verify", "blockmill prove"],
         examples: &[
             ("Execute one block from its witness:", "blockmill witness block.json"),
+            ("Execute all blocks of a folder:", "blockmill witness folder --threads 8"),
             (
                 "Write the witness of a block:",
                 "blockmill witness store --block 21000000 --out block.json",

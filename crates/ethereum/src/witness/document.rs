@@ -5,13 +5,19 @@
 //! | `{chainId, number, hash, block, witness: {state, codes, keys, headers}}` | this program |
 //! | `{state, codes, keys, headers}`, or an RPC answer with it | `debug_executionWitness` |
 //! | RLP of `[headers, codes, state, ...]` | go-ethereum (`stateless.ExtWitness`) |
+//! | a proof input with a block in JSON ([`super::provers`]) | ethrex-replay, keth, zeth |
 //! | a block in RLP, its digits, or an RPC answer with them | `debug_getRawBlock` |
+//! | a block in JSON with full transactions ([`super::block`]) | `eth_getBlockByNumber` |
+//! | a payload, alone or in a call ([`super::payload`]) | the engine API |
 //!
 //! State and codes are lists of bytes, or maps with bytes as values (older reth); headers are bytes
 //! or objects (go-ethereum). Keys are not needed. Memory is bounded by the length of a file:
 //! nothing but bytes is kept of it.
 
+use super::block::RpcBlock;
 use super::parts::Parts;
+use super::payload::{Envelope, NewPayload, Payload};
+use super::provers::{ProverInput, ZethInput};
 use super::values::{Bytes, Fixed, Headers, Items, Number, decode, visited};
 use super::{Stated, Witness, WitnessError};
 use crate::Hash;
@@ -19,19 +25,42 @@ use blockmill_archive::Column;
 use blockmill_rlp::Reader;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use std::fmt;
 
 /// Names of unknown fields that an error lists.
 const NAMED: usize = 6;
 
-/// Shapes that are recognised but not supported: a field that only they have, and what they are.
-const OTHERS: [(&str, &str); 6] = [
-    ("full_blocks", "a cached input of zeth"),
-    ("storageTrace", "a trace of a Scroll block"),
-    ("blocks", "a proof input with several blocks, such as that of ethrex-replay or keth"),
-    ("transactionsRoot", "a block as eth_getBlockByNumber gives it: use debug_getRawBlock"),
-    ("engineNewPayloads", "a test of the engine API"),
-    ("alloc", "a genesis.json"),
+/// A shape that a field identifies.
+#[derive(Clone, Copy)]
+enum Other {
+    /// Recognised and refused.
+    Refused(&'static str),
+    /// `eth_getBlockByNumber`.
+    RpcBlock,
+    /// A call of `engine_newPayload`.
+    NewPayload,
+    /// An answer of `engine_getPayload`.
+    Envelope,
+    /// `ExecutionPayload`.
+    Payload,
+    /// ethrex-replay or keth.
+    Prover,
+    /// The cache of zeth.
+    Zeth,
+}
+
+/// Fields that identify a shape; the first that an object has decides.
+const OTHERS: [(&str, Other); 9] = [
+    ("storageTrace", Other::Refused("a trace of a Scroll block")),
+    ("engineNewPayloads", Other::Refused("a test of the engine API")),
+    ("alloc", Other::Refused("a genesis.json")),
+    ("full_blocks", Other::Zeth),
+    ("blocks", Other::Prover),
+    ("transactionsRoot", Other::RpcBlock),
+    ("executionPayload", Other::Envelope),
+    ("prevRandao", Other::Payload),
+    ("params", Other::NewPayload),
 ];
 
 /// The content of a file.
@@ -53,10 +82,11 @@ impl Document {
     pub fn read(bytes: &[u8]) -> Result<Self, WitnessError> {
         let first = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
         match first.map(|at| (at, bytes[at])) {
-            Some((_, b'{')) => match serde_json::from_slice(bytes) {
-                Ok(object) => from_object(object),
-                Err(error) => Err(known_other_shape(bytes).unwrap_or(error.into())),
-            },
+            Some((_, b'{')) => {
+                let read = serde_json::from_slice(bytes).map_err(WitnessError::from);
+                // a second pass over the text, for shapes without our fields
+                read.and_then(from_object).or_else(|error| other_shape(bytes).unwrap_or(Err(error)))
+            }
             Some((_, b'"')) => from_rlp(&serde_json::from_slice::<Bytes>(bytes)?.0),
             Some((at, b'0')) => {
                 let digits = bytes[at..].trim_ascii_end();
@@ -69,11 +99,52 @@ impl Document {
     }
 }
 
-/// The error for an object whose fields show that it is of another shape.
-fn known_other_shape(bytes: &[u8]) -> Option<WitnessError> {
+/// The document of an object, or of the result of an RPC answer, whose fields identify another
+/// shape. `None` for unknown fields.
+fn other_shape(bytes: &[u8]) -> Option<Result<Document, WitnessError>> {
     let Names(names) = serde_json::from_slice(bytes).ok()?;
-    let other = OTHERS.iter().find(|(field, _)| names.iter().any(|name| name == field));
-    other.map(|(_, what)| WitnessError::Shape((*what).to_owned()))
+    if names.iter().any(|name| name == "result") {
+        let Enclosed { result } = serde_json::from_slice(bytes).ok()?;
+        return of_fields(result.get().as_bytes());
+    }
+    of_fields(bytes)
+}
+
+/// An RPC answer.
+#[derive(Deserialize)]
+struct Enclosed<'a> {
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+fn of_fields(bytes: &[u8]) -> Option<Result<Document, WitnessError>> {
+    let Names(names) = serde_json::from_slice(bytes).ok()?;
+    let (_, other) = OTHERS.iter().find(|(field, _)| names.iter().any(|name| name == field))?;
+    Some(other.read(bytes))
+}
+
+impl Other {
+    /// Reads an object of this shape.
+    fn read(self, bytes: &[u8]) -> Result<Document, WitnessError> {
+        let block = match self {
+            Self::Refused(what) => return Err(WitnessError::Shape(what.to_owned())),
+            Self::Prover => {
+                return serde_json::from_slice::<ProverInput>(bytes)?
+                    .witness()
+                    .map(Document::Whole);
+            }
+            Self::Zeth => {
+                return serde_json::from_slice::<ZethInput>(bytes)?.witness().map(Document::Whole);
+            }
+            Self::RpcBlock => serde_json::from_slice::<RpcBlock>(bytes)?
+                .encode(vec![])
+                .map_err(WitnessError::Block),
+            Self::NewPayload => serde_json::from_slice::<NewPayload>(bytes)?.encode(),
+            Self::Envelope => serde_json::from_slice::<Envelope>(bytes)?.encode(),
+            Self::Payload => serde_json::from_slice::<Payload>(bytes)?.encode_alone(),
+        };
+        block.map(Document::Block)
+    }
 }
 
 /// A block, or a witness as go-ethereum encodes it: lists, the first of which is a header, or the
@@ -123,9 +194,8 @@ fn from_object(object: Object) -> Result<Document, WitnessError> {
         (Some(block), None) => Ok(Document::Block(block.0)),
         (None, Some(_)) if others.is_empty() => Err(wrong("block", "the bytes of the block")),
         _ => {
-            let other = OTHERS.iter().find(|(field, _)| others.iter().any(|name| name == field));
-            let fields = || format!("a JSON object with the fields {}", others.join(", "));
-            Err(WitnessError::Shape(other.map_or_else(fields, |(_, what)| (*what).to_owned())))
+            let fields = format!("a JSON object with the fields {}", others.join(", "));
+            Err(WitnessError::Shape(fields))
         }
     }
 }
@@ -136,7 +206,7 @@ struct Object {
     chain_id: Option<u64>,
     number: Option<u64>,
     hash: Option<Hash>,
-    block: Option<Bytes>,
+    block: Option<GivenBlock>,
     witness: Option<Lists>,
     result: Option<Answer>,
     /// The lists of a witness in the object itself.
@@ -201,6 +271,20 @@ visited! { Names, "an object",
             pass(name, &mut names, &mut map)?;
         }
         Ok(Names(names))
+    }
+}
+
+/// An encoded block, from bytes or from the object of the RPC.
+struct GivenBlock(Vec<u8>);
+
+visited! { GivenBlock, "the bytes or the object of a block",
+    fn visit_str<E: Error>(self, text: &str) -> Result<GivenBlock, E> {
+        decode(text).map(GivenBlock).ok_or_else(|| E::custom("expected 0x and digits"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<GivenBlock, A::Error> {
+        let block = RpcBlock::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+        block.encode(vec![]).map(GivenBlock).map_err(A::Error::custom)
     }
 }
 

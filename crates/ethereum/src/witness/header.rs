@@ -118,18 +118,22 @@ impl EditLater for &Later {
 }
 
 /// A number of up to 256 bits as text with 0x.
-struct Wide(U256);
+pub(super) struct Wide(pub U256);
 
-impl<'de> Deserialize<'de> for Wide {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = <Cow<'_, str>>::deserialize(from)?;
+visited! { Wide, "0x and at most 64 digits",
+    fn visit_str<E: Error>(self, text: &str) -> Result<Wide, E> {
         let digits = text.strip_prefix("0x").filter(|digits| digits.len() <= 64);
         let number = digits.and_then(|digits| U256::from_str_radix(digits, 16).ok());
-        number.map(Self).ok_or_else(|| D::Error::custom("expected 0x and at most 64 digits"))
+        number.map(Wide).ok_or_else(|| E::custom("expected 0x and at most 64 digits"))
     }
 }
 
 impl JsonHeader {
+    /// The number of the block.
+    pub fn number(&self) -> u64 {
+        self.number.0
+    }
+
     /// Encodes the header in RLP.
     ///
     /// # Errors

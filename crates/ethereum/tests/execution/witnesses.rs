@@ -7,7 +7,7 @@ use blockmill_ethereum::witness::{Witness, WitnessError};
 use serde_json::Value;
 
 /// Every file: its name, and its text as JSON.
-fn files() -> Vec<(String, Value)> {
+pub fn files() -> Vec<(String, Value)> {
     let folder = std::fs::read_dir(blockmill_testkit::fixture("ethereum/witness")).unwrap();
     let files = folder.map(|entry| {
         let entry = entry.unwrap();
@@ -17,7 +17,7 @@ fn files() -> Vec<(String, Value)> {
     files.collect()
 }
 
-fn spec(chain_id: u64) -> ChainSpec {
+pub fn spec(chain_id: u64) -> ChainSpec {
     let name = if chain_id == 1 { "mainnet" } else { "hoodi" };
     let spec = ChainSpec::by_name(name).unwrap();
     assert_eq!(spec.chain_id, blockmill_ethereum::U256::from(chain_id));

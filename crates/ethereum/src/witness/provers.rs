@@ -1,0 +1,220 @@
+//! Inputs of provers: a block as JSON, and the nodes, codes and headers that executing it needs.
+//!
+//! | producer | block | nodes | codes | headers |
+//! |---|---|---|---|---|
+//! | ethrex-replay | `blocks[{header, body}]` | `witness.stateTrieNodes` | `witness.codes` | `witness.blockHeaders` |
+//! | keth | `blocks[{header, transaction}]` | `witness.state` | `witness.codes` | `witness.ancestors` |
+//! | zeth | `full_blocks`, `uncle_blocks` | `proofs` before and after | `code` | `full_blocks` |
+
+use super::block::{JsonBody, JsonTransaction, JsonWithdrawal, RpcBlock};
+use super::header::JsonHeader;
+use super::values::{Append, Bytes, Headers, Items, Number, visited};
+use super::{Parts, Stated, Witness, WitnessError};
+use blockmill_archive::Column;
+use hashbrown::HashSet;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A proof input of ethrex-replay or keth.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProverInput {
+    blocks: Vec<ProverBlock>,
+    witness: ProverWitness,
+    #[serde(alias = "chain_config")]
+    chain_config: Option<ChainConfig>,
+}
+
+/// A block: ethrex has the body in an object of its own.
+#[derive(Deserialize)]
+struct ProverBlock {
+    header: JsonHeader,
+    body: Option<JsonBody>,
+    #[serde(alias = "transactions")]
+    transaction: Option<Vec<JsonTransaction>>,
+    #[serde(default)]
+    uncles: Vec<JsonHeader>,
+    withdrawals: Option<Vec<JsonWithdrawal>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProverWitness {
+    #[serde(alias = "stateTrieNodes")]
+    state: Items,
+    codes: Codes,
+    #[serde(default)]
+    ancestors: Vec<JsonHeader>,
+    #[serde(default)]
+    block_headers: BTreeMap<String, JsonHeader>,
+    parent_block_header: Option<JsonHeader>,
+    headers: Option<Headers>,
+    chain_config: Option<ChainConfig>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChainConfig {
+    chain_id: Number,
+}
+
+/// Codes: a list of bytes or of maps with bytes as values, or such a map.
+struct Codes(Column);
+
+/// A map with bytes as values, or bytes.
+struct Code(Column);
+
+visited! { Code, "bytes, or a map with bytes as values",
+    fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
+        let mut column = Column::new();
+        Append(&mut column).visit_str(text)?;
+        Ok(Code(column))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Code, A::Error> {
+        let mut column = Column::new();
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            map.next_value_seed(Append(&mut column))?;
+        }
+        Ok(Code(column))
+    }
+}
+
+visited! { Codes, "a list of codes, or a map with bytes as values",
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Codes, A::Error> {
+        let mut all = Column::new();
+        while let Some(Code(codes)) = list.next_element()? {
+            codes.iter().for_each(|code| all.push(code));
+        }
+        Ok(Codes(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Codes, A::Error> {
+        let mut all = Column::new();
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            map.next_value_seed(Append(&mut all))?;
+        }
+        Ok(Codes(all))
+    }
+}
+
+impl ProverInput {
+    /// The witness of its only block.
+    ///
+    /// # Errors
+    /// [`WitnessError::Shape`] for several blocks, [`WitnessError::Block`] for malformed fields.
+    pub fn witness(self) -> Result<Witness, WitnessError> {
+        let Self { mut blocks, witness, chain_config } = self;
+        let count = blocks.len();
+        let Some(block) = blocks.pop().filter(|_| count == 1) else {
+            let found = format!("a proof input with {count} blocks: expected one");
+            return Err(WitnessError::Shape(found));
+        };
+        let header = block.header.encode().map_err(WitnessError::Block)?;
+        let body = match (block.body, block.transaction) {
+            (Some(body), _) => body,
+            (None, Some(transactions)) => {
+                JsonBody { transactions, uncles: block.uncles, withdrawals: block.withdrawals }
+            }
+            (None, None) => return Err(WitnessError::Block("no transactions".into())),
+        };
+        let block = body.encode_with(header).map_err(WitnessError::Block)?;
+        let ProverWitness {
+            state,
+            codes,
+            ancestors,
+            block_headers,
+            parent_block_header,
+            headers,
+            chain_config: own_config,
+        } = witness;
+        let mut headers = headers.map(|headers| headers.0).unwrap_or_default();
+        let given = ancestors.iter().chain(block_headers.values()).chain(&parent_block_header);
+        for header in given {
+            headers.push(header.encode().map_err(WitnessError::Block)?);
+        }
+        Ok(Witness {
+            chain_id: chain_config.or(own_config).map(|config| config.chain_id.0),
+            stated: Stated::default(),
+            block,
+            parts: Parts::new(state.0, codes.0, headers),
+        })
+    }
+}
+
+/// A cached input of zeth: answers of the RPC, each with its question.
+#[derive(Deserialize)]
+pub(super) struct ZethInput {
+    full_blocks: Vec<(Query, RpcBlock)>,
+    #[serde(default)]
+    uncle_blocks: Vec<(Query, RpcBlock)>,
+    proofs: Vec<(Query, ZethProof)>,
+    #[serde(default)]
+    code: Vec<(Query, Bytes)>,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    block_no: Number,
+    #[serde(alias = "index")]
+    uncle_index: Option<Number>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ZethProof {
+    account_proof: Items,
+    storage_proof: Vec<ZethSlot>,
+}
+
+#[derive(Deserialize)]
+struct ZethSlot {
+    proof: Items,
+}
+
+impl ZethInput {
+    /// The witness of the newest block; the others are its ancestors.
+    ///
+    /// # Errors
+    /// [`WitnessError::Block`] for malformed fields.
+    pub fn witness(self) -> Result<Witness, WitnessError> {
+        let Self { mut full_blocks, mut uncle_blocks, proofs, code } = self;
+        full_blocks.sort_by_key(|(_, block)| block.number());
+        let Some((_, block)) = full_blocks.pop() else {
+            return Err(WitnessError::Shape("a cached input of zeth without blocks".into()));
+        };
+        let encoded = |block: &RpcBlock| block.header().map_err(WitnessError::Block);
+        let mut headers = vec![];
+        for (_, ancestor) in &full_blocks {
+            headers.push(encoded(ancestor)?);
+        }
+        uncle_blocks.retain(|(query, _)| query.block_no.0 == block.number());
+        uncle_blocks.sort_by_key(|(query, _)| query.uncle_index.as_ref().map(|index| index.0));
+        let mut ommers = vec![];
+        for (_, ommer) in &uncle_blocks {
+            ommers.push(encoded(ommer)?);
+        }
+        let block = block.encode(ommers).map_err(WitnessError::Block)?;
+        // the nodes near the root are in every proof
+        let (mut seen, mut nodes) = (HashSet::new(), Column::new());
+        for (_, proof) in &proofs {
+            let lists = proof.storage_proof.iter().map(|slot| &slot.proof);
+            for node in
+                [&proof.account_proof].into_iter().chain(lists).flat_map(|list| list.0.iter())
+            {
+                if seen.insert(node) {
+                    nodes.push(node);
+                }
+            }
+        }
+        let (mut seen, mut codes) = (HashSet::new(), Column::new());
+        for (_, code) in &code {
+            if seen.insert(&code.0) {
+                codes.push(&code.0);
+            }
+        }
+        Ok(Witness::from_parts(block, Parts::new(nodes, codes, headers)))
+    }
+}
