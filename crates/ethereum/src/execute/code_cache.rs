@@ -3,7 +3,7 @@
 use super::Code;
 use crate::Hash;
 use hashbrown::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of code after which the cache starts anew: some 5,000 contracts of common size.
 const MOST_BYTES: usize = 64 << 20;
@@ -21,17 +21,23 @@ struct Codes {
 impl CodeCache {
     /// The analysed form of `code`, of which `hash` is the Keccak-256.
     pub fn analysed(&self, hash: &Hash, code: &[u8]) -> Code {
-        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = codes.by_hash.get(hash) {
+        if let Some(known) = self.codes().by_hash.get(hash) {
             return known.clone();
         }
+        // without the lock: other threads look up other codes meanwhile
         let new = Code::new(code.to_vec());
+        let mut codes = self.codes();
         if codes.bytes + code.len() > MOST_BYTES {
             *codes = Codes::default();
         }
-        codes.bytes += code.len();
-        codes.by_hash.insert(*hash, new.clone());
+        if codes.by_hash.insert(*hash, new.clone()).is_none() {
+            codes.bytes += code.len();
+        }
         new
+    }
+
+    fn codes(&self) -> MutexGuard<'_, Codes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
