@@ -11,11 +11,16 @@ use super::header::JsonHeader;
 use super::values::{Append, Bytes, Headers, Items, Number, visited};
 use super::{Parts, Stated, Witness, WitnessError};
 use blockmill_archive::Column;
+use blockmill_rlp::ethereum::{PathBuffer, TrieNode};
+use blockmill_rlp::{Decode, Encode};
 use hashbrown::HashSet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Half-bytes of a key.
+const MOST_NIBBLES: usize = 64;
 
 /// A proof input of ethrex-replay or keth.
 #[derive(Deserialize)]
@@ -196,16 +201,17 @@ impl ZethInput {
         for (_, ommer) in &uncle_blocks {
             ommers.push(encoded(ommer)?);
         }
+        let number = block.number();
         let block = block.encode(ommers).map_err(WitnessError::Block)?;
         // the nodes near the root are in every proof
         let (mut seen, mut nodes) = (HashSet::new(), Column::new());
-        for (_, proof) in &proofs {
+        for (query, proof) in &proofs {
             let lists = proof.storage_proof.iter().map(|slot| &slot.proof);
-            for node in
-                [&proof.account_proof].into_iter().chain(lists).flat_map(|list| list.0.iter())
-            {
-                if seen.insert(node) {
-                    nodes.push(node);
+            for list in [&proof.account_proof].into_iter().chain(lists) {
+                list.0.iter().filter(|node| seen.insert(*node)).for_each(|node| nodes.push(node));
+                if query.block_no.0 == number {
+                    let last = list.0.iter().last().unwrap_or_default();
+                    shorter(last).iter().for_each(|node| nodes.push(node));
                 }
             }
         }
@@ -217,4 +223,33 @@ impl ZethInput {
         }
         Ok(Witness::from_parts(block, Parts::new(nodes, codes, headers)))
     }
+}
+
+/// A leaf or an extension with each shorter path. If a block removes a key, its branch may be left
+/// with one child, whose path then grows by that of the branch. The proof after the block ends with
+/// the longer node; before the block it was one of these, and zeth has no proof of it.
+fn shorter(node: &[u8]) -> Vec<Vec<u8>> {
+    let decoded = TrieNode::decode(node).ok();
+    let path = match decoded {
+        Some(TrieNode::Leaf { path, .. } | TrieNode::Extension { path, .. }) => path,
+        _ => return vec![],
+    };
+    let nibbles: Vec<u8> = path.nibbles().take(MOST_NIBBLES).collect();
+    let key: Vec<u8> = nibbles
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or_default())
+        .collect();
+    let from = |start: usize| {
+        let buffer = PathBuffer::new(&key, start..nibbles.len(), path.is_leaf());
+        let path = buffer.path();
+        match decoded? {
+            TrieNode::Leaf { value, .. } => Some(TrieNode::Leaf { path, value }.encode()),
+            // with an empty path it is the branch itself
+            TrieNode::Extension { child, .. } if start < nibbles.len() => {
+                Some(TrieNode::Extension { path, child }.encode())
+            }
+            _ => None,
+        }
+    };
+    (1..=nibbles.len()).filter_map(from).collect()
 }
