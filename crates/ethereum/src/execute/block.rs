@@ -134,8 +134,8 @@ impl PreparedBlock {
         self.transactions.iter().for_each(|tx| tx.names(|address, _| each(address)));
     }
 
-    /// Prepares a single block: verifies its body and transactions, and recovers the senders and the
-    /// signers of delegations in the lanes of the CPU.
+    /// Prepares a single block: verifies its body and transactions, and recovers the senders and
+    /// the signers of delegations in the lanes of the CPU.
     ///
     /// # Errors
     /// The [`Violation`] of a rule.

@@ -230,15 +230,19 @@ struct JsonDelegation {
 }
 
 impl JsonTransaction {
-    /// The canonical encoding.
-    fn encode(&self) -> Result<Vec<u8>, String> {
-        let kind = match &self.kind {
-            None | Some(Number(0)) => TransactionType::Legacy,
+    fn kind(&self) -> Result<TransactionType, String> {
+        match &self.kind {
+            None | Some(Number(0)) => Ok(TransactionType::Legacy),
             Some(Number(kind)) => u8::try_from(*kind)
                 .ok()
                 .and_then(TransactionType::from_byte)
-                .ok_or_else(|| format!("expected a type of at most 4, found {kind}"))?,
-        };
+                .ok_or_else(|| format!("expected a type of at most 4, found {kind}")),
+        }
+    }
+
+    /// The canonical encoding.
+    fn encode(&self) -> Result<Vec<u8>, String> {
+        let kind = self.kind()?;
         let missing = |field: &str| format!("a transaction of type {} without {field}", kind as u8);
         let needed = |number: &Option<Wide>, field: &str| {
             number.as_ref().map(|number| number.0).ok_or_else(|| missing(field))

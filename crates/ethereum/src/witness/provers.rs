@@ -2,9 +2,11 @@
 //!
 //! | producer | block | nodes | codes | headers |
 //! |---|---|---|---|---|
-//! | ethrex-replay | `blocks[{header, body}]` | `witness.stateTrieNodes` | `witness.codes` | `witness.blockHeaders` |
-//! | keth | `blocks[{header, transaction}]` | `witness.state` | `witness.codes` | `witness.ancestors` |
+//! | ethrex-replay | `header`, `body` | `stateTrieNodes` | `codes` | `blockHeaders` |
+//! | keth | `header`, `transaction` | `state` | `codes` | `ancestors` |
 //! | zeth | `full_blocks`, `uncle_blocks` | `proofs` before and after | `code` | `full_blocks` |
+//!
+//! The first two have blocks in `blocks`, and the rest in `witness`.
 
 use super::block::{JsonBody, JsonTransaction, JsonWithdrawal, RpcBlock};
 use super::header::JsonHeader;
