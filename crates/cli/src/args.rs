@@ -17,7 +17,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 pub use check::Check;
-pub use execution::{Heal, Prove, Test, Unwind, Witness, WitnessFormat};
+#[cfg(feature = "ethereum")]
+pub use execution::WitnessFormat;
+pub use execution::{Heal, Prove, Test, Unwind, Witness};
 pub use export::Export;
 #[cfg(feature = "export")]
 pub use export::{ExportNames, Rows};

@@ -41,6 +41,7 @@ pub enum ExportNames {
     Cryo,
 }
 
+#[cfg(feature = "export")]
 impl ExportNames {
     /// The scheme of this name on the command line.
     #[must_use]
