@@ -63,7 +63,9 @@ impl Batch {
     pub fn read(&mut self, reader: &mut Reader) -> Result<bool, Error> {
         let clock = Instant::now();
         let more = reader.read(&mut self.blocks.packed)?;
-        self.times.read = clock.elapsed();
+        // a batch is used again, and later stages add to what they find
+        self.times = BatchTimes { read: clock.elapsed(), ..BatchTimes::default() };
+        self.speculated.hashing = 0;
         Ok(more)
     }
 

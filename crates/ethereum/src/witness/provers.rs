@@ -17,7 +17,8 @@ use blockmill_rlp::ethereum::{PathBuffer, TrieNode};
 use blockmill_rlp::{Decode, Encode};
 use hashbrown::HashSet;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -80,12 +81,8 @@ visited! { Code, "bytes, or a map with bytes as values",
         Ok(Code(column))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Code, A::Error> {
-        let mut column = Column::new();
-        while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(Append(&mut column))?;
-        }
-        Ok(Code(column))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Code, A::Error> {
+        Items::deserialize(MapAccessDeserializer::new(map)).map(|items| Code(items.0))
     }
 }
 
@@ -98,12 +95,8 @@ visited! { Codes, "a list of codes, or a map with bytes as values",
         Ok(Codes(all))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Codes, A::Error> {
-        let mut all = Column::new();
-        while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(Append(&mut all))?;
-        }
-        Ok(Codes(all))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Codes, A::Error> {
+        Items::deserialize(MapAccessDeserializer::new(map)).map(|items| Codes(items.0))
     }
 }
 

@@ -64,7 +64,7 @@ pub fn jobs(paths: &[PathBuf]) -> Result<Vec<Job>> {
     Ok(all)
 }
 
-/// The files below a folder. Folders behind links are passed over, as links may lead back.
+/// The files below a folder. Links to folders are not followed, since they may lead back to it.
 fn below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
     let (mut found, mut open) = (BTreeSet::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = open.pop() {
