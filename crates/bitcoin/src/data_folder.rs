@@ -3,7 +3,7 @@
 use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
 use crate::error::Error;
-use crate::index::INDEX_MAGIC;
+use crate::index::{self, INDEX_MAGIC, Loaded};
 use crate::params::Params;
 use blockmill_platform::files;
 use blockmill_store::{ChainStore, Store};
@@ -64,14 +64,13 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
                           the block files again";
             return Err(Error::Corrupt(format!("{}: {what}; {advice}", index.display())));
         }
-        let magic = head.get(8..12).filter(|magic| *magic != params.magic);
-        if let Some(magic) = magic.filter(|_| head.starts_with(&INDEX_MAGIC)) {
-            let stored = Params::all().into_iter().find(|network| network.magic == magic);
-            return other(stored.map_or_else(
-                || format!("a signet of its own, magic {}", Digits(magic)),
-                |stored| format!("Bitcoin {}", stored.name),
-            ));
-        }
+    }
+    if let Some(magic) = foreign_index(folder, params)? {
+        let stored = Params::by_magic(magic);
+        return other(stored.map_or_else(
+            || format!("a signet of its own, magic {}", Digits(&magic)),
+            |stored| format!("Bitcoin {}", stored.name),
+        ));
     }
     match stored_state(folder)? {
         Some(state) if state.genesis != params.genesis_hash => other(name_of(&state.genesis)),
@@ -141,12 +140,23 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     let corrupt = |what: &str| Error::Corrupt(format!("{}: {what}; {advice}", path.display()));
     let challenge = challenge.ok_or_else(|| corrupt("expected signet: and digits"))?;
     let params = Params::signet_with(challenge);
-    let head = first_bytes(&folder.join(INDEX))?.unwrap_or_default();
-    match head.get(8..12) {
-        Some(magic) if head.starts_with(&INDEX_MAGIC) && magic != params.magic => {
-            Err(corrupt("expected the challenge of the stored blocks, found another"))
-        }
-        _ => Ok(Some(params)),
+    match foreign_index(folder, &params)? {
+        Some(_) => Err(corrupt("expected the challenge of the stored blocks, found another")),
+        None => Ok(Some(params)),
+    }
+}
+
+/// The magic of the index in this folder if it is complete and that of another network. A corrupt
+/// index says nothing about the network: the blocks are scanned again.
+fn foreign_index(folder: &Path, params: &Params) -> Result<Option<[u8; 4]>, Error> {
+    let path = folder.join(INDEX);
+    let head = first_bytes(&path)?.unwrap_or_default();
+    if !head.starts_with(&INDEX_MAGIC) || head.get(8..12) == Some(&params.magic) {
+        return Ok(None);
+    }
+    match index::load(&path, params.magic).map_err(Error::Index)? {
+        Loaded::Foreign(magic) => Ok(Some(magic)),
+        Loaded::Nothing | Loaded::Index(_) | Loaded::Corrupt(_) => Ok(None),
     }
 }
 

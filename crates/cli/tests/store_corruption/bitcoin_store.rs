@@ -95,3 +95,25 @@ fn corruption_of_a_store_of_coins_never_gives_a_wrong_answer() {
     counts.print("coins", &kinds);
     assert_all_hit(&stored, &kinds);
 }
+
+#[test]
+fn a_flip_in_the_magic_of_the_index_is_not_another_network() {
+    let scratch = Scratch::new("damage-magic");
+    let (blocks, base, work) =
+        (scratch.path("blocks"), scratch.path("base"), Work::new("damage-magic-work"));
+    let mut generate = blockmill("generate bitcoin --inputs 40 --coins 20 --block-inputs 20 --out");
+    succeed(generate.arg(&blocks));
+    succeed(&mut import(&base, &blocks));
+    let oracle = answers(&base).expect("answers");
+    assert!(oracle.is_some());
+    for bit in 0..32 {
+        renew(&base, &work.0);
+        let path = work.0.join("index");
+        let mut index = std::fs::read(&path).expect("an index");
+        index[8 + bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &index).expect("a write");
+        let ended = run(&mut import(&work.0, &blocks));
+        assert_eq!(ended.code, Some(0), "bit {bit}: {}", ended.stderr);
+        assert_eq!(answers(&work.0).expect("answers"), oracle, "bit {bit}");
+    }
+}
