@@ -10,6 +10,7 @@ pub mod signing;
 pub mod transaction_rules;
 pub mod transactions;
 
+use crate::Hash;
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::params::Fork;
 use crate::rule::{Rule, Violation};
@@ -228,15 +229,22 @@ fn verify_blob_gas(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), V
 /// Compares a block access list, where the archive has one, with the header's hash of it
 /// (EIP-7928). An empty `list` says that the archive has none.
 pub fn verify_access_list_hash(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Violation> {
-    const RULE: Rule = Rule::BodyAccessList;
-    if list.is_empty() {
-        return Ok(());
+    match list {
+        [] => Ok(()),
+        list => verify_hash_of_access_list(header, &blockmill_hashes::keccak256(list)),
     }
-    let hash = blockmill_hashes::keccak256(list);
+}
+
+/// The same for a list with this hash.
+pub(crate) fn verify_hash_of_access_list(
+    header: &HeaderView<'_>,
+    hash: &Hash,
+) -> Result<(), Violation> {
+    const RULE: Rule = Rule::BodyAccessList;
     match header.block_access_list_hash {
-        Some(expected) if *expected == hash => Ok(()),
-        Some(expected) => Err(Violation::new(RULE, Hex(expected), Hex(&hash))),
-        None => Err(Violation::new(RULE, "no list before Amsterdam", Hex(&hash))),
+        Some(expected) if expected == hash => Ok(()),
+        Some(expected) => Err(Violation::new(RULE, Hex(expected), Hex(hash))),
+        None => Err(Violation::new(RULE, "no list before Amsterdam", Hex(hash))),
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn name_difference(
 }
 
 /// Compares the list that execution recorded with the header: the gas limit bounds its number of
-/// accounts and slots, and its hash is the header's. `given` is the list of the archive, if it has
-/// one, with the header's hash: the fault names the first entry that differs then.
+/// accounts and slots, and its hash is the header's. `given` is the list of the archive, if that has
+/// the header's hash: it is compared byte by byte, and a fault names the first entry that differs.
 ///
 /// # Errors
 /// [`Rule::AccessListSize`] or [`Rule::AccessList`].
@@ -42,6 +42,9 @@ pub(crate) fn verify_access_list(
         return Err(Violation::new(Rule::AccessListSize, expected, items));
     }
     let encoded = list.encode();
+    if given == Some(&encoded) {
+        return Ok(());
+    }
     let found = blockmill_hashes::keccak256(&encoded);
     match &block.header.block_access_list_hash {
         Some(expected) if *expected != found => {

@@ -15,7 +15,7 @@ use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Distance of the prefetch, in slots, when many slots are set.
+/// Distance of the prefetch, in slots, when many slots are read or set.
 const PREFETCH: usize = 12;
 
 /// An account that exists: its index, the account, and its code if that is at hand.

@@ -69,6 +69,14 @@ impl<const PLACES: usize> Slots<PLACES> {
         self.used
     }
 
+    /// Makes room for so many slots, up to one table of the largest size, if there are none yet.
+    pub fn reserve(&mut self, count: usize) {
+        if self.is_empty() && self.many.is_none() && count > 0 {
+            let places = (count + count / 3 + 1).next_power_of_two().clamp(LEAST, PLACES);
+            self.one = Table { places: free_places(places), used: 0, bits: 0 };
+        }
+    }
+
     /// The value of a slot; 0 if there is none.
     #[inline]
     pub fn get(&self, key: &U256) -> U256 {

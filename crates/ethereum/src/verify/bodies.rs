@@ -6,7 +6,7 @@ use crate::body::receipts;
 use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::TransactionRules;
 use crate::body::transaction_rules::block::BlockTerms;
-use crate::body::{BodyView, verify_access_list_hash, verify_body};
+use crate::body::{BodyView, verify_body, verify_hash_of_access_list};
 use crate::encoding::body_cause;
 use crate::execute::evm::recover_authorities;
 use crate::execute::{PreparedBlock, PreparedTransaction};
@@ -14,7 +14,7 @@ use crate::fault::Cause;
 use crate::header::HeaderView;
 use crate::rule::{Rule, Violation};
 use crate::settings::SenderBatches;
-use crate::{Address, Level};
+use crate::{Address, Hash, Level};
 use blockmill_archive::Part;
 use blockmill_trie::RootBuilder;
 use std::time::Duration;
@@ -54,6 +54,8 @@ impl Content {
 struct Buffers {
     roots: RootBuilder,
     keys: KeyBatch,
+    /// The hashes of the block access lists, if the chunk has any.
+    list_hashes: Vec<Hash>,
 }
 
 impl Checks<'_> {
@@ -80,10 +82,14 @@ impl Checks<'_> {
         if executes || self.keep_signers {
             senders.each = Some(&mut add);
         }
+        let lists = &checked.blocks.chunk.access_lists;
+        buffers.list_hashes.resize(lists.len(), Hash::default());
+        self.hasher.keccak256_column(&lists.bytes, &lists.ends, &mut buffers.list_hashes);
         let mut transactions = 0;
         let mut failure = None;
         for i in 0..verdict.good {
-            match self.check_body(checked, i, &mut buffers.roots, &mut senders, other_list) {
+            let buffers = (&mut buffers.roots, &buffers.list_hashes[..]);
+            match self.check_body(checked, i, buffers, &mut senders, other_list) {
                 Ok(count) => transactions += count,
                 Err(fault) => {
                     failure = Some(*fault);
@@ -127,16 +133,16 @@ impl Checks<'_> {
     }
 
     /// Checks the block access list of a block, if the archive has it, by the rules that need no
-    /// execution: a fault in its form is named, and then that of its hash.
+    /// execution: a fault in its form is named, and then that of its hash. `hash` is `None` if there
+    /// is no list.
     fn check_access_list(
         &self,
         header: &HeaderView<'_>,
         list: &[u8],
+        hash: Option<&Hash>,
         transactions: usize,
     ) -> Result<(), Violation> {
-        if list.is_empty() {
-            return Ok(());
-        }
+        let Some(hash) = hash else { return Ok(()) };
         let fork = self.spec.rules_of(header).fork;
         let code = self.spec.code_size.at(fork, header.number, header.timestamp).code;
         let code = code.max(access_list::MAX_CODE_SIZE);
@@ -144,7 +150,7 @@ impl Checks<'_> {
         if header.block_access_list_hash.is_some() {
             access_list::check(list, &limits)?;
         }
-        verify_access_list_hash(header, list)
+        verify_hash_of_access_list(header, hash)
     }
 
     /// Checks the body and the receipts of block `i`, and adds its transactions to those of which
@@ -154,7 +160,7 @@ impl Checks<'_> {
         &self,
         checked: Checked<'a>,
         i: usize,
-        roots: &mut RootBuilder,
+        (roots, list_hashes): (&mut RootBuilder, &[Hash]),
         senders: &mut Senders<'_, 'a>,
         other_list: &mut Option<(usize, Violation)>,
     ) -> Result<u64, Box<(usize, Part, Cause)>> {
@@ -178,7 +184,9 @@ impl Checks<'_> {
             receipts::verify_no_receipts(&header)
                 .map_err(|v| Box::new((i, Part::Header, Cause::Rule(v))))?;
         }
-        let list = self.check_access_list(&header, chunk.access_list(i), body.transaction_count());
+        let list = chunk.access_list(i);
+        let hash = list_hashes.get(i).filter(|_| !list.is_empty());
+        let list = self.check_access_list(&header, list, hash, body.transaction_count());
         if let Err(violation) = list {
             // the genesis block is not executed
             let executes = self.level >= Level::Execution && !self.known && header.number > 0;

@@ -109,6 +109,7 @@ impl AccessRecorder {
                     accesses.code.set(index, HashedCode(info.code_hash.0, code));
                 }
             }
+            accesses.slots.reserve(account.storage.len());
             for (slot, value) in &account.storage {
                 let original = || Values::new(value.original_value);
                 let present = if ended { U256::ZERO } else { value.present_value };

@@ -14,6 +14,7 @@ pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
     let mut receipts = Receipts::new(hasher);
     let mut failure = None;
     let range = batch.new_blocks();
+    let other = batch.content.other_list.as_ref();
     for (i, done) in range.zip(&mut batch.executed.blocks) {
         let block = &batch.content.prepared[i];
         if block.header.number == 0 {
@@ -21,15 +22,17 @@ pub(super) fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
         }
         let clock = Instant::now();
         let executed = &done.executed;
-        let verdict = receipts.verify(block, &executed.outcomes, &done.roots).and_then(|()| {
-            verify_access_list(block, executed.access_list.as_ref(), batch.blocks.access_list(i))
-        });
+        let list = executed.access_list.as_ref();
+        let given = batch.blocks.access_list(i);
+        let is_headers = other.is_none_or(|(at, _)| i < *at);
+        let verdict = receipts
+            .verify(block, &executed.outcomes, &done.roots)
+            .and_then(|()| verify_access_list(block, list, given.filter(|_| is_headers)));
         if let Err(violation) = verdict {
             failure = Some((i, Part::Header, violation));
             break;
         }
-        if let Some((_, other)) = batch.content.other_list.as_ref().filter(|(at, _)| *at == i) {
-            let (list, given) = (executed.access_list.as_ref(), batch.blocks.access_list(i));
+        if let Some((_, other)) = other.filter(|(at, _)| *at == i) {
             let named = list.zip(given).map(|(list, given)| name_difference(other, list, given));
             failure = Some((i, Part::AccessList, named.unwrap_or_else(|| other.clone())));
             break;

@@ -2,13 +2,13 @@
 //! has the values after the block, so the state moves on before the block is executed, and the
 //! block is executed on its part, on any thread.
 
-use super::State;
+use super::{PREFETCH, State};
 use crate::execute::Code;
 use crate::state::entry::{Backing, Entry, Unread};
 use crate::state::{AccountId, EMPTY_CODE, StateError};
 use crate::{Address, U256};
 use blockmill_rlp::List;
-use blockmill_rlp::ethereum::AccountChanges;
+use blockmill_rlp::ethereum::{AccountChanges, SlotChanges};
 
 impl State {
     /// Moves to the state after a block with this access list, and returns the part of the state
@@ -48,15 +48,20 @@ impl State {
         });
         for (id, account) in ids.into_iter().zip(list.iter()) {
             let own = self.add_to(&mut part, id)?;
-            for slot in account.storage_reads.iter() {
-                let value = self.slot(id, &slot)?;
-                part.entries[own as usize].put(slot, value);
+            // the value after the block comes last
+            let last = |slot: SlotChanges<'_>| Some((slot.slot, slot.changes.iter().last()?.value));
+            let written: Vec<_> = account.storage_changes.iter().filter_map(last).collect();
+            let changed = written.iter().map(|(slot, _)| *slot);
+            let slots: Vec<U256> = account.storage_reads.iter().chain(changed).collect();
+            part.entries[own as usize].slots.reserve(slots.len());
+            for (at, slot) in slots.iter().enumerate() {
+                if let Some(next) = slots.get(at + PREFETCH) {
+                    self.entries[id as usize].touch(next);
+                }
+                let value = self.slot(id, slot)?;
+                part.entries[own as usize].put(*slot, value);
             }
-            for written in account.storage_changes.iter() {
-                let value = self.slot(id, &written.slot)?;
-                part.entries[own as usize].put(written.slot, value);
-            }
-            self.apply(id, &account)?;
+            self.apply(id, &account, &written)?;
         }
         failure.map_or(Ok(Some(part)), Err)
     }
@@ -83,8 +88,14 @@ impl State {
         Ok(own)
     }
 
-    /// Sets an account and its slots to their last values in a list. The slots were read before.
-    fn apply(&mut self, id: AccountId, changes: &AccountChanges<'_>) -> Result<(), StateError> {
+    /// Sets an account to its last values in a list, and its slots, which were read before, to
+    /// those in `slots`.
+    fn apply(
+        &mut self,
+        id: AccountId,
+        changes: &AccountChanges<'_>,
+        slots: &[(U256, U256)],
+    ) -> Result<(), StateError> {
         let before = self.entries[id as usize].account;
         let mut account = before.unwrap_or_default();
         let mut code = None;
@@ -103,12 +114,7 @@ impl State {
         if after != before {
             self.set_account(changes.address, after, code)?;
         }
-        let last = |slot: &blockmill_rlp::ethereum::SlotChanges<'_>| {
-            slot.changes.iter().last().map(|last| (slot.slot, last.value))
-        };
-        let slots: Vec<(U256, U256)> =
-            changes.storage_changes.iter().filter_map(|slot| last(&slot)).collect();
-        self.set_slots(id, &slots);
+        self.set_slots(id, slots);
         Ok(())
     }
 }
