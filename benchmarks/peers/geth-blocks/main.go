@@ -26,6 +26,10 @@ type options struct {
 	Until    uint64   // the last block that is imported; 0: that of the input
 	Prefetch bool     // execute blocks ahead to warm caches
 	Try      string   // an RLP file of blocks that are each tried on the head of the chain
+
+	Witnesses string // or a folder of blocks with witnesses, which need no database
+	Threads   int    // on so many threads
+	Rounds    int    // each so often
 }
 
 func main() {
@@ -53,12 +57,20 @@ func parse() (options, error) {
 	flag.Uint64Var(&o.Until, "until", 0, "the last block that is imported; 0: that of the input")
 	prefetch := flag.String("prefetch", "on", "execute blocks ahead to warm caches: on, off")
 	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
+	flag.StringVar(&o.Witnesses, "witnesses", "", "folder of blocks with witnesses")
+	flag.IntVar(&o.Threads, "threads", 1, "blocks with witnesses that are executed at once")
+	flag.IntVar(&o.Rounds, "rounds", 1, "how often each block with a witness is executed")
 	flag.Parse()
 	if *eras != "" {
 		o.Eras = strings.Split(*eras, ",")
 	}
 	o.Prefetch = *prefetch == "on"
 	switch {
+	case o.Witnesses != "":
+		if o.Threads < 1 || o.Rounds < 1 {
+			return o, errors.New("-threads and -rounds: at least 1 expected")
+		}
+		return o, nil
 	case (len(o.Eras) == 0) == (o.RLP == ""):
 		return o, errors.New("one of -era and -rlp is needed")
 	case o.Dir == "":

@@ -15,8 +15,15 @@ import (
 // batchSize is how many blocks `geth import` inserts together.
 const batchSize = 2500
 
-// run imports the whole input and prints its costs.
+// run imports the whole input, or executes all blocks with witnesses, and prints its costs.
 func run(o options) error {
+	if o.Witnesses != "" {
+		line, err := executeAll(o)
+		if err != nil {
+			return err
+		}
+		return line.Print()
+	}
 	start := time.Now()
 	chain, closeChain, err := openChain(o)
 	if err != nil {

@@ -1,5 +1,6 @@
 //! The results of a comparison: medians of facts, ratios with intervals, and verdicts.
 
+use crate::by_block::ByBlock;
 use crate::comparison::{AGAIN, BASELINE, Pairs, Run, figure_of};
 use crate::definition::{Reference, Settings};
 use crate::experiment::Variant;
@@ -30,6 +31,9 @@ pub struct Comparison {
     pub variants: Vec<Variant>,
     /// All runs, in the order of time.
     pub runs: Vec<Run>,
+    /// The variants compared block by block, if their runs have times of blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_block: Vec<ByBlock>,
     /// Peers that could not run, and why.
     #[serde(default)]
     pub left_out: Vec<String>,

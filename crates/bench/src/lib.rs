@@ -12,6 +12,7 @@
 //! enough is known.
 
 pub mod baselines;
+pub mod by_block;
 pub mod child;
 pub mod cold;
 pub mod command;

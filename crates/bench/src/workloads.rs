@@ -9,6 +9,7 @@ pub mod rlp;
 mod signatures;
 mod snapshot;
 mod store;
+mod witnesses;
 
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
@@ -69,6 +70,7 @@ const WORKLOADS: &[&dyn Workload] = &[
     &signatures::Signing,
     &snapshot::Snapshots,
     &store::Tables,
+    &witnesses::Witnesses,
 ];
 
 /// The workload of this name.

@@ -84,7 +84,7 @@ fn little(settings: &Settings) -> Settings {
 }
 
 /// A definition with little data, in `folder`. Settings that only the user can give name a
-/// generated chain.
+/// generated chain, or real blocks.
 fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Settings {
     let workload = workloads::by_name(&definition.measures).unwrap();
     let mut settings = little(settings);
@@ -93,7 +93,10 @@ fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Sett
         let chain = prepared(&connect, &connect.settings, folder);
         settings.insert("from".into(), chain["paths"].clone());
     }
-    if settings.contains_key("paths") {
+    if definition.measures == "witnesses" {
+        let blocks = blockmill_testkit::fixture("ethereum/witness");
+        settings.insert("paths".into(), blocks.to_str().unwrap().into());
+    } else if settings.contains_key("paths") {
         let executes = settings["level"] == "execution";
         let given = definition_of(if executes { "execution-erc20" } else { "headers" });
         let chain = prepared(&given, &given.settings, folder);
@@ -155,6 +158,7 @@ fn hold(definition: &Definition, settings: &Settings, ready: &HashMap<String, Re
     both
 }
 
+#[blockmill_testkit::needs(fixtures)]
 #[test]
 fn definitions_have_the_settings_that_their_peers_ask_for() {
     let (folder, all) = (tempfile::tempdir().unwrap(), all_peers());
@@ -174,7 +178,7 @@ fn definitions_have_the_settings_that_their_peers_ask_for() {
     assert!(asked > 50, "{asked}");
 }
 
-#[blockmill_testkit::needs(peers)]
+#[blockmill_testkit::needs(fixtures, peers)]
 #[test]
 fn peers_find_what_we_find() {
     let ready = built();

@@ -55,15 +55,16 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
         return other("an Ethereum chain".into());
     }
     let index = folder.join(INDEX);
-    if let Some(head) = first_bytes(&index)? {
-        if !head.is_empty() && !head.starts_with(&INDEX_MAGIC) {
-            let (expected, found) =
-                (INDEX_MAGIC.escape_ascii(), head[..head.len().min(8)].escape_ascii());
-            let what = format!("expected a file that begins with {expected}, found {found}");
-            let advice = "`blockmill check DATA --repair` removes it, and the next import scans \
-                          the block files again";
-            return Err(Error::Corrupt(format!("{}: {what}; {advice}", index.display())));
-        }
+    if let Some(head) = first_bytes(&index)?
+        && !head.is_empty()
+        && !head.starts_with(&INDEX_MAGIC)
+    {
+        let (expected, found) =
+            (INDEX_MAGIC.escape_ascii(), head[..head.len().min(8)].escape_ascii());
+        let what = format!("expected a file that begins with {expected}, found {found}");
+        let advice = "`blockmill check DATA --repair` removes it, and the next import scans \
+                      the block files again";
+        return Err(Error::Corrupt(format!("{}: {what}; {advice}", index.display())));
     }
     if let Some(magic) = foreign_index(folder, params)? {
         let stored = Params::by_magic(magic);

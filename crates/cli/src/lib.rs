@@ -61,6 +61,11 @@ mod serve;
 mod shard;
 pub mod stop;
 mod unwind;
+/// Files of witnesses, and the blocks that belong to them.
+#[cfg(feature = "ethereum")]
+pub mod witnesses {
+    pub use crate::ethereum::witness::files::{Job, jobs, read};
+}
 
 use answer::Answer;
 use anyhow::Result;

@@ -1,6 +1,7 @@
 //! What a comparison says, in one table whatever was measured: who took how much, how many times
 //! better than the one that it is compared with, and how sure that is.
 
+mod by_block;
 mod headline;
 mod notes;
 mod operations;
@@ -13,6 +14,7 @@ use blockmill_pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 use blockmill_report::Colour;
 use blockmill_report::format::{self, NONE};
 use blockmill_report::table::{Cell, Mark, Table};
+pub(crate) use by_block::block_tables;
 pub(crate) use headline::{Headline, headline};
 pub(crate) use notes::{caution, notes, reference};
 pub(crate) use operations::{operation_table, operations};
@@ -43,6 +45,9 @@ fn text(comparison: &Comparison, show: &dyn Fn(&Table) -> String) -> String {
         }
         all += &show(&block.table);
         all.push('\n');
+    }
+    for (heading, table) in block_tables(comparison) {
+        all += &format!("{heading}:\n\n{}\n", show(&table));
     }
     if let Some(table) = operation_table(comparison) {
         all += &format!("The slowest for their gas first:\n\n{}\n", show(&table));

@@ -6,7 +6,8 @@ use crate::experiment::Variant;
 use crate::findings::Comparison;
 use crate::report::chart;
 use crate::report::comparison::{
-    Headline, blocks, caution, headline, median, name, notes, operation_table, reference,
+    Headline, block_tables, blocks, caution, headline, median, name, notes, operation_table,
+    reference,
 };
 use crate::report::fact::{Unit, words};
 use crate::report::gain::Outcome;
@@ -136,6 +137,10 @@ fn body(comparison: &Comparison) -> Markup {
             (block.table.html())
         }
         (figures(&[chart::pairs(comparison)]))
+        @for (heading, table) in block_tables(comparison) {
+            h3 { (heading) }
+            (table.html())
+        }
         @if let Some(table) = operation_table(comparison) {
             h3 { "The slowest for their gas first" }
             (table.html())

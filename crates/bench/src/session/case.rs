@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::programs::Programs;
+use crate::by_block;
 use crate::comparison::{BASELINE, Rules, compare};
 use crate::definition::{Definition, Settings};
 use crate::experiment::{Experiment, Variant, variants};
@@ -50,6 +51,7 @@ impl Case<'_> {
             compare: definition.compare.clone(),
             variants: all,
             runs: vec![],
+            by_block: vec![],
             left_out,
             command: command(definition, self.experiment),
             reference: definition.reference(),
@@ -83,6 +85,10 @@ impl Case<'_> {
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         comparison.runs =
             compare(&labels, definition.figure(), &answer, &works, &rules, &mut runner)?;
+        // values of a sweep have other blocks, or other sizes of them
+        if !matches!(self.experiment, Experiment::Sweep { .. }) {
+            comparison.by_block = by_block::compare(&comparison.runs, comparison.variants.len());
+        }
         comparison.thin_out();
         let scratch = plan.scratch.folder().display().to_string();
         comparison.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));

@@ -3,7 +3,7 @@
 
 mod batch;
 mod chains;
-mod files;
+pub(crate) mod files;
 mod summary;
 
 use super::state::StateReader;

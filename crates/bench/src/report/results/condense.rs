@@ -57,7 +57,7 @@ fn reduced(record: &RunRecord, compare: &[String], is_typical: bool) -> RunRecor
     };
     let mut reduced = RunRecord::new(Program::default(), "");
     for (name, value) in record.facts.iter().filter(|(name, _)| is_needed(name)) {
-        reduced.facts.set(name, value);
+        reduced.facts.set(name, seven_digits(value));
     }
     if is_typical {
         reduced.answer.clone_from(&record.answer);
@@ -65,6 +65,11 @@ fn reduced(record: &RunRecord, compare: &[String], is_typical: bool) -> RunRecor
         reduced.result.tip_hash.clone_from(&record.result.tip_hash);
     }
     reduced
+}
+
+/// The value with seven significant digits, more than any page has.
+fn seven_digits(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 /// The session as JSON, whose records lack the fields that have their default value.

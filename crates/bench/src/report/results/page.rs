@@ -3,7 +3,7 @@
 use super::question::Question;
 use super::select::{Headline, Shown};
 use crate::report::chart;
-use crate::report::comparison::{blocks, caution, headline, notes, reference};
+use crate::report::comparison::{block_tables, blocks, caution, headline, notes, reference};
 use crate::report::overview::{self, name};
 use blockmill_report::Chart;
 use blockmill_report::format::{counted, date};
@@ -83,6 +83,9 @@ fn section(one: &Shown<'_>) -> String {
         text += &block.heading.map_or(String::new(), |heading| format!("{heading}:\n\n"));
         text += &block.table.markdown();
         text.push('\n');
+    }
+    for (heading, table) in block_tables(comparison) {
+        text += &format!("{heading}:\n\n{}\n", table.markdown());
     }
     let (program, when) = (&one.session.program, date(one.session.started_unix));
     let revision: String = program.revision.chars().take(10).collect();

@@ -47,9 +47,9 @@ impl Question {
     fn of_definition(name: &str) -> Option<Self> {
         let family = name.split('-').next().unwrap_or(name);
         Some(match (name, family) {
-            ("execution-mainnet", _) => Self::RealBlocks,
+            ("execution-mainnet" | "real-blocks", _) => Self::RealBlocks,
             (_, "headers") => Self::Headers,
-            (_, "execution" | "bodies" | "evm") => Self::Execution,
+            (_, "execution" | "amsterdam" | "bodies" | "evm") => Self::Execution,
             (_, "reindex") => Self::Bitcoin,
             (_, "restore") => Self::Neo,
             (_, "rlp" | "signatures") => Self::Codecs,

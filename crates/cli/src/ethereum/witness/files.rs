@@ -24,6 +24,9 @@ pub const NO_BLOCK: &str = "a witness without its block. Name the file of the bl
 
 /// The bytes of a file. What is compressed may not be unpacked to more than files of this kind are:
 /// some kilobytes could give gigabytes.
+///
+/// # Errors
+/// If the file cannot be read or unpacked.
 pub fn read(file: &Path) -> Result<Vec<u8>> {
     // a pipe has no length
     let length = fs::metadata(file).map_or(0, |found| found.len());
@@ -46,12 +49,17 @@ pub fn has_folder(paths: &[PathBuf]) -> Result<bool> {
 /// A file, and the file of its block if it has a name next to it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Job {
+    /// A witness, or a block with its witness.
     pub file: PathBuf,
+    /// The block of a witness alone.
     pub block: Option<PathBuf>,
 }
 
 /// The files at and below these paths, in the order of the paths and of their names. A file named
 /// `...witness...` and one named `...block...` in its place are one job.
+///
+/// # Errors
+/// If a path or a folder cannot be read.
 pub fn jobs(paths: &[PathBuf]) -> Result<Vec<Job>> {
     let mut all = vec![];
     for path in paths {
