@@ -20,20 +20,29 @@ pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         return vec![];
     }
     let count = |name| record.facts.count_of(name);
-    let mut work = format::counted(count("transactions"), "transaction");
-    if count("gas") > 0 {
-        let speed = format::rate(record.facts.value(MGAS_PER_S));
-        work = format!("{} gas of {work}, {speed} Mgas/s", format::count(count("gas")));
+    // a run that executes blocks alone counts less than an import
+    let is_counted = |name: &str| record.facts.get(name).is_some();
+    let of = is_counted("transactions");
+    let of = of.then(|| format::counted(count("transactions"), "transaction"));
+    let work = match (count("gas"), of) {
+        (0, of) => of.unwrap_or_default(),
+        (gas, of) => {
+            let of = of.map_or(String::new(), |of| format!(" of {of}"));
+            let speed = format::rate(record.facts.value(MGAS_PER_S));
+            format!("{} gas{of}, {speed} Mgas/s", format::count(gas))
+        }
+    };
+    let mut facts = vec![("executed", work), ("block times", block_times(record))];
+    if is_counted("account_reads") {
+        let mut reads = format::counted(count("account_reads"), "account");
+        let (slots, hits) = (count("slot_reads"), count("slot_hits"));
+        if slots + hits > 0 {
+            let hits = blockmill_pipeline::record::rate(hits, (slots + hits) as f64);
+            let (hits, slots) = (format::percent(hits), format::counted(slots, "slot"));
+            reads += &format!(" and {slots}; the machine had {hits} of the slots it asked for");
+        }
+        facts.push(("state reads", reads));
     }
-    let mut reads = format::counted(count("account_reads"), "account");
-    let (slots, hits) = (count("slot_reads"), count("slot_hits"));
-    if slots + hits > 0 {
-        let hits = format::percent(blockmill_pipeline::record::rate(hits, (slots + hits) as f64));
-        let slots = format::counted(slots, "slot");
-        reads += &format!(" and {slots}; the machine had {hits} of the slots it asked for");
-    }
-    let mut facts =
-        vec![("executed", work), ("block times", block_times(record)), ("state reads", reads)];
     facts.extend(slowest(record).map(|text| ("slowest block", text)));
     facts
 }

@@ -14,7 +14,7 @@ use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::witness::{Document, Stateless, Witness};
 use blockmill_ethereum::{Hash, U256};
 use blockmill_pipeline::record::{
-    BLOCK, BLOCKS, CPU_SYS_S, CPU_USER_S, FIRST, MGAS_PER_S, RunRecord, Series,
+    BLOCK, BLOCKS, CPU_SYS_S, CPU_USER_S, FIRST, MGAS_PER_S, Percentiles, RunRecord, Series,
 };
 use blockmill_pipeline::usage::cpu_times;
 use blockmill_verdict::Hex;
@@ -92,7 +92,14 @@ impl Workload for Witnesses {
         record.facts.count("gas", gas * rounds as u64);
         record.facts.set(MGAS_PER_S, (gas * rounds as u64) as f64 / 1e6 / wall_s);
         record.answer.insert("state_roots".into(), digest(first));
-        record.series.push(series(&all));
+        let series = series(&all);
+        let times = series.values("decode").iter().zip(series.values("execute"));
+        let mut times: Vec<f64> = times.map(|(decode, execute)| decode + execute).collect();
+        let Percentiles { p50, p95, p99, max } = Percentiles::from_values(&mut times);
+        for (name, seconds) in [("p50", p50), ("p95", p95), ("p99", p99), ("max", max)] {
+            record.facts.set(&format!("block_{name}_s"), seconds);
+        }
+        record.series.push(series);
         Ok(record)
     }
 }
