@@ -157,15 +157,17 @@ fn pairs(runs: &[Run], variant: usize) -> Vec<Pair> {
     if calm.is_empty() { all } else { calm }
 }
 
-/// The numbers of the blocks of a run, and the logarithms of their times. `None` without such
-/// times, and if one is 0.
+/// The numbers of the blocks of a run, and the logarithms of their times; without the genesis block,
+/// which nobody executes. `None` without such times.
 fn times(record: &RunRecord) -> Option<(Vec<u64>, Vec<f64>)> {
     let series = record.series(BLOCK)?;
     let is_time = |name: &str, unit: &str| unit == "s" && ![FIRST, BLOCKS, END_S].contains(&name);
     let columns = || series.columns.iter().filter(|one| is_time(&one.name, &one.unit));
-    let numbers = series.values(FIRST).iter().map(|number| *number as u64).collect();
+    let numbers = series.values(FIRST).iter().map(|number| *number as u64).enumerate();
+    let executed: Vec<(usize, u64)> = numbers.filter(|(_, number)| *number > 0).collect();
     let log = |at: usize| columns().map(|column| column.values[at]).sum::<f64>().ln();
-    let logs: Vec<f64> = (0..series.len()).map(log).collect();
+    let logs: Vec<f64> = executed.iter().map(|(at, _)| log(*at)).collect();
+    let numbers = executed.into_iter().map(|(_, number)| number).collect();
     logs.iter().all(|log| log.is_finite()).then_some((numbers, logs))
 }
 
@@ -186,7 +188,7 @@ mod tests {
                     (at + 1) as f64 * 1e-3 * own * wobble
                 };
                 let mut record = RunRecord::new(Program::default(), "");
-                let rows = || (0..blocks).map(|at| at as f64);
+                let rows = || (0..blocks).map(|at| (at + 1) as f64);
                 record.series.push(
                     Series::new(BLOCK)
                         .index(FIRST, "block", rows().collect())

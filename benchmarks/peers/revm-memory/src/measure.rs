@@ -71,6 +71,8 @@ pub struct Costs {
     wall_s: f64,
     peak: f64,
     chunks: Vec<Chunk>,
+    /// Number, gas and parts of each block.
+    blocks: Vec<(f64, f64, [f64; 3])>,
     /// Since the last block.
     parts: [f64; 3],
     transactions: usize,
@@ -90,6 +92,7 @@ impl Costs {
             wall_s: 0.0,
             peak: 0.0,
             chunks: vec![],
+            blocks: vec![],
             parts: [0.0; 3],
             transactions: 0,
             gas: 0,
@@ -127,6 +130,7 @@ impl Costs {
         self.parts[2] = self.lap();
         self.gas += header.gas_used;
         self.transactions += transactions;
+        self.blocks.push((header.number as f64, header.gas_used as f64, self.parts));
         if self.chunks.last().is_none_or(|chunk| chunk.blocks as usize == CHUNK) {
             self.chunks.push(Chunk { first: header.number as f64, ..Chunk::default() });
         }
@@ -173,10 +177,20 @@ impl Costs {
             column("senders", "s", of(|chunk| chunk.parts[1])),
             column("execute", "s", of(|chunk| chunk.parts[2])),
         ];
+        let of = |value: fn(&(f64, f64, [f64; 3])) -> f64| self.blocks.iter().map(value).collect();
+        let blocks = vec![
+            column("first", "block", of(|block| block.0)),
+            column("blocks", "", vec![1.0; self.blocks.len()]),
+            column("gas", "gas", of(|block| block.1)),
+            column("decode", "s", of(|block| block.2[0])),
+            column("senders", "s", of(|block| block.2[1])),
+            column("execute", "s", of(|block| block.2[2])),
+        ];
+        let series = |row, columns| Series { row, columns };
         Line {
             version,
             facts: facts.into(),
-            series: vec![Series { row: "chunk", columns }],
+            series: vec![series("chunk", columns), series("block", blocks)],
             answer: [("state_root", root.to_string())].into(),
             tip: Some(Tip { number: last.number, hash: last.hash_slow().to_string() }),
             notes: vec!["the state root is made once, after the clock (root_s)"],
