@@ -15,7 +15,7 @@ use crate::encoding::{body_cause, header_cause};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::link::{BlockId, gaps};
-use crate::params::ChainSpec;
+use crate::params::{ChainSpec, Fork};
 use crate::rule::{Rule, Violation};
 use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
@@ -316,8 +316,11 @@ fn put_receipts(
         (_, ReceiptEncoding::Storage) => receipts::consensus_to_storage(list, out),
         (_, ReceiptEncoding::Consensus) => {
             let raw = chunk.bodies.get(i);
-            let body = BodyView::decode(raw)
-                .map_err(|error| fault(chunk, Part::Body, i, block, body_cause(raw, error)))?;
+            // the rules of the chain are not known here
+            let newest = Fork::ALL[Fork::ALL.len() - 1];
+            let body = BodyView::decode(raw).map_err(|error| {
+                fault(chunk, Part::Body, i, block, body_cause(raw, error, newest))
+            })?;
             receipts::storage_to_consensus(list, body.transaction_types(), out)
         }
     };

@@ -4,11 +4,13 @@
 //! size, a number too large, an unknown type or a forbidden value breaks a rule of the chain. No
 //! client writes bytes that are not canonical RLP: they are damaged.
 
-use crate::body::BodyError;
 use crate::body::transactions::{self, KZG_VERSION, TransactionType, creates_contract};
+use crate::body::{BodyError, BodyView};
 use crate::fault::Cause;
 use crate::header::HeaderView;
+use crate::params::{ChainSpec, Fork};
 use crate::rule::{Rule, Violation};
+use crate::transaction_rules::TransactionError;
 use blockmill_rlp::ethereum::Header;
 use blockmill_rlp::{Encode, Item, RawList, Reader};
 
@@ -38,18 +40,80 @@ fn later_fork(raw: &[u8]) -> Option<Violation> {
     Some(Violation::new(Rule::UnknownFork, expected, found))
 }
 
-/// Why the body `raw`, which does not decode, is refused.
-pub(crate) fn body_cause(raw: &[u8], error: BodyError) -> Cause {
-    body_violation(raw, error).map_or(Cause::Body(error), Cause::Rule)
+/// Why the body `raw` of a block under `fork`, which does not decode, is refused.
+pub(crate) fn body_cause(raw: &[u8], error: BodyError, fork: Fork) -> Cause {
+    body_violation(raw, error, fork).map_or(Cause::Body(error), Cause::Rule)
+}
+
+/// Decodes a single block `[header, transactions, ommers, withdrawals]` of a chain.
+///
+/// # Errors
+/// The rule that the header or the body breaks; [`Rule::HeaderEncoding`] or [`Rule::BodyEncoding`]
+/// for bytes that are not canonical RLP.
+pub(crate) fn decode_block<'a>(
+    spec: &ChainSpec,
+    raw: &'a [u8],
+) -> Result<(HeaderView<'a>, BodyView<'a>), Violation> {
+    let header = decode_header(raw)?;
+    let (_, body) = BodyView::decode_block(raw).map_err(|error| {
+        let malformed = || Violation::new(Rule::BodyEncoding, "a body", error);
+        let Some(body) = body_of(raw) else { return malformed() };
+        body_violation(&body, error, spec.rules_of(&header).fork).unwrap_or_else(malformed)
+    })?;
+    Ok((header, body))
+}
+
+/// Decodes the header of a block, and nothing else of it.
+///
+/// # Errors
+/// The rule that the header breaks, as [`decode_block`] has it.
+pub(crate) fn decode_header(block: &[u8]) -> Result<HeaderView<'_>, Violation> {
+    let malformed = |error| Violation::new(Rule::HeaderEncoding, "a header", error);
+    let mut outer = Reader::new(block);
+    let header = outer.list().and_then(|mut list| list.item()).map_err(malformed)?;
+    HeaderView::decode(header.raw).map_err(|error| match header_cause(header.raw, error) {
+        Cause::Rule(violation) => violation,
+        _ => malformed(error),
+    })
+}
+
+/// The items of a block after its header, as a list.
+fn body_of(block: &[u8]) -> Option<Vec<u8>> {
+    let mut outer = Reader::new(block);
+    let mut list = outer.list().ok()?;
+    outer.finish().ok()?;
+    list.item().ok()?;
+    let mut items = vec![];
+    while !list.is_empty() {
+        items.push(list.item().ok()?.raw);
+    }
+    Some(RawList(&items).encode())
 }
 
 /// The rule that a body breaks which does not decode; `None` if its bytes are damaged.
-fn body_violation(raw: &[u8], error: BodyError) -> Option<Violation> {
+fn body_violation(raw: &[u8], error: BodyError, fork: Fork) -> Option<Violation> {
     blockmill_rlp::validate(raw).ok()?;
     let Some((index, item)) = first_broken(raw) else {
         return Some(Violation::new(Rule::BodyEncoding, "a body", error));
     };
-    transaction_violation(&item, error).map(|violation| violation.in_transaction(index))
+    transaction_violation(&item, error, fork).map(|violation| violation.in_transaction(index))
+}
+
+/// The rule that the transaction `item` breaks, which does not decode as an item of a body under
+/// `fork`; `None` if its bytes are damaged.
+pub(crate) fn transaction_violation(
+    item: &Item<'_>,
+    error: BodyError,
+    fork: Fork,
+) -> Option<Violation> {
+    let newest = transactions::newest_type(fork);
+    match item.payload.first().and_then(|byte| TransactionType::from_byte(*byte)) {
+        // fields of a type of a later fork mean nothing here
+        Some(found) if !item.is_list && found > newest => {
+            Some(TransactionError::Type { newest, found }.into())
+        }
+        _ => fields_violation(item, error),
+    }
 }
 
 /// The first transaction that does not decode, and its index.
@@ -61,8 +125,8 @@ fn first_broken(body: &[u8]) -> Option<(usize, Item<'_>)> {
     })
 }
 
-/// The rule that a transaction breaks; `None` if its bytes are damaged.
-fn transaction_violation(item: &Item<'_>, error: BodyError) -> Option<Violation> {
+/// The rule that a transaction breaks with its fields; `None` if its bytes are damaged.
+fn fields_violation(item: &Item<'_>, error: BodyError) -> Option<Violation> {
     let kind = match (item.is_list, item.payload.split_first()) {
         (true, _) => TransactionType::Legacy,
         (false, None) => return Some(unknown_type("none")),
@@ -102,7 +166,6 @@ mod tests {
     use super::*;
     use crate::header::Header;
     use crate::header::later::AtGenesis;
-    use crate::params::Fork;
 
     #[test]
     fn more_fields_than_known_are_of_a_later_fork_if_the_known_ones_are_sound() {

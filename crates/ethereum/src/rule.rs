@@ -128,6 +128,8 @@ pub enum Rule {
     Receiver,
     /// A blob transaction has blobs, whose hashes are of a known version.
     BlobHashes,
+    /// The blob hashes of a call of the engine API are those of its payload's transactions.
+    VersionedHashes,
     /// A set-code transaction has authorizations.
     Authorizations,
     /// `v` of a signature has a value that the fork allows.
@@ -272,6 +274,7 @@ impl Rule {
             }
             Self::Receiver => ("receiver of the transaction", "EIP-4844, EIP-7702"),
             Self::BlobHashes => ("blob hashes of the transaction", "EIP-4844"),
+            Self::VersionedHashes => ("blob hashes of the payload", "engine API, Cancun"),
             Self::Authorizations => ("authorization list", "EIP-7702"),
             Self::SignatureV => ("v of the signature", "Yellow Paper, appendix F, EIP-155"),
             Self::SignatureChainId => ("chain of the signature", "EIP-155, EIP-2718"),

@@ -1,13 +1,19 @@
 //! Runs the public tests of the execution layer (github.com/ethereum/tests and the tests of the
-//! Python specification) as other clients do: BlockchainTests and GeneralStateTests.
+//! Python specification) as other clients do: BlockchainTests, tests of the engine API,
+//! GeneralStateTests and TransactionTests.
 
 mod blockchain;
+mod engine;
+mod exceptions;
 mod json;
 mod networks;
 mod state;
+mod transaction;
 mod unsigned;
+mod weak;
 
 use crate::Hash;
+use crate::execute::ExecutionError;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -72,20 +78,32 @@ pub enum SuiteError {
         /// Its name.
         name: String,
     },
+    /// An exception that names no rule of this program.
+    #[error("unknown exception {name}")]
+    Exception {
+        /// Its name.
+        name: String,
+    },
     /// An unsupported kind of test.
     #[error("{0}")]
     Kind(&'static str),
     /// Not a test.
-    #[error("expected BlockchainTests or GeneralStateTests, found neither blocks nor a post state")]
+    #[error(
+        "expected a test, found none of the fields blocks, engineNewPayloads, post, and txbytes \
+         with result"
+    )]
     Unknown,
 }
 
 /// Kinds of tests that are recognised but not supported: a field that only this kind has, and the
 /// reason.
 const NOT_SUPPORTED: [(&str, &str); 2] = [
-    ("engineNewPayloads", "tests of the engine API (blockchain_test_engine) are not supported"),
-    ("result", "transaction tests are not supported"),
+    ("preHash", "tests whose accounts are in another file (engine_x) are not supported"),
+    ("result", "a result without a transaction (a test of another kind) is not supported"),
 ];
+
+/// Which cases are run, by name (of a state test without its indexes) and network.
+pub type Wanted<'f> = &'f dyn Fn(&str, &str) -> bool;
 
 /// Runs all cases of one file. The fields of a test determine its kind. A test that cannot be run
 /// is a skipped case.
@@ -93,13 +111,21 @@ const NOT_SUPPORTED: [(&str, &str); 2] = [
 /// # Errors
 /// Returns an error if the text is not JSON, or holds no test of any kind.
 pub fn run(text: &str) -> Result<Vec<Case>, SuiteError> {
+    run_some(text, &|_, _| true)
+}
+
+/// Runs the `wanted` cases of one file, as [`run`] does.
+///
+/// # Errors
+/// Returns an error if the text is not JSON, or holds no test of any kind.
+pub fn run_some(text: &str, wanted: Wanted<'_>) -> Result<Vec<Case>, SuiteError> {
     // one test at a time: a file may have hundreds of megabytes, and values take many times that
     let file: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
     let (mut cases, mut is_test) = (vec![], false);
     for (name, test) in file {
         let test: Value = serde_json::from_str(test.get())?;
         let network = test["network"].as_str().unwrap_or_default().to_owned();
-        match one(&name, &test) {
+        match one(&name, &network, &test, wanted) {
             Ok(of_test) => {
                 is_test = true;
                 cases.extend(of_test);
@@ -114,13 +140,47 @@ pub fn run(text: &str) -> Result<Vec<Case>, SuiteError> {
 }
 
 /// The cases of one test.
-fn one(name: &str, test: &Value) -> Result<Vec<Case>, SuiteError> {
-    if test.get("blocks").is_some() {
-        return Ok(vec![blockchain::run(name, test)?]);
+fn one(
+    name: &str,
+    network: &str,
+    test: &Value,
+    wanted: Wanted<'_>,
+) -> Result<Vec<Case>, SuiteError> {
+    let has = |field: &str| test.get(field).is_some();
+    if has("post") {
+        return state::run(name, test, wanted);
     }
-    if test.get("post").is_some() {
-        return state::run(name, test);
+    if has("txbytes") && has("result") {
+        return transaction::run(name, test, wanted);
     }
-    let other = NOT_SUPPORTED.iter().find(|(field, _)| test.get(field).is_some());
-    Err(other.map_or(SuiteError::Unknown, |(_, reason)| SuiteError::Kind(reason)))
+    let other = NOT_SUPPORTED.iter().find(|(field, _)| has(field));
+    let run = match () {
+        () if has("blocks") => blockchain::run,
+        () if other.is_none() && has("engineNewPayloads") => engine::run,
+        () => return Err(other.map_or(SuiteError::Unknown, |(_, why)| SuiteError::Kind(why))),
+    };
+    if wanted(name, network) { Ok(vec![run(name, test)?]) } else { Ok(vec![]) }
+}
+
+/// Compares what a test expects of a block, payload or transaction, an exception or none, with the
+/// reason for which it was refused. `None` if they agree.
+fn compare(
+    what: &str,
+    exception: Option<&str>,
+    refused: Option<&ExecutionError>,
+) -> Result<Option<Verdict>, SuiteError> {
+    let exception = exception.filter(|text| !text.is_empty());
+    let (expected, found) = match (exception, refused) {
+        (None, None) => return Ok(None),
+        (None, Some(error)) => (format!("{what} accepted"), error.to_string()),
+        (Some(exception), None) => (format!("{what} refused: {exception}"), "accepted".into()),
+        (Some(exception), Some(ExecutionError::Rule(violation))) => {
+            if exceptions::allows(exception, violation.rule)? {
+                return Ok(None);
+            }
+            (format!("{what} refused: {exception}"), violation.to_string())
+        }
+        (Some(_), Some(error)) => ("a broken rule".into(), error.to_string()),
+    };
+    Ok(Some(Verdict::Failed { expected, found }))
 }

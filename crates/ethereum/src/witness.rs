@@ -10,7 +10,7 @@ mod document;
 mod execution;
 mod header;
 mod parts;
-mod payload;
+pub(crate) mod payload;
 mod provers;
 mod values;
 mod write;

@@ -152,8 +152,7 @@ fn allowed(exception: &str) -> &'static [&'static str] {
         "INVALID_BLOCK_NUMBER" => &["Number"],
         "INVALID_BLOCK_TIMESTAMP_OLDER_THAN_PARENT" => &["Timestamp"],
         "INVALID_DIFFICULTY" => &["Difficulty"],
-        // one of these blocks has a limit of 0 below its gas, another a base fee before London
-        "INVALID_GASLIMIT" => &["GasLimitBound", "GasUsed", "BaseFee"],
+        "INVALID_GASLIMIT" => &["GasLimitBound", "GasLimitMinimum"],
         "UNCLE_PARENT_INCORRECT" => &["OmmerParent"],
         "UNKNOWN_PARENT" | "UNKNOWN_PARENT_ZERO" => &["unknown parent"],
         "INVALID_TRANSACTIONS_ROOT" => &["TransactionsRoot"],

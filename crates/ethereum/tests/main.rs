@@ -27,4 +27,5 @@ mod public_suite;
 mod real_blocks;
 mod real_header_chains;
 mod shards;
+mod suite_formats;
 mod transaction_tests;

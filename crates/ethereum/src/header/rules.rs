@@ -55,8 +55,10 @@ pub(crate) fn verify_contents(
     let rules = spec.rules_of(header);
     timestamp(parent.timestamp, header.timestamp)?;
     extra_data(header.extra_data)?;
-    gas_used(header.gas_used, header.gas_limit)?;
+    // a wrong limit is the fault, and not what follows from it
     gas_limit_range(header.gas_limit)?;
+    gas_limit_bound(rules.first_london, parent.gas_limit, header.gas_limit)?;
+    gas_used(header.gas_used, header.gas_limit)?;
     if rules.proof_of_stake {
         post_merge_constants(header)?;
     } else {
@@ -66,7 +68,6 @@ pub(crate) fn verify_contents(
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(spec, rules.fork, header)?;
-    gas_limit_bound(rules.first_london, parent.gas_limit, header.gas_limit)?;
     if rules.london {
         base_fee::base_fee(rules.first_london, parent, header)?;
     }
@@ -81,8 +82,8 @@ pub(crate) fn verify_contents(
 pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
     let rules = spec.rules_of(header);
     extra_data(header.extra_data)?;
-    gas_used(header.gas_used, header.gas_limit)?;
     gas_limit_range(header.gas_limit)?;
+    gas_used(header.gas_used, header.gas_limit)?;
     if rules.proof_of_stake {
         post_merge_constants(header)?;
     } else {

@@ -1,7 +1,7 @@
 //! Chain specifications of the networks in the public tests.
 
-use super::SuiteError;
-use crate::params::ChainSpec;
+use super::{SuiteError, json as field};
+use crate::params::{ChainSpec, Fork};
 use serde_json::{Map, Value, json};
 
 /// Forks in order: the name in the tests, its other names, and the switches of a genesis.json that
@@ -76,16 +76,21 @@ fn activate(config: &mut Map<String, Value>, forks: &[(&str, &[&str], &[&str])],
     }
 }
 
-fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
-    let blobs = BLOBS.map(|(fork, [target, max, fraction])| {
-        let numbers = json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction });
-        (fork.to_owned(), numbers)
-    });
+/// The switches of a network. `stated` is the test's `config` (tests of the Python specification):
+/// chain id, blob parameters by fork, and the deposit contract, as far as they are there.
+fn config(network: &str, stated: &Value) -> Result<Map<String, Value>, SuiteError> {
     let mut config = Map::from_iter([
         ("chainId".into(), json!(1)),
         ("depositContractAddress".into(), json!(DEPOSIT_CONTRACT)),
-        ("blobSchedule".into(), Value::Object(blobs.into_iter().collect())),
+        ("blobSchedule".into(), blobs(&stated["blobSchedule"])?),
     ]);
+    if let Some(chain_id) = field::maybe_number(stated, "chainid")? {
+        config.insert("chainId".into(), json!(format!("{chain_id:#x}")));
+    }
+    if stated["depositContractAddress"].is_string() {
+        let address = stated["depositContractAddress"].clone();
+        config.insert("depositContractAddress".into(), address);
+    }
     match network.split_once("To") {
         None => set(&mut config, network, 0)?,
         Some((before, "DaoAt5")) => {
@@ -114,13 +119,28 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
     Ok(config)
 }
 
-/// The chain of a test: its network, its genesis header, and its accounts.
+/// The blob parameters of forks: [`BLOBS`], replaced by what the test states.
+fn blobs(stated: &Value) -> Result<Value, SuiteError> {
+    let entry = |[target, max, fraction]: [u64; 3]| json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction });
+    let mut blobs: Map<_, _> =
+        BLOBS.iter().map(|(fork, numbers)| ((*fork).to_owned(), entry(*numbers))).collect();
+    for (fork, stated) in stated.as_object().into_iter().flatten() {
+        let number = |field| field::small(stated, field);
+        let numbers = [number("target")?, number("max")?, number("baseFeeUpdateFraction")?];
+        blobs.insert(fork.to_lowercase(), entry(numbers));
+    }
+    Ok(Value::Object(blobs))
+}
+
+/// The chain of a test: its network, its `config` (null if there is none), its genesis header, and
+/// its accounts.
 pub(super) fn spec(
     network: &str,
+    config: &Value,
     header: &Value,
     accounts: &Value,
 ) -> Result<ChainSpec, SuiteError> {
-    let mut genesis = json!({ "config": config(network)?, "alloc": accounts });
+    let mut genesis = json!({ "config": self::config(network, config)?, "alloc": accounts });
     let fields = [
         "number",
         "timestamp",
@@ -146,14 +166,43 @@ pub(super) fn spec(
     })
 }
 
+/// The fork of a network without a transition.
+pub(super) fn fork(network: &str) -> Result<Fork, SuiteError> {
+    let header = json!({ "difficulty": "0x20000", "gasLimit": "0x5000" });
+    let spec = spec(network, &Value::Null, &header, &json!({}))?;
+    Ok(spec.rules_at(0, 0).fork)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Fork;
 
     fn chain(network: &str) -> Result<ChainSpec, SuiteError> {
+        stated(network, &Value::Null)
+    }
+
+    fn stated(network: &str, config: &Value) -> Result<ChainSpec, SuiteError> {
         let header = json!({ "difficulty": "0x20000", "gasLimit": "0x5000" });
-        spec(network, &header, &json!({}))
+        spec(network, config, &header, &json!({}))
+    }
+
+    #[test]
+    fn numbers_that_a_test_states_are_those_of_its_chain() {
+        let schedule = |target, max| {
+            let fraction = "0x4c6964";
+            json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction })
+        };
+        let config = json!({
+            "chainid": "0x539",
+            "blobSchedule": { "Osaka": schedule("0x02", "0x04"), "BPO1": schedule("0x05", "0x07") },
+        });
+        let blobs = |network| {
+            let spec = stated(network, &config).unwrap();
+            assert_eq!(spec.chain_id, crate::U256::from(1337));
+            spec.rules_at(0, 0).blobs.unwrap().max
+        };
+        assert_eq!(["Cancun", "Osaka", "BPO1", "BPO2"].map(blobs), [6, 4, 7, 21]);
+        assert!(stated("Osaka", &json!({ "chainid": "one" })).is_err());
     }
 
     #[test]

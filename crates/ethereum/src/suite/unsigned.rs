@@ -120,9 +120,11 @@ impl Fields {
     fn encode(&self, chain_id: U256, key: Option<U256>) -> Result<Vec<u8>, Violation> {
         let small = |number: U256, what: &str| {
             let expected = format!("{what} of at most 64 bits");
-            u64::try_from(number).map_err(|_| Violation::new(Rule::Transaction, expected, number))
+            u64::try_from(number)
+                .map_err(|_| Violation::new(Rule::TransactionEncoding, expected, number))
         };
-        let too_large = || Violation::new(Rule::Transaction, "a value of at most 256 bits", "more");
+        let too_large =
+            || Violation::new(Rule::TransactionEncoding, "a value of at most 256 bits", "more");
         let entries = self
             .access_list
             .iter()
@@ -132,8 +134,9 @@ impl Fields {
         for Delegation(address, [chain_id, nonce, parity, r, s]) in &self.authorizations {
             let (nonce, parity) = (small(*nonce, "a nonce")?, small(*parity, "a parity")?);
             let y_parity = u8::try_from(parity);
-            let y_parity = y_parity
-                .map_err(|_| Violation::new(Rule::Transaction, "a parity of 8 bits", parity))?;
+            let y_parity = y_parity.map_err(|_| {
+                Violation::new(Rule::TransactionEncoding, "a parity of 8 bits", parity)
+            })?;
             let (chain_id, r, s) = (*chain_id, *r, *s);
             authorizations.push(Authorization { chain_id, address, nonce, y_parity, r, s });
         }
@@ -167,7 +170,7 @@ impl Fields {
 fn sign(digest: Hash, key: U256) -> Result<(bool, U256, U256), Violation> {
     if key.is_zero() || key >= GROUP_ORDER {
         let expected = "a secret key between 1 and the group's order";
-        return Err(Violation::new(Rule::Transaction, expected, format!("{key:#x}")));
+        return Err(Violation::new(Rule::TransactionEncoding, expected, format!("{key:#x}")));
     }
     let digest = U256::from_be_bytes(digest).reduce_mod(GROUP_ORDER);
     let s = GENERATOR_X.mul_mod(key, GROUP_ORDER).add_mod(digest, GROUP_ORDER);

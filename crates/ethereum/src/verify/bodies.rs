@@ -172,8 +172,9 @@ impl Checks<'_> {
         }
         let header = checked.header(i);
         let raw = chunk.bodies.get(i);
-        let body = BodyView::decode(raw).map_err(|error| in_body(body_cause(raw, error)))?;
         let fork_rules = self.spec.rules_of(&header);
+        let body = BodyView::decode(raw)
+            .map_err(|error| in_body(body_cause(raw, error, fork_rules.fork)))?;
         verify_body(fork_rules.fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
         if i < chunk.receipts.len() {
             let list = chunk.receipts.get(i);

@@ -6,7 +6,7 @@
 
 use super::{Stateless, WitnessError, malformed};
 use crate::Hash;
-use crate::body::BodyView;
+use crate::encoding::decode_block;
 use crate::execute::{CodeCache, ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
 use crate::header::rules::verify_header;
@@ -42,9 +42,7 @@ struct Prepared<'c> {
 impl<'c> Prepared<'c> {
     /// Verifies the block's header against its parent, its body and its transactions.
     fn new(spec: &'c ChainSpec, block: &[u8], headers: &[Vec<u8>]) -> Result<Self, WitnessError> {
-        let (header, body) =
-            BodyView::decode_block(block).map_err(|error| malformed("a block", error))?;
-        let header = HeaderView::decode(header).map_err(|error| malformed("a header", error))?;
+        let (header, body) = decode_block(spec, block)?;
         let mut ancestors = vec![];
         for raw in headers {
             let view = HeaderView::decode(raw).map_err(|error| malformed("a header", error))?;

@@ -5,6 +5,7 @@ use super::WitnessError;
 use super::block::{Assembled, JsonWithdrawal};
 use super::header::Wide;
 use super::values::{Bytes, Fixed, Number};
+use crate::Hash;
 use crate::header::Header;
 use blockmill_rlp::Encode;
 use blockmill_verdict::Hex;
@@ -48,8 +49,18 @@ struct Others {
 /// A call of `engine_newPayload`: the parameters are the payload, blob hashes, the parent's beacon
 /// root and the requests, as many as the version has.
 #[derive(Deserialize)]
-pub(super) struct NewPayload {
+pub(crate) struct NewPayload {
     params: Vec<serde_json::Value>,
+}
+
+/// A block that was built from a payload.
+pub(crate) struct Built {
+    /// The encoded block.
+    pub raw: Vec<u8>,
+    /// The hash that the payload says.
+    pub stated: Hash,
+    /// The hash of the header that was built from its fields.
+    pub found: Hash,
 }
 
 /// The answer of `engine_getPayload`, or a file of that shape.
@@ -67,6 +78,14 @@ impl NewPayload {
     /// # Errors
     /// [`WitnessError::Json`] or [`WitnessError::Block`].
     pub fn encode(self) -> Result<Vec<u8>, WitnessError> {
+        self.build()?.checked()
+    }
+
+    /// The block, and the hash that the payload says, which may be another one.
+    ///
+    /// # Errors
+    /// [`WitnessError::Json`] or [`WitnessError::Block`].
+    pub fn build(self) -> Result<Built, WitnessError> {
         let mut params = self.params.into_iter();
         let Some(payload) = params.next() else {
             return Err(WitnessError::Block("no parameters".into()));
@@ -74,7 +93,23 @@ impl NewPayload {
         let payload: Payload = serde_json::from_value(payload)?;
         let root = params.nth(1).map(serde_json::from_value).transpose()?.flatten();
         let requests = params.next().map(serde_json::from_value).transpose()?.flatten();
-        payload.encode(Others { parent_beacon_block_root: root, execution_requests: requests })
+        Ok(payload.build(Others { parent_beacon_block_root: root, execution_requests: requests }))
+    }
+}
+
+impl Built {
+    /// The encoded block, if its hash is the one that the payload says.
+    fn checked(self) -> Result<Vec<u8>, WitnessError> {
+        let Self { raw, stated, found } = self;
+        if found != stated {
+            return Err(WitnessError::Block(format!(
+                "the payload says the block hash {}, and its fields have {}. From Cancun on, name \
+                 the whole call of engine_newPayload",
+                Hex(&stated),
+                Hex(&found)
+            )));
+        }
+        Ok(raw)
     }
 }
 
@@ -98,6 +133,10 @@ impl Payload {
     }
 
     fn encode(self, others: Others) -> Result<Vec<u8>, WitnessError> {
+        self.build(others).checked()
+    }
+
+    fn build(self, others: Others) -> Built {
         let withdrawals: Option<Vec<Vec<u8>>> = self
             .withdrawals
             .map(|list| list.iter().map(|withdrawal| withdrawal.fields().encode()).collect());
@@ -133,15 +172,8 @@ impl Payload {
         };
         let header = header.encode();
         let found = blockmill_hashes::keccak256(&header);
-        if found != self.block_hash.0 {
-            return Err(WitnessError::Block(format!(
-                "the payload says the block hash {}, and its fields have {}. From Cancun on, name \
-                 the whole call of engine_newPayload",
-                Hex(&self.block_hash.0),
-                Hex(&found)
-            )));
-        }
-        Ok(Assembled { header, transactions: raw, ommers: vec![], withdrawals }.encode())
+        let raw = Assembled { header, transactions: raw, ommers: vec![], withdrawals }.encode();
+        Built { raw, stated: self.block_hash.0, found }
     }
 }
 
