@@ -1,7 +1,7 @@
 //! Tests and witnesses of other producers, in the shapes in which they write them: what is not
 //! understood is counted and named, and ends nothing else.
 
-use crate::program::{Ended, Scratch, blockmill, document, run, succeed_json};
+use crate::program::{Ended, Scratch, blockmill, run, succeed_json};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,18 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
 }
 
+/// The answer of a run, with the lines before it as `cases`.
 fn test(path: &Path) -> (Value, Ended) {
-    let ended = run(blockmill("test --json").arg(path));
-    (document(&ended), ended)
+    test_with("", path)
+}
+
+fn test_with(words: &str, path: &Path) -> (Value, Ended) {
+    let ended = run(blockmill(&format!("test --json {words}")).arg(path));
+    let mut cases = lines(&ended.stdout);
+    let mut answer = cases.pop().expect("an answer");
+    assert_eq!(answer["command"], "test", "{answer}");
+    answer["result"]["cases"] = cases.into();
+    (answer, ended)
 }
 
 #[blockmill_testkit::needs(cases)]
@@ -94,6 +103,89 @@ fn files_without_a_test_are_not_a_success() {
     let ended = run(blockmill("test").arg(&folder));
     assert!(ended.stdout.contains("e.json: cannot read"), "{}", ended.stdout);
     assert!(ended.stdout.contains("5 not run") && ended.code != Some(0), "{}", ended.stdout);
+}
+
+#[blockmill_testkit::needs(cases)]
+#[test]
+fn bad_files_do_not_end_a_run_and_its_order_is_that_of_the_files() {
+    let scratch = Scratch::new("foreign-threads");
+    let folder = scratch.path("tests");
+    let good = read_json(&blockmill_testkit::case("03-state-test-without-txbytes/add11.json"));
+    fs::create_dir_all(&folder).expect("a folder");
+    for index in 0..20 {
+        let named = serde_json::json!({ format!("test-{index:02}"): good["add11"] });
+        fs::write(folder.join(format!("{index:02}.json")), named.to_string()).expect("a file");
+    }
+    let bad: [(&str, &[u8]); 4] = [
+        ("03-bad", b"{\"a\": {\"post\": 1, "),
+        ("05-bad", b"\xff\xfe"),
+        ("07-bad", b"[]"),
+        ("09-bad", b"{\"a\": {\"post\": {\"Cancun\": [{}]}, \"env\": {}, \"pre\": {}}}"),
+    ];
+    for (name, bytes) in bad {
+        fs::write(folder.join(format!("{name}.json")), bytes).expect("a file");
+    }
+    let (expected, one) = test_with("--threads 1", &folder);
+    let result = &expected["result"];
+    assert_eq!((&result["passed"], &result["failed"]), (&140.into(), &0.into()), "{expected}");
+    assert_eq!((&result["skipped"], &result["unread_files"]), (&1.into(), &3.into()));
+    assert_eq!(one.code, Some(3), "{one:?}");
+    for threads in ["--threads 2", "--threads 7"] {
+        assert_eq!(test_with(threads, &folder).0, expected, "{threads}");
+    }
+    let files: Vec<_> = result["cases"].as_array().expect("cases").iter().collect();
+    assert!(files.is_sorted_by_key(|case| case["file"].as_str()));
+
+    // the text of the filter is in the name and the network of every case that is run
+    let (found, _) = test_with("--filter test-07[0/0/0]", &folder);
+    assert_eq!((&found["result"]["passed"], &found["status"]), (&7.into(), &"incomplete".into()));
+    let ended = run(blockmill("test --filter nothing").arg(folder.join("00.json")));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("no case has \"nothing\""), "{}", ended.stderr);
+}
+
+#[blockmill_testkit::needs(cases)]
+#[test]
+fn results_are_written_as_junit_and_never_over_a_file_by_accident() {
+    let scratch = Scratch::new("foreign-junit");
+    let out = scratch.path("results.xml");
+    let folder = blockmill_testkit::case("04-test-folder-aborts");
+    let words = format!("test --junit {}", out.display());
+    let ended = run(blockmill(&words).arg(folder.join("S1")));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let text = fs::read_to_string(&out).expect("a file");
+    assert!(text.contains("tests=\"24\" failures=\"0\" errors=\"0\" skipped=\"1\">"), "{text}");
+    assert_eq!(text.matches("<testcase ").count(), 24);
+    let ended = run(blockmill(&words).arg(folder.join("S1")));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(run(blockmill(&format!("{words} --force")).arg(folder.join("S1"))).code, Some(3));
+}
+
+#[blockmill_testkit::needs(cases)]
+#[test]
+fn the_instructions_of_one_case_are_lines_on_standard_error() {
+    let file = blockmill_testkit::case("03-state-test-without-txbytes/add11.json");
+    let ended = run(blockmill("test --trace").arg(&file));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("expected one case, found 7"), "{}", ended.stderr);
+
+    let (found, ended) = test_with("--trace --filter (Byzantium)", &file);
+    assert_eq!(found["result"]["passed"], 1, "{found}");
+    let lines: Vec<Value> = lines(&ended.stderr);
+    let steps: Vec<_> = lines
+        .iter()
+        .filter_map(|line| Some((line["pc"].as_u64()?, line["op"].as_u64()?)))
+        .collect();
+    assert_eq!(steps, [(0, 0x60), (2, 0x60), (4, 1), (5, 0x60), (7, 0x55), (8, 0)]);
+    assert_eq!(lines[2]["stack"], serde_json::json!(["0x1", "0x1"]));
+    let fields = ["gas", "gasCost", "memSize", "depth", "refund", "opName"];
+    let of_store = fields.map(|field| &lines[4][field]);
+    let expected = serde_json::json!(["0x5c86c", "0x4e20", 0, 1, 0, "SSTORE"]);
+    assert_eq!(serde_json::json!(of_store), expected);
+    let root = &found["result"]["cases"][0]["stateRoot"];
+    let end = [&lines[6]["output"], &lines[6]["gasUsed"], &lines[7]["stateRoot"]];
+    assert_eq!(end, [&"".into(), &"0x4e2c".into(), root]);
+    assert_eq!(lines.len(), 8);
 }
 
 /// A command that may have a gigabyte of memory.
@@ -255,13 +347,15 @@ fn files_of_clients_and_provers_run_or_are_named() {
     assert!(ended.stderr.contains("the header of the parent block"), "{}", ended.stderr);
 }
 
-/// The lines of a run over a folder, without the times.
+/// The lines of a run, without the times of a witness.
 fn lines(text: &str) -> Vec<Value> {
     let lines = text.lines().map(|line| serde_json::from_str(line).expect("a document in a line"));
     lines
         .map(|mut line: Value| {
             for name in ["decode_ms", "execute_ms"] {
-                line[name].take();
+                if let Some(time) = line.get_mut(name) {
+                    time.take();
+                }
             }
             line
         })

@@ -29,7 +29,7 @@ pub(crate) use addresses::DAO_ACCOUNTS;
 pub use ancestors::Ancestors;
 pub use block::{BlockTerms, PreparedBlock};
 pub use code_cache::CodeCache;
-pub use evm::{Code, Evm, Log, Outcome, Reads};
+pub use evm::{Code, Evm, Log, Outcome, Reads, StepLog};
 pub use replay::{Replay, Replayed, verify_state_root};
 pub(crate) use rewards::block_reward;
 pub use transaction::{PreparedTransaction, Refusal};

@@ -13,7 +13,7 @@ mod unsigned;
 mod weak;
 
 use crate::Hash;
-use crate::execute::ExecutionError;
+use crate::execute::{ExecutionError, StepLog};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -102,8 +102,45 @@ const NOT_SUPPORTED: [(&str, &str); 2] = [
     ("result", "a result without a transaction (a test of another kind) is not supported"),
 ];
 
-/// Which cases are run, by name (of a state test without its indexes) and network.
-pub type Wanted<'f> = &'f dyn Fn(&str, &str) -> bool;
+/// Says whether a case is run, by its name (with the indexes of a state test) and its network.
+pub type Wanted<'f> = &'f (dyn Fn(&str, &str) -> bool + Sync);
+
+/// How cases are run.
+pub struct Runner<'f> {
+    /// Which of them.
+    pub wanted: Wanted<'f>,
+    /// Where their instructions are written; off by default.
+    pub step_log: StepLog,
+}
+
+impl Default for Runner<'_> {
+    fn default() -> Self {
+        Self { wanted: &|_, _| true, step_log: StepLog::default() }
+    }
+}
+
+impl Runner<'_> {
+    fn wants(&self, name: &str, network: &str) -> bool {
+        (self.wanted)(name, network)
+    }
+}
+
+/// A test of a file, which is not decoded yet: a file may have hundreds of megabytes, and values
+/// take many times that.
+pub struct Test<'t> {
+    /// Its name.
+    pub name: String,
+    raw: &'t RawValue,
+}
+
+/// The tests of a file, ordered by name.
+///
+/// # Errors
+/// Returns an error if the text is not a JSON object.
+pub fn tests(text: &str) -> Result<Vec<Test<'_>>, SuiteError> {
+    let file: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+    Ok(file.into_iter().map(|(name, raw)| Test { name, raw }).collect())
+}
 
 /// Runs all cases of one file. The fields of a test determine its kind. A test that cannot be run
 /// is a skipped case.
@@ -111,32 +148,36 @@ pub type Wanted<'f> = &'f dyn Fn(&str, &str) -> bool;
 /// # Errors
 /// Returns an error if the text is not JSON, or holds no test of any kind.
 pub fn run(text: &str) -> Result<Vec<Case>, SuiteError> {
-    run_some(text, &|_, _| true)
-}
-
-/// Runs the `wanted` cases of one file, as [`run`] does.
-///
-/// # Errors
-/// Returns an error if the text is not JSON, or holds no test of any kind.
-pub fn run_some(text: &str, wanted: Wanted<'_>) -> Result<Vec<Case>, SuiteError> {
-    // one test at a time: a file may have hundreds of megabytes, and values take many times that
-    let file: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
     let (mut cases, mut is_test) = (vec![], false);
-    for (name, test) in file {
-        let test: Value = serde_json::from_str(test.get())?;
-        let network = test["network"].as_str().unwrap_or_default().to_owned();
-        match one(&name, &network, &test, wanted) {
+    for test in tests(text)? {
+        match test.run(&mut Runner::default()) {
             Ok(of_test) => {
                 is_test = true;
                 cases.extend(of_test);
             }
-            Err(error) => {
-                is_test |= !matches!(error, SuiteError::Unknown);
-                cases.push(Case::skipped(&name, &network, &error));
-            }
+            Err(error) => cases.push(Case::skipped(&test.name, "", &error)),
         }
     }
     if is_test { Ok(cases) } else { Err(SuiteError::Unknown) }
+}
+
+impl Test<'_> {
+    /// Runs the cases. A test of a known kind that cannot be run is a skipped case.
+    ///
+    /// # Errors
+    /// [`SuiteError::Unknown`] if this is no test, [`SuiteError::Json`] if it is not JSON.
+    pub fn run(&self, runner: &mut Runner<'_>) -> Result<Vec<Case>, SuiteError> {
+        let test: Value = serde_json::from_str(self.raw.get())?;
+        let network = test["network"].as_str().unwrap_or_default();
+        match one(&self.name, network, &test, runner) {
+            Err(SuiteError::Unknown) => Err(SuiteError::Unknown),
+            Err(error) if runner.wants(&self.name, network) => {
+                Ok(vec![Case::skipped(&self.name, network, &error)])
+            }
+            Err(_) => Ok(vec![]),
+            Ok(cases) => Ok(cases),
+        }
+    }
 }
 
 /// The cases of one test.
@@ -144,14 +185,14 @@ fn one(
     name: &str,
     network: &str,
     test: &Value,
-    wanted: Wanted<'_>,
+    runner: &mut Runner<'_>,
 ) -> Result<Vec<Case>, SuiteError> {
     let has = |field: &str| test.get(field).is_some();
     if has("post") {
-        return state::run(name, test, wanted);
+        return state::run(name, test, runner);
     }
     if has("txbytes") && has("result") {
-        return transaction::run(name, test, wanted);
+        return transaction::run(name, test, runner);
     }
     let other = NOT_SUPPORTED.iter().find(|(field, _)| has(field));
     let run = match () {
@@ -159,7 +200,7 @@ fn one(
         () if other.is_none() && has("engineNewPayloads") => engine::run,
         () => return Err(other.map_or(SuiteError::Unknown, |(_, why)| SuiteError::Kind(why))),
     };
-    if wanted(name, network) { Ok(vec![run(name, test)?]) } else { Ok(vec![]) }
+    if runner.wants(name, network) { Ok(vec![run(name, test, runner)?]) } else { Ok(vec![]) }
 }
 
 /// Compares what a test expects of a block, payload or transaction, an exception or none, with the

@@ -23,9 +23,26 @@ pub struct Heal {
 
 #[derive(Args, Clone, Debug)]
 pub struct Test {
-    /// Files of ethereum/tests, or folders with such files
+    /// Files of ethereum/tests, of the execution specifications or of goevmlab, or folders with
+    /// such files: blockchain, engine API, state and transaction tests
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Only cases with this text in `NAME (NETWORK)`; the name of a state test ends with its
+    /// indexes, [data/gas/value]
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Threads that run tests [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    /// Also write the results to this file, as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the instructions of the only case to standard error, in lines of JSON (EIP-3155), and
+    /// then its state root
+    #[arg(long)]
+    pub trace: bool,
+    #[command(flatten)]
+    pub replace: Force,
 }
 
 /// The shape in which a witness is written.

@@ -1,135 +1,225 @@
 //! `test`: the public tests of the execution layer, with this program as one more client.
 
+mod junit;
+mod report;
+
 use crate::answer::Answer;
-use crate::args::Test;
-use crate::documents;
-use anyhow::{Context, Error, Result, ensure};
-use blockmill_ethereum::suite::{self, Case, Verdict};
+use crate::args::Test as Arguments;
+use crate::{documents, host, outputs};
+use anyhow::{Context, Result, ensure};
+use blockmill_archive::output::{OutputFile, Shape};
+use blockmill_ethereum::execute::StepLog;
+use blockmill_ethereum::suite::{self, Case, Runner, SuiteError, Test, Verdict};
 use blockmill_pipeline::Cancel;
 use blockmill_platform::files::{self, FileKind};
-use blockmill_verdict::{FaultReport, Hex, Status};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashSet};
+use blockmill_verdict::Hex;
+use report::Report;
+use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-
-/// How many cases of a network passed, failed, were not run.
-type Counts = BTreeMap<String, [u64; 3]>;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A file that may hold tests, or the reason why it cannot be reached.
 type Found = (PathBuf, Result<()>);
 
-/// What the line of cases without a network is called.
-const NO_NETWORK: &str = "no network";
+/// The cases of a test, or why it is none.
+type Outcome = Result<Vec<Case>, SuiteError>;
+
+/// Most files that are read before their tests are run, ...
+const BATCH_FILES: usize = 1024;
+/// ... and bytes after which no further file is read.
+const BATCH_BYTES: u64 = 64 << 20;
 
 /// `blockmill test`.
-pub fn run(args: &Test, json: bool, cancel: &Cancel) -> Result<Answer> {
-    let (mut files, mut seen) = (vec![], HashSet::new());
+pub fn run(args: &Arguments, json: bool, cancel: &Cancel) -> Result<Answer> {
+    let (mut found, mut seen) = (vec![], HashSet::new());
     for path in &args.paths {
         // a path that the user names must exist
         fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-        find(path, &mut seen, &mut files);
+        find(path, &mut seen, &mut found);
     }
-    ensure!(!files.is_empty(), "expected a file with the ending .json, found none");
-    let mut report = Report { json, ..Report::default() };
-    let mut stopped = false;
-    for (file, reachable) in files {
-        if cancel.is_cancelled() {
-            stopped = true;
-            break;
-        }
-        match reachable.and_then(|()| cases(&file)) {
-            Ok(cases) => cases.iter().for_each(|case| report.add(&file, case)),
-            Err(error) => report.add_unread(&file, &error),
-        }
+    ensure!(!found.is_empty(), "expected a file with the ending .json, found none");
+    let claim = match &args.junit {
+        Some(out) => Some((out, outputs::claim(out, &args.paths, Shape::File, args.replace)?)),
+        None => None,
+    };
+    let filter = Filter(args.filter.as_deref());
+    if args.trace {
+        trace(&found, filter)?;
     }
-    report.end(stopped)
+    let mut report = Report::new(json, args.filter.clone());
+    let threads = args.threads.unwrap_or_else(host::cores);
+    let mut found = found.into_iter().peekable();
+    while found.peek().is_some() && !cancel.is_cancelled() {
+        run_batch(&mut found, threads, filter, cancel, &mut report);
+    }
+    if let Some((out, claim)) = claim {
+        let mut file = OutputFile::create(out)?;
+        let failed = || format!("cannot write {}", out.display());
+        file.write_all(report.junit().as_bytes()).with_context(failed)?;
+        file.finish(out)?;
+        claim.done()?;
+    }
+    report.end(cancel.is_cancelled())
 }
 
-/// What was found so far.
-#[derive(Default)]
-struct Report {
-    json: bool,
-    counts: Counts,
-    results: Vec<Value>,
-    /// Files of which nothing was run, and whether this machine is the reason.
-    unread: u64,
-    trouble: bool,
+/// Which cases are run: those with this text in their name and network, as a line has them.
+#[derive(Clone, Copy)]
+struct Filter<'f>(Option<&'f str>);
+
+impl Filter<'_> {
+    fn wants(self, name: &str, network: &str) -> bool {
+        self.0.is_none_or(|text| format!("{name} ({network})").contains(text))
+    }
 }
 
-impl Report {
-    fn add(&mut self, file: &Path, case: &Case) {
-        let at = match case.verdict {
-            Verdict::Passed => 0,
-            Verdict::Failed { .. } => 1,
-            Verdict::Skipped { .. } => 2,
+/// Runs the tests of the next files on several threads, and reports them in the order of their
+/// files.
+fn run_batch(
+    found: &mut impl Iterator<Item = Found>,
+    threads: usize,
+    filter: Filter<'_>,
+    cancel: &Cancel,
+    report: &mut Report,
+) {
+    let (mut files, mut bytes) = (vec![], 0);
+    while files.len() < BATCH_FILES && bytes < BATCH_BYTES {
+        let Some((path, reachable)) = found.next() else { break };
+        bytes += fs::metadata(&path).map_or(0, |file| file.len());
+        files.push((path, Mutex::new(Some(reachable))));
+    }
+    let texts = parallel(threads, &files, |(path, reachable)| {
+        let reachable = reachable.lock().ok().and_then(|mut reachable| reachable.take());
+        reachable.unwrap_or(Ok(())).and_then(|()| documents::read_text(path))
+    });
+    let read = parallel(threads, &texts, |text| text.as_ref().ok().map(|text| suite::tests(text)));
+    let tests: Vec<&Test<'_>> = read.iter().flatten().flatten().flatten().collect();
+    let outcomes = parallel(threads, &tests, |test| match cancel.is_cancelled() {
+        true => Ok(vec![]),
+        false => run_test(
+            test,
+            &mut Runner {
+                wanted: &|name, network| filter.wants(name, network),
+                ..Runner::default()
+            },
+        ),
+    });
+    let mut outcomes = outcomes.into_iter();
+    let names = read.into_iter().map(|tests| Some(tests?.map(names)));
+    let names: Vec<_> = names.collect();
+    for (((path, _), text), names) in files.iter().zip(texts).zip(names) {
+        let outcome = match (text, names) {
+            (Err(error), _) => Err(error),
+            (Ok(_), Some(Err(error))) => Err(error.into()),
+            (Ok(_), Some(Ok(names))) => of_file(names, &mut outcomes),
+            (Ok(_), None) => Ok(vec![]),
         };
-        let network = if case.network.is_empty() { NO_NETWORK } else { &case.network };
-        self.counts.entry(network.to_owned()).or_default()[at] += 1;
-        if self.json {
-            self.results.push(document(file, case));
-        } else {
-            print(case);
-        }
-    }
-
-    /// Counts a file that is not understood, or cannot be read, as one that was not run.
-    fn add_unread(&mut self, file: &Path, error: &Error) {
-        let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
-        self.trouble |= io.is_some_and(|error| Status::of_io(error) == Status::Environment);
-        self.unread += 1;
-        let reason = format!("{error:#}");
-        if self.json {
-            let file = file.display().to_string();
-            self.results.push(json!({ "file": file, "pass": null, "error": reason }));
-        } else {
-            println!("skip  {}: {reason}", file.display());
-        }
-    }
-
-    /// The totals, and the status that they lead to.
-    fn end(self, stopped: bool) -> Result<Answer> {
-        let Self { json, counts, results, unread, trouble } = self;
-        let sum = |at: usize| counts.values().map(|counts| counts[at]).sum::<u64>();
-        let (passed, failed, skipped) = (sum(0), sum(1), sum(2));
-        if !json {
-            for (network, [passed, failed, skipped]) in &counts {
-                println!("{network:<34}{passed:>8} passed{failed:>8} failed{skipped:>8} not run");
-            }
-            println!("{:<34}{passed:>8} passed{failed:>8} failed{skipped:>8} not run", "all");
-            if unread > 0 {
-                println!("{:<34}{unread:>8} not run", "files without a test that is understood");
-            }
-        }
-        let cases = passed + failed + skipped;
-        let (status, message) = match () {
-            () if failed > 0 => {
-                (Status::Invalid, Some(format!("{failed} of {} cases failed", passed + failed)))
-            }
-            () if stopped => (Status::Interrupted, None),
-            () if trouble => {
-                (Status::Environment, Some(format!("{unread} files could not be read")))
-            }
-            () if cases == 0 => (Status::Unrecognised, Some("no file holds a test".to_owned())),
-            () if skipped + unread > 0 => {
-                let text = format!("{skipped} of {cases} cases and {unread} files were not run");
-                (Status::Incomplete, Some(text))
-            }
-            () => (Status::Ok, None),
-        };
-        let answer = Answer { error: message.map(FaultReport::new), ..Answer::with_status(status) };
-        answer.with(json!({
-            "passed": passed, "failed": failed, "skipped": skipped, "unread_files": unread,
-            "networks": counts, "cases": results,
-        }))
+        report.add_file(path, outcome);
     }
 }
 
-/// The cases of a file.
-fn cases(file: &Path) -> Result<Vec<Case>> {
-    Ok(suite::run(&documents::read_text(file)?)?)
+fn names(tests: Vec<Test<'_>>) -> Vec<String> {
+    tests.into_iter().map(|test| test.name).collect()
+}
+
+/// Runs a test. A panic is a failure of its case, and ends nothing else.
+fn run_test(test: &Test<'_>, runner: &mut Runner<'_>) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| test.run(runner))).unwrap_or_else(|_| {
+        let (expected, found) = ("a result".into(), "a panic, which is a bug".into());
+        let verdict = Verdict::Failed { expected, found };
+        let (name, network) = (test.name.clone(), String::new());
+        Ok(vec![Case { name, network, verdict, state_root: None }])
+    })
+}
+
+/// The cases of a file with these tests; an error if none of them is a test.
+fn of_file(names: Vec<String>, outcomes: &mut impl Iterator<Item = Outcome>) -> Result<Vec<Case>> {
+    let (mut cases, mut is_test) = (vec![], false);
+    for (name, outcome) in names.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(of_test) => {
+                is_test = true;
+                cases.extend(of_test);
+            }
+            Err(error) => cases.push(Case {
+                name,
+                network: String::new(),
+                verdict: Verdict::Skipped { reason: error.to_string() },
+                state_root: None,
+            }),
+        }
+    }
+    ensure!(is_test, SuiteError::Unknown.to_string());
+    Ok(cases)
+}
+
+/// Applies `each` to the items on several threads; the results are in the order of the items.
+fn parallel<'i, T: Sync, R: Send>(
+    threads: usize,
+    items: &'i [T],
+    each: impl Fn(&'i T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = vec![];
+        while let Some((place, item)) = {
+            let place = next.fetch_add(1, Relaxed);
+            items.get(place).map(|item| (place, item))
+        } {
+            done.push((place, each(item)));
+        }
+        done
+    };
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(items.len())).map(|_| scope.spawn(work)).collect();
+        let mut results = work();
+        // a panic of another thread is passed on
+        results.extend(others.into_iter().flat_map(|other| match other.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }));
+        results
+    });
+    results.sort_unstable_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Writes the instructions of the only case (EIP-3155) and its state root to standard error, as
+/// go-ethereum's `evm --json` does.
+fn trace(found: &[Found], filter: Filter<'_>) -> Result<()> {
+    let mut texts = vec![];
+    for (path, _) in found {
+        // what cannot be read is reported with the results
+        texts.extend(documents::read_text(path));
+    }
+    let count = AtomicUsize::new(0);
+    let counting = |name: &str, network: &str| {
+        count.fetch_add(usize::from(filter.wants(name, network)), Relaxed);
+        false
+    };
+    let tests: Vec<Test<'_>> =
+        texts.iter().filter_map(|text| suite::tests(text).ok()).flatten().collect();
+    for test in &tests {
+        let mut runner = Runner { wanted: &counting, ..Runner::default() };
+        // a test that is none is reported with the results
+        let _ = test.run(&mut runner);
+    }
+    let count = count.into_inner();
+    ensure!(count == 1, "--trace: expected one case, found {count}: choose one with --filter");
+    let mut runner = Runner {
+        wanted: &|name, network| filter.wants(name, network),
+        step_log: StepLog::new(BufWriter::new(io::stderr())),
+    };
+    let cases: Vec<_> = tests.iter().flat_map(|test| test.run(&mut runner)).flatten().collect();
+    runner.step_log.finish().context("cannot write the trace")?;
+    for root in cases.iter().filter_map(|case| case.state_root) {
+        eprintln!("{{\"stateRoot\": \"{}\"}}", Hex(&root));
+    }
+    Ok(())
 }
 
 /// Files with tests at and below a path, in the order of their names. Folders that were seen are
@@ -161,34 +251,5 @@ fn find(path: &Path, seen: &mut HashSet<(u64, u64)>, files: &mut Vec<Found>) {
         if is_json || files::kind(&entry).map_or(true, |kind| kind == FileKind::Folder) {
             find(&entry, seen, files);
         }
-    }
-}
-
-/// A case with the fields that go-ethereum's `evm` has for one.
-fn document(file: &Path, case: &Case) -> Value {
-    let (pass, error) = match &case.verdict {
-        Verdict::Passed => (Some(true), None),
-        Verdict::Failed { expected, found } => {
-            (Some(false), Some(format!("expected {expected}, found {found}")))
-        }
-        Verdict::Skipped { reason } => (None, Some(reason.clone())),
-    };
-    let root = case.state_root.map(|root| Hex(&root).to_string());
-    let file = file.display().to_string();
-    json!({
-        "file": file, "name": case.name, "pass": pass, "stateRoot": root, "fork": case.network,
-        "error": error,
-    })
-}
-
-fn print(case: &Case) {
-    let Case { name, network, verdict, .. } = case;
-    match verdict {
-        Verdict::Passed => println!("pass  {name} ({network})"),
-        Verdict::Failed { expected, found } => {
-            println!("FAIL  {name} ({network}): expected {expected}, found {found}");
-        }
-        Verdict::Skipped { reason } if network.is_empty() => println!("skip  {name}: {reason}"),
-        Verdict::Skipped { reason } => println!("skip  {name} ({network}): {reason}"),
     }
 }

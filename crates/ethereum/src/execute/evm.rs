@@ -20,6 +20,7 @@ mod recorder;
 mod rules;
 mod signatures;
 mod speculator;
+mod step_log;
 mod steps;
 mod system;
 mod trace;
@@ -33,6 +34,7 @@ pub use dry::DryRuns;
 pub use options::{MachineKeccak, MachineOptions};
 pub use reads::Reads;
 pub use speculator::{Progress, Speculation, Speculator, Tally};
+pub use step_log::StepLog;
 pub use trace::PrefetchStats;
 pub use values::{Code, Environment, Log, Outcome};
 pub use wide::WideTransaction;
@@ -45,11 +47,11 @@ use crate::params::Fork;
 use crate::state::{Account, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
 use recorder::AccessRecorder;
-use revm::ExecuteEvm;
 use revm::context::result::{EVMError, InvalidTransaction};
 use revm::context::{ContextTr, TxEnv};
 use revm::database_interface::Database;
 use revm::state::{self, AccountInfo, EvmState};
+use revm::{ExecuteEvm, InspectEvm};
 use rules::{Machine, Rules};
 use std::sync::Arc;
 use trace::AccessTrace;
@@ -57,7 +59,7 @@ use view::{View, info_of, owns_nothing};
 
 /// A virtual machine over a state, for consecutive blocks.
 pub struct Evm<'s> {
-    machine: Machine<View<'s>>,
+    machine: Machine<View<'s>, StepLog>,
     rules: Rules,
     /// Speculations of the block, from the next transaction on.
     speculations: std::vec::IntoIter<Option<Box<Speculation>>>,
@@ -72,7 +74,7 @@ impl<'s> Evm<'s> {
     /// A machine for the chain with this id.
     pub fn new(state: &'s mut State, chain_id: U256) -> Self {
         Self {
-            machine: rules::machine(View::new(state), chain_id),
+            machine: rules::inspected(View::new(state), chain_id, StepLog::default()),
             rules: Rules::default(),
             speculations: vec![].into_iter(),
             tally: Tally::default(),
@@ -86,6 +88,19 @@ impl<'s> Evm<'s> {
     pub fn with_options(mut self, options: MachineOptions) -> Self {
         self.rules.options = options;
         self
+    }
+
+    /// Writes the instructions of the transactions to `log`. Speculations and fees that exceed the
+    /// machine's integers have none.
+    #[must_use]
+    pub fn with_step_log(mut self, log: StepLog) -> Self {
+        self.machine.inspector = log;
+        self
+    }
+
+    /// Takes the log of instructions, which then is off.
+    pub fn take_step_log(&mut self) -> StepLog {
+        std::mem::take(&mut self.machine.inspector)
     }
 
     /// Records calls in `history`, and counts which of the `prefetched` slots are read.
@@ -225,7 +240,12 @@ impl<'s> Evm<'s> {
             return Ok(outcome);
         }
         self.machine.ctx.db_mut().trace.begin();
-        let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
+        let transaction = environment.0.clone();
+        let result = match self.machine.inspector.is_on() {
+            true => self.machine.inspect_one_tx(transaction),
+            false => self.machine.transact_one(transaction),
+        };
+        let result = result.map_err(refusal);
         self.machine.ctx.db_mut().trace.end(environment.call());
         let result = if self.journals_block() {
             result?

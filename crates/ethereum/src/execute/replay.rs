@@ -3,7 +3,7 @@
 
 use super::access_list::verify_access_list;
 use super::receipts::Receipts;
-use super::{Evm, Executed, ExecutionError, PreparedBlock, execute};
+use super::{Evm, Executed, ExecutionError, PreparedBlock, StepLog, execute};
 use crate::Hash;
 use crate::params::ChainSpec;
 use crate::rule::{Rule, Violation};
@@ -27,6 +27,8 @@ pub struct Replay<'c> {
     pub state: State,
     pub(super) tries: Tries,
     pub(super) receipts: Receipts,
+    /// Where the instructions of the blocks are written; off by default.
+    pub step_log: StepLog,
 }
 
 impl<'c> Replay<'c> {
@@ -62,7 +64,8 @@ impl<'c> Replay<'c> {
 
     /// Any state with its tries.
     pub fn new(spec: &'c ChainSpec, state: State, tries: Tries) -> Self {
-        Self { spec, state, tries, receipts: Receipts::new(ManyKeccak::detect()) }
+        let receipts = Receipts::new(ManyKeccak::detect());
+        Self { spec, state, tries, receipts, step_log: StepLog::default() }
     }
 
     /// Executes a block, compares the result with its header, and returns its changes.
@@ -73,8 +76,10 @@ impl<'c> Replay<'c> {
     pub fn execute(&mut self, block: &PreparedBlock) -> Result<Replayed, ExecutionError> {
         let before = self.state.ancestors.clone();
         let mut executed = Executed::default();
-        let mut evm = Evm::new(&mut self.state, self.spec.chain_id);
+        let log = std::mem::take(&mut self.step_log);
+        let mut evm = Evm::new(&mut self.state, self.spec.chain_id).with_step_log(log);
         let done = execute(self.spec, &mut evm, block, &mut executed);
+        self.step_log = evm.take_step_log();
         drop(evm);
         if let Err(error) = done {
             executed.changes = self.state.take_changes();

@@ -1,6 +1,6 @@
 //! BlockchainTests: blocks on one or more branches, some of which must be rejected.
 
-use super::{Case, SuiteError, Verdict, compare, exceptions, json, networks, weak};
+use super::{Case, Runner, SuiteError, Verdict, compare, exceptions, json, networks, weak};
 use crate::body::BodyView;
 use crate::encoding::{decode_block, decode_header};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
@@ -64,6 +64,16 @@ impl<'c> Chain<'c> {
             return Err(Violation::new(Rule::Genesis, Hex(&found), Hex(&hash)).into());
         }
         Ok(Self { spec, replay, at: hash, head: hash, blocks: HashMap::from([(hash, genesis)]) })
+    }
+
+    /// Writes the instructions of the next blocks to the log of the runner.
+    pub fn log_steps(&mut self, runner: &mut Runner<'_>) {
+        self.replay.step_log = std::mem::take(&mut runner.step_log);
+    }
+
+    /// Gives the log back.
+    pub fn end_steps(&mut self, runner: &mut Runner<'_>) {
+        runner.step_log = std::mem::take(&mut self.replay.step_log);
     }
 
     fn known(&self, hash: &Hash) -> Result<&Known, Violation> {
@@ -148,15 +158,20 @@ impl<'c> Chain<'c> {
 }
 
 /// Runs a test.
-pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
+pub(super) fn run(name: &str, test: &Value, runner: &mut Runner<'_>) -> Result<Case, SuiteError> {
     let network = json::text(test, "network")?;
     let mut state_root = None;
-    let verdict = verdict(network, test, &mut state_root)?;
+    let verdict = verdict(network, test, runner, &mut state_root)?;
     Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
 }
 
 /// Runs a test; sets `end` to the state root if it is reached.
-fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
+fn verdict(
+    network: &str,
+    test: &Value,
+    runner: &mut Runner<'_>,
+    end: &mut Option<Hash>,
+) -> Result<Verdict, SuiteError> {
     let header = &test["genesisBlockHeader"];
     if network == "Prague" && header["requestsHash"].is_null() {
         let reason = "precompiles of EIP-2537 as a draft had them, under headers of Cancun".into();
@@ -167,6 +182,7 @@ fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdic
         Ok(chain) => chain,
         Err(error) => return failed("a genesis block", &error),
     };
+    chain.log_steps(runner);
     let blocks = test["blocks"].as_array().ok_or_else(|| json::wrong("blocks", "a list"))?;
     for (index, block) in blocks.iter().enumerate() {
         let exception = block["expectException"].as_str();
@@ -185,6 +201,7 @@ fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdic
             return Ok(failed);
         }
     }
+    chain.end_steps(runner);
     finish(&mut chain, network, test, end)
 }
 

@@ -2,7 +2,7 @@
 //! or error code. The fork choice follows every valid payload.
 
 use super::blockchain::{Chain, finish};
-use super::{Case, SuiteError, Verdict, compare, json, networks};
+use super::{Case, Runner, SuiteError, Verdict, compare, json, networks};
 use crate::Hash;
 use crate::body::BodyView;
 use crate::execute::ExecutionError;
@@ -27,14 +27,19 @@ enum Answer {
 }
 
 /// Runs a test.
-pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
+pub(super) fn run(name: &str, test: &Value, runner: &mut Runner<'_>) -> Result<Case, SuiteError> {
     let network = json::text(test, "network")?;
     let mut state_root = None;
-    let verdict = verdict(network, test, &mut state_root)?;
+    let verdict = verdict(network, test, runner, &mut state_root)?;
     Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
 }
 
-fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
+fn verdict(
+    network: &str,
+    test: &Value,
+    runner: &mut Runner<'_>,
+    end: &mut Option<Hash>,
+) -> Result<Verdict, SuiteError> {
     let spec = networks::spec(network, &test["config"], &test["genesisBlockHeader"], &test["pre"])?;
     if spec.genesis.hash != json::hash(&test["genesisBlockHeader"], "hash")? {
         let expected = "the hash of the first block".into();
@@ -47,6 +52,7 @@ fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdic
             return Ok(Verdict::Failed { expected, found: error.to_string() });
         }
     };
+    chain.log_steps(runner);
     let payloads = test["engineNewPayloads"].as_array();
     let payloads = payloads.ok_or_else(|| json::wrong("engineNewPayloads", "a list"))?;
     for (index, payload) in payloads.iter().enumerate() {
@@ -56,6 +62,7 @@ fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdic
             return Ok(failed);
         }
     }
+    chain.end_steps(runner);
     finish(&mut chain, network, test, end)
 }
 

@@ -121,7 +121,10 @@ fn config(network: &str, stated: &Value) -> Result<Map<String, Value>, SuiteErro
 
 /// The blob parameters of forks: [`BLOBS`], replaced by what the test states.
 fn blobs(stated: &Value) -> Result<Value, SuiteError> {
-    let entry = |[target, max, fraction]: [u64; 3]| json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction });
+    let entry = |[target, max, fraction]: [u64; 3]| {
+        let fraction = json!(fraction);
+        json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction })
+    };
     let mut blobs: Map<_, _> =
         BLOBS.iter().map(|(fork, numbers)| ((*fork).to_owned(), entry(*numbers))).collect();
     for (fork, stated) in stated.as_object().into_iter().flatten() {

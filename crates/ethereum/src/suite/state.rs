@@ -1,7 +1,7 @@
 //! GeneralStateTests: one transaction on a state, under several forks.
 
 use super::unsigned::{self, Given};
-use super::{Case, SuiteError, Verdict, Wanted, compare, json, networks, transaction};
+use super::{Case, Runner, SuiteError, Verdict, compare, json, networks, transaction};
 use crate::execute::{BlockTerms, Evm, ExecutionError, Log, PreparedTransaction};
 use crate::header::Header;
 use crate::params::ChainSpec;
@@ -19,19 +19,25 @@ use serde_json::Value;
 const BASE_FEE: u64 = 10;
 
 /// Runs every case of a test.
-pub(super) fn run(name: &str, test: &Value, wanted: Wanted<'_>) -> Result<Vec<Case>, SuiteError> {
+pub(super) fn run(
+    name: &str,
+    test: &Value,
+    runner: &mut Runner<'_>,
+) -> Result<Vec<Case>, SuiteError> {
     let post = test["post"].as_object().ok_or_else(|| json::wrong("post", "an object"))?;
+    let header = header(&test["env"])?;
     let mut cases = vec![];
-    for (network, results) in post.iter().filter(|(network, _)| wanted(name, network)) {
+    for (network, results) in post {
         let results = results.as_array().ok_or_else(|| json::wrong("post", "lists"))?;
-        let header = header(&test["env"])?;
+        let named = results.iter().map(|result| (case_name(name, &result["indexes"]), result));
+        let named: Vec<_> = named.filter(|(name, _)| runner.wants(name, network)).collect();
+        if named.is_empty() {
+            continue;
+        }
         let spec = networks::spec(network, &test["config"], &genesis(&header), &test["pre"]);
-        for result in results {
-            let indexes = &result["indexes"];
-            let index = |field: &str| indexes[field].as_u64().unwrap_or_default();
-            let name = format!("{name}[{}/{}/{}]", index("data"), index("gas"), index("value"));
+        for (name, result) in named {
             let done = match &spec {
-                Ok(spec) => verdict(spec, &header, &test["transaction"], result),
+                Ok(spec) => verdict(spec, &header, &test["transaction"], result, runner),
                 Err(error) => {
                     cases.push(Case::skipped(&name, network, error));
                     continue;
@@ -46,6 +52,12 @@ pub(super) fn run(name: &str, test: &Value, wanted: Wanted<'_>) -> Result<Vec<Ca
         }
     }
     Ok(cases)
+}
+
+/// The name of a test with the indexes of data, gas and value.
+fn case_name(name: &str, indexes: &Value) -> String {
+    let index = |field: &str| indexes[field].as_u64().unwrap_or_default();
+    format!("{name}[{}/{}/{}]", index("data"), index("gas"), index("value"))
 }
 
 /// The header in a test's environment.
@@ -77,6 +89,7 @@ fn verdict(
     header: &Header,
     transaction: &Value,
     result: &Value,
+    runner: &mut Runner<'_>,
 ) -> Result<(Verdict, Option<Hash>), SuiteError> {
     let given = match result["txbytes"].as_str() {
         None | Some("" | "0x") => unsigned::build(transaction, &result["indexes"], spec.chain_id)?,
@@ -86,7 +99,7 @@ fn verdict(
     let base_fee = header.base_fee.unwrap_or(U256::from(BASE_FEE));
     let base_fee = spec.rules_at(header.number, header.timestamp).london.then_some(base_fee);
     let header = Header { base_fee, ..header.clone() };
-    let done = match run_one(spec, &header, given) {
+    let done = match run_one(spec, &header, given, runner) {
         Ok(done) => done,
         Err(error) => {
             let (expected, found) = ("an executed case".into(), error.to_string());
@@ -127,6 +140,7 @@ fn run_one(
     spec: &ChainSpec,
     header: &Header,
     given: Result<Given, Violation>,
+    runner: &mut Runner<'_>,
 ) -> Result<Done, ExecutionError> {
     let accounts = spec
         .genesis
@@ -143,7 +157,8 @@ fn run_one(
     let view = header.view(&encoded);
     let rules = spec.rules_at(header.number, header.timestamp);
     let terms = BlockTerms::new(rules.fork, rules.blobs, &view);
-    let mut evm = Evm::new(&mut state, spec.chain_id);
+    let log = std::mem::take(&mut runner.step_log);
+    let mut evm = Evm::new(&mut state, spec.chain_id).with_step_log(log);
     let wide = Violation::new(Rule::ExecutionRules, "a blob fee below 2^256 wei", "more");
     evm.begin(&terms).ok_or(wide)?;
     let block_terms = block::BlockTerms::new(&view, rules.blobs);
@@ -155,6 +170,7 @@ fn run_one(
         },
         Err(violation) => Err(violation),
     };
+    runner.step_log = evm.take_step_log();
     evm.commit_block()?;
     let untouched = match &outcome {
         Ok(_) => None,

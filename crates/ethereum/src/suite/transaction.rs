@@ -1,6 +1,6 @@
 //! Transaction tests: the bytes of one transaction, which each fork accepts or refuses.
 
-use super::{Case, SuiteError, Verdict, compare, json, networks};
+use super::{Case, Runner, SuiteError, Verdict, compare, json, networks};
 use crate::body::BodyError;
 use crate::encoding::transaction_violation;
 use crate::execute::ExecutionError;
@@ -42,15 +42,11 @@ pub(super) fn decode(item: &[u8], fork: Fork) -> Result<Transaction<'_>, Violati
 }
 
 /// Runs every case of a test: one for each fork.
-pub(super) fn run(
-    name: &str,
-    test: &Value,
-    wanted: &dyn Fn(&str, &str) -> bool,
-) -> Result<Vec<Case>, SuiteError> {
+pub(super) fn run(name: &str, test: &Value, runner: &Runner<'_>) -> Result<Vec<Case>, SuiteError> {
     let item = item(&json::bytes(test, "txbytes")?);
     let results = test["result"].as_object().ok_or_else(|| json::wrong("result", "an object"))?;
     let mut cases = vec![];
-    for (network, result) in results.iter().filter(|(network, _)| wanted(name, network)) {
+    for (network, result) in results.iter().filter(|(network, _)| runner.wants(name, network)) {
         let verdict = networks::fork(network).and_then(|fork| verdict(&item, fork, result));
         cases.push(match verdict {
             Ok(verdict) => {

@@ -26,8 +26,17 @@ pub(super) type Machine<D, I = ()> = MainnetEvm<Surroundings<D>, I>;
 
 /// A machine for the chain with this id.
 pub(super) fn machine<D: Database>(database: D, chain_id: U256) -> Machine<D> {
+    inspected(database, chain_id, ())
+}
+
+/// A machine with an inspector.
+pub(super) fn inspected<D: Database, I>(
+    database: D,
+    chain_id: U256,
+    inspector: I,
+) -> Machine<D, I> {
     let context = Context::mainnet().with_db(database).with_chain(Wide::default());
-    let mut machine = context.build_mainnet();
+    let mut machine = context.build_mainnet_with_inspector(inspector);
     set_chain(&mut machine, chain_id);
     machine
 }
