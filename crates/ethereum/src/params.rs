@@ -22,7 +22,7 @@ pub use schedule::ForkRules;
 
 use crate::header::{Header, HeaderView};
 use crate::{Address, Hash, U256};
-use genesis::{Alloc, Genesis};
+use genesis::{Alloc, Genesis, GenesisAccount};
 use schedule::Schedule;
 use std::path::Path;
 
@@ -184,6 +184,18 @@ impl ChainSpec {
     pub fn from_genesis_json(text: &str) -> Result<Self, SpecError> {
         let (config, fields, alloc) = genesis::from_json(text)?;
         Self::new("custom", &config, &fields, alloc)
+    }
+
+    /// The chain of a genesis.json, with these accounts, ordered by address, for its `alloc`.
+    ///
+    /// # Errors
+    /// As [`ChainSpec::from_genesis_json`].
+    pub(crate) fn with_accounts(
+        text: &str,
+        accounts: Vec<GenesisAccount>,
+    ) -> Result<Self, SpecError> {
+        let (config, fields, _) = genesis::from_json(text)?;
+        Self::new("custom", &config, &fields, Alloc::Given(accounts))
     }
 
     /// The chain of a genesis.json that begins with the block of this header, which was verified

@@ -1,6 +1,8 @@
 //! BlockchainTests: blocks on one or more branches, some of which must be rejected.
 
-use super::{Case, Runner, SuiteError, Verdict, compare, exceptions, json, networks, weak};
+use super::{
+    Case, Runner, SuiteError, Verdict, accounts, compare, exceptions, json, networks, weak,
+};
 use crate::body::BodyView;
 use crate::encoding::{decode_block, decode_header};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
@@ -8,6 +10,7 @@ use crate::header::HeaderView;
 use crate::header::rules::{verify_header, verify_merge};
 use crate::ommers::{Ancestor, AncestorWindow};
 use crate::params::ChainSpec;
+use crate::params::genesis::state_root;
 use crate::rule::{Rule, Violation};
 use crate::state::{Changes, Tries};
 use crate::{Hash, U256};
@@ -202,7 +205,7 @@ fn verdict(
         }
     }
     chain.end_steps(runner);
-    finish(&mut chain, network, test, end)
+    finish(&mut chain, test, end)
 }
 
 fn failed(expected: &str, found: &dyn std::fmt::Display) -> Result<Verdict, SuiteError> {
@@ -213,7 +216,6 @@ fn failed(expected: &str, found: &dyn std::fmt::Display) -> Result<Verdict, Suit
 /// root.
 pub(super) fn finish(
     chain: &mut Chain<'_>,
-    network: &str,
     test: &Value,
     end: &mut Option<Hash>,
 ) -> Result<Verdict, SuiteError> {
@@ -224,7 +226,7 @@ pub(super) fn finish(
     if let Err(error) = chain.go_to(&last) {
         return failed("the state of the head", &error);
     }
-    let root = post_root(network, test)?;
+    let root = post_root(test)?;
     let found = match chain.replay.root() {
         Ok(found) => found,
         Err(error) => return failed("a root", &error),
@@ -237,11 +239,9 @@ pub(super) fn finish(
 }
 
 /// The state root that the test expects, computed from its accounts if it lists them.
-fn post_root(network: &str, test: &Value) -> Result<Hash, SuiteError> {
+fn post_root(test: &Value) -> Result<Hash, SuiteError> {
     if test["postStateHash"].is_string() {
         return json::hash(test, "postStateHash");
     }
-    let header = &test["genesisBlockHeader"];
-    let spec = networks::spec(network, &test["config"], header, &test["postState"])?;
-    Ok(spec.genesis.header.state_root)
+    Ok(state_root(&accounts::read(&test["postState"])?))
 }

@@ -63,7 +63,7 @@ fn verdict(
         }
     }
     chain.end_steps(runner);
-    finish(&mut chain, network, test, end)
+    finish(&mut chain, test, end)
 }
 
 /// The encoded genesis block, which has no transactions.

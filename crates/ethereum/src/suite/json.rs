@@ -63,11 +63,5 @@ pub(super) fn small(object: &Value, field: &str) -> Result<u64, SuiteError> {
 
 /// The bytes of a text of hexadecimal digits, with or without 0x.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    if digits.len() % 2 == 1 {
-        return None;
-    }
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    let byte = |pair: &[u8]| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
-    digits.chunks(2).map(byte).collect()
+    const_hex::decode(text).ok()
 }

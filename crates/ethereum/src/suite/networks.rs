@@ -1,6 +1,6 @@
 //! Chain specifications of the networks in the public tests.
 
-use super::{SuiteError, json as field};
+use super::{SuiteError, accounts, json as field};
 use crate::params::{ChainSpec, Fork};
 use serde_json::{Map, Value, json};
 
@@ -143,7 +143,7 @@ pub(super) fn spec(
     header: &Value,
     accounts: &Value,
 ) -> Result<ChainSpec, SuiteError> {
-    let mut genesis = json!({ "config": self::config(network, config)?, "alloc": accounts });
+    let mut genesis = json!({ "config": self::config(network, config)?, "alloc": {} });
     let fields = [
         "number",
         "timestamp",
@@ -163,7 +163,8 @@ pub(super) fn spec(
         genesis[field] = header[field].clone();
     }
     genesis["baseFeePerGas"] = header["baseFeePerGas"].clone();
-    ChainSpec::from_genesis_json(&genesis.to_string()).map_err(|error| SuiteError::Field {
+    let accounts = accounts::read(accounts)?;
+    ChainSpec::with_accounts(&genesis.to_string(), accounts).map_err(|error| SuiteError::Field {
         field: format!("genesis of {network}: {error}"),
         expected: "a chain",
     })

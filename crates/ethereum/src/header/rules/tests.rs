@@ -135,7 +135,7 @@ fn rejects_gas_limits_out_of_bounds() {
     rejects(&FORKS, Rule::GasLimitBound, |header| header.gas_limit += 29_296);
     rejects(&FORKS, Rule::GasLimitBound, |header| header.gas_limit -= 29_296);
     rejects(&FORKS, Rule::GasLimitMaximum, |header| header.gas_limit = 1 << 63);
-    rejects(&FORKS, Rule::GasUsed, |header| header.gas_limit = 4_999);
+    rejects(&FORKS, Rule::GasLimitMinimum, |header| header.gas_limit = 4_999);
     assert_eq!(gas_limit_bound(false, 30_000_000, 30_029_295), Ok(()));
     assert_eq!(gas_limit_bound(false, 1_023, 1_023).unwrap_err().rule, Rule::GasLimitBound);
     assert_eq!(gas_limit_range(4_999).unwrap_err().rule, Rule::GasLimitMinimum);
