@@ -77,13 +77,22 @@ pub(crate) static ARCHIVES: [Row; 5] = [
     },
     Row {
         format: Format::Store,
-        targets: &[Target {
-            name: "snapshot",
-            help: "The state of a store of executed blocks in one file, sorted and flat",
-            least_block: 0,
-            output: Output::Snapshot,
-            ..ETHEREUM
-        }],
+        targets: &[
+            Target {
+                name: "snapshot",
+                help: "The state of a store of executed blocks in one file, sorted and flat",
+                least_block: 0,
+                output: Output::Snapshot,
+                ..ETHEREUM
+            },
+            Target {
+                name: "state-jsonl",
+                help: "The state of a store of executed blocks in lines, as geth dumps it",
+                least_block: 0,
+                output: Output::StateDump,
+                ..ETHEREUM
+            },
+        ],
         recognise: Recognise::Folder(|folder| {
             Ok(block_store::is_store(folder)?.then(|| folder.to_path_buf()))
         }),

@@ -85,6 +85,38 @@ pub(crate) fn is_same(first: &Path, second: &Path) -> Result<bool, Error> {
     }
 }
 
+/// A file that other crates read in order, unpacked if it is compressed: text, for example.
+#[derive(Debug)]
+pub struct Unpacked {
+    input: Input,
+    offset: u64,
+}
+
+impl Unpacked {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Ok(Self { input: Input::open(path)?, offset: 0 })
+    }
+
+    /// Reads the next bytes; returns 0 at the end.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read, [`Error::Compressed`] if it cannot be unpacked.
+    pub fn read(&mut self, into: &mut [u8]) -> Result<usize, Error> {
+        let count = self.input.read(into, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+
+    /// Bytes read from disk so far.
+    pub fn disk_bytes(&self) -> u64 {
+        self.input.disk_bytes()
+    }
+}
+
 /// A file that is read in order, unpacked if it is compressed.
 pub(crate) struct Input {
     path: PathBuf,

@@ -47,7 +47,7 @@ pub use family::Family;
 pub use format::Format;
 pub use formats::block_store::{StoreContent, StoreReader, StoredBlocks, register_store_reader};
 pub use formats::{acc, blkdat, era1, freezer, headers, rlp_export};
-pub use input::{STDIN, is_pipe, read_whole, stop_waiting};
+pub use input::{STDIN, Unpacked, is_pipe, read_whole, stop_waiting};
 pub use inspect::inspect;
 pub use left_out::{LeftOut, Unread};
 pub use location::Part;

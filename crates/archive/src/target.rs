@@ -48,6 +48,8 @@ pub enum Output {
     NeoGoDatabase,
     /// The state of an Ethereum store in one file.
     Snapshot,
+    /// The state of an Ethereum store in JSON lines.
+    StateDump,
 }
 
 /// Whether an output is compressed.

@@ -229,12 +229,21 @@ pub struct Verification {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("paths", |paths| paths.required(false).required_unless_present("state")))]
 pub struct Import {
     #[command(flatten)]
     pub verification: Verification,
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Ethereum: begin with the state of this dump, as `geth dump --iterative` and `geth snapshot
+    /// dump` write it, compressed or not. It is that after the store's last block
+    #[arg(long, value_name = "DUMP", conflicts_with = "paths")]
+    pub state: Option<PathBuf>,
+    /// --state: store the blocks of this archive first, the last one that of the dump; --from and
+    /// --until choose among them
+    #[arg(long, value_name = "PATH", requires = "state")]
+    pub block: Vec<PathBuf>,
     /// Neo, level execution: keep the state as of every block, not only of the last one
     #[arg(long)]
     pub history: bool,

@@ -22,6 +22,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         Output::Dump(gzip) => neo::convert::run(args, gzip, json, cancel),
         Output::NeoGoDatabase => neo::neo_go_database::run(args, json, &cancel),
         Output::Snapshot => ethereum::snapshot::convert(args, json, &cancel),
+        Output::StateDump => ethereum::state_dump::convert(args, json, &cancel),
     }?;
     if answer.status != Status::Interrupted {
         claim.done()?;

@@ -15,6 +15,7 @@ pub mod prove;
 pub mod shard;
 pub mod snapshot;
 mod state;
+pub mod state_dump;
 pub mod suite;
 pub mod unwind;
 mod upgrade;

@@ -42,6 +42,9 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     keep_store_apart(&args.data, &asked.paths)?;
     stop::leaves(stop::of_store(&args.data));
     stop::writes(&args.data, 0);
+    if let Some(dump) = &args.state {
+        return ethereum::state_dump::import(args, dump, json, cancel);
+    }
     // before a store is created for nothing
     for path in asked.paths.iter().filter(|path| !blockmill_archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;

@@ -57,7 +57,7 @@ fn table_of_formats() -> String {
 fn format_of(target: &Target) -> &'static str {
     match target.output {
         Output::Blocks(format, _) => format.name(),
-        Output::Snapshot => Format::Store.name(),
+        Output::Snapshot | Output::StateDump => Format::Store.name(),
         Output::BlockFiles | Output::CoreDatadir => "blk",
         Output::Dump(_) | Output::NeoGoDatabase => "acc",
     }

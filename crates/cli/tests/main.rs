@@ -36,6 +36,7 @@ mod revision;
 mod serving;
 mod shards;
 mod snapshots;
+mod state_dumps;
 mod state_on_disk;
 mod stopping;
 mod tracing;

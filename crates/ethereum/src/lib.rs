@@ -2,10 +2,10 @@
 //!
 //! Folders: `params` (forks, networks, genesis states), `header`, `body`, `access_list`, `execute`
 //! (blocks, the virtual machine, and the stages of level `execution`), `state`, `witness`,
-//! `snapshot`, `shard` (parts of a chain verified apart, and their merge), `suite` (the public
-//! tests). The steps of an import are `resume`, `verify`, `link`, `execute::stages` and `commit`,
-//! which also has the store of blocks and state. `convert` writes other formats, and `check`
-//! verifies a store.
+//! `snapshot`, `state_dump` (states as clients write them), `shard` (parts of a chain verified
+//! apart, and their merge), `suite` (the public tests). The steps of an import are `resume`,
+//! `verify`, `link`, `execute::stages` and `commit`, which also has the store of blocks and state.
+//! `convert` writes other formats, and `check` verifies a store.
 
 pub mod access_list;
 pub mod body;
@@ -25,6 +25,7 @@ pub mod settings;
 pub mod shard;
 pub mod snapshot;
 pub mod state;
+pub mod state_dump;
 pub mod stored;
 pub mod suite;
 pub mod witness;

@@ -201,6 +201,23 @@ pub enum SnapshotError {
         /// What was found.
         found: String,
     },
+    /// A state dump is corrupt, or not the state of its block.
+    #[error("{}, line {line}{}: expected {expected}, found {found}", path.display(), Of(account))]
+    Dump {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1 on.
+        line: u64,
+        /// Address or key of the account, if the error is about one.
+        account: Option<String>,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// A state dump cannot be read or unpacked.
+    #[error(transparent)]
+    Unreadable(#[from] blockmill_archive::Error),
     /// The snapshot does not fit the store.
     #[error("expected {expected}, found {found}")]
     Unfit {
@@ -266,6 +283,15 @@ impl fmt::Display for Place<'_> {
             Some(address) => write!(f, ", account {}", Hex(*address)),
             None => Ok(()),
         }
+    }
+}
+
+/// The account of an error in a dump.
+struct Of<'a>(&'a Option<String>);
+
+impl fmt::Display for Of<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|account| write!(f, ", account {account}"))
     }
 }
 

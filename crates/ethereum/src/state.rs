@@ -22,8 +22,8 @@ mod whole;
 pub use arena::PlantedTries;
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{
-    CommitThreads, DiskError, DiskOptions, DiskState, HashedChanges, PageCache, PageReads,
-    References, SharedState, StateKind, StateLoader, TriePreload,
+    CommitThreads, DiskError, DiskOptions, DiskState, DumpBatch, HashedChanges, PageCache,
+    PageReads, References, SharedState, StateKind, StateLoader, TriePreload,
 };
 pub use flat::{Found, State};
 pub use flat_trie::{

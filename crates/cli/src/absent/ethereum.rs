@@ -148,6 +148,21 @@ pub mod prove {
     }
 }
 
+pub mod state_dump {
+    use super::*;
+    use crate::args::{Convert, Import};
+    use blockmill_pipeline::Cancel;
+    use std::path::Path;
+
+    pub fn convert(_: &Convert, _: bool, _: &Cancel) -> Result<Answer> {
+        absent(FEATURE)
+    }
+
+    pub fn import(_: &Import, _: &Path, _: bool, _: Cancel) -> Result<Answer> {
+        absent(FEATURE)
+    }
+}
+
 pub mod snapshot {
     use super::*;
     use crate::args::{Check, Convert, Import};

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
-const IMPORT_SEAL: &str = "1/100";
+pub(super) const IMPORT_SEAL: &str = "1/100";
 pub(super) const VERIFY_SEAL: &str = "all";
 
 /// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
@@ -163,7 +163,7 @@ impl Job {
     }
 
     /// Has a store keep the chain's genesis.json, unless it is of another chain.
-    fn keep_chain(&self, store: &ChainStore) -> Result<()> {
+    pub fn keep_chain(&self, store: &ChainStore) -> Result<()> {
         let Some(genesis) = &self.genesis else { return Ok(()) };
         match store.tip() {
             Some(tip) if tip.chain != self.options.spec.genesis.hash => Ok(()),

@@ -153,13 +153,19 @@ fn expect_chain(store: &ChainStore, head: &Head) -> Result<()> {
 }
 
 /// The answer where a snapshot is not read to its end.
-fn refused(error: SnapshotError) -> Result<Answer> {
+pub(super) fn refused(error: SnapshotError) -> Result<Answer> {
     if let SnapshotError::Corrupt { path, offset, .. } = &error {
         let (file, offset) = (Some(path.clone()), Some(*offset));
         let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
         return Ok(Answer { error: Some(report), ..Answer::with_status(Status::Corrupt) });
     }
+    if let SnapshotError::Dump { path, .. } = &error {
+        let report =
+            FaultReport { file: Some(path.clone()), ..FaultReport::new(error.to_string()) };
+        return Ok(Answer { error: Some(report), ..Answer::with_status(Status::Corrupt) });
+    }
     match error {
+        SnapshotError::Unreadable(error) => Err(error.into()),
         SnapshotError::Stopped => Ok(Answer::with_status(Status::Interrupted)),
         SnapshotError::Receiver(error) => Err((*error).into()),
         error => Err(error.into()),
@@ -208,7 +214,7 @@ pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
 }
 
 /// How much there is, in words.
-fn amounts(counts: &Counts) -> String {
+pub(super) fn amounts(counts: &Counts) -> String {
     let Counts { codes, accounts, slots } = *counts;
     let (accounts, slots) = (counted(accounts, "account"), counted(slots, "slot"));
     format!("{accounts}, {slots}, {}", counted(codes, "code"))

@@ -3,11 +3,15 @@
 use super::network;
 use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::commit::executed_store::ExecutedStore;
+use blockmill_ethereum::error::Error;
+use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;
-use blockmill_ethereum::state::{NodeSet, State, StateKind};
+use blockmill_ethereum::state::{NodeSet, State, StateError, StateKind};
+use blockmill_ethereum::state_dump::{WriteError, Written, write_disk_state, write_state};
 use blockmill_ethereum::stored::split_body;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Hex;
+use std::io::Write;
 use std::path::Path;
 
 /// A store that is only read.
@@ -55,6 +59,37 @@ impl StateReader {
              folder with state=memory"
         );
         Ok(self.store.state_by_execution(spec, number, cancel)?)
+    }
+
+    /// Writes the state after a block in lines, and verifies its root; also returns whether with
+    /// addresses and slots. `None` on request to stop.
+    pub fn dump_after(
+        &self,
+        number: u64,
+        out: &mut dyn Write,
+        cancel: &Cancel,
+    ) -> Result<Option<(Written, bool)>> {
+        if self.store.kind() != StateKind::Memory {
+            let Some(disk) = self.store.disk_after(number, cancel)? else { return Ok(None) };
+            let written = write_disk_state(&disk.read(), out, cancel);
+            let written = written.map_err(|error| match error {
+                WriteError::Io(error) => error.into(),
+                WriteError::State(StateError::Disk(error)) => Error::State(error).into(),
+                WriteError::State(error) => anyhow::Error::from(error),
+            })?;
+            return Ok(written.map(|written| (written, false)));
+        }
+        let encoded = self.header(number)?;
+        let header =
+            HeaderView::decode(&encoded).with_context(|| format!("header of block {number}"))?;
+        let expected = *header.state_root;
+        let Some(state) = self.store.state_after(number, cancel)? else { return Ok(None) };
+        let Some(written) = write_state(&state, &expected, out, cancel)? else { return Ok(None) };
+        let found = written.state_root;
+        match found == expected {
+            true => Ok(Some((written, true))),
+            false => Err(Error::StoredState { number, expected, found }.into()),
+        }
     }
 
     /// A stored header, in RLP.

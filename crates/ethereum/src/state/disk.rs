@@ -16,7 +16,7 @@ mod read;
 mod settings;
 mod shared;
 
-pub use begin::StateLoader;
+pub use begin::{DumpBatch, StateLoader};
 pub use changes::HashedChanges;
 pub use kind::DiskOptions;
 pub(super) use nodes::DiskNodes;

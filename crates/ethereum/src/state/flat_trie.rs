@@ -202,6 +202,26 @@ impl FlatTrie {
         Ok(())
     }
 
+    /// Calls `each` with the keys of accounts, in their order, and their values, until it returns
+    /// false.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn each_account(
+        &self,
+        each: &mut dyn FnMut(&Hash, &[u8]) -> bool,
+    ) -> Result<(), FlatTrieError> {
+        let mut scan = self.accounts.scan_prefix(&[])?;
+        while let Some((key, value)) = scan.next()? {
+            if let Ok(key) = key.try_into()
+                && !each(key, value)
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The node with this hash, to which the first `depth` half-bytes of `key` lead in the trie of
     /// accounts or of an account's storage.
     ///

@@ -72,6 +72,41 @@ impl Pages {
         Ok(())
     }
 
+    /// Calls `each` with accounts and their values, in the order of their keys, until it returns
+    /// false.
+    ///
+    /// # Errors
+    /// As [`Pages::get`].
+    pub fn accounts(&self, each: &mut dyn FnMut(&[u8; 32], &[u8]) -> bool) -> Result<()> {
+        self.check_whole()?;
+        let Some(child) = self.tries[ACCOUNTS as usize].top else { return Ok(()) };
+        let place = Place { trie: ACCOUNTS, key: [0; 32], depth: 0 };
+        self.accounts_below(&Found { place, child }, each).map(drop)
+    }
+
+    /// Returns false if `each` did.
+    fn accounts_below(
+        &self,
+        found: &Found,
+        each: &mut dyn FnMut(&[u8; 32], &[u8]) -> bool,
+    ) -> Result<bool> {
+        let Some(children) = self.children(found)? else {
+            let (record, mut value) = (self.peek(found)?, vec![]);
+            let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
+            return Ok(entries.all(|entry| {
+                value.clear();
+                append(&entry, &mut value);
+                each(&entry.key, &value)
+            }));
+        };
+        for child in &children {
+            if !self.accounts_below(child, each)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Calls `each` with the leaves at and below a place, in the order of their keys.
     pub(super) fn leaves_below(
         &self,

@@ -112,6 +112,17 @@ impl ExecutedStore {
         number: u64,
         cancel: &Cancel,
     ) -> Result<Option<NodeSet>, Error> {
+        Ok(self.disk_after(number, cancel)?.map(NodeSet::from_disk))
+    }
+
+    /// The state on disk after a block that the log reaches; its root is verified. `None` when
+    /// cancelled. The changes since the last commit are in memory.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] if the log does not reach the block; [`Error::StoredState`] if the root
+    /// differs; [`Error::Store`] or [`Error::State`] if data is corrupt.
+    pub fn disk_after(&self, number: u64, cancel: &Cancel) -> Result<Option<SharedState>, Error> {
+        self.reaches(number)?;
         // this one's state stays where it is
         let other = Self::open_read_only(self.blocks.dir())?;
         let (Some(disk), Some(facts)) = (other.disk(), other.facts) else {
@@ -124,7 +135,7 @@ impl ExecutedStore {
             return Ok(None);
         }
         other.verify_root(disk, number)?;
-        Ok(Some(NodeSet::from_disk(disk.clone())))
+        Ok(Some(disk.clone()))
     }
 
     /// Undoes blocks in the state on disk: all after `to`, or as many as fit in the memory for

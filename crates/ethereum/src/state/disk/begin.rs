@@ -1,16 +1,19 @@
-//! Loads the accounts of a genesis block or of a snapshot into an empty state on disk, in the order
-//! of their keys, within the memory for changes.
+//! Loads the accounts of a genesis block, of a snapshot or of a dump into an empty state on disk,
+//! within the memory for changes: fastest in the order of their keys.
 
 use super::{DiskState, HashedChanges};
 use crate::execute::Code;
 use crate::params::genesis::GenesisAccount;
 use crate::snapshot::Entry;
 use crate::state::{Account, EMPTY_CODE, StateError};
+use crate::state_dump::DumpEntry;
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
 
 /// Accounts and slots that are hashed and written together.
 const TOGETHER: usize = 1 << 16;
+/// Bytes of codes that are written together.
+const CODES_TOGETHER: usize = 8 << 20;
 
 impl DiskState {
     /// Writes the accounts of a genesis block to an empty state, and returns the state root.
@@ -54,6 +57,47 @@ impl DiskState {
             self.spill()?;
         }
         Ok(())
+    }
+}
+
+/// Entries of a dump that are loaded together.
+#[derive(Default)]
+pub struct DumpBatch {
+    codes: Vec<(Hash, Vec<u8>)>,
+    code_bytes: usize,
+    changes: HashedChanges,
+}
+
+impl DumpBatch {
+    /// Adds the next entry of a dump.
+    pub fn take(&mut self, entry: &DumpEntry<'_>) {
+        match *entry {
+            DumpEntry::Code(hash, code) => {
+                self.code_bytes += code.len();
+                self.codes.push((*hash, code.to_vec()));
+            }
+            DumpEntry::Account { key, account, .. } => self.changes.account(*key, Some(account)),
+            DumpEntry::Slot { account, key, value, .. } => self.changes.slot(*account, *key, value),
+        }
+    }
+
+    /// Whether it should be loaded.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.changes.count() >= TOGETHER || self.code_bytes >= CODES_TOGETHER
+    }
+}
+
+impl DiskState {
+    /// Loads entries of a dump.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn load(&mut self, batch: DumpBatch) -> Result<(), StateError> {
+        for (hash, code) in &batch.codes {
+            self.put_code(hash, code)?;
+        }
+        self.put(batch.changes)
     }
 }
 

@@ -88,17 +88,61 @@ impl DiskState {
     /// Corruption; those of the system.
     pub fn storage(&self, account: &Hash) -> Result<Vec<(Hash, U256)>, StateError> {
         let mut found = vec![];
-        let mut each = |slot: &Hash, value: &[u8]| found.push((*slot, U256::decode(value)));
-        match &self.layout {
-            Layout::Pages(pages) => pages.storage(account, &mut each).map_err(DiskError::from)?,
-            Layout::FlatTrie(state) => {
-                state.storage(account, &mut each).map_err(|error| self.flat_error(error))?;
-            }
-        }
+        self.each_slot(account, &mut |slot, value| found.push((*slot, U256::decode(value))))?;
         let value = |(slot, value): (Hash, Result<U256, blockmill_rlp::Error>)| {
             value.map(|value| (slot, value)).map_err(|error| self.bad("slot", error))
         };
         found.into_iter().map(value).collect()
+    }
+
+    /// Calls `each` with the slots of an account by their hashes, in their order, and their values
+    /// as the leaves of the trie have them.
+    ///
+    /// # Errors
+    /// Corruption; those of the system.
+    pub fn each_slot(
+        &self,
+        account: &Hash,
+        each: &mut dyn FnMut(&Hash, &[u8]),
+    ) -> Result<(), StateError> {
+        match &self.layout {
+            Layout::Pages(pages) => Ok(pages.storage(account, each).map_err(DiskError::from)?),
+            Layout::FlatTrie(state) => {
+                state.storage(account, each).map_err(|error| self.flat_error(error))
+            }
+        }
+    }
+
+    /// Calls `each` with the hashed addresses of accounts, in their order, the accounts and the
+    /// roots of their storage, until it returns false.
+    ///
+    /// # Errors
+    /// Corruption; those of the system.
+    pub fn each_account(
+        &self,
+        each: &mut dyn FnMut(&Hash, &Account, &Hash) -> bool,
+    ) -> Result<(), StateError> {
+        let mut malformed = None;
+        let mut each = |key: &Hash, value: &[u8]| match Leaf::decode(value) {
+            Ok(leaf) => {
+                let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
+                each(key, &Account { nonce, balance, code_hash }, leaf.storage_root)
+            }
+            Err(error) => {
+                malformed = Some(error);
+                false
+            }
+        };
+        match &self.layout {
+            Layout::Pages(pages) => pages.accounts(&mut each).map_err(DiskError::from)?,
+            Layout::FlatTrie(state) => {
+                state.each_account(&mut each).map_err(|error| self.flat_error(error))?;
+            }
+        }
+        match malformed {
+            Some(error) => Err(self.bad("account", error)),
+            None => Ok(()),
+        }
     }
 
     /// The nodes at and around a position: the first `depth` half-bytes of `key` in the trie of
@@ -141,6 +185,14 @@ impl DiskState {
             }
         }
         Ok(nodes)
+    }
+
+    /// The code with this hash, which an account has.
+    ///
+    /// # Errors
+    /// Corruption: it is not stored, for example; those of the system.
+    pub fn code_of(&self, hash: &Hash) -> Result<Code, StateError> {
+        self.code(hash)?.ok_or_else(|| self.bad("code", "none under the hash of an account"))
     }
 
     /// The code with this hash; `None` if it is not stored.
