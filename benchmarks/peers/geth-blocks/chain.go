@@ -46,7 +46,7 @@ func makeDatabase(o options) error {
 		return err
 	}
 	if o.Genesis != "mainnet" {
-		return errors.Join(writeGenesis(o.Genesis, db), db.Close())
+		return errors.Join(writeGenesis(o, db), db.Close())
 	}
 	config := core.DefaultConfig().WithStateScheme(rawdb.PathScheme)
 	engine := beacon.New(ethash.NewFaker())
@@ -80,6 +80,7 @@ func openDatabase(o options) (*core.BlockChain, func() error, error) {
 	config.TxLookupLimit = 2_350_000
 	config.TrienodeHistory = -1
 	config.NoPrefetch = !o.Prefetch
+	config.Preimages = o.Dump != ""
 	chain, err := core.NewBlockChain(db, nil, beacon.New(ethash.NewFaker()), config)
 	if err != nil {
 		return nil, nil, err

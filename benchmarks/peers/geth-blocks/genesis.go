@@ -26,7 +26,8 @@ const together = 500_000
 
 // writeGenesis writes the genesis block of a genesis.json and its state into an empty database, as
 // core.Genesis.Commit does, but in parts.
-func writeGenesis(path string, db ethdb.Database) error {
+func writeGenesis(o options, db ethdb.Database) error {
+	path := o.Genesis
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func writeGenesis(path string, db ethdb.Database) error {
 	defer file.Close()
 	config := *pathdb.Defaults
 	config.WriteBufferSize = dirtyMiB << 20
-	tries := triedb.NewDatabase(db, &triedb.Config{PathDB: &config})
+	tries := triedb.NewDatabase(db, &triedb.Config{PathDB: &config, Preimages: o.Dump != ""})
 	w := &stateWriter{tries: tries, root: types.EmptyRootHash}
 	if err := w.begin(); err != nil {
 		return err

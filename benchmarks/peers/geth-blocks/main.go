@@ -30,6 +30,9 @@ type options struct {
 	Witnesses string // or a folder of blocks with witnesses, which need no database
 	Threads   int    // on so many threads
 	Rounds    int    // each so often
+	Dump      string // file for the state at the end, as `geth dump --iterative` has it
+	Flat      string // file for the state at the end, as `geth snapshot dump` has it
+	Check     string // a state dump that is read and hashed; nothing else is done
 }
 
 func main() {
@@ -39,6 +42,12 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
+	}
+	if o.Check != "" {
+		if err := checkDump(o.Check); err != nil {
+			measure.Fail(version(), err)
+		}
+		return
 	}
 	if err := run(o); err != nil {
 		measure.Fail(version(), err)
@@ -60,6 +69,9 @@ func parse() (options, error) {
 	flag.StringVar(&o.Witnesses, "witnesses", "", "folder of blocks with witnesses")
 	flag.IntVar(&o.Threads, "threads", 1, "blocks with witnesses that are executed at once")
 	flag.IntVar(&o.Rounds, "rounds", 1, "how often each block with a witness is executed")
+	flag.StringVar(&o.Dump, "dump", "", "file for the state at the end, with preimages")
+	flag.StringVar(&o.Flat, "snapshot-dump", "", "file for the state at the end, hashed")
+	flag.StringVar(&o.Check, "check-dump", "", "a state dump that is read and hashed, no more")
 	flag.Parse()
 	if *eras != "" {
 		o.Eras = strings.Split(*eras, ",")
@@ -70,6 +82,8 @@ func parse() (options, error) {
 		if o.Threads < 1 || o.Rounds < 1 {
 			return o, errors.New("-threads and -rounds: at least 1 expected")
 		}
+		return o, nil
+	case o.Check != "":
 		return o, nil
 	case (len(o.Eras) == 0) == (o.RLP == ""):
 		return o, errors.New("one of -era and -rlp is needed")

@@ -46,6 +46,16 @@ func run(o options) error {
 		}
 		c.Answer["verdicts"] = verdicts
 	}
+	if o.Flat != "" {
+		if err := dumpState(chain, o.Flat, true); err != nil {
+			return errors.Join(err, closeChain())
+		}
+	}
+	if o.Dump != "" {
+		if err := dumpState(chain, o.Dump, false); err != nil {
+			return errors.Join(err, closeChain())
+		}
+	}
 	start = time.Now()
 	if err := closeChain(); err != nil {
 		return fmt.Errorf("close: %w", err)
