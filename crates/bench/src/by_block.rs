@@ -3,8 +3,8 @@
 //!
 //! Blocks differ from each other far more than runs do, so a sum of all says little of most. The
 //! intervals are those of a bootstrap over both causes of chance, which blocks there are and which
-//! runs were made of them: blocks and pairs of runs are drawn with replacement (Efron 1979; clusters:
-//! Davison and Hinkley 1997, 3.8).
+//! runs were made of them: blocks and pairs of runs are drawn with replacement (Efron 1979;
+//! clusters: Davison and Hinkley 1997, 3.8).
 
 use crate::comparison::{AGAIN, BASELINE, Run};
 use blockmill_pipeline::record::{BLOCK, BLOCKS, END_S, FIRST, RunRecord};
@@ -157,8 +157,8 @@ fn pairs(runs: &[Run], variant: usize) -> Vec<Pair> {
     if calm.is_empty() { all } else { calm }
 }
 
-/// The numbers of the blocks of a run, and the logarithms of their times; without the genesis block,
-/// which nobody executes. `None` without such times.
+/// The numbers of the blocks of a run, and the logarithms of their times; without the genesis
+/// block, which nobody executes. `None` without such times.
 fn times(record: &RunRecord) -> Option<(Vec<u64>, Vec<f64>)> {
     let series = record.series(BLOCK)?;
     let is_time = |name: &str, unit: &str| unit == "s" && ![FIRST, BLOCKS, END_S].contains(&name);

@@ -24,8 +24,9 @@ pub(crate) fn name_difference(
 }
 
 /// Compares the list that execution recorded with the header: the gas limit bounds its number of
-/// accounts and slots, and its hash is the header's. `given` is the list of the archive, if that has
-/// the header's hash: it is compared byte by byte, and a fault names the first entry that differs.
+/// accounts and slots, and its hash is the header's. `given` is the list of the archive, if that
+/// has the header's hash: it is compared byte by byte, and a fault names the first entry that
+/// differs.
 ///
 /// # Errors
 /// [`Rule::AccessListSize`] or [`Rule::AccessList`].

@@ -133,8 +133,8 @@ impl Checks<'_> {
     }
 
     /// Checks the block access list of a block, if the archive has it, by the rules that need no
-    /// execution: a fault in its form is named, and then that of its hash. `hash` is `None` if there
-    /// is no list.
+    /// execution: a fault in its form is named, and then that of its hash. `hash` is `None` if
+    /// there is no list.
     fn check_access_list(
         &self,
         header: &HeaderView<'_>,
