@@ -66,6 +66,7 @@ pub struct Run {
     /// The block, counted from 1; 0 for the runs that only warm up.
     pub block: u32,
     /// Others took so much of the machine that the run counts only if there are too few without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
     /// What the run recorded.
     pub record: RunRecord,

@@ -127,12 +127,12 @@ fn a_corrupt_dump_commits_no_state() {
         let other = if &text[at..=at] == "1" { "2" } else { "1" };
         format!("{}{other}{}", &text[..at], &text[at + 1..])
     };
-    let cases: [(&dyn Fn(&str) -> String, &str); 4] = [
+    let cases: [(fn(&str) -> String, &str); 4] = [
         // the state root is not that of the rest
-        (&last, "expected accounts with the state root 0x"),
-        (&|text| text[..text.len() - 40].to_owned(), "the end of the file"),
-        (&|text| text.replacen("\"nonce\":1,", "\"nonce\":2,", 1), "with the state root"),
-        (&digit, "expected "),
+        (last, "expected accounts with the state root 0x"),
+        (|text| text[..text.len() - 40].to_owned(), "the end of the file"),
+        (|text| text.replacen("\"nonce\":1,", "\"nonce\":2,", 1), "with the state root"),
+        (digit, "expected "),
     ];
     for state in ["memory", "pages"] {
         let with = format!("--with state={state}");

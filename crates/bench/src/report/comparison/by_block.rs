@@ -47,10 +47,11 @@ fn percentiles(comparison: &Comparison, first: &ByBlock) -> Table {
         row.push(Cell { small, ..Cell::from(percent(value)).sorted(value) });
         table.rows.push(row);
     }
-    let (blocks, pairs) = (format::counted(first.blocks as u64, "block"), first.pairs);
+    let blocks = format::counted(first.blocks as u64, "block");
+    let pairs = format::counted(first.pairs as u64, "pair");
     table.notes.push(format!(
-        "{blocks} in {} of runs; a bootstrap over both gives the intervals of 95 %.",
-        format::counted(pairs as u64, "pair")
+        "{blocks} in {pairs} of runs. The time of a block is the work of all threads on it. \
+         Intervals of 95 % by a bootstrap over blocks and runs."
     ));
     table
 }
