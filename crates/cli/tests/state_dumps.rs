@@ -127,7 +127,8 @@ fn a_corrupt_dump_commits_no_state() {
         let other = if &text[at..=at] == "1" { "2" } else { "1" };
         format!("{}{other}{}", &text[..at], &text[at + 1..])
     };
-    let cases: [(fn(&str) -> String, &str); 4] = [
+    type Change = fn(&str) -> String;
+    let cases: [(Change, &str); 4] = [
         // the state root is not that of the rest
         (last, "expected accounts with the state root 0x"),
         (|text| text[..text.len() - 40].to_owned(), "the end of the file"),
