@@ -171,7 +171,9 @@ fn times(record: &RunRecord) -> Option<(Vec<u64>, Vec<f64>)> {
     let columns = || series.columns.iter().filter(|one| is_time(&one.name, &one.unit));
     let numbers = series.values(FIRST).iter().map(|number| *number as u64).enumerate();
     let executed: Vec<(usize, u64)> = numbers.filter(|(_, number)| *number > 0).collect();
-    let log = |at: usize| columns().map(|column| column.values[at]).sum::<f64>().ln();
+    // a record of a peer may lack values
+    let value = |values: &[f64], at: usize| values.get(at).copied().unwrap_or(f64::NAN);
+    let log = |at: usize| columns().map(|column| value(&column.values, at)).sum::<f64>().ln();
     let logs: Vec<f64> = executed.iter().map(|(at, _)| log(*at)).collect();
     let numbers = executed.into_iter().map(|(_, number)| number).collect();
     logs.iter().all(|log| log.is_finite()).then_some((numbers, logs))

@@ -235,12 +235,18 @@ fn one(
         return transaction::run(name, test, runner);
     }
     let other = NOT_SUPPORTED.iter().find(|(field, _)| has(field));
-    let run = match () {
-        () if has("blocks") => blockchain::run,
-        () if other.is_none() && has("engineNewPayloads") => engine::run,
+    let judge = match () {
+        () if has("blocks") => blockchain::verdict,
+        () if other.is_none() && has("engineNewPayloads") => engine::verdict,
         () => return Err(other.map_or(SuiteError::Unknown, |(_, why)| SuiteError::Kind(why))),
     };
-    if runner.wants(name, network) { Ok(vec![run(name, test, runner)?]) } else { Ok(vec![]) }
+    if !runner.wants(name, network) {
+        return Ok(vec![]);
+    }
+    let (name, network) = (name.to_owned(), json::text(test, "network")?.to_owned());
+    let mut state_root = None;
+    let verdict = judge(&network, test, runner, &mut state_root)?;
+    Ok(vec![Case { name, network, verdict, state_root }])
 }
 
 /// Compares what a test expects of a block, payload or transaction, an exception or none, with the

@@ -38,16 +38,8 @@ pub fn write(
     out.write_all(&head.encode())?;
     let bytes = super::HEAD as u64;
     let mut frames = Frames { out, bytes, counts: Counts::default(), frame: Frame::default() };
-    let mut accounts: Vec<(Hash, AccountId, &Address, &Account)> = vec![];
     let hasher = ManyKeccak::detect();
-    for (id, address, account) in state.accounts() {
-        accounts.push(([0; 32], id, address, account));
-    }
-    let messages: Vec<&[u8]> = accounts.iter().map(|(_, _, address, _)| &address[..]).collect();
-    let mut keys = vec![[0; 32]; accounts.len()];
-    hasher.keccak256(&messages, &mut keys);
-    accounts.iter_mut().zip(keys).for_each(|(account, key)| account.0 = key);
-    accounts.sort_unstable_by_key(|account| account.0);
+    let accounts = state.accounts_by_key(hasher);
 
     let used: HashSet<&Hash> = accounts.iter().map(|account| &account.3.code_hash).collect();
     let mut codes: Vec<(&Hash, &Code)> =

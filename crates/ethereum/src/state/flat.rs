@@ -12,6 +12,7 @@ use super::{
 use crate::execute::{Ancestors, Code, CodeCache};
 use crate::params::genesis::GenesisAccount;
 use crate::{Address, Hash, U256};
+use blockmill_hashes::ManyKeccak;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -188,6 +189,24 @@ impl State {
         entries.filter_map(|(id, entry)| {
             Some((id as AccountId, &entry.address, entry.account.as_ref()?))
         })
+    }
+
+    /// The accounts in memory that exist with the Keccak-256 of their addresses, by which they are
+    /// sorted.
+    #[must_use]
+    pub fn accounts_by_key(
+        &self,
+        hasher: ManyKeccak,
+    ) -> Vec<(Hash, AccountId, &Address, &Account)> {
+        let all: Vec<_> = self.accounts().collect();
+        let messages: Vec<&[u8]> = all.iter().map(|(_, address, _)| &address[..]).collect();
+        let mut keys = vec![[0; 32]; all.len()];
+        hasher.keccak256(&messages, &mut keys);
+        let keyed = keys.into_iter().zip(all);
+        let mut keyed: Vec<_> =
+            keyed.map(|(key, (id, address, account))| (key, id, address, account)).collect();
+        keyed.sort_unstable_by_key(|account| account.0);
+        keyed
     }
 
     /// The slots of an account that are in memory and not 0, in no order.

@@ -1,7 +1,7 @@
 //! Writes a dump as go-ethereum does: the fields in its order, storage sorted by its names.
 
 use crate::snapshot::Counts;
-use crate::state::{Account, AccountId, DiskState, EMPTY_CODE, State, StateError};
+use crate::state::{Account, DiskState, EMPTY_CODE, State, StateError};
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
 use blockmill_pipeline::Cancel;
@@ -144,15 +144,7 @@ pub fn write_state(
     cancel: &Cancel,
 ) -> io::Result<Option<Written>> {
     let hasher = ManyKeccak::detect();
-    let mut accounts: Vec<(Hash, AccountId, &Address, &Account)> = vec![];
-    for (id, address, account) in state.accounts() {
-        accounts.push(([0; 32], id, address, account));
-    }
-    let messages: Vec<&[u8]> = accounts.iter().map(|(_, _, address, _)| &address[..]).collect();
-    let mut keys = vec![[0; 32]; accounts.len()];
-    hasher.keccak256(&messages, &mut keys);
-    accounts.iter_mut().zip(keys).for_each(|(account, key)| account.0 = key);
-    accounts.sort_unstable_by_key(|account| account.0);
+    let accounts = state.accounts_by_key(hasher);
     let (mut roots, mut leaves) = (RootBuilder::new(), Vec::with_capacity(accounts.len()));
     let mut writer = DumpWriter::new(out, root);
     for (key, id, address, account) in accounts {
@@ -164,8 +156,8 @@ pub fn write_state(
         let storage_root = &storage_root(&slots, hasher, &mut roots);
         let (nonce, balance, code_hash) = (account.nonce, account.balance, &account.code_hash);
         leaves.push((key, Leaf { nonce, balance, storage_root, code_hash }.encode()));
-        let code = state.code(code_hash);
-        writer.begin(account, storage_root, code.as_ref().map_or(&[], |code| code.bytes()));
+        let code = state.code(code_hash).map_err(io::Error::other)?;
+        writer.begin(account, storage_root, code.bytes());
         slots.sort_unstable();
         for (slot, value) in &slots {
             writer.slot(slot, &value.to_be_bytes_trimmed_vec())?;

@@ -1,8 +1,6 @@
 //! BlockchainTests: blocks on one or more branches, some of which must be rejected.
 
-use super::{
-    Case, Runner, SuiteError, Verdict, accounts, compare, exceptions, json, networks, weak,
-};
+use super::{Runner, SuiteError, Verdict, accounts, compare, exceptions, json, networks, weak};
 use crate::body::BodyView;
 use crate::encoding::{decode_block, decode_header};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
@@ -160,16 +158,8 @@ impl<'c> Chain<'c> {
     }
 }
 
-/// Runs a test.
-pub(super) fn run(name: &str, test: &Value, runner: &mut Runner<'_>) -> Result<Case, SuiteError> {
-    let network = json::text(test, "network")?;
-    let mut state_root = None;
-    let verdict = verdict(network, test, runner, &mut state_root)?;
-    Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
-}
-
 /// Runs a test; sets `end` to the state root if it is reached.
-fn verdict(
+pub(super) fn verdict(
     network: &str,
     test: &Value,
     runner: &mut Runner<'_>,

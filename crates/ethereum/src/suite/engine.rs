@@ -2,7 +2,7 @@
 //! or error code. The fork choice follows every valid payload.
 
 use super::blockchain::{Chain, finish};
-use super::{Case, Runner, SuiteError, Verdict, compare, json, networks};
+use super::{Runner, SuiteError, Verdict, compare, json, networks};
 use crate::Hash;
 use crate::body::BodyView;
 use crate::execute::ExecutionError;
@@ -26,15 +26,8 @@ enum Answer {
     Error(i64, String),
 }
 
-/// Runs a test.
-pub(super) fn run(name: &str, test: &Value, runner: &mut Runner<'_>) -> Result<Case, SuiteError> {
-    let network = json::text(test, "network")?;
-    let mut state_root = None;
-    let verdict = verdict(network, test, runner, &mut state_root)?;
-    Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
-}
-
-fn verdict(
+/// Runs a test; sets `end` to the state root if it is reached.
+pub(super) fn verdict(
     network: &str,
     test: &Value,
     runner: &mut Runner<'_>,

@@ -74,8 +74,8 @@ fn slowest(comparison: &Comparison) -> Option<Table> {
     table.left.push(3);
     table.heads.extend(others.iter().map(|(at, _)| name(comparison, *at)));
     for at in order.into_iter().take(SLOWEST) {
-        let number = ours.values(FIRST)[at];
-        let gas = ours.values("gas").get(at).copied().unwrap_or_default();
+        let value = |name: &str| ours.values(name).get(at).copied().unwrap_or_default();
+        let (number, gas) = (value(FIRST), value("gas"));
         let seconds = total(ours, at);
         let longest = phases(ours, at).max_by(|a, b| a.1.total_cmp(&b.1));
         let mut row = vec![
