@@ -24,6 +24,19 @@ struct Serving {
     address: String,
 }
 
+/// Asks until the answer has a word in it: a server may answer before its run has begun.
+fn ask_until(address: &str, path: &str, word: &str) -> String {
+    let start = Instant::now();
+    loop {
+        let answer = ask(address, path);
+        if answer.contains(word) {
+            return answer;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{path}: {answer}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 impl Serving {
     fn start(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it");
@@ -49,7 +62,7 @@ impl Drop for Serving {
     }
 }
 
-/// A chain that takes a second or more to import.
+/// A chain that takes a second or more to verify.
 fn chain(scratch: &Scratch) -> std::path::PathBuf {
     let path = scratch.path("chain.headers");
     let words = "generate ethereum --headers 200000 --format headers --out";
@@ -57,21 +70,43 @@ fn chain(scratch: &Scratch) -> std::path::PathBuf {
     path
 }
 
-fn import(scratch: &Scratch) -> Command {
-    let mut command = blockmill("import --seal off --threads 1 --serve 127.0.0.1:0");
-    command.arg(chain(scratch)).arg("--data").arg(scratch.path("store"));
-    command
+/// An import of what it reads from a pipe: it is at work as long as the test gives it no more.
+struct Import {
+    command: Command,
+    bytes: Vec<u8>,
+}
+
+impl Import {
+    fn new(scratch: &Scratch) -> Self {
+        let mut command = blockmill("import - --seal off --threads 1 --serve 127.0.0.1:0");
+        command.arg("--data").arg(scratch.path("store"));
+        Self { command, bytes: fs::read(chain(scratch)).expect("the chain") }
+    }
+
+    /// Starts it, does something while it waits for the second half, and lets it end.
+    fn run(mut self, meanwhile: impl FnOnce(&str)) {
+        let mut running = Serving::start(self.command.stdin(Stdio::piped()));
+        let mut input = running.child.stdin.take().expect("a pipe");
+        let second = self.bytes.split_off(self.bytes.len() / 2);
+        input.write_all(&self.bytes).expect("the first half");
+        meanwhile(&running.address);
+        input.write_all(&second).expect("the second half");
+        drop(input);
+        assert!(running.child.wait().expect("an end").success());
+    }
 }
 
 #[test]
 fn a_running_import_is_shown_and_a_finished_one_from_its_record() {
     let scratch = Scratch::new("serving");
-    let mut running = Serving::start(&mut import(&scratch));
-    let status = ask(&running.address, "/status.json");
-    assert!(status.contains("\"label\":\"import\"") && status.contains("\"level\":\"headers\""));
-    assert!(ask(&running.address, "/").contains("<title>import: blockmill"));
-    assert!(ask(&running.address, "/metrics").contains("blockmill_stage_busy_seconds_total"));
-    assert!(running.child.wait().expect("an end").success());
+    Import::new(&scratch).run(|address| {
+        let status = ask(address, "/status.json");
+        assert!(
+            status.contains("\"label\":\"import\"") && status.contains("\"level\":\"headers\"")
+        );
+        assert!(ask(address, "/").contains("<title>import: blockmill"));
+        ask_until(address, "/metrics", "blockmill_stage_busy_seconds_total");
+    });
 
     let records = fs::read_dir(scratch.path("store").join("records")).expect("records");
     let record = records.map(|entry| entry.expect("an entry").path()).next().expect("a record");
@@ -87,17 +122,20 @@ fn a_running_import_is_shown_and_a_finished_one_from_its_record() {
 #[test]
 fn idle_connections_do_not_end_an_import() {
     let scratch = Scratch::new("serving-idle");
-    let import = import(&scratch);
+    let mut import = Import::new(&scratch);
     let mut command = Command::new("sh");
-    command.arg("-c").arg("ulimit -n 160; exec \"$0\" \"$@\"").arg(import.get_program());
-    command.args(import.get_args());
-    let mut running = Serving::start(&mut command);
-    let address = running.address.parse().expect("an address");
-    // the queue of the system may be full: those that come later would only wait
-    let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(20)).ok();
-    let idle: Vec<_> = (0..300).filter_map(connect).collect();
-    assert!(idle.len() > 100, "{}", idle.len());
-    assert!(running.child.wait().expect("an end").success());
+    let program = import.command.get_program();
+    command.arg("-c").arg("ulimit -n 160; exec \"$0\" \"$@\"").arg(program);
+    command.args(import.command.get_args());
+    import.command = command;
+    let mut idle = vec![];
+    import.run(|address| {
+        let address = address.parse().expect("an address");
+        // the queue of the system may be full: those that come later would only wait
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(20)).ok();
+        idle.extend((0..300).filter_map(connect));
+        assert!(idle.len() > 100, "{}", idle.len());
+    });
     drop(idle);
 }
 
