@@ -16,6 +16,9 @@ use blockmill_rlp::{OnePass, Write};
 
 /// Gas of a plain transfer.
 const TRANSFER_GAS: u64 = 21_000;
+/// From this base fee on (wei), blocks are at most half full, so that it rises no more (EIP-1559):
+/// after some hundred full blocks, no account could pay.
+const HIGH_BASE_FEE: u128 = 10u128.pow(24);
 /// The selector of `transfer(address,uint256)`.
 const TRANSFER: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
 
@@ -87,14 +90,16 @@ impl<'s> TransactionGenerator<'s> {
         Ok(Self { recipe, random, senders, mixed, children: 0, calls: 0 })
     }
 
-    /// The transactions of the next block, up to its gas limit. Its other contents are added to
-    /// `block`.
+    /// The transactions of the next block, up to its gas limit; up to half of it if the base fee is
+    /// high. Its other contents are added to `block`.
     pub fn block(&mut self, block: &mut Block, builder: &Builder<'_>) -> Result<Vec<Draft>> {
         let mut drafts = vec![];
         let mut gas = 0;
         if self.recipe.work == Work::Mixed {
             self.mixed.decorate(block, builder, &self.senders, &mut self.random);
         }
+        let is_high = block.header.base_fee > Some(U256::from(HIGH_BASE_FEE));
+        let room = if is_high { GAS_LIMIT / 2 } else { GAS_LIMIT };
         while (drafts.len() as u64) < self.recipe.block_transactions {
             let draft = match self.recipe.work {
                 Work::Mixed => {
@@ -105,7 +110,7 @@ impl<'s> TransactionGenerator<'s> {
             gas += draft.gas_limit;
             drafts.push(draft);
             // no transaction needs more than 2^24 gas
-            if gas > GAS_LIMIT - (1 << 24) {
+            if gas > room - (1 << 24) {
                 break;
             }
         }
