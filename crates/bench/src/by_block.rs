@@ -16,8 +16,6 @@ pub const PERCENTILES: [u32; 4] = [50, 90, 95, 99];
 const DRAWS: usize = 1_000;
 /// Values that all draws together may read.
 const MOST_VALUES: usize = 40_000_000;
-/// The fact that counts the transactions that were executed speculatively.
-const SPECULATED: &str = "speculations_committed";
 /// Fewer blocks have no distribution.
 const LEAST_BLOCKS: usize = 5;
 /// Seed of the draws: the same runs give the same interval.
@@ -160,12 +158,8 @@ fn pairs(runs: &[Run], variant: usize) -> Vec<Pair> {
 }
 
 /// The numbers of the blocks of a run, and the logarithms of their times; without the genesis
-/// block, which nobody executes. `None` without such times, and if they lack what was executed
-/// speculatively, for many blocks together.
+/// block, which nobody executes. `None` without such times.
 fn times(record: &RunRecord) -> Option<(Vec<u64>, Vec<f64>)> {
-    if record.facts.value(SPECULATED) > 0.0 {
-        return None;
-    }
     let series = record.series(BLOCK)?;
     let is_time = |name: &str, unit: &str| unit == "s" && ![FIRST, BLOCKS, END_S].contains(&name);
     let columns = || series.columns.iter().filter(|one| is_time(&one.name, &one.unit));
@@ -242,18 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_other_blocks_few_blocks_speculation_and_none() {
+    fn nothing_is_said_of_other_blocks_few_blocks_and_none() {
         let mut other = runs(20, 2, |_| 2.0);
         for run in other.iter_mut().filter(|run| run.variant == 2) {
             run.record.series[0].columns[0].values[3] = 77.0;
         }
         assert!(compare(&other, 3).is_empty());
         assert!(compare(&runs(4, 2, |_| 2.0), 3).is_empty());
-        let mut speculated = runs(20, 2, |_| 2.0);
-        for run in speculated.iter_mut().filter(|run| run.variant == BASELINE) {
-            run.record.facts.count(SPECULATED, 1);
-        }
-        assert!(compare(&speculated, 3).is_empty());
         let mut none = runs(20, 2, |_| 2.0);
         none.iter_mut().for_each(|run| run.record.series.clear());
         assert!(compare(&none, 3).is_empty());

@@ -1,6 +1,8 @@
 //! Resources that this process has used so far: CPU time and memory. The one file of the crate that
 //! differs between systems; if a system does not report a value, it is zero.
 
+use std::time::Duration;
+
 /// CPU time of a process, in seconds, summed over its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTimes {
@@ -13,6 +15,12 @@ pub struct CpuTimes {
 /// CPU time that this process has used since it started (getrusage(2)).
 pub fn cpu_times() -> CpuTimes {
     os::cpu_times()
+}
+
+/// CPU time that this thread has used since it started; zero when not known (clock_gettime(2)).
+/// Unlike a clock on the wall, it leaves out what a thread waits for.
+pub fn thread_cpu_time() -> Duration {
+    os::thread_cpu_time()
 }
 
 /// CPU time of all ended child processes, in seconds (getrusage(2)).
@@ -50,8 +58,9 @@ mod os {
     use nix::sys::resource::{Usage, UsageWho, getrusage};
     use nix::sys::time::TimeValLike;
     use nix::sys::utsname::uname;
+    use nix::time::{ClockId, clock_gettime};
 
-    use super::CpuTimes;
+    use super::{CpuTimes, Duration};
 
     pub fn cpu_times() -> CpuTimes {
         times_of(UsageWho::RUSAGE_SELF)
@@ -59,6 +68,10 @@ mod os {
 
     pub fn children_cpu_times() -> CpuTimes {
         times_of(UsageWho::RUSAGE_CHILDREN)
+    }
+
+    pub fn thread_cpu_time() -> Duration {
+        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
     }
 
     fn times_of(who: UsageWho) -> CpuTimes {
@@ -96,10 +109,14 @@ mod os {
 
 #[cfg(not(unix))]
 mod os {
-    use super::CpuTimes;
+    use super::{CpuTimes, Duration};
 
     pub fn cpu_times() -> CpuTimes {
         CpuTimes::default()
+    }
+
+    pub fn thread_cpu_time() -> Duration {
+        Duration::ZERO
     }
 
     pub fn peak_rss_bytes() -> u64 {
@@ -124,6 +141,18 @@ mod tests {
     use super::*;
 
     #[cfg(unix)]
+    #[test]
+    fn a_thread_counts_only_what_it_works() {
+        let before = thread_cpu_time();
+        let mut sum = 0u64;
+        while thread_cpu_time() == before {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        let (before, waits) = (thread_cpu_time(), Duration::from_millis(200));
+        std::thread::sleep(waits);
+        assert!(thread_cpu_time() - before < waits);
+    }
+
     #[test]
     fn counts_cpu_time_that_was_used() {
         let before = cpu_times();

@@ -6,9 +6,11 @@ use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use blockmill_hashes::ManyKeccak;
+use blockmill_pipeline::usage::thread_cpu_time;
 use blockmill_rlp::ethereum::TransactionType;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
 /// Gas limit from which on a transaction is heavy enough for speculation.
 const HEAVY: u64 = 1_000_000;
@@ -106,8 +108,20 @@ pub struct Speculations {
     pub blocks: Vec<Vec<Option<Box<Speculation>>>>,
     /// Number of transactions that hash a lot.
     pub hashing: usize,
+    /// For each block its part of the CPU time, by gas: lanes execute those of many blocks together.
+    pub busy: Vec<Duration>,
+    /// Gas of the speculations of each block.
+    gas: Vec<u64>,
     /// Gas of speculations that cannot be committed and was not charged yet.
     lost: u64,
+}
+
+impl Speculations {
+    /// Divides the CPU time among the blocks.
+    fn divide(&mut self, time: Duration) {
+        let all = self.gas.iter().sum::<u64>().max(1) as f64;
+        self.busy = self.gas.iter().map(|gas| time.mul_f64(*gas as f64 / all)).collect();
+    }
 }
 
 /// One of the machines of a group. `waits` names the block and the transaction that wait for a
@@ -139,7 +153,9 @@ pub fn speculate<'s>(
         _ => block.transactions.iter().map(|_| None).collect(),
     };
     let places = counts.iter().zip(blocks).map(places).collect();
-    let mut results = Speculations { blocks: places, ..Speculations::default() };
+    let gas = vec![0; blocks.len()];
+    let mut results = Speculations { blocks: places, gas, ..Speculations::default() };
+    let clock = thread_cpu_time();
     let machines = counts.iter().sum::<usize>().min(LANES);
     let Some(first) = (0..blocks.len()).find_map(&state_of).filter(|_| machines > 0) else {
         return results;
@@ -170,6 +186,7 @@ pub fn speculate<'s>(
             }
         }
         if !hash_together(hasher, &mut lanes, &mut results) {
+            results.divide(thread_cpu_time().saturating_sub(clock));
             return results;
         }
         budget.charge(std::mem::take(&mut results.lost));
@@ -259,7 +276,9 @@ impl<'s> Lane<'s> {
             Progress::Hashes => self.waits = Some((block, tx)),
             Progress::Ends(result) => {
                 results.hashing += usize::from(self.speculator.permutations() >= MUCH);
-                results.lost += if result.is_none() { self.speculator.gas_limit() } else { 0 };
+                let limit = self.speculator.gas_limit();
+                results.lost += if result.is_none() { limit } else { 0 };
+                results.gas[block] += result.as_ref().map_or(limit, |result| result.gas_used());
                 results.blocks[block][tx] = result;
             }
         }
@@ -269,6 +288,16 @@ impl<'s> Lane<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpu_time_is_divided_among_the_blocks_by_gas() {
+        let mut some = Speculations { gas: vec![10, 0, 30], ..Speculations::default() };
+        some.divide(Duration::from_millis(4));
+        assert_eq!(some.busy, [1, 0, 3].map(Duration::from_millis));
+        let mut none = Speculations { gas: vec![0, 0], ..Speculations::default() };
+        none.divide(Duration::from_millis(4));
+        assert_eq!(none.busy, [Duration::ZERO; 2]);
+    }
 
     #[test]
     fn aborted_gas_is_bounded_by_committed_gas_and_a_share_of_the_rest() {

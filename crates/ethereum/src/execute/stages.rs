@@ -251,7 +251,7 @@ impl<'c> Execution<'c> {
 fn report(pace: &Pace, budget: &GasBudget, batch: &Batch) {
     let busy: Duration = batch.executed.blocks.iter().map(|done| done.busy[0]).sum();
     let (count, hashing) = (batch.executed.blocks.len(), batch.speculated.hashing);
-    pace.took(count, busy + batch.times.speculation, hashing);
+    pace.took(count, busy, hashing);
     for (i, done) in batch.new_blocks().zip(&batch.executed.blocks) {
         budget.record(&done.executed.tally, batch.content.prepared[i].header.gas_used);
     }
@@ -273,14 +273,13 @@ fn speculating<'a>(
         let range = batch.new_blocks();
         // those with lists are executed speculatively on their part of the state, later
         let is_later = |i: usize| listed && batch.access_list(range.start + i).is_some();
-        let clock = Instant::now();
         let blocks = &batch.content.prepared[range.clone()];
         let state_of = |i| (!is_later(i)).then_some(state);
         let (which, on) =
             ((policy.which, &policy.budget), (state_of, &batch.speculated.prefetched));
         let found = speculate(which, spec, on, with, blocks);
-        batch.times.speculation = clock.elapsed();
         batch.speculated.speculations = found.blocks;
+        batch.speculated.busy = found.busy;
         batch.speculated.hashing = found.hashing;
     })
 }
@@ -303,6 +302,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch, listed: 
     let range = batch.new_blocks();
     batch.executed.blocks.clear();
     let mut speculations = std::mem::take(&mut batch.speculated.speculations).into_iter();
+    let mut speculating = std::mem::take(&mut batch.speculated.busy).into_iter();
     for i in range {
         evm.set_speculations(speculations.next().unwrap_or_default());
         let mut done = ExecutedBlock::default();
@@ -321,7 +321,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch, listed: 
             batch.refuse(i, Part::Body, cause(error));
             return false;
         }
-        done.busy[0] = clock.elapsed();
+        done.busy[0] = clock.elapsed() + speculating.next().unwrap_or_default();
         batch.executed.blocks.push(done);
     }
     batch.speculated.prefetch_stats.add(&evm.prefetch_stats());

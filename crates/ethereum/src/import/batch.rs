@@ -51,8 +51,6 @@ pub(crate) struct BatchTimes {
     pub read: Duration,
     /// The checks, the link included.
     pub check: CheckTimes,
-    /// Speculative execution.
-    pub speculation: Duration,
 }
 
 impl Batch {

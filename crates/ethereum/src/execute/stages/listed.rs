@@ -65,15 +65,14 @@ pub(super) fn execute_deferred(
     let deferred = batch.executed.blocks.iter_mut().map(|done| done.part.take());
     let parts: Vec<_> = deferred.map(|part| part.map(|part| RwLock::new(*part))).collect();
     let blocks = &batch.content.prepared[batch.new_blocks()];
-    let (clock, none) = (Instant::now(), PrefetchedSlots::default());
+    let none = PrefetchedSlots::default();
     let on = (|i: usize| parts.get(i)?.as_ref(), &none);
     let found = speculate((policy.which, &policy.budget), spec, on, (machine, hasher), blocks);
-    batch.times.speculation += clock.elapsed();
     batch.speculated.hashing += found.hashing;
-    let mut speculations = found.blocks.into_iter();
+    let mut speculations = found.blocks.into_iter().zip(found.busy);
     let mut failure = None;
     for ((i, done), part) in batch.new_blocks().zip(&mut batch.executed.blocks).zip(parts) {
-        let speculations = speculations.next().unwrap_or_default();
+        let (speculations, speculating) = speculations.next().unwrap_or_default();
         let Some(part) = part else { continue };
         // a panic ends the run elsewhere
         let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +88,7 @@ pub(super) fn execute_deferred(
         // the list, which the execution confirmed, has the same changes
         executed.changes = std::mem::take(&mut done.executed.changes);
         done.executed = executed;
-        done.busy[0] += clock.elapsed();
+        done.busy[0] += clock.elapsed() + speculating;
         if let Err(error) = outcome {
             failure = Some((i, cause(error)));
             break;

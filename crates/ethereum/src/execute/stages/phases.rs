@@ -3,12 +3,15 @@
 use super::ExecutedBlock;
 use crate::execute::evm::{PrefetchStats, Speculation};
 use crate::execute::history::PrefetchedSlots;
+use std::time::Duration;
 
 /// Speculative work for the new blocks.
 #[derive(Default)]
 pub(crate) struct Speculated {
     /// For each block the speculations of its transactions.
     pub speculations: Vec<Vec<Option<Box<Speculation>>>>,
+    /// For each block the CPU time of its speculations.
+    pub busy: Vec<Duration>,
     /// Number of speculations that hash a lot.
     pub hashing: usize,
     /// Prefetched slots, of which some may not be read.

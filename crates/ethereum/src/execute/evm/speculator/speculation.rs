@@ -43,6 +43,11 @@ pub struct Speculation {
 }
 
 impl Speculation {
+    /// Gas that the transaction used.
+    pub fn gas_used(&self) -> u64 {
+        self.outcome.gas_used
+    }
+
     /// Caches the slots of the read set in a state on disk. They are current even if the
     /// speculation aborts.
     pub(in crate::execute::evm) fn cache_slots(&self, state: &mut State) -> Result<(), StateError> {
