@@ -283,6 +283,17 @@ fn witnesses_are_read_as_clients_write_them() {
     let ended = witness("--chain hoodi", &[&files[0], &files[1]]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.stderr.contains("lacks the trie node 0x7e224bab"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("go-ethereum accepts this witness"), "{}", ended.stderr);
+    let ended = witness("--lenient --chain hoodi", &[&files[0], &files[1]]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let said = "incomplete     1 trie node missing, such as 0x7e224bab";
+    assert!(ended.stdout.contains(said), "{}", ended.stdout);
+    // where a value matters, nothing is not as good
+    for name in ["missingnode.json", "noheaders.json"] {
+        let ended = witness("--lenient", &[&file(name)]);
+        assert_eq!(ended.code, Some(3), "{name}: {ended:?}");
+        assert!(!ended.stderr.contains("go-ethereum accepts"), "{}", ended.stderr);
+    }
     // a witness of another block
     let ended = witness("--chain mainnet", &[&file("rpc.json"), &file("1192c3_block.rlp")]);
     assert_eq!(ended.code, Some(3), "{ended:?}");

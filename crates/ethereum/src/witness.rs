@@ -88,6 +88,12 @@ pub enum WitnessError {
         /// Its hash.
         hash: Hash,
     },
+    /// The witness lacks a node. With nothing behind it, the block is valid.
+    #[error(
+        "{0}; go-ethereum accepts this witness because it ignores the error of that read and finds \
+         nothing; --lenient does the same"
+    )]
+    Forgiven(StateError),
     /// The block is invalid, or the witness is incomplete.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
@@ -97,6 +103,16 @@ impl From<Violation> for WitnessError {
     fn from(violation: Violation) -> Self {
         Self::Execution(violation.into())
     }
+}
+
+/// What a read finds that needs a node which the witness lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// An error.
+    #[default]
+    Strict,
+    /// Nothing, as in go-ethereum.
+    Lenient,
 }
 
 /// The result of executing a witness.
@@ -110,6 +126,8 @@ pub struct Stateless {
     pub state_root: Hash,
     /// Gas of its transactions.
     pub gas_used: u64,
+    /// With [`Reading::Lenient`], how many nodes that reads needed are missing, and one of them.
+    pub forgiven: Option<(usize, Hash)>,
 }
 
 impl Witness {
@@ -153,7 +171,7 @@ impl Witness {
             .ok_or(WitnessError::Field { field: "block", expected: "one with a parent" })?;
         let mut headers = vec![header_of(oldest)?];
         let cache = Arc::default();
-        while let Err(error) = execute(spec, &block, &headers, before, &cache) {
+        while let Err(error) = execute(spec, &block, &headers, before, &cache, Reading::Strict) {
             let first = number - headers.len() as u64;
             match missing_hash(&error) {
                 // the next header has the hash
@@ -188,7 +206,7 @@ impl Witness {
     /// [`WitnessError::Execution`] for an invalid block or an incomplete witness,
     /// [`WitnessError::MissingParent`], [`WitnessError::Stated`].
     pub fn execute(&self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
-        self.execute_with(spec, &Arc::default())
+        self.execute_with(spec, &Arc::default(), Reading::Strict)
     }
 
     /// Verifies and executes the block with a cache of analysed codes, which blocks can share.
@@ -199,9 +217,10 @@ impl Witness {
         &self,
         spec: &ChainSpec,
         codes: &Arc<CodeCache>,
+        reading: Reading,
     ) -> Result<Stateless, WitnessError> {
         let Parts { set, headers } = &self.parts;
-        let done = execute(spec, &self.block, headers, set, codes)?;
+        let done = execute(spec, &self.block, headers, set, codes, reading)?;
         self.stated.verify(&done)?;
         Ok(done)
     }

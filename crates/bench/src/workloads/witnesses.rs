@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::witnesses;
 use blockmill_ethereum::execute::CodeCache;
 use blockmill_ethereum::params::ChainSpec;
-use blockmill_ethereum::witness::{Document, Stateless, Witness};
+use blockmill_ethereum::witness::{Document, Reading, Stateless, Witness};
 use blockmill_ethereum::{Hash, U256};
 use blockmill_pipeline::record::{
     BLOCK, BLOCKS, CPU_SYS_S, CPU_USER_S, FIRST, MGAS_PER_S, Percentiles, RunRecord, Series,
@@ -195,7 +195,7 @@ impl Encoded {
         let witness = Witness::from_parts(block, parts);
         let decode_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let done = witness.execute_with(&self.spec, codes)?;
+        let done = witness.execute_with(&self.spec, codes, Reading::Strict)?;
         drop(witness);
         Ok(Executed { done, decode_s, execute_s: start.elapsed().as_secs_f64() })
     }

@@ -67,6 +67,9 @@ pub struct Witness {
     /// Folders: threads that execute blocks [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
+    /// Read nothing where the witness lacks a trie node, as go-ethereum does
+    #[arg(long, conflicts_with = "block")]
+    pub lenient: bool,
     /// Make the witness of this block of the store
     #[arg(long, value_name = "N", requires = "out")]
     pub block: Option<u64>,

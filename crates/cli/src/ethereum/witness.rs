@@ -15,7 +15,7 @@ use blockmill_archive::output::{OutputFile, Shape};
 use blockmill_ethereum::execute::ExecutionError;
 use blockmill_ethereum::witness::{Document, Stateless, Witness, WitnessError};
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{FaultReport, Hex, Status, grouped};
+use blockmill_verdict::{FaultReport, Hex, Status, counted, grouped};
 use chains::Chains;
 use files::read;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
     if files::has_folder(&args.files)? {
         return batch::run(args, json, cancel);
     }
-    let chains = Chains::new(args.chain.as_deref())?;
+    let chains = Chains::new(args)?;
     let (mut results, mut blocks, mut bare) = (vec![], vec![], vec![]);
     for file in &args.files {
         match Document::read(&read(file)?) {
@@ -77,7 +77,7 @@ fn execute(
     witness: &Witness,
 ) -> Result<Result<Stateless, WitnessError>> {
     let spec = chains.of(witness).with_context(|| file.display().to_string())?;
-    Ok(witness.execute_with(&spec, &chains.codes))
+    Ok(witness.execute_with(&spec, &chains.codes, chains.reading))
 }
 
 fn add(file: &Path, done: &Stateless, json: bool, results: &mut Vec<Value>) {
@@ -150,7 +150,9 @@ fn write(out: &Path, bytes: &[u8]) -> Result<()> {
 fn status_of(error: &WitnessError) -> (Status, Option<String>) {
     match error {
         WitnessError::Stated { .. } => (Status::Corrupt, None),
-        WitnessError::MissingParent { .. } => (Status::Incomplete, None),
+        WitnessError::MissingParent { .. } | WitnessError::Forgiven(_) => {
+            (Status::Incomplete, None)
+        }
         WitnessError::Execution(ExecutionError::Rule(violation)) => {
             (Status::Invalid, Some(violation.rule.name().to_owned()))
         }
@@ -167,12 +169,15 @@ fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answ
 }
 
 fn document(file: &Path, done: &Stateless) -> Value {
+    let (count, first) = done.forgiven.unzip();
     json!({
         "file": file.display().to_string(),
         "block": done.number,
         "hash": Hex(&done.hash).to_string(),
         "state_root": Hex(&done.state_root).to_string(),
         "gas_used": done.gas_used,
+        "missing_nodes": count.unwrap_or(0),
+        "missing_node": first.map(|hash| Hex(&hash).to_string()),
     })
 }
 
@@ -181,4 +186,8 @@ fn print(file: &Path, done: &Stateless) {
     println!("block          {} {}", grouped(done.number), Hex(&done.hash));
     println!("state root     {}, as its header says", Hex(&done.state_root));
     println!("gas            {}", grouped(done.gas_used));
+    if let Some((count, hash)) = done.forgiven {
+        let nodes = counted(count as u64, "trie node");
+        println!("incomplete     {nodes} missing, such as {}: taken as empty", Hex(&hash));
+    }
 }

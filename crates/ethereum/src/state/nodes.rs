@@ -13,8 +13,9 @@ use blockmill_archive::Column;
 use blockmill_rlp::Decode;
 use blockmill_rlp::ethereum::{Account as Leaf, Child, TrieNode};
 use given::Given;
+use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The encoding of a node.
 pub type NodeBytes = Arc<[u8]>;
@@ -52,7 +53,11 @@ impl Deref for NodeRef<'_> {
 
 /// Trie nodes by the Keccak-256 of their encodings. A clone is the same set.
 #[derive(Clone, Debug)]
-pub struct NodeSet(Arc<Origin>);
+pub struct NodeSet {
+    origin: Arc<Origin>,
+    /// The nodes that were missing, if reads then find nothing.
+    forgiven: Option<Arc<Mutex<BTreeSet<Hash>>>>,
+}
 
 #[derive(Debug)]
 enum Origin {
@@ -79,16 +84,48 @@ impl FromIterator<Vec<u8>> for NodeSet {
 }
 
 impl NodeSet {
+    fn of(origin: Origin) -> Self {
+        Self { origin: Arc::new(origin), forgiven: None }
+    }
+
+    /// The same nodes, where a read that needs a missing one finds nothing: no account, or 0.
+    /// go-ethereum reads so, which ignores the error of such a read (`core/state`, `setError`).
+    #[must_use]
+    pub fn forgiving(&self) -> Self {
+        Self { origin: self.origin.clone(), forgiven: Some(Arc::default()) }
+    }
+
+    /// The missing nodes that were forgiven.
+    #[must_use]
+    pub fn forgiven(&self) -> BTreeSet<Hash> {
+        let all = self.forgiven.as_ref();
+        // a panic of another thread leaves the set whole
+        all.map_or_else(BTreeSet::new, |all| {
+            all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        })
+    }
+
+    /// What was read; nothing where a missing node is forgiven.
+    fn or_forgiven<T>(&self, read: Result<Option<T>, StateError>) -> Result<Option<T>, StateError> {
+        match (read, &self.forgiven) {
+            (Err(StateError::MissingNode { hash, .. }), Some(all)) => {
+                all.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+                Ok(None)
+            }
+            (read, _) => read,
+        }
+    }
+
     /// The nodes and codes of a witness, which are hashed in the lanes of the CPU.
     #[must_use]
     pub fn given(nodes: Column, codes: Column) -> Self {
-        Self(Arc::new(Origin::Given(Box::new(Given::new(nodes, codes)))))
+        Self::of(Origin::Given(Box::new(Given::new(nodes, codes))))
     }
 
     /// The nodes and codes of a given set, in order; `None` for the set of a state.
     #[must_use]
     pub fn columns(&self) -> Option<(&Column, &Column)> {
-        match &*self.0 {
+        match &*self.origin {
             Origin::Given(given) => Some(given.columns()),
             Origin::Whole(_) | Origin::Disk(_) => None,
         }
@@ -96,7 +133,7 @@ impl NodeSet {
 
     /// The node with this hash, if the set was given and has it.
     pub(super) fn given_node(&self, hash: &Hash) -> Option<&[u8]> {
-        match &*self.0 {
+        match &*self.origin {
             Origin::Given(given) => given.node(hash),
             Origin::Whole(_) | Origin::Disk(_) => None,
         }
@@ -109,19 +146,19 @@ impl NodeSet {
     /// [`StateError`] if a part of the state is not in memory.
     pub fn from_state(state: State) -> Result<(Self, Hash), StateError> {
         let (whole, root) = WholeState::new(state)?;
-        Ok((Self(Arc::new(Origin::Whole(Box::new(whole)))), root))
+        Ok((Self::of(Origin::Whole(Box::new(whole))), root))
     }
 
     /// All nodes of a state on disk. The set records what is read.
     #[must_use]
     pub fn from_disk(state: SharedState) -> Self {
-        Self(Arc::new(Origin::Disk(Box::new(DiskNodes::new(state)))))
+        Self::of(Origin::Disk(Box::new(DiskNodes::new(state))))
     }
 
     /// The nodes and codes that were read; none for a given set.
     #[must_use]
     pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
-        match &*self.0 {
+        match &*self.origin {
             Origin::Given(_) => Default::default(),
             Origin::Whole(whole) => whole.asked(),
             Origin::Disk(nodes) => nodes.asked(),
@@ -135,7 +172,7 @@ impl NodeSet {
 
     /// The code with this hash, if the set has codes.
     pub(super) fn code(&self, hash: &Hash, known: &CodeCache) -> Result<Option<Code>, StateError> {
-        match &*self.0 {
+        match &*self.origin {
             Origin::Given(given) => Ok(given.code(hash).map(|code| known.analysed(hash, code))),
             Origin::Whole(whole) => Ok(whole.code(hash)),
             Origin::Disk(nodes) => nodes.code(hash),
@@ -164,11 +201,12 @@ impl NodeSet {
         address: &Address,
         visit: &mut dyn FnMut(&NodeRef<'_>),
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let value = value(&self.below(*root), root, &blockmill_hashes::keccak256(address), visit)?;
-        let Some(value) = value else { return Ok(None) };
+        let key = blockmill_hashes::keccak256(address);
+        let found = self.or_forgiven(value(&self.below(*root), root, &key, visit))?;
+        let Some(value) = found else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
-        if let Origin::Disk(nodes) = &*self.0 {
+        if let Origin::Disk(nodes) = &*self.origin {
             nodes.owns(address, leaf.storage_root);
         }
         Ok(Some((Account { nonce, balance, code_hash }, *leaf.storage_root)))
@@ -193,7 +231,7 @@ impl NodeSet {
         visit: &mut dyn FnMut(&NodeRef<'_>),
     ) -> Result<U256, StateError> {
         let key = blockmill_hashes::keccak256(&slot.to_be_bytes::<32>());
-        match value(&self.below(*root), root, &key, visit)? {
+        match self.or_forgiven(value(&self.below(*root), root, &key, visit))? {
             Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),
         }
@@ -208,7 +246,7 @@ pub(super) struct Below<'a> {
 
 impl Nodes for Below<'_> {
     fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeRef<'_>, StateError> {
-        let node = match &*self.set.0 {
+        let node = match &*self.set.origin {
             Origin::Given(given) => given.node(hash).map(NodeRef::Given),
             Origin::Whole(whole) => whole.node(hash)?.map(NodeRef::Shared),
             Origin::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?.map(NodeRef::Shared),

@@ -4,14 +4,14 @@
 //! little about what is wrong: a block that they do not accept is executed again on tries of
 //! pointers, which read a node when a change reaches it and name what is missing.
 
-use super::{Stateless, WitnessError, malformed};
+use super::{Reading, Stateless, WitnessError, malformed};
 use crate::Hash;
 use crate::encoding::decode_block;
 use crate::execute::{CodeCache, ExecutionError, PreparedBlock, Replay};
 use crate::header::HeaderView;
 use crate::header::rules::verify_header;
 use crate::params::ChainSpec;
-use crate::state::{NodeSet, PlantedTries, State, Tries};
+use crate::state::{NodeSet, PlantedTries, State, StateError, Tries};
 use std::sync::Arc;
 
 /// Executes an encoded block on the state in these nodes and codes.
@@ -21,12 +21,26 @@ pub(super) fn execute(
     headers: &[Vec<u8>],
     nodes: &NodeSet,
     codes: &Arc<CodeCache>,
+    reading: Reading,
 ) -> Result<Stateless, WitnessError> {
     let prepared = Prepared::new(spec, block, headers)?;
     if let Some(done) = prepared.accept(nodes, codes) {
         return Ok(done);
     }
-    Ok(prepared.explain(nodes, codes)?)
+    let missing = match prepared.explain(nodes, codes) {
+        Err(ExecutionError::State(error @ StateError::MissingNode { .. })) => error,
+        other => return Ok(other?),
+    };
+    let forgiving = nodes.forgiving();
+    match prepared.explain(&forgiving, codes) {
+        Err(_) => Err(ExecutionError::State(missing).into()),
+        Ok(_) if reading == Reading::Strict => Err(WitnessError::Forgiven(missing)),
+        Ok(done) => {
+            let forgiven = forgiving.forgiven();
+            let first = forgiven.first().copied();
+            Ok(Stateless { forgiven: first.map(|first| (forgiven.len(), first)), ..done })
+        }
+    }
 }
 
 /// A block that satisfies every rule that needs no state.
@@ -88,6 +102,7 @@ impl<'c> Prepared<'c> {
             hash: self.block.hash,
             state_root: replay.root()?,
             gas_used: self.block.header.gas_used,
+            forgiven: None,
         })
     }
 }

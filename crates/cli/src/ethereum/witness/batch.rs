@@ -45,7 +45,7 @@ pub struct Failure {
 pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> {
     let jobs = jobs(&args.files)?;
     ensure!(!jobs.is_empty(), "expected files named *.json or *.rlp, found none");
-    let chains = Chains::new(args.chain.as_deref())?;
+    let chains = Chains::new(args)?;
     let threads = args.threads.unwrap_or_else(host::cores).min(jobs.len());
     let mut summary = Summary::new(json, threads);
     let next = AtomicUsize::new(0);
@@ -92,7 +92,7 @@ impl Job {
         let decode = start.elapsed();
         let spec = chains.of(&witness)?;
         let start = Instant::now();
-        let done = witness.execute_with(&spec, &chains.codes);
+        let done = witness.execute_with(&spec, &chains.codes, chains.reading);
         let execute = start.elapsed();
         match done {
             Ok(done) => Ok(Executed { done, decode, execute }),

@@ -1,11 +1,12 @@
 //! The chains of witnesses, each built once, and the codes that their blocks share.
 
+use crate::args;
 use crate::ethereum::network;
 use anyhow::{Result, bail};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::execute::CodeCache;
 use blockmill_ethereum::params::ChainSpec;
-use blockmill_ethereum::witness::Witness;
+use blockmill_ethereum::witness::{Reading, Witness};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,16 +17,19 @@ pub struct Chains {
     known: Mutex<HashMap<u64, Arc<ChainSpec>>>,
     /// Analysed codes.
     pub codes: Arc<CodeCache>,
+    /// What is read where a node is missing.
+    pub reading: Reading,
 }
 
 impl Chains {
     /// With the chain that the user named, if any.
-    pub fn new(chain: Option<&str>) -> Result<Self> {
-        let named = match chain {
+    pub fn new(args: &args::Witness) -> Result<Self> {
+        let named = match args.chain.as_deref() {
             Some(chain) => Some(Arc::new(network::named(chain, None)?.spec)),
             None => None,
         };
-        Ok(Self { named, known: Mutex::default(), codes: Arc::default() })
+        let reading = if args.lenient { Reading::Lenient } else { Reading::Strict };
+        Ok(Self { named, known: Mutex::default(), codes: Arc::default(), reading })
     }
 
     /// The chain that was named, or the network with the witness' number.
