@@ -28,6 +28,7 @@ type options struct {
 	Try      string   // an RLP file of blocks that are each tried on the head of the chain
 
 	Witnesses string // or a folder of blocks with witnesses, which need no database
+	Tests     string // or a folder of public tests
 	Threads   int    // on so many threads
 	Rounds    int    // each so often
 	Dump      string // file for the state at the end, as `geth dump --iterative` has it
@@ -67,7 +68,8 @@ func parse() (options, error) {
 	prefetch := flag.String("prefetch", "on", "execute blocks ahead to warm caches: on, off")
 	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
 	flag.StringVar(&o.Witnesses, "witnesses", "", "folder of blocks with witnesses")
-	flag.IntVar(&o.Threads, "threads", 1, "blocks with witnesses that are executed at once")
+	flag.StringVar(&o.Tests, "tests", "", "folder of state tests and blockchain tests")
+	flag.IntVar(&o.Threads, "threads", 1, "blocks with witnesses, or files of tests, that are executed at once")
 	flag.IntVar(&o.Rounds, "rounds", 1, "how often each block with a witness is executed")
 	flag.StringVar(&o.Dump, "dump", "", "file for the state at the end, with preimages")
 	flag.StringVar(&o.Flat, "snapshot-dump", "", "file for the state at the end, hashed")
@@ -78,7 +80,7 @@ func parse() (options, error) {
 	}
 	o.Prefetch = *prefetch == "on"
 	switch {
-	case o.Witnesses != "":
+	case o.Witnesses != "" || o.Tests != "":
 		if o.Threads < 1 || o.Rounds < 1 {
 			return o, errors.New("-threads and -rounds: at least 1 expected")
 		}

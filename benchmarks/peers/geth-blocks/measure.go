@@ -15,8 +15,16 @@ import (
 // batchSize is how many blocks `geth import` inserts together.
 const batchSize = 2500
 
-// run imports the whole input, or executes all blocks with witnesses, and prints its costs.
+// run imports the whole input, or executes all blocks with witnesses or all tests, and prints its
+// costs.
 func run(o options) error {
+	if o.Tests != "" {
+		line, err := runSuite(o)
+		if err != nil {
+			return err
+		}
+		return line.Print()
+	}
 	if o.Witnesses != "" {
 		line, err := executeAll(o)
 		if err != nil {

@@ -5,6 +5,7 @@ mod data;
 mod evm;
 mod export;
 mod import;
+mod public_tests;
 pub mod rlp;
 mod signatures;
 mod snapshot;
@@ -66,6 +67,7 @@ const WORKLOADS: &[&dyn Workload] = &[
     &evm::Evm,
     &export::Export,
     &import::Import,
+    &public_tests::PublicTests,
     &rlp::Rlp,
     &signatures::Signing,
     &snapshot::Snapshots,

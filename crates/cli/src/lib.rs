@@ -61,6 +61,11 @@ mod serve;
 mod shard;
 pub mod stop;
 mod unwind;
+/// Files of public tests, and threads that work on them.
+#[cfg(feature = "ethereum")]
+pub mod public_tests {
+    pub use crate::ethereum::suite::{find, parallel};
+}
 /// Files of witnesses, and the blocks that belong to them.
 #[cfg(feature = "ethereum")]
 pub mod witnesses {

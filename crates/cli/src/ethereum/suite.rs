@@ -1,5 +1,6 @@
 //! `test`: the public tests of the execution layer, with this program as one more client.
 
+mod files;
 mod junit;
 mod report;
 
@@ -11,20 +12,15 @@ use blockmill_archive::output::{OutputFile, Shape};
 use blockmill_ethereum::execute::StepLog;
 use blockmill_ethereum::suite::{self, Case, Runner, SuiteError, Test, Verdict};
 use blockmill_pipeline::Cancel;
-use blockmill_platform::files::{self, FileKind};
 use blockmill_verdict::Hex;
+use files::Found;
+pub use files::{find, parallel};
 use report::Report;
-use std::collections::HashSet;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-/// A file that may hold tests, or the reason why it cannot be reached.
-type Found = (PathBuf, Result<()>);
 
 /// The cases of a test, or why it is none.
 type Outcome = Result<Vec<Case>, SuiteError>;
@@ -36,12 +32,7 @@ const BATCH_BYTES: u64 = 64 << 20;
 
 /// `blockmill test`.
 pub fn run(args: &Arguments, json: bool, cancel: &Cancel) -> Result<Answer> {
-    let (mut found, mut seen) = (vec![], HashSet::new());
-    for path in &args.paths {
-        // a path that the user names must exist
-        fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-        find(path, &mut seen, &mut found);
-    }
+    let found = find(&args.paths)?;
     ensure!(!found.is_empty(), "expected a file with the ending .json, found none");
     let claim = match &args.junit {
         Some(out) => Some((out, outputs::claim(out, &args.paths, Shape::File, args.replace)?)),
@@ -157,37 +148,6 @@ fn of_file(names: Vec<String>, outcomes: &mut impl Iterator<Item = Outcome>) -> 
     Ok(cases)
 }
 
-/// Applies `each` to the items on several threads; the results are in the order of the items.
-fn parallel<'i, T: Sync, R: Send>(
-    threads: usize,
-    items: &'i [T],
-    each: impl Fn(&'i T) -> R + Sync,
-) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = vec![];
-        while let Some((place, item)) = {
-            let place = next.fetch_add(1, Relaxed);
-            items.get(place).map(|item| (place, item))
-        } {
-            done.push((place, each(item)));
-        }
-        done
-    };
-    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(items.len())).map(|_| scope.spawn(work)).collect();
-        let mut results = work();
-        // a panic of another thread is passed on
-        results.extend(others.into_iter().flat_map(|other| match other.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
-        results
-    });
-    results.sort_unstable_by_key(|(place, _)| *place);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Writes the instructions of the only case (EIP-3155) and its state root to standard error, as
 /// go-ethereum's `evm --json` does.
 fn trace(found: &[Found], filter: Filter<'_>) -> Result<()> {
@@ -220,36 +180,4 @@ fn trace(found: &[Found], filter: Filter<'_>) -> Result<()> {
         eprintln!("{{\"stateRoot\": \"{}\"}}", Hex(&root));
     }
     Ok(())
-}
-
-/// Files with tests at and below a path, in the order of their names. Folders that were seen are
-/// passed over, as links may lead back.
-fn find(path: &Path, seen: &mut HashSet<(u64, u64)>, files: &mut Vec<Found>) {
-    let mut add = |found: io::Result<()>| {
-        let found = found.with_context(|| format!("cannot read {}", path.display()));
-        files.push((path.to_path_buf(), found));
-    };
-    match fs::metadata(path) {
-        Ok(found) if FileKind::of(found.file_type()) == FileKind::Folder => {
-            if !seen.insert((found.dev(), found.ino())) {
-                return;
-            }
-        }
-        Ok(_) => return add(Ok(())),
-        Err(error) => return add(Err(error)),
-    }
-    let entries = fs::read_dir(path)
-        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>());
-    let mut entries = match entries {
-        Ok(entries) => entries,
-        Err(error) => return add(Err(error)),
-    };
-    entries.sort();
-    for entry in entries {
-        let is_json = entry.extension().is_some_and(|ending| ending == "json");
-        // what cannot be reached may be a folder
-        if is_json || files::kind(&entry).map_or(true, |kind| kind == FileKind::Folder) {
-            find(&entry, seen, files);
-        }
-    }
 }

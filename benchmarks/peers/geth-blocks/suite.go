@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blockmill/measure"
+	"github.com/ethereum/go-ethereum/core/rawdb"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/tests"
+)
+
+// testFile is a file of public tests, all of one kind.
+type testFile struct {
+	path    string
+	text    []byte
+	isState bool
+}
+
+// runSuite runs the state tests and blockchain tests of a folder as `evm statetest` and
+// `evm blocktest` do, but on several threads.
+func runSuite(o options) (measure.Line, error) {
+	line := measure.Line{Version: version()}
+	start := time.Now()
+	files, err := testFiles(o.Tests)
+	if err != nil {
+		return line, err
+	}
+	line.Facts = map[string]float64{"setup_s": time.Since(start).Seconds()}
+	user, sys := measure.CPUSeconds()
+	start = time.Now()
+	var cases, failed, next atomic.Int64
+	var group sync.WaitGroup
+	for range o.Threads {
+		group.Go(func() {
+			for at := int(next.Add(1)) - 1; at < len(files); at = int(next.Add(1)) - 1 {
+				all, bad := files[at].run()
+				cases.Add(all)
+				failed.Add(bad)
+			}
+		})
+	}
+	group.Wait()
+	wall := time.Since(start).Seconds()
+	userEnd, sysEnd := measure.CPUSeconds()
+	line.Facts["wall_s"] = wall
+	line.Facts["cpu_user_s"], line.Facts["cpu_sys_s"] = userEnd-user, sysEnd-sys
+	line.Facts["peak_rss_bytes"] = measure.PeakRSS()
+	line.Facts["failed"] = float64(failed.Load())
+	line.Answer = map[string]string{"cases": fmt.Sprint(cases.Load())}
+	return line, nil
+}
+
+// testFiles reads the files of a folder whose tests are of a kind that both programs run.
+func testFiles(folder string) ([]testFile, error) {
+	var files []testFile
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var fields map[string]map[string]json.RawMessage
+		if json.Unmarshal(text, &fields) != nil {
+			return nil
+		}
+		for _, test := range fields {
+			_, isState := test["post"]
+			_, isChain := test["blocks"]
+			if isState || isChain {
+				files = append(files, testFile{path, text, isState})
+			}
+			break
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = errors.New("no tests in the folder")
+	}
+	return files, err
+}
+
+// run runs the tests of a file, and counts cases and those that failed.
+func (f testFile) run() (cases, failed int64) {
+	count := func(err error) {
+		cases++
+		if err != nil {
+			failed++
+		}
+	}
+	if f.isState {
+		var all map[string]tests.StateTest
+		if err := json.Unmarshal(f.text, &all); err != nil {
+			count(err)
+		}
+		for _, test := range all {
+			for _, one := range test.Subtests() {
+				count(test.Run(one, vm.Config{}, false, rawdb.HashScheme, func(error, *tests.StateTestState) {}))
+			}
+		}
+		return cases, failed
+	}
+	var all map[string]*tests.BlockTest
+	if err := json.Unmarshal(f.text, &all); err != nil {
+		count(err)
+	}
+	for _, test := range all {
+		count(test.Run(false, rawdb.PathScheme, false, nil, nil))
+	}
+	return cases, failed
+}
