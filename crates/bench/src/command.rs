@@ -66,12 +66,22 @@ const PAGES: &[manual::Page] = &[
                 "Compare every option with its baseline, in eight pairs:",
                 "blockmill-bench headers --ablate --pairs 8 --out bench",
             ),
+            (
+                "Compare a release, every commit after it and this program:",
+                "blockmill-bench headers --history v0.2.0..main . --out history",
+            ),
         ],
     },
     manual::Page {
         command: "blockmill-bench report",
         see: &["blockmill-bench", "blockmill report"],
-        examples: &[("Draw the records of a bench:", "blockmill-bench report bench --out report")],
+        examples: &[
+            ("Draw the records of a bench:", "blockmill-bench report bench --out report"),
+            (
+                "Draw what two sessions measured over revisions:",
+                "blockmill-bench report old/bench.json new/bench.json --out report",
+            ),
+        ],
     },
     manual::Page {
         command: "blockmill-bench completions",

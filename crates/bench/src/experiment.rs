@@ -74,7 +74,7 @@ impl Experiment {
             Self::Sweep { setting, peers: true } => &["--sweep", setting, "--peers"],
             Self::Peers => &["--peers"],
             Self::Revisions(revisions) => {
-                let flag = std::iter::once("--revisions".to_owned());
+                let flag = std::iter::once("--history".to_owned());
                 return flag.chain(revisions.iter().cloned()).collect();
             }
         };

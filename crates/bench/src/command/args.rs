@@ -25,16 +25,17 @@ pub struct Bench {
     /// Compare with other programs, which benchmarks/peers.toml names
     #[arg(long)]
     pub peers: bool,
-    /// Compare the program as of these git revisions, the first being the baseline
-    #[arg(long, num_args = 2.., value_name = "REVISION")]
-    pub revisions: Vec<String>,
+    /// Compare the program as of these git revisions, ranges of them (`A..B`: A and every commit
+    /// after it up to B), or `.` for this program; the first is the baseline
+    #[arg(long, num_args = 1.., value_name = "REVISION")]
+    pub history: Vec<String>,
     /// Compare this program with that of a git revision, and fail if it is slower; where operations
     /// can be counted in instructions, fail if there are more than were recorded
     #[arg(long, value_name = "REVISION")]
-    #[arg(conflicts_with_all = ["ladder", "ablate", "sweep", "peers"])]
+    #[arg(conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "history"])]
     pub check: Option<String>,
     /// Count instructions with valgrind instead of measuring time, and compare with the record
-    #[arg(long, conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "revisions"])]
+    #[arg(long, conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "history"])]
     pub instructions: bool,
     /// Change a setting of the definition, such as headers=100000
     #[arg(long, value_name = "SETTING=VALUE")]

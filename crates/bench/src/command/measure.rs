@@ -8,6 +8,7 @@ use crate::experiment::{Experiment, THIS};
 use crate::findings::Verdict;
 use crate::job::Job;
 use crate::report::session_table;
+use crate::revisions;
 use crate::scratch::Scratch;
 use crate::session::{self, Plan, Session};
 use crate::statistics::Estimate;
@@ -30,6 +31,8 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     if args.list {
         return list(&all, json);
     }
+    let repository = Path::new(".");
+    let args = &with_ranges(args, repository)?;
     let (comparisons, left_out) = chosen(&all, args)?;
     outputs::results(&args.out)?;
     std::fs::create_dir_all(&args.out)
@@ -46,7 +49,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         benchmarks: args.benchmarks.clone(),
         scratch: Scratch::claim(args.scratch.as_deref())?,
         program: std::env::current_exe().context("cannot find this program")?,
-        repository: Path::new(".").into(),
+        repository: repository.into(),
     };
     let session = session::run(&plan, &mut progress)?;
     let failed = session.failed.join("; ");
@@ -82,6 +85,15 @@ fn gate(session: &Session) -> Result<()> {
     }
     ensure!(slower.is_empty(), "slower than before: {}", slower.join("; "));
     Ok(())
+}
+
+/// The arguments with every range of `--history` replaced by its commits.
+fn with_ranges(args: &Bench, repository: &Path) -> Result<Bench> {
+    let mut args = args.clone();
+    if !args.history.is_empty() {
+        args.history = revisions::expand(repository, &args.history)?;
+    }
+    Ok(args)
 }
 
 /// What can be measured.
@@ -208,8 +220,8 @@ fn experiments(definition: &Definition, args: &Bench, everything: bool) -> Vec<E
     asked.extend(args.sweep.iter().map(sweep));
     asked
         .extend((args.peers && (everything || args.sweep.is_empty())).then_some(Experiment::Peers));
-    if !args.revisions.is_empty() {
-        asked.push(Experiment::Revisions(args.revisions.clone()));
+    if !args.history.is_empty() {
+        asked.push(Experiment::Revisions(args.history.clone()));
     }
     if let Some(revision) = &args.check {
         asked.push(Experiment::Revisions(vec![revision.clone(), THIS.into()]));
@@ -236,7 +248,7 @@ fn experiments(definition: &Definition, args: &Bench, everything: bool) -> Vec<E
 }
 
 fn rules(args: &Bench) -> Rules {
-    let compares_revisions = args.check.is_some() || !args.revisions.is_empty();
+    let compares_revisions = args.check.is_some() || !args.history.is_empty();
     let roughly = (is_everything(args) && !compares_revisions).then_some(ROUGHLY);
     let usual = Rules::default();
     let precision = args.precision.or(roughly).unwrap_or(usual.precision);

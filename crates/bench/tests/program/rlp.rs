@@ -63,6 +63,7 @@ fn a_case_that_does_not_exist_is_refused() {
         ("signatures --set input=bad", "expected good, undecided or half-undecided, found bad"),
         ("signatures --pairs 0", "invalid value '0' for '--pairs"),
         ("signatures --precision 2", "expected 0% to 100%, found 2"),
+        ("rlp --history .", "--history .: this is one program; name a second one"),
         ("signatures --budget 9", "expected a time such as 90s or 10m, found 9"),
     ] {
         let mut command = bench(words);
