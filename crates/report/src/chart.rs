@@ -160,8 +160,15 @@ impl Chart {
         let panel = |(at, panel): (usize, &lines::Panel)| {
             let frame = |of: &Vec<lines::Frame>| of[at].to_array();
             let series = panel.series.iter().map(|series| {
-                let point = |(x, y): &(f64, f64)| json!([chart.x.place(*x), x, y]);
-                let points: Vec<Value> = series.points.iter().map(point).collect();
+                let point = |(at, (x, y)): (usize, &(f64, f64))| {
+                    let name = chart.x.name(*x).map(|name| json!(name.replace('\n', " ")));
+                    let name = name.unwrap_or_else(|| json!(x));
+                    match series.intervals.get(at).copied().flatten() {
+                        Some((low, high)) => json!([chart.x.place(*x), name, y, low, high]),
+                        None => json!([chart.x.place(*x), name, y]),
+                    }
+                };
+                let points: Vec<Value> = series.points.iter().enumerate().map(point).collect();
                 json!([series.label, palette::hex(ink(series.place).light), points])
             });
             json!({

@@ -1,6 +1,7 @@
 //! Charts of comparisons: one set, whatever is measured.
 
 mod heat;
+pub(crate) mod history;
 mod ratios;
 
 use crate::comparison::BASELINE;
@@ -36,16 +37,17 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> Vec<(String, Chart)> {
     charts
 }
 
-/// What was found: ratios, and how it grows.
+/// What was found: the history, ratios, and how it grows.
 pub(crate) fn findings(comparison: &Comparison) -> Vec<(String, Chart)> {
     let name = file_name(comparison);
     let ratios = ratios(comparison).into_iter().enumerate();
-    let mut charts: Vec<(String, Chart)> = ratios
-        .map(|(at, chart)| match at {
-            0 => (name.clone(), chart),
-            at => (format!("{name}-{}", at + 1), chart),
-        })
-        .collect();
+    let history = history::of_revisions(comparison);
+    let mut charts: Vec<(String, Chart)> =
+        history.map(|chart| (format!("{name}-history"), chart)).into_iter().collect();
+    charts.extend(ratios.map(|(at, chart)| match at {
+        0 => (name.clone(), chart),
+        at => (format!("{name}-{}", at + 1), chart),
+    }));
     charts.extend(growth(comparison).map(|chart| (format!("{name}-growth"), chart)));
     charts.extend(pairs(comparison).map(|chart| (format!("{name}-pairs"), chart)));
     charts
@@ -53,8 +55,13 @@ pub(crate) fn findings(comparison: &Comparison) -> Vec<(String, Chart)> {
 
 /// The name of a comparison in letters, digits and hyphens.
 fn file_name(comparison: &Comparison) -> String {
+    plain(&comparison.name())
+}
+
+/// A text in letters, digits and hyphens.
+pub(crate) fn plain(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = comparison.name().chars().map(plain).collect();
+    let words: String = text.chars().map(plain).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     words.join("-")
 }
@@ -196,7 +203,7 @@ pub fn growth(comparison: &Comparison) -> Option<Chart> {
                 }
             };
             names.push(name);
-            series.push(Series { label, place, points, line: Some(line) });
+            series.push(Series { label, place, points, line: Some(line), intervals: vec![] });
         }
         let detail = names.first()?.replacen('^', "grows to the power of ", 1);
         let values = || series.iter().flat_map(|one: &Series| &one.points).map(|point| point.1);

@@ -59,6 +59,20 @@ impl Unit {
         }
     }
 
+    /// The factor and the sign of the unit in which a value is a short number: milliseconds for
+    /// 0.25 s.
+    pub fn scaled(self, value: f64) -> (f64, &'static str) {
+        let units: &[(f64, &str)] = match self {
+            Self::Seconds => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
+            Self::Nanoseconds => &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
+            Self::Bytes => &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")],
+            Self::PerSecond | Self::Count => return (1.0, self.sign()),
+        };
+        let fits = units.iter().rev().find(|(size, _)| value >= *size);
+        let (size, sign) = fits.or(units.first()).copied().unwrap_or((1.0, ""));
+        (1.0 / size, sign)
+    }
+
     /// Is more of it better?
     pub fn more_is_better(self) -> bool {
         self == Self::PerSecond
@@ -117,5 +131,18 @@ mod tests {
         assert_eq!(shown("allocations", 3.0), "allocations: 3");
         assert_eq!(shown("out_of_order", 3.0), "out of order: 3");
         assert_eq!(Unit::of("blocks_per_s"), Unit::PerSecond, "not seconds");
+    }
+
+    #[test]
+    fn a_scaled_value_is_a_short_number() {
+        let scaled = |name: &str, value: f64| {
+            let (factor, sign) = Unit::of(name).scaled(value);
+            format!("{:.1} {sign}", value * factor)
+        };
+        assert_eq!(scaled("wall_s", 0.25), "250.0 ms");
+        assert_eq!(scaled("wall_s", 1e-9), "0.0 µs");
+        assert_eq!(scaled("time_ns", 1500.0), "1.5 µs");
+        assert_eq!(scaled("peak_rss_bytes", 2.5e8), "250.0 MB");
+        assert_eq!(scaled("mgas_per_s", 1500.0), "1500.0 /s");
     }
 }

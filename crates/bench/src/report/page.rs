@@ -129,7 +129,7 @@ fn body(comparison: &Comparison) -> Markup {
         @if let Some(caution) = caution(comparison) { p.warn { (caution) } }
         (cards(figures_of(comparison)))
         @if !comparison.about.is_empty() { p.about { (comparison.about) } }
-        (figures(&[chart::growth(comparison)]))
+        (figures(&[chart::growth(comparison), chart::history::of_revisions(comparison)]))
         @for chart in chart::ratios(comparison) { (figure(&chart)) }
         (figures(&[chart::typical_runs(comparison)]))
         @for block in &blocks {

@@ -13,6 +13,8 @@ pub struct Axis {
     pub log: bool,
     /// Marked values with their texts.
     pub ticks: Vec<(f64, String)>,
+    /// Whether the texts are names, and their values only say in which order they are.
+    pub named: bool,
 }
 
 impl Axis {
@@ -30,6 +32,22 @@ impl Axis {
         Self::linear(first, last, round_step((last - first) / about as f64).max(1.0))
     }
 
+    /// A linear axis from the mark at or below `min` to the mark at or above `max`.
+    pub fn around(min: f64, max: f64, about: usize) -> Self {
+        let known = min.is_finite() && max.is_finite() && min < max;
+        let (min, max) = if known { (min, max) } else { (0.0, 1.0) };
+        let step = round_step((max - min) / about as f64);
+        let (first, last) = ((min / step + 1e-9).floor(), (max / step - 1e-9).ceil());
+        Self::linear(first * step, last * step, step)
+    }
+
+    /// An axis with `names` in equal distances, at 0, 1, 2 and so on; a name may have two lines.
+    pub fn of_names(names: &[String]) -> Self {
+        let ticks: Vec<(f64, String)> =
+            names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
+        Self { min: -0.5, max: ticks.len() as f64 - 0.5, log: false, ticks, named: true }
+    }
+
     fn linear(min: f64, max: f64, step: f64) -> Self {
         let decimals = decimals_of(step);
         let (from, to) = ((min / step - 1e-9).ceil(), (max / step + 1e-9).floor());
@@ -37,7 +55,7 @@ impl Axis {
             .map(|at| (from + at as f64) * step)
             .map(|value| (value, format::number(value, decimals)))
             .collect();
-        Self { min, max, log: false, ticks }
+        Self { min, max, log: false, ticks, named: false }
     }
 
     /// A logarithmic axis that covers `min..=max`, which must be above zero.
@@ -55,7 +73,8 @@ impl Axis {
         // Over many decades only the powers of ten are marked; `marks` holds three a decade.
         let every = if to - from > 8 { 3 } else { 1 };
         let kept = (from..=to).filter(|at| at % every == 0);
-        Self { min, max, log: true, ticks: kept.map(|at| marks[at].clone()).collect() }
+        let ticks = kept.map(|at| marks[at].clone()).collect();
+        Self { min, max, log: true, ticks, named: false }
     }
 
     /// A logarithmic axis for ratios around 1, with some room at both ends.
@@ -67,7 +86,7 @@ impl Axis {
         if max / min > 3.0 {
             let ticks = Self::logarithmic(min, max).ticks;
             let inside = ticks.into_iter().filter(|(value, _)| (min..=max).contains(value));
-            return Self { min, max, log: true, ticks: inside.collect() };
+            return Self { min, max, log: true, ticks: inside.collect(), named: false };
         }
         // too near for powers of ten: equal steps, of which 1 is one
         Self { log: true, ..Self::linear(min, max, round_step((max - min) / about as f64)) }
@@ -81,7 +100,13 @@ impl Axis {
         let (min, max) = if first < last { (first, last) } else { (first / 2.0, last * 2.0) };
         let text = |value: f64| format::number(value, if value.fract() == 0.0 { 0 } else { 2 });
         let ticks = values.iter().map(|value| (*value, text(*value))).collect();
-        Some(Self { min, max, log: true, ticks })
+        Some(Self { min, max, log: true, ticks, named: false })
+    }
+
+    /// The name at `value`; none on an axis of numbers.
+    pub fn name(&self, value: f64) -> Option<&str> {
+        let tick = self.ticks.iter().filter(|_| self.named).find(|(at, _)| *at == value);
+        tick.map(|(_, name)| name.as_str())
     }
 
     /// Where `value` lies: 0 at the lower end, 1 at the upper; values outside lie on the ends.
@@ -140,6 +165,24 @@ mod tests {
         assert_eq!((axis.place(8.0), axis.place(1280.0)), (0.0, 1.0));
         assert!((Axis::of_values(&[8.0]).unwrap().place(8.0) - 0.5).abs() < 1e-9);
         assert_eq!(Axis::of_values(&[]), None);
+    }
+
+    #[test]
+    fn axis_around_values_need_not_begin_at_zero() {
+        let axis = Axis::around(0.973, 1.024, 4);
+        assert_eq!(texts(&axis), ["0.96", "0.98", "1.00", "1.02", "1.04"]);
+        assert_eq!((axis.min, axis.max), (0.96, 1.04));
+        assert_eq!(texts(&Axis::around(2.0, 4.0, 4)), ["2.0", "2.5", "3.0", "3.5", "4.0"]);
+        assert_eq!(Axis::around(f64::NAN, 1.0, 4).max, 1.0);
+    }
+
+    #[test]
+    fn axis_of_names_has_them_in_equal_distances() {
+        let axis = Axis::of_names(&["v1".into(), "main".into()]);
+        assert_eq!(texts(&axis), ["v1", "main"]);
+        assert_eq!((axis.place(0.0), axis.place(1.0)), (0.25, 0.75));
+        assert_eq!((axis.name(1.0), axis.name(0.5)), (Some("main"), None));
+        assert_eq!(Axis::from_zero(3.0, 3).name(1.0), None, "a number");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! named at its end.
 
 use super::axis::Axis;
-use super::palette::{AXIS, FAINT, GRID, series as ink};
+use super::palette::{AXIS, FAINT, GRID, NOISE, series as ink};
 use super::series::Series;
 use super::shortened;
 use super::surface::{At, Draw, EDGE, Hold, Surface, WIDER, is_narrow, text_width};
@@ -16,6 +16,10 @@ const FOOT: f64 = 54.0;
 const NAME_STEP: f64 = 17.0;
 const NAME_SIZE: f64 = 13.5;
 const SMALL: f64 = 13.0;
+/// Distance of two lines of a name on the lower axis.
+const LINE: f64 = 15.0;
+/// Half of the width of the mark at an end of an interval.
+const CAP: f64 = 4.0;
 
 /// One panel.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ pub struct Panel {
     pub series: Vec<Series>,
     /// The text at the end of each line.
     pub names: Vec<String>,
+    /// Values between which a grey band is drawn.
+    pub band: Option<(f64, f64)>,
     /// What the values are in, for the script of a page.
     pub unit: &'static str,
     /// In points.
@@ -91,12 +97,50 @@ impl LineChart {
         }
         frames
     }
+
+    /// Height of the texts below the panels.
+    fn foot(&self) -> f64 {
+        let lines = self.x.ticks.iter().map(|(_, text)| text.lines().count()).max();
+        FOOT + LINE * lines.unwrap_or(1).saturating_sub(1) as f64
+    }
+
+    /// Writes the texts of the lower axis. Where two would touch, only one of them is written; the
+    /// last of names always is.
+    fn lower_texts(&self, on: &mut Surface, frame: &Frame) {
+        let room = |(value, text): &(f64, String)| {
+            let widest = text.lines().map(|line| text_width(line, SMALL)).fold(0.0, f64::max);
+            let half = widest * WIDER / 2.0;
+            let x = frame.left + self.x.place(*value) * (frame.right - frame.left);
+            // a browser's font may be wider still
+            let edge = if self.x.named { 2.0 * CAP } else { 0.0 };
+            let x = x.min(on.width - half - edge).max(half + edge);
+            (x, x - half, x + half)
+        };
+        let gap = if self.x.named { 10.0 } else { 4.0 };
+        let last = self.x.ticks.len().saturating_sub(1);
+        let end = self.x.ticks.last().filter(|_| self.x.named).map(|tick| room(tick).1 - gap);
+        let (mut free, mut shown) = (0.0, vec![]);
+        for (at, tick) in self.x.ticks.iter().enumerate() {
+            let (x, left, right) = room(tick);
+            let is_free = left >= free && (at == last || end.is_none_or(|end| right <= end));
+            if is_free {
+                free = right + gap;
+                shown.push((x, &tick.1));
+            }
+        }
+        for (x, text) in shown {
+            for (line, text) in text.lines().enumerate() {
+                let at = (x, frame.bottom + 16.0 + LINE * line as f64);
+                on.text(text, at, SMALL, FAINT, Hold::Middle);
+            }
+        }
+    }
 }
 
 impl Draw for LineChart {
     fn height(&self, _: f64) -> f64 {
         let panels: f64 = self.panels.iter().map(|panel| CAPTION + panel.height).sum();
-        panels + BELOW * self.panels.len().saturating_sub(1) as f64 + FOOT
+        panels + BELOW * self.panels.len().saturating_sub(1) as f64 + self.foot()
     }
 
     fn draw(&self, on: &mut Surface) {
@@ -109,20 +153,9 @@ impl Draw for LineChart {
             }
         }
         let Some(last) = frames.last() else { return };
-        // where two numbers would touch, only one of them is written
-        let mut free = 0.0;
-        for (value, text) in &self.x.ticks {
-            let half = text_width(text, SMALL) * WIDER / 2.0;
-            let x = last.left + self.x.place(*value) * (last.right - last.left);
-            let x = x.min(on.width - half);
-            if x - half < free {
-                continue;
-            }
-            free = x + half + 4.0;
-            on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle);
-        }
-        let middle = (last.left + last.right) / 2.0;
-        on.text(&self.x_name, (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle);
+        self.lower_texts(on, last);
+        let at = ((last.left + last.right) / 2.0, last.bottom + self.foot() - FOOT + 37.0);
+        on.text(&self.x_name, at, SMALL, FAINT, Hold::Middle);
     }
 }
 
@@ -136,7 +169,7 @@ impl Panel {
     ) -> Self {
         let names = series.iter().map(|series| shortened(&series.label)).collect();
         let (caption, detail) = (caption.into(), String::new());
-        Self { caption, detail, y, series, names, unit, height: 210.0 }
+        Self { caption, detail, y, series, names, band: None, unit, height: 210.0 }
     }
 
     fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
@@ -146,6 +179,11 @@ impl Panel {
         };
         on.text(&self.caption, (EDGE, frame.top - above), SMALL, FAINT, Hold::Left);
         on.text(&self.detail, detail, SMALL, FAINT, hold);
+        if let Some((low, high)) = self.band {
+            let at =
+                |share: f64, value| frame.at(x, &self.y, (x.min + share * (x.max - x.min), value));
+            on.block(at(0.0, high), at(1.0, low), NOISE, 1.0);
+        }
         for (value, text) in &self.y.ticks {
             let (_, y) = frame.at(x, &self.y, (x.min, *value));
             on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0);
@@ -165,6 +203,14 @@ impl Panel {
                 13..=40 => (3.0, 1.0),
                 _ => (1.75, 0.4),
             };
+            let intervals = series.points.iter().zip(&series.intervals);
+            for (at, (low, high)) in intervals.filter_map(|((at, _), ends)| Some((*at, (*ends)?))) {
+                let ends = [low, high].map(|value| frame.at(x, &self.y, (at, value)));
+                on.line(&ends, ink(series.place), 1.5);
+                for (x, y) in ends {
+                    on.line(&[(x - CAP, y), (x + CAP, y)], ink(series.place), 1.5);
+                }
+            }
             for point in &series.points {
                 on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength);
             }
@@ -190,7 +236,7 @@ impl Panel {
         {
             let colour = ink(series.place);
             // A line that ends early needs none: it would run across the others.
-            if end.0 > frame.right - 0.15 * (frame.right - frame.left) {
+            if !name.is_empty() && end.0 > frame.right - 0.15 * (frame.right - frame.left) {
                 on.line(&[(end.0 + 3.0, end.1), (frame.right + 16.0, y)], colour, 1.0);
             }
             on.text(name, (frame.right + 20.0, y), NAME_SIZE, colour, Hold::Left);

@@ -65,7 +65,7 @@ fn lines(records: &[RunRecord], value: impl Fn(&Point) -> f64) -> Vec<Series> {
         if !points.is_empty() {
             let label = crate::format::printable(&run.name);
             let line = Some(trend(&points));
-            all.push(Series { label, place: run.place, points, line });
+            all.push(Series { label, place: run.place, points, line, intervals: vec![] });
         }
     }
     all

@@ -21,6 +21,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// What the line goes through, if the points are drawn as dots; the points otherwise.
     pub line: Option<Vec<(f64, f64)>>,
+    /// The interval of each point, in the order of the points; none of further points.
+    pub intervals: Vec<Option<(f64, f64)>>,
 }
 
 impl Series {
@@ -67,7 +69,7 @@ fn per_run(
         let chunks = chunks(run.record, phases);
         let label = crate::format::printable(&run.name);
         let points = if chunks.is_empty() { return None } else { points(&chunks) };
-        Some(Series { label, place: run.place, points, line: None })
+        Some(Series { label, place: run.place, points, line: None, intervals: vec![] })
     };
     drawn(records).into_iter().filter_map(series).collect()
 }
@@ -134,7 +136,7 @@ pub(super) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
         let points = starts.iter().zip(&column.values).map(point);
         let points = points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
         let label = crate::format::printable(&column.name);
-        Series { label, place, points, line: None }
+        Series { label, place, points, line: None, intervals: vec![] }
     };
     let stages = slices.columns.iter().filter(|column| column.name != START_S);
     stages.enumerate().map(stage).collect()

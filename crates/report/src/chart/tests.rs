@@ -103,3 +103,27 @@ fn both_drawings_hold_the_same() {
         assert!(drawing.contains(">80 % busy</text>") && !drawing.contains("Busy and waiting"));
     }
 }
+
+#[test]
+fn a_line_over_names_has_intervals_a_band_and_always_the_last_name() {
+    let names: Vec<String> = (0..40).map(|at| format!("name {at}\nday {at}")).collect();
+    let points: Vec<(f64, f64)> = (0..40).map(|at| (f64::from(at), 5.0)).collect();
+    let mut intervals = vec![None; points.len()];
+    intervals[0] = Some((4.0, 6.0));
+    let line = Some(points.clone());
+    let series = series::Series { label: "a".into(), place: 0, points, line, intervals };
+    let panel = lines::Panel::new("caption", axis::Axis::around(3.0, 7.0, 4), "s", vec![series]);
+    let panels = vec![lines::Panel { band: Some((4.5, 5.5)), ..panel }];
+    let x = axis::Axis::of_names(&names);
+    let lines = LineChart { x, x_name: "name".into(), panels };
+    let chart = Chart::of_lines("t".into(), String::new(), vec![], lines);
+    let svg = chart.svg();
+    assert!(svg.contains(">name 0</text>") && svg.contains(">name 39</text>"), "{svg}");
+    assert!(!svg.contains(">name 38</text>"), "it would touch the last one");
+    assert_eq!(svg.matches(">name ").count(), svg.matches(">day ").count(), "two lines");
+    assert!(svg.contains(&palette::hex(palette::NOISE.light)), "the band");
+    assert_eq!(svg.matches("stroke-width=\"1.5\"").count(), 3, "an interval and its two ends");
+    let points = &chart.hover().unwrap()["panels"][0]["series"][0][2];
+    assert_eq!(points[0], json!([0.0125, "name 0 day 0", 5.0, 4.0, 6.0]));
+    assert_eq!(points[1], json!([0.0375, "name 1 day 1", 5.0]));
+}

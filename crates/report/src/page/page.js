@@ -62,10 +62,13 @@ for (const figure of document.querySelectorAll("figure[data-hover]")) {
         [label, colour, nearest(points, (x - left) / (right - left))]);
       if (!rows.length) return hide();
       rows.sort((a, b) => b[2][2] - a[2][2]);
-      tip.replaceChildren(`${chart.x} ${(rows[0][2][1] < 1e3 ? number : whole).format(rows[0][2][1])}`);
-      for (const [label, colour, [, , value]] of rows) {
+      const where = rows[0][2][1];
+      const named = typeof where === "string";
+      tip.replaceChildren(`${chart.x} ${named ? where : (where < 1e3 ? number : whole).format(where)}`);
+      for (const [label, colour, [, , value, low, high]] of rows) {
         const line = tip.appendChild(document.createElement("div"));
-        line.append(document.createElement("i"), `${label}  ${number.format(value)} ${panel.unit}`);
+        const ends = low === undefined ? "" : ` (${number.format(low)}..${number.format(high)})`;
+        line.append(document.createElement("i"), `${label}  ${number.format(value)} ${panel.unit}${ends}`);
         line.firstChild.style.setProperty("--key", `var(--c${colour.slice(1)})`);
       }
       place(event);

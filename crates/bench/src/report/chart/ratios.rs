@@ -72,7 +72,7 @@ impl Draw for RatioChart {
     }
 
     fn draw(&self, on: &mut Surface) {
-        let texts: Vec<String> = self.rows.iter().map(text).collect();
+        let texts: Vec<String> = self.rows.iter().map(|row| brief(&row.found)).collect();
         let names = self.rows.iter().map(|row| row.name.as_str());
         let rows = Rows::of(on.width, names.zip(texts.iter().map(String::as_str)));
         let axis = self.axis(on.width);
@@ -106,8 +106,8 @@ impl Draw for RatioChart {
     }
 }
 
-fn text(row: &Ratio) -> String {
-    let found = &row.found;
+/// A gain in a few words, or the verdict where there is none.
+pub(super) fn brief(found: &Gain) -> String {
     match found.outcome {
         Outcome::Better | Outcome::Worse => found.words(),
         Outcome::Same => found.verdict().to_owned(),

@@ -22,6 +22,40 @@ fn ratios_have_their_intervals_and_the_noise() {
 }
 
 #[test]
+fn a_history_has_the_ratios_of_pairs_and_their_intervals() {
+    let all = [("v1", 2.0), ("v2", 1.0), ("this program", 1.5)];
+    let mut comparison = sample::comparison("revisions", &all);
+    let chart = history::of_revisions(&comparison).unwrap();
+    let (svg, hover) = (chart.svg(), chart.hover().unwrap());
+    assert_eq!(hover["panels"][0]["unit"], "s");
+    let points = hover["panels"][0]["series"][0][2].as_array().unwrap();
+    let values: Vec<f64> = points.iter().map(|point| point[2].as_f64().unwrap()).collect();
+    let names: Vec<&str> = points.iter().map(|point| point[1].as_str().unwrap()).collect();
+    assert_eq!(names, ["v1", "v2", "this program"]);
+    let median = comparison.median(0, "wall_s").unwrap();
+    let ratio = comparison.finding(2, 0, "wall_s").unwrap().estimate;
+    assert_eq!(values[..2], [median, median * ratio.ratio]);
+    assert_eq!(points[1][3], serde_json::json!(median * ratio.low));
+    assert_eq!(points[0].as_array().unwrap().len(), 3, "the noise is the interval of the first");
+    assert!(svg.contains(&palette::hex(palette::NOISE.light)), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 6, "two facts, three programs");
+    for text in [">whole run, s</text>", ">1.33 times as fast</text>", ">lower is better</text>"] {
+        assert!(svg.contains(text), "{text} is not in {svg}");
+    }
+    let names: Vec<String> = findings(&comparison).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["headers-revisions-history", "headers-revisions"]);
+
+    comparison.runs.retain(|run| run.block <= 1);
+    let hover = history::of_revisions(&comparison).unwrap().hover().unwrap();
+    let point = hover["panels"][0]["series"][0][2][1].as_array().unwrap();
+    assert_eq!(point.len(), 3, "too few pairs for an interval");
+    comparison.experiment = "peers".into();
+    assert!(history::of_revisions(&comparison).is_none());
+    let two = sample::comparison("revisions", &[("v1", 2.0), ("v2", 1.0)]);
+    assert!(history::of_revisions(&two).is_none(), "one ratio says it");
+}
+
+#[test]
 fn typical_runs_are_as_long_as_they_took() {
     let comparison = sample::comparison("revisions", &[("old", 2.0), ("new", 1.0)]);
     let svg = typical_runs(&comparison).unwrap().svg();

@@ -24,7 +24,10 @@ fn nothing_in_a_comparison_becomes_markup() {
     let who = || HOSTILE.to_owned();
     comparison.reference = Some(Reference { who: who(), measured: who(), differs: who() });
     comparison.runs[0].record.answer.insert(who(), who());
-    for experiment in ["ablation", "ladder", "peers", HOSTILE, &format!("sweep {HOSTILE}")] {
+    comparison.variants.push(Variant { label: HOSTILE.into(), ..Variant::default() });
+    for experiment in
+        ["ablation", "ladder", "peers", "revisions", HOSTILE, &format!("sweep {HOSTILE}")]
+    {
         comparison.experiment = experiment.into();
         let mut session = session(vec![comparison.clone(), comparison.clone()]);
         session.command = vec![HOSTILE.into()];

@@ -103,13 +103,15 @@ fn section(one: &Shown<'_>) -> String {
     text
 }
 
-/// At most two charts: all results of the page, and the first ladder or the first growth.
+/// At most two charts: all results of the page, and the first ladder, growth or history.
 pub(super) fn charts(question: Question, all: &[Shown<'_>]) -> Vec<(String, Chart)> {
     let file = question.file();
     let first = if all.len() > 1 { overview(all) } else { None };
     let ladder = all.iter().find(|one| one.comparison.experiment == "ladder");
     let detail = ladder.and_then(|one| chart::ratios(one.comparison).into_iter().next());
     let detail = detail.or_else(|| all.iter().find_map(|one| chart::growth(one.comparison)));
+    let history = |one: &Shown<'_>| chart::history::of_revisions(one.comparison);
+    let detail = detail.or_else(|| all.iter().find_map(history));
     let first = first.map(|chart| (file.to_owned(), chart));
     first.into_iter().chain(detail.map(|chart| (format!("{file}-detail"), chart))).collect()
 }
