@@ -8,6 +8,7 @@ mod comparison;
 mod document;
 mod fact;
 mod gain;
+mod history;
 mod overview;
 mod page;
 mod results;
@@ -27,6 +28,7 @@ pub use results::{Results, condensed, results};
 #[must_use]
 pub fn charts(sessions: &[Session], records: &[RunRecord]) -> Vec<(String, Chart)> {
     let comparisons = sessions.iter().flat_map(|session| &session.comparisons);
-    let charts = comparisons.flat_map(chart::of_comparison);
+    let charts = history::charts(sessions).into_iter();
+    let charts = charts.chain(comparisons.flat_map(chart::of_comparison));
     charts.chain(blockmill_report::charts(records)).collect()
 }

@@ -69,6 +69,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| median_of_sorted(&values))
 }
 
+/// The values below which a quarter and three quarters of `values` are; none of fewer than two
+/// values.
+pub fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len().checked_sub(1).filter(|last| *last > 0)?;
+    // between two neighbours, by the distance to each
+    let at = |share: f64| {
+        let place = last as f64 * share;
+        let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    };
+    Some((at(0.25), at(0.75)))
+}
+
 fn median_of_sorted(values: &[f64]) -> f64 {
     (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }

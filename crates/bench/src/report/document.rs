@@ -6,6 +6,7 @@ use crate::findings::Comparison;
 use crate::report::chart::findings;
 use crate::report::comparison::{Headline, blocks, caution, headline, notes, reference};
 use crate::report::fact::words;
+use crate::report::history;
 use crate::report::overview::{all_results, machine, name, overview_markdown, program};
 use crate::session::Session;
 use blockmill_report::Chart;
@@ -24,6 +25,13 @@ differences below this noise floor are not reported.\n";
 /// Benches as one page, with its charts in the folder `charts` next to it.
 pub fn page_markdown(sessions: &[Session], charts: &str) -> String {
     let mut page = format!("# Benchmarks\n\n{HOW_TO_READ}");
+    let history = history::charts(sessions);
+    if !history.is_empty() {
+        page += &format!("\n## History\n\n{}\n\n", escape(history::CAUTION));
+        let link = |(name, chart): &(String, Chart)| link(charts, name, chart);
+        page += history.iter().map(link).collect::<String>().trim_end_matches('\n');
+        page.push('\n');
+    }
     for (at, session) in sessions.iter().enumerate() {
         page += &format!("\n## {}\n\n", escape(&machine(&session.machine)));
         page += &text(session, "###", Some(Charts { folder: charts, at }));
@@ -39,7 +47,8 @@ pub fn page_charts(sessions: &[Session]) -> Vec<(String, Chart)> {
         let charts: Vec<_> = all.into_iter().chain(each).collect();
         charts.into_iter().map(move |(name, chart)| (file(at, &name), chart))
     };
-    sessions.iter().enumerate().flat_map(named).collect()
+    let each = sessions.iter().enumerate().flat_map(named);
+    history::charts(sessions).into_iter().chain(each).collect()
 }
 
 /// The name of the chart of all results.
@@ -54,8 +63,13 @@ struct Charts<'a> {
 
 impl Charts<'_> {
     fn link(self, name: &str, chart: &Chart) -> String {
-        format!("![{}]({}/{}.svg)\n\n", escape(chart.title()), self.folder, file(self.at, name))
+        link(self.folder, &file(self.at, name), chart)
     }
+}
+
+/// A chart of a page.
+fn link(folder: &str, name: &str, chart: &Chart) -> String {
+    format!("![{}]({folder}/{name}.svg)\n\n", escape(chart.title()))
 }
 
 /// The name of a chart's file, without its ending.

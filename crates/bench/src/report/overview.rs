@@ -59,9 +59,15 @@ fn interval(found: &Gain) -> String {
 
 /// What a comparison is called on a page.
 pub(crate) fn name(comparison: &Comparison) -> String {
-    let title =
-        if comparison.title.is_empty() { &comparison.definition } else { &comparison.title };
-    let parts = [title.as_str(), comparison.case.as_str(), comparison.experiment.as_str()];
+    let parts = [workload(comparison), comparison.experiment.clone()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// What a comparison measures: its title and its case.
+pub(crate) fn workload(comparison: &Comparison) -> String {
+    let Comparison { title, definition, case, .. } = comparison;
+    let title = if title.is_empty() { definition } else { title };
+    let parts = [title.as_str(), case.as_str()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 

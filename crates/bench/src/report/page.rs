@@ -11,7 +11,7 @@ use crate::report::comparison::{
 };
 use crate::report::fact::{Unit, words};
 use crate::report::gain::Outcome;
-use crate::report::overview;
+use crate::report::{history, overview};
 use crate::session::Session;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
@@ -35,6 +35,7 @@ pub fn html(sessions: &[Session], records: &[RunRecord]) -> String {
         [first, ..] => title(first),
     };
     let body = html! {
+        (history(sessions))
         @for one in sessions { (session(one)) }
         @if sessions.is_empty() || !records.is_empty() { (page::runs(records)) }
     };
@@ -42,6 +43,18 @@ pub fn html(sessions: &[Session], records: &[RunRecord]) -> String {
     let all = format::counted((runs + records.len()) as u64, "run record");
     let without = if runs > 0 { " (of comparisons without their series)" } else { "" };
     page::page(&title, &body, &page::source(&all, without), &embedded(sessions, records))
+}
+
+/// What several of the sessions have in common, over revisions; nothing if there is no such thing.
+fn history(sessions: &[Session]) -> Markup {
+    let charts = history::charts(sessions);
+    html! {
+        @if !charts.is_empty() {
+            h1 { "History" }
+            p.warn { (history::CAUTION) }
+            @for (_, chart) in &charts { (figure(chart)) }
+        }
+    }
 }
 
 /// The records that the page embeds as JSON.

@@ -80,3 +80,10 @@ fn growth_is_found_again() {
     assert_eq!(Growth::of(&[(5.0, 1.0), (5.0, 2.0)]), None);
     assert_eq!(Growth::of(&[(5.0, 1.0)]), None);
 }
+
+#[test]
+fn quartiles_hold_the_middle_half() {
+    assert_eq!(quartiles(&[5.0, 1.0, 2.0, 3.0, 4.0]), Some((2.0, 4.0)));
+    assert_eq!(quartiles(&[1.0, 2.0]), Some((1.25, 1.75)));
+    assert_eq!(quartiles(&[1.0]), None);
+}

@@ -56,3 +56,30 @@ fn many_comparisons_of_all_experiments_fit() {
         assert!(text.contains(expected), "{expected} is not in {text}");
     }
 }
+
+#[blockmill_testkit::needs(chromium)]
+#[test]
+fn a_history_fits_and_names_its_revisions() {
+    let revisions = (0..30).map(|at| (format!("{at:07x}"), 1.0 + f64::from(at % 7) / 50.0));
+    let revisions: Vec<(String, f64)> = revisions.collect();
+    let mut all: Vec<(&str, f64)> = vec![("a long name of a revision, longer than usual", 1.1)];
+    all.extend(revisions.iter().map(|(name, time)| (name.as_str(), *time)));
+    all.push(("this program", 1.2));
+    let seen = check(&html(&[session(vec![sample::comparison("revisions", &all)])], &[]));
+    let first = seen["tips"][0].as_str().unwrap();
+    assert!(first.starts_with("revision ") && first.contains(" s ("), "{first}");
+
+    let of = |revision: &str, time: f64| {
+        let comparison = sample::comparison("alone", &[("blockmill", time)]);
+        let mut session = session(vec![comparison]);
+        session.program.revision = revision.repeat(10);
+        session.started_unix = 1.75e9 + time * 1e6;
+        session
+    };
+    let sessions: Vec<Session> = (1..=9).map(|at| of(&format!("{at}abc"), f64::from(at))).collect();
+    let seen = check(&html(&sessions, &[]));
+    let first = seen["tips"][0].as_str().unwrap();
+    assert!(first.starts_with("revision and date 5abc5abc5a 2025-"), "{first}");
+    assert!(first.contains("whole run 5.0") && first.contains(".."), "{first}");
+    assert!(seen["text"].as_str().unwrap().contains("not measured in pairs"));
+}
