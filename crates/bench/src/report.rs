@@ -4,6 +4,7 @@
 //! nothing else. A comparison has one table and one set of charts, whatever is measured.
 
 mod chart;
+mod comment;
 mod comparison;
 mod document;
 mod fact;
@@ -19,6 +20,7 @@ mod sample;
 use crate::session::Session;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
+pub use comment::{comment, slower};
 pub use document::{page_charts, page_markdown, session_markdown};
 pub use overview::session_table;
 pub use page::html;

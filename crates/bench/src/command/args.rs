@@ -29,8 +29,8 @@ pub struct Bench {
     /// after it up to B), or `.` for this program; the first is the baseline
     #[arg(long, num_args = 1.., value_name = "REVISION")]
     pub history: Vec<String>,
-    /// Compare this program with that of a git revision, and fail if it is slower; where operations
-    /// can be counted in instructions, fail if there are more than were recorded
+    /// Compare this program with that of a git revision, write `comment.md` for a pull request, and
+    /// fail if it is slower; with --instructions, fail if there are more than were recorded
     #[arg(long, value_name = "REVISION")]
     #[arg(conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "history"])]
     pub check: Option<String>,

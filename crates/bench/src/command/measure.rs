@@ -2,22 +2,21 @@
 
 use super::args::Bench;
 use super::{instructions, progress, report};
-use crate::comparison::{BASELINE, Rules};
+use crate::comparison::Rules;
 use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
-use crate::findings::Verdict;
 use crate::job::Job;
-use crate::report::session_table;
+use crate::report::{comment, session_table, slower};
 use crate::revisions;
 use crate::scratch::Scratch;
 use crate::session::{self, Plan, Session};
-use crate::statistics::Estimate;
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
 use blockmill_cli::{outputs, print};
+use blockmill_pipeline::disk::replace_file;
 use blockmill_report::Colour;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Measures what `args` ask for.
@@ -52,6 +51,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         repository: repository.into(),
     };
     let session = session::run(&plan, &mut progress)?;
+    let comment = args.check.is_some().then(|| write_comment(&session, &args.out)).transpose()?;
     let failed = session.failed.join("; ");
     if session.comparisons.is_empty() {
         ensure!(failed.is_empty(), "{failed}");
@@ -59,32 +59,14 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     }
     let path = args.out.join("bench.json");
     session.write(&path)?;
-    let mut files = vec![path];
+    let mut files: Vec<PathBuf> = [path].into_iter().chain(comment).collect();
     files.extend(report::write_bench(&session, &args.out)?);
     let tables = session_table(&session, Colour::of_stdout());
     let answer = Answer::results(&session, &tables, &files, json)?;
     ensure!(failed.is_empty(), "{failed}");
-    if args.check.is_some() {
-        gate(&session)?;
-    }
-    Ok(answer)
-}
-
-/// Fails when this program is slower than the revision that it was compared with.
-fn gate(session: &Session) -> Result<()> {
-    let mut slower = vec![];
-    for comparison in &session.comparisons {
-        let figure = comparison.figure();
-        let this = comparison.variants.len() - 1;
-        let finding = comparison.finding(this, BASELINE, figure);
-        if let Some(found) = finding.filter(|found| found.verdict() == Verdict::More) {
-            let Estimate { ratio, low, high, .. } = found.estimate;
-            let name = comparison.name();
-            slower.push(format!("{name}: {figure} is {ratio:.3} times ({low:.3} to {high:.3})"));
-        }
-    }
+    let slower = if args.check.is_some() { slower(&session) } else { vec![] };
     ensure!(slower.is_empty(), "slower than before: {}", slower.join("; "));
-    Ok(())
+    Ok(answer)
 }
 
 /// The arguments with every range of `--history` replaced by its commits.
@@ -94,6 +76,14 @@ fn with_ranges(args: &Bench, repository: &Path) -> Result<Bench> {
         args.history = revisions::expand(repository, &args.history)?;
     }
     Ok(args)
+}
+
+/// Writes the comment for a pull request into `folder`.
+fn write_comment(session: &Session, folder: &Path) -> Result<PathBuf> {
+    let path = folder.join("comment.md");
+    replace_file(&path, comment(session).as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 /// What can be measured.

@@ -14,7 +14,7 @@ use blockmill_pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 use blockmill_report::Colour;
 use blockmill_report::format::{self, NONE};
 use blockmill_report::table::{Cell, Mark, Table};
-pub(crate) use by_block::block_tables;
+pub(crate) use by_block::{block_tables, percentile_table};
 pub(crate) use headline::{Headline, headline};
 pub(crate) use notes::{caution, notes, reference};
 pub(crate) use operations::{operation_table, operations};
@@ -272,7 +272,7 @@ fn times_cell(found: &Gain) -> Cell {
     Cell { small: Some(found.sure()), ..cell }
 }
 
-fn verdict_cell(found: &Gain) -> Cell {
+pub(crate) fn verdict_cell(found: &Gain) -> Cell {
     let mark = match found.outcome {
         Outcome::Better => Mark::Good,
         Outcome::Worse => Mark::Bad,

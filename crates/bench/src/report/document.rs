@@ -94,7 +94,7 @@ fn text(session: &Session, heading: &str, charts: Option<Charts<'_>>) -> String 
         escape(&program(session)),
         escape(&machine(&session.machine))
     );
-    page += &format!(", with `{}`.\n\n", shell(&session.command).replace('`', "'"));
+    page += &format!(", with {}.\n\n", command(session));
     let all = charts.zip(all_results(&session.comparisons));
     page += &all.map_or(String::new(), |(charts, chart)| charts.link(ALL, &chart));
     page += &overview_markdown(session);
@@ -112,6 +112,11 @@ fn text(session: &Session, heading: &str, charts: Option<Charts<'_>>) -> String 
         page += &section(comparison, charts);
     }
     page
+}
+
+/// The command line of a session, as code.
+pub(crate) fn command(session: &Session) -> String {
+    format!("`{}`", shell(&session.command).replace('`', "'"))
 }
 
 /// Times of blocks in our typical run; empty if no blocks were executed.

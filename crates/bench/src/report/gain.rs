@@ -2,7 +2,7 @@
 
 use crate::findings::{Comparison, Verdict};
 use crate::report::fact::{Unit, is_speed, words};
-use blockmill_report::format::{percent_of_noise, times};
+use blockmill_report::format::{number, percent_of_noise, times};
 
 /// The ratio of a fact of two variants, inverted if needed so that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,13 +62,26 @@ impl Gain {
 
     /// `1.31 times as fast`, `1.25 times as long`, `1.20 times less`.
     pub fn words(&self) -> String {
-        let what = match (self.is_speed, self.gain < 1.0) {
-            (true, false) => "as fast",
-            (true, true) => "as long",
-            (false, false) => "less",
-            (false, true) => "as much",
-        };
-        format!("{} times {what}", times(self.at_least_1().0))
+        format!("{} {}", times(self.at_least_1().0), self.direction())
+    }
+
+    /// The words after the ratio.
+    fn direction(&self) -> &'static str {
+        match (self.is_speed, self.gain < 1.0) {
+            (true, false) => "times as fast",
+            (true, true) => "times as long",
+            (false, false) => "times less",
+            (false, true) => "times as much",
+        }
+    }
+
+    /// The ratio in words, and its interval, with a third digit after the point: between two
+    /// revisions a difference of less than a hundredth counts.
+    pub fn precise(&self) -> (String, Option<String>) {
+        let digits = |value: f64| number(value, if value < 9.9995 { 3 } else { 1 });
+        let (ratio, low, high) = self.at_least_1();
+        let interval = self.interval().map(|_| format!("{}..{}", digits(low), digits(high)));
+        (format!("{} {}", digits(ratio), self.direction()), interval)
     }
 
     /// `1.28..1.35`; none when the pairs bound nothing.

@@ -80,6 +80,27 @@ fn a_wrong_answer_fails_the_bench() {
 }
 
 #[test]
+fn a_check_writes_a_comment_also_when_it_fails() {
+    let scratch = Scratch::new("bench-comment");
+    let comment = scratch.path("out").join("comment.md");
+    let folder = benchmarks(&scratch, "planted.toml", PLANTED);
+    // the program with itself: one pair, so that no load decides the verdict
+    let printed = succeed(&mut bench("planted --check . --pairs 1", &scratch, &folder));
+    assert!(printed.contains(&format!("wrote {}", comment.display())), "{printed}");
+    let text = fs::read_to_string(&comment).expect("a comment");
+    let head = "<!-- blockmill bench -->\n**Too few pairs to compare with this program.**\n";
+    assert!(text.starts_with(head) && text.contains("| Planted | whole run | "), "{text}");
+
+    let wrong = PLANTED.replace("tip_number = 3000", "tip_number = 2999");
+    let folder = benchmarks(&scratch, "planted.toml", &wrong);
+    let ended = run(&mut bench("planted --check . --pairs 1", &scratch, &folder));
+    assert_ne!(ended.code, Some(0));
+    let text = fs::read_to_string(&comment).expect("a comment");
+    assert!(text.contains("**Nothing was measured.**"), "{text}");
+    assert!(text.contains("expected tip\\_number 2999, found 3000"), "{text}");
+}
+
+#[test]
 fn a_definition_that_is_wrong_is_refused_by_its_name() {
     let scratch = Scratch::new("bench-wrong-definition");
     for (from, to, reason) in [

@@ -2,7 +2,7 @@
 //! variant takes for a block; and the slowest blocks.
 
 use super::name;
-use crate::by_block::{ByBlock, Interval, PERCENTILES};
+use crate::by_block::{Interval, PERCENTILES};
 use crate::comparison::{AGAIN, BASELINE};
 use crate::findings::Comparison;
 use blockmill_pipeline::record::{BLOCK, BLOCKS, END_S, FIRST, Series};
@@ -14,14 +14,16 @@ const SLOWEST: usize = 8;
 
 /// Headings and tables about blocks; none if the runs have no times of blocks.
 pub(crate) fn block_tables(comparison: &Comparison) -> Vec<(&'static str, Table)> {
-    let compared = comparison.by_block.first().map(|first| percentiles(comparison, first));
-    let compared = compared.map(|table| ("Times of a block, and how many times as long", table));
+    let compared = percentile_table(comparison)
+        .map(|table| ("Times of a block, and how many times as long", table));
     let slowest = slowest(comparison).map(|table| ("The slowest blocks", table));
     compared.into_iter().chain(slowest.filter(|_| !comparison.by_block.is_empty())).collect()
 }
 
-/// The percentiles of all variants, and the ratios to the baseline.
-fn percentiles(comparison: &Comparison, first: &ByBlock) -> Table {
+/// The percentiles of all variants, and the ratios to the baseline; none if the runs have no times
+/// of blocks.
+pub(crate) fn percentile_table(comparison: &Comparison) -> Option<Table> {
+    let first = comparison.by_block.first()?;
     let mut table = Table::new(&["program"]);
     table.heads.extend(PERCENTILES.map(|percent| format!("p{percent}")));
     table.heads.extend(PERCENTILES.map(|percent| format!("ratio of blocks, p{percent}")));
@@ -53,7 +55,7 @@ fn percentiles(comparison: &Comparison, first: &ByBlock) -> Table {
         "{blocks} in {pairs} of runs. The time of a block is the work of all threads on it. \
          Intervals of 95 % by a bootstrap over blocks and runs."
     ));
-    table
+    Some(table)
 }
 
 fn bounds(interval: &Interval) -> String {
