@@ -16,6 +16,7 @@ mod detect;
 mod difficulty;
 mod error;
 mod family;
+pub mod file_checksums;
 mod foreign;
 pub mod format;
 mod formats;

@@ -164,6 +164,10 @@ pub struct Verification {
     /// is not known, headers where there are no bodies]
     #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
+    /// Compare the files with this list of SHA-256 checksums first [default: checksums.txt next to
+    /// them, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub checksums: Option<PathBuf>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE")]
     pub seal: Option<String>,
@@ -282,6 +286,15 @@ pub struct Inspect {
     /// Read and decode every record; of Bitcoin blocks check all that needs no coins
     #[arg(long)]
     pub deep: bool,
+    /// Compare the files with this list of SHA-256 checksums first [default: checksums.txt next to
+    /// them, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub checksums: Option<PathBuf>,
+    /// Write a list of the SHA-256 checksums of the files
+    #[arg(long, value_name = "FILE")]
+    pub checksums_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub replace: Force,
     /// Store of Neo blocks: a block, its transactions, the state root after it
     #[arg(long, value_name = "HEIGHT")]
     pub block: Option<u32>,
@@ -299,7 +312,17 @@ pub struct Inspect {
 impl Inspect {
     /// An inspection of paths as a whole.
     pub fn whole(paths: Vec<PathBuf>, deep: bool) -> Self {
-        Self { paths, deep, block: None, transaction: None, account: None, chain: None }
+        Self {
+            paths,
+            deep,
+            checksums: None,
+            checksums_out: None,
+            replace: Force::default(),
+            block: None,
+            transaction: None,
+            account: None,
+            chain: None,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Rows, Verification};
 use crate::import::{Run, family};
 use crate::shard::{self, Documents};
-use crate::{bitcoin, ethereum, neo, outputs, paths, stop};
+use crate::{bitcoin, checksums, ethereum, neo, outputs, paths, stop};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::{Shape, keep_apart};
@@ -23,6 +23,7 @@ use std::sync::mpsc::SyncSender;
 pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
+    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
     let inputs = [&asked.paths[..], &asked.stores].concat();
     outputs::claim(&args.to, &inputs, Shape::FilesIn, asked.force)?.done()?;
     let is_there = paths::is_there(&args.to.join(MANIFEST))?;
@@ -45,7 +46,9 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
         );
     }
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
-    any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run)
+    let answer =
+        any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run);
+    Ok(checked.with(answer?))
 }
 
 /// Sends the rows of one table to a reader; the answer reports the end.

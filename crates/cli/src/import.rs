@@ -6,7 +6,7 @@ use crate::args::{Import, Verification, Verify};
 use crate::library::BlockSender;
 use crate::profile::Profiler;
 use crate::serve::Server;
-use crate::{bitcoin, ethereum, host, neo, outputs, serve, shard, stop};
+use crate::{bitcoin, checksums, ethereum, host, neo, outputs, serve, shard, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
@@ -55,13 +55,15 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     {
         return ethereum::snapshot::import(args, path, json, &cancel);
     }
+    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
-    match family(asked)? {
+    let answer = match family(asked)? {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
         Family::Neo => neo::import::import(args, run),
-    }
+    };
+    Ok(checked.with(answer?))
 }
 
 /// `blockmill verify`.
@@ -72,7 +74,9 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
-    verify(asked, Run::new(asked, "verify", asked.record.clone(), json, cancel)?)
+    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
+    let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
+    Ok(checked.with(verify(asked, run)?))
 }
 
 /// Verifies an archive and keeps nothing.

@@ -2,12 +2,28 @@
 
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::{bitcoin, data_folder, ethereum, neo};
+use crate::{bitcoin, checksums, data_folder, ethereum, neo, outputs};
 use anyhow::{Context, Result, ensure};
+use blockmill_archive::output::Shape;
 use blockmill_archive::{Family, LeftOut};
+use blockmill_pipeline::Cancel;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
+    // the system ends the program at a signal
+    let never = Cancel::default();
+    let checked = checksums::compare(args.checksums.as_deref(), &args.paths, json, &never)?;
+    if let Some(out) = &args.checksums_out {
+        // it may stand in the folder whose files it lists, and replaces none of these
+        let files = checksums::files(&args.paths)?;
+        let claim = outputs::claim(out, &files, Shape::File, args.replace)?;
+        checksums::write(out, &args.paths, &never)?;
+        claim.done()?;
+    }
+    Ok(checked.with(contents(args, json)?))
+}
+
+fn contents(args: &Inspect, json: bool) -> Result<Answer> {
     for store in &args.paths {
         // a store of Ethereum is an archive, too
         let Some(family @ (Family::Bitcoin | Family::Neo)) = data_folder::family_of(store)? else {

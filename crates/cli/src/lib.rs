@@ -19,6 +19,7 @@ mod bitcoin;
 #[path = "absent/bitcoin.rs"]
 mod bitcoin;
 mod check;
+mod checksums;
 mod config;
 mod convert;
 mod data_folder;

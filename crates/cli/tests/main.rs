@@ -10,6 +10,7 @@ mod bitcoin_stores;
 mod block_access_lists;
 mod block_files;
 mod broken_stdout;
+mod checksums;
 mod compatibility;
 mod disk_full;
 mod ethereum_rules;

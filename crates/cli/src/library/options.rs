@@ -105,6 +105,7 @@ impl VerifyOptions {
             seal: self.seal.clone(),
             seal_seed: self.seal_seed,
             now: self.now,
+            checksums: None,
             ethash_cache: self.ethash_cache.clone(),
             from: self.from,
             until: self.until,

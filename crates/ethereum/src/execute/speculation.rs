@@ -108,7 +108,7 @@ pub struct Speculations {
     pub blocks: Vec<Vec<Option<Box<Speculation>>>>,
     /// Number of transactions that hash a lot.
     pub hashing: usize,
-    /// For each block its part of the CPU time, by gas: lanes execute those of many blocks together.
+    /// For each block its part of the CPU time, by gas: lanes execute many blocks together.
     pub busy: Vec<Duration>,
     /// Gas of the speculations of each block.
     gas: Vec<u64>,
