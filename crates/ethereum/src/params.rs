@@ -186,16 +186,18 @@ impl ChainSpec {
         Self::new("custom", &config, &fields, alloc)
     }
 
-    /// The chain of a genesis.json, with these accounts, ordered by address, for its `alloc`.
+    /// The chain of a genesis.json, with these accounts, ordered by address, for its `alloc`, and
+    /// this state root, which is not compared with them here.
     ///
     /// # Errors
     /// As [`ChainSpec::from_genesis_json`].
     pub(crate) fn with_accounts(
         text: &str,
         accounts: Vec<GenesisAccount>,
+        state_root: Hash,
     ) -> Result<Self, SpecError> {
         let (config, fields, _) = genesis::from_json(text)?;
-        Self::new("custom", &config, &fields, Alloc::Given(accounts))
+        Self::new("custom", &config, &fields, Alloc::Stated { accounts, state_root })
     }
 
     /// The chain of a genesis.json that begins with the block of this header, which was verified

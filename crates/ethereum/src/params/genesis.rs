@@ -11,7 +11,9 @@ pub(crate) use json::from_json;
 use crate::header::Header;
 use crate::header::later::AtGenesis;
 use crate::params::{Fork, SpecError};
+use crate::state::EMPTY_CODE;
 use crate::{Address, Hash, U256};
+use blockmill_hashes::ManyKeccak;
 use blockmill_rlp::ethereum::{Account, EditLater, LaterField};
 use blockmill_rlp::{Encode, Reader};
 use object::{Object, missing};
@@ -45,6 +47,13 @@ pub enum Alloc {
     },
     /// Accounts of a genesis.json, ordered by address.
     Given(Vec<GenesisAccount>),
+    /// Accounts of a test, ordered by address. Whoever executes the chain compares the root.
+    Stated {
+        /// The accounts.
+        accounts: Vec<GenesisAccount>,
+        /// The state root that the test states.
+        state_root: Hash,
+    },
     /// Accounts of a genesis.json that are still in the file.
     InFile {
         /// Where it is.
@@ -130,7 +139,9 @@ impl Genesis {
     /// whether it has a base fee.
     pub(crate) fn new(fields: &Header, alloc: Alloc, london: bool, fork: Fork) -> Self {
         let state_root = match &alloc {
-            Alloc::BuiltIn { state_root, .. } | Alloc::InFile { state_root, .. } => *state_root,
+            Alloc::BuiltIn { state_root, .. }
+            | Alloc::Stated { state_root, .. }
+            | Alloc::InFile { state_root, .. } => *state_root,
             Alloc::Given(accounts) => state_root(accounts),
         };
         let gas_limit = match fields.gas_limit {
@@ -149,7 +160,7 @@ impl Genesis {
     /// A file that does not have them.
     pub fn accounts(&self) -> Result<Cow<'_, [GenesisAccount]>, AccountsError> {
         match &self.alloc {
-            Alloc::Given(accounts) => Ok(Cow::Borrowed(accounts)),
+            Alloc::Given(accounts) | Alloc::Stated { accounts, .. } => Ok(Cow::Borrowed(accounts)),
             Alloc::BuiltIn { accounts, .. } => Ok(Cow::Owned(decode(accounts)?)),
             Alloc::InFile { path, state_root } => known::accounts(path, state_root).map(Cow::Owned),
         }
@@ -212,18 +223,33 @@ impl AsRef<[u8]> for SlotValue {
 
 /// The root of the state that holds exactly these accounts (Yellow Paper 4.1).
 pub fn state_root(accounts: &[GenesisAccount]) -> Hash {
-    blockmill_trie::secure_root(accounts.iter().map(|account| (account.address, encode(account))))
+    let leaves = accounts.iter().zip(code_hashes(accounts));
+    blockmill_trie::secure_root(
+        leaves.map(|(account, code)| (account.address, encode(account, &code))),
+    )
+}
+
+/// The hash of each account's code. Those of several accounts are computed in lanes.
+pub(crate) fn code_hashes(accounts: &[GenesisAccount]) -> Vec<Hash> {
+    let mut hashes = vec![EMPTY_CODE; accounts.len()];
+    let with_code: Vec<usize> =
+        (0..accounts.len()).filter(|at| !accounts[*at].code.is_empty()).collect();
+    let codes: Vec<&[u8]> = with_code.iter().map(|at| &*accounts[*at].code).collect();
+    let mut found = vec![[0; 32]; codes.len()];
+    ManyKeccak::detect().keccak256(&codes, &mut found);
+    with_code.into_iter().zip(found).for_each(|(at, hash)| hashes[at] = hash);
+    hashes
 }
 
 /// An account as the state trie holds it: nonce, balance, storage root, code hash.
-fn encode(account: &GenesisAccount) -> Vec<u8> {
+fn encode(account: &GenesisAccount, code_hash: &Hash) -> Vec<u8> {
     let slots = account.storage.iter();
     let slots = slots.map(|(key, value)| (key, SlotValue::new(value)));
     Account {
         nonce: account.nonce,
         balance: account.balance,
         storage_root: &blockmill_trie::secure_root(slots),
-        code_hash: &blockmill_hashes::keccak256(&account.code),
+        code_hash,
     }
     .encode()
 }

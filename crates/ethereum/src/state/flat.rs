@@ -10,7 +10,7 @@ use super::{
     SlotChange, StateError,
 };
 use crate::execute::{Ancestors, Code, CodeCache};
-use crate::params::genesis::GenesisAccount;
+use crate::params::genesis::{GenesisAccount, code_hashes};
 use crate::{Address, Hash, U256};
 use blockmill_hashes::ManyKeccak;
 use hashbrown::HashMap;
@@ -65,13 +65,8 @@ impl State {
     /// [`StateError::TooManyAccounts`].
     pub fn from_accounts(accounts: &[GenesisAccount]) -> Result<Self, StateError> {
         let mut state = Self::default();
-        for given in accounts {
+        for (given, code_hash) in accounts.iter().zip(code_hashes(accounts)) {
             let code = (!given.code.is_empty()).then(|| Code::new(given.code.clone()));
-            let code_hash = match given.code.is_empty() {
-                true => EMPTY_CODE,
-                // the machine's own hash takes many times as long
-                false => blockmill_hashes::keccak256(&given.code),
-            };
             let account = Account { nonce: given.nonce, balance: given.balance, code_hash };
             let id = state.set_account(&given.address, Some(account), code)?;
             for (slot, value) in &given.storage {

@@ -229,22 +229,24 @@ impl Pointers {
         order.sort_unstable();
         let addresses: HashMap<AccountId, &crate::Address> =
             changes.accounts.iter().map(|change| (change.id, &change.address)).collect();
-        for ((id, slot), value) in order {
-            if !self.storage.contains_key(&id) {
-                let root = match (&self.nodes, addresses.get(&id)) {
+        for (((id, _), value), key) in order.iter().zip(slot_keys(&order)) {
+            if !self.storage.contains_key(id) {
+                let root = match (&self.nodes, addresses.get(id)) {
                     (Some((nodes, root)), Some(address)) => {
                         nodes.account(root, address)?.map_or(EMPTY_ROOT, |found| found.1)
                     }
                     _ => EMPTY_ROOT,
                 };
-                self.storage.insert(id, (SparseTrie::unread(root), root));
+                self.storage.insert(*id, (SparseTrie::unread(root), root));
             }
-            let Some((trie, root)) = self.storage.get_mut(&id) else { continue };
-            let key = blockmill_hashes::keccak256(&slot.to_be_bytes::<32>());
+            let Some((trie, root)) = self.storage.get_mut(id) else { continue };
             trie.set(&key, (!value.is_zero()).then(|| value.encode()), &nodes.below(*root))?;
         }
         let accounts = nodes.below(self.nodes.as_ref().map_or(EMPTY_ROOT, |(_, root)| *root));
-        for change in &changes.accounts {
+        let addresses: Vec<&[u8]> = changes.accounts.iter().map(|one| &one.address[..]).collect();
+        let mut keys = vec![[0; 32]; addresses.len()];
+        ManyKeccak::detect().keccak256(&addresses, &mut keys);
+        for (change, key) in changes.accounts.iter().zip(&keys) {
             let storage_root = match (self.storage.get_mut(&change.id), &self.nodes) {
                 (Some((trie, _)), _) => trie.root(),
                 (None, Some((nodes, root))) => {
@@ -261,8 +263,17 @@ impl Pointers {
                 }
                 .encode()
             });
-            self.accounts.set(&blockmill_hashes::keccak256(&change.address), leaf, &accounts)?;
+            self.accounts.set(key, leaf, &accounts)?;
         }
         Ok(self.accounts.root())
     }
+}
+
+/// The keys of slots in their tries, hashed in the lanes of the CPU.
+fn slot_keys(slots: &[((AccountId, U256), U256)]) -> Vec<Hash> {
+    let bytes: Vec<[u8; 32]> = slots.iter().map(|((_, slot), _)| slot.to_be_bytes()).collect();
+    let messages: Vec<&[u8]> = bytes.iter().map(|slot| &slot[..]).collect();
+    let mut keys = vec![[0; 32]; messages.len()];
+    ManyKeccak::detect().keccak256(&messages, &mut keys);
+    keys
 }

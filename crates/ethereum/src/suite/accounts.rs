@@ -3,7 +3,9 @@
 use super::{SuiteError, json};
 use crate::U256;
 use crate::params::genesis::GenesisAccount;
+use crate::state::State;
 use blockmill_verdict::Hex;
+use hashbrown::HashMap;
 use serde_json::Value;
 
 /// The accounts of `pre` or `postState`, ordered by address.
@@ -18,6 +20,49 @@ pub(super) fn read(accounts: &Value) -> Result<Vec<GenesisAccount>, SuiteError> 
         Some(pair) => Err(json::wrong(&Hex(&pair[0].address).to_string(), "an account once")),
         None => Ok(read),
     }
+}
+
+/// The first difference of a state that is in memory as a whole from these accounts, as what was
+/// expected and what was found. `None` if there is none. It takes a fraction of the time that the
+/// root of the accounts takes.
+pub(super) fn differs(state: &State, accounts: &[GenesisAccount]) -> Option<(String, String)> {
+    let count = state.accounts().count();
+    if count != accounts.len() {
+        let expected = format!("{} accounts in the post state", accounts.len());
+        return Some((expected, count.to_string()));
+    }
+    for given in accounts {
+        let of = |what: &str| format!("{what} of {} in the post state", Hex(&given.address));
+        let Some((id, found, _)) = state.found(&given.address) else {
+            return Some((of("the account"), "none".into()));
+        };
+        if (found.nonce, found.balance) != (given.nonce, given.balance) {
+            let expected = format!("{} {}", given.nonce, given.balance);
+            let expected = of(&format!("nonce and balance {expected}"));
+            return Some((expected, format!("{} {}", found.nonce, found.balance)));
+        }
+        match state.code(&found.code_hash) {
+            Ok(code) if code.bytes() == given.code => {}
+            code => {
+                let found = code.map_or("none".into(), |code| Hex(code.bytes()).to_string());
+                return Some((of(&format!("code {}", Hex(&given.code))), found));
+            }
+        }
+        let slots: HashMap<&U256, &U256> = state.slots(id).collect();
+        if slots.len() != given.storage.len() {
+            let expected = of(&format!("{} slots", given.storage.len()));
+            return Some((expected, slots.len().to_string()));
+        }
+        for (slot, value) in &given.storage {
+            let found = slots.get(&U256::from_be_bytes(*slot)).copied().copied();
+            let found = found.unwrap_or_default();
+            if found != U256::from_be_bytes(*value) {
+                let expected = format!("{} in slot {}", Hex(value), Hex(slot));
+                return Some((of(&expected), format!("{found:#x}")));
+            }
+        }
+    }
+    None
 }
 
 fn account(address: &str, account: &Value) -> Result<GenesisAccount, SuiteError> {
@@ -80,6 +125,38 @@ mod tests {
         let genesis = genesis.to_string().replace("\"0x\":\"0xff\"", "\"0x00\":\"0xff\"");
         let spec = ChainSpec::from_genesis_json(&genesis).unwrap();
         assert_eq!(read(&accounts).unwrap(), spec.genesis.accounts().unwrap().into_owned());
+    }
+
+    #[test]
+    fn every_difference_from_a_state_is_found() {
+        let code = |byte| vec![byte, 0];
+        let account = |last: u8| GenesisAccount {
+            address: [last; 20],
+            balance: U256::from(last),
+            nonce: 1,
+            code: if last > 1 { code(last) } else { vec![] },
+            storage: vec![([last; 32], [1; 32]), ([9; 32], [last; 32])],
+        };
+        let all: Vec<_> = (1..4).map(account).collect();
+        let state = State::from_accounts(&all).unwrap();
+        assert_eq!(differs(&state, &all), None);
+        let changes: [fn(&mut GenesisAccount); 8] = [
+            |one| one.address[0] += 1,
+            |one| one.balance += U256::ONE,
+            |one| one.nonce += 1,
+            |one| one.code.push(1),
+            |one| one.code.clear(),
+            |one| one.storage.truncate(1),
+            |one| one.storage[0].0[31] += 1,
+            |one| one.storage[1].1[0] += 1,
+        ];
+        for (at, change) in changes.iter().enumerate() {
+            let mut other = all.clone();
+            change(&mut other[2]);
+            assert!(differs(&state, &other).is_some(), "change {at}");
+        }
+        assert!(differs(&state, &all[1..]).is_some());
+        assert!(differs(&state, &[all.clone(), vec![account(7)]].concat()).is_some());
     }
 
     #[test]

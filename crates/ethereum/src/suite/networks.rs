@@ -1,6 +1,7 @@
 //! Chain specifications of the networks in the public tests.
 
 use super::{SuiteError, accounts, json as field};
+use crate::Hash;
 use crate::params::{ChainSpec, Fork};
 use serde_json::{Map, Value, json};
 
@@ -164,9 +165,13 @@ pub(super) fn spec(
     }
     genesis["baseFeePerGas"] = header["baseFeePerGas"].clone();
     let accounts = accounts::read(accounts)?;
-    ChainSpec::with_accounts(&genesis.to_string(), accounts).map_err(|error| SuiteError::Field {
-        field: format!("genesis of {network}: {error}"),
-        expected: "a chain",
+    // a state test has no genesis block
+    let root = match header["stateRoot"].is_null() {
+        true => Hash::default(),
+        false => field::hash(header, "stateRoot")?,
+    };
+    ChainSpec::with_accounts(&genesis.to_string(), accounts, root).map_err(|error| {
+        SuiteError::Field { field: format!("genesis of {network}: {error}"), expected: "a chain" }
     })
 }
 
