@@ -29,6 +29,7 @@ type options struct {
 
 	Witnesses string // or a folder of blocks with witnesses, which need no database
 	Tests     string // or a folder of public tests
+	Samples   int    // runs of each blockchain test alone; 0: all tests, once
 	Threads   int    // on so many threads
 	Rounds    int    // each so often
 	Dump      string // file for the state at the end, as `geth dump --iterative` has it
@@ -69,6 +70,7 @@ func parse() (options, error) {
 	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
 	flag.StringVar(&o.Witnesses, "witnesses", "", "folder of blocks with witnesses")
 	flag.StringVar(&o.Tests, "tests", "", "folder of state tests and blockchain tests")
+	flag.IntVar(&o.Samples, "samples", 0, "runs of each blockchain test alone; 0: all tests, once")
 	flag.IntVar(&o.Threads, "threads", 1, "blocks with witnesses, or files of tests, that are executed at once")
 	flag.IntVar(&o.Rounds, "rounds", 1, "how often each block with a witness is executed")
 	flag.StringVar(&o.Dump, "dump", "", "file for the state at the end, with preimages")

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"blockmill/measure"
+	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/tests"
@@ -35,6 +38,9 @@ func runSuite(o options) (measure.Line, error) {
 		return line, err
 	}
 	line.Facts = map[string]float64{"setup_s": time.Since(start).Seconds()}
+	if o.Samples > 0 {
+		return line, measureEach(files, o.Samples, &line)
+	}
 	user, sys := measure.CPUSeconds()
 	start = time.Now()
 	var cases, failed, next atomic.Int64
@@ -57,6 +63,65 @@ func runSuite(o options) (measure.Line, error) {
 	line.Facts["failed"] = float64(failed.Load())
 	line.Answer = map[string]string{"cases": fmt.Sprint(cases.Load())}
 	return line, nil
+}
+
+// measureEach runs each blockchain test alone, and adds its speed and the sums to the line.
+func measureEach(files []testFile, samples int, line *measure.Line) error {
+	user, sys := measure.CPUSeconds()
+	start := time.Now()
+	var allGas uint64
+	var allSeconds float64
+	for _, file := range files {
+		if file.isState {
+			continue
+		}
+		var all map[string]*tests.BlockTest
+		if err := json.Unmarshal(file.text, &all); err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			gas, seconds, err := measureOne(all[name], samples)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if gas == 0 {
+				continue
+			}
+			line.Facts[name+".mgas_per_s"] = float64(gas) / 1e6 / seconds
+			line.Facts[name+".time_ns"] = seconds * 1e9
+			line.Facts[name+".gas"] = float64(gas)
+			allGas += gas
+			allSeconds += seconds
+		}
+	}
+	userEnd, sysEnd := measure.CPUSeconds()
+	line.Facts["wall_s"] = time.Since(start).Seconds()
+	line.Facts["cpu_user_s"], line.Facts["cpu_sys_s"] = userEnd-user, sysEnd-sys
+	line.Facts["peak_rss_bytes"] = measure.PeakRSS()
+	line.Facts["gas"] = float64(allGas)
+	line.Facts["mgas_per_s"] = float64(allGas) / 1e6 / allSeconds
+	line.Answer = map[string]string{"gas": fmt.Sprint(allGas)}
+	return nil
+}
+
+// measureOne returns the gas of a test's blocks, and the time of its median run.
+func measureOne(test *tests.BlockTest, samples int) (gas uint64, seconds float64, err error) {
+	var times []float64
+	for range samples {
+		start := time.Now()
+		err := test.Run(false, rawdb.PathScheme, false, nil, func(_ error, chain *core.BlockChain) {
+			times = append(times, time.Since(start).Seconds())
+			gas = 0
+			for number := uint64(1); number <= chain.CurrentBlock().Number.Uint64(); number++ {
+				gas += chain.GetHeaderByNumber(number).GasUsed
+			}
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	slices.Sort(times)
+	return gas, (times[(len(times)-1)/2] + times[len(times)/2]) / 2, nil
 }
 
 // testFiles reads the files of a folder whose tests are of a kind that both programs run.

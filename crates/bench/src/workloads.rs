@@ -1,6 +1,7 @@
 //! What can be measured: workloads, one file each. A definition says which one it is and
 //! gives it settings; everything else, from the order of the runs to the page, is the same for all.
 
+mod benchmark_tests;
 mod data;
 mod evm;
 mod export;
@@ -64,6 +65,7 @@ pub trait Workload: Sync {
 
 /// All workloads.
 const WORKLOADS: &[&dyn Workload] = &[
+    &benchmark_tests::BenchmarkTests,
     &evm::Evm,
     &export::Export,
     &import::Import,

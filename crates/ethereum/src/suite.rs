@@ -49,15 +49,31 @@ pub struct Case {
     pub network: String,
     /// The result.
     pub verdict: Verdict,
-    /// The state root after the case, if it was reached.
+    /// What it came to.
+    pub end: End,
+}
+
+/// What a case came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// The state root after it, if it was reached.
     pub state_root: Option<Hash>,
+    /// Gas of the accepted blocks of a chain, if its end was reached.
+    pub gas_used: u64,
+}
+
+impl End {
+    /// The end of a transaction.
+    fn at(state_root: Option<Hash>) -> Self {
+        Self { state_root, ..Self::default() }
+    }
 }
 
 impl Case {
     /// A case that is not run.
     fn skipped(name: &str, network: &str, reason: &impl ToString) -> Self {
         let verdict = Verdict::Skipped { reason: reason.to_string() };
-        Self { name: name.into(), network: network.into(), verdict, state_root: None }
+        Self { name: name.into(), network: network.into(), verdict, end: End::default() }
     }
 }
 
@@ -244,9 +260,9 @@ fn one(
         return Ok(vec![]);
     }
     let (name, network) = (name.to_owned(), json::text(test, "network")?.to_owned());
-    let mut state_root = None;
-    let verdict = judge(&network, test, runner, &mut state_root)?;
-    Ok(vec![Case { name, network, verdict, state_root }])
+    let mut end = End::default();
+    let verdict = judge(&network, test, runner, &mut end)?;
+    Ok(vec![Case { name, network, verdict, end }])
 }
 
 /// Compares what a test expects of a block, payload or transaction, an exception or none, with the

@@ -60,7 +60,7 @@ struct Kind {
 }
 
 /// The files below a folder with state tests and blockchain tests, which go-ethereum runs, too.
-fn texts(folder: &Path) -> Result<Vec<String>> {
+pub fn texts(folder: &Path) -> Result<Vec<String>> {
     let mut texts = vec![];
     for (path, reachable) in public_tests::find(&[PathBuf::from(folder)])? {
         reachable?;

@@ -10,7 +10,7 @@ use crate::{documents, host, outputs};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::output::{OutputFile, Shape};
 use blockmill_ethereum::execute::StepLog;
-use blockmill_ethereum::suite::{self, Case, Runner, SuiteError, Test, Verdict};
+use blockmill_ethereum::suite::{self, Case, End, Runner, SuiteError, Test, Verdict};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Hex;
 use files::Found;
@@ -123,7 +123,7 @@ fn run_test(test: &Test<'_>, runner: &mut Runner<'_>) -> Outcome {
         let (expected, found) = ("a result".into(), "a panic, which is a bug".into());
         let verdict = Verdict::Failed { expected, found };
         let (name, network) = (test.name.clone(), String::new());
-        Ok(vec![Case { name, network, verdict, state_root: None }])
+        Ok(vec![Case { name, network, verdict, end: End::default() }])
     })
 }
 
@@ -140,7 +140,7 @@ fn of_file(names: Vec<String>, outcomes: &mut impl Iterator<Item = Outcome>) -> 
                 name,
                 network: String::new(),
                 verdict: Verdict::Skipped { reason: error.to_string() },
-                state_root: None,
+                end: End::default(),
             }),
         }
     }
@@ -176,7 +176,7 @@ fn trace(found: &[Found], filter: Filter<'_>) -> Result<()> {
     };
     let cases: Vec<_> = tests.iter().flat_map(|test| test.run(&mut runner)).flatten().collect();
     runner.step_log.finish().context("cannot write the trace")?;
-    for root in cases.iter().filter_map(|case| case.state_root) {
+    for root in cases.iter().filter_map(|case| case.end.state_root) {
         eprintln!("{{\"stateRoot\": \"{}\"}}", Hex(&root));
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! BlockchainTests: blocks on one or more branches, some of which must be rejected.
 
-use super::{Runner, SuiteError, Verdict, accounts, compare, exceptions, json, networks, weak};
+use super::{
+    End, Runner, SuiteError, Verdict, accounts, compare, exceptions, json, networks, weak,
+};
 use crate::body::BodyView;
 use crate::encoding::{decode_block, decode_header};
 use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
@@ -43,6 +45,8 @@ pub(super) struct Chain<'c> {
     /// The last block of the canonical chain.
     head: Hash,
     blocks: HashMap<Hash, Known>,
+    /// Gas of all blocks.
+    gas_used: u64,
 }
 
 impl<'c> Chain<'c> {
@@ -63,7 +67,8 @@ impl<'c> Chain<'c> {
         if found != hash {
             return Err(Violation::new(Rule::Genesis, Hex(&found), Hex(&hash)).into());
         }
-        Ok(Self { spec, replay, at: hash, head: hash, blocks: HashMap::from([(hash, genesis)]) })
+        let blocks = HashMap::from([(hash, genesis)]);
+        Ok(Self { spec, replay, at: hash, head: hash, blocks, gas_used: 0 })
     }
 
     /// Writes the instructions of the next blocks to the log of the runner.
@@ -146,6 +151,7 @@ impl<'c> Chain<'c> {
         self.go_to(&parent_hash)?;
         let changes = self.replay.execute(&block)?.steps;
         self.at = block.hash;
+        self.gas_used += header.gas_used;
         let head = self.known(&self.head)?.total_difficulty;
         if self.spec.rules_of(&header).proof_of_stake || total_difficulty > head {
             self.head = block.hash;
@@ -157,12 +163,12 @@ impl<'c> Chain<'c> {
     }
 }
 
-/// Runs a test; sets `end` to the state root if it is reached.
+/// Runs a test; sets `end` if it is reached.
 pub(super) fn verdict(
     network: &str,
     test: &Value,
     runner: &mut Runner<'_>,
-    end: &mut Option<Hash>,
+    end: &mut End,
 ) -> Result<Verdict, SuiteError> {
     let header = &test["genesisBlockHeader"];
     if network == "Prague" && header["requestsHash"].is_null() {
@@ -201,12 +207,11 @@ fn failed(expected: &str, found: &dyn std::fmt::Display) -> Result<Verdict, Suit
     Ok(Verdict::Failed { expected: expected.into(), found: found.to_string() })
 }
 
-/// Compares head and state after the last block with those of the test; sets `end` to the state
-/// root.
+/// Compares head and state after the last block with those of the test; sets `end`.
 pub(super) fn finish(
     chain: &mut Chain<'_>,
     test: &Value,
-    end: &mut Option<Hash>,
+    end: &mut End,
 ) -> Result<Verdict, SuiteError> {
     let last = json::hash(test, "lastblockhash")?;
     if chain.head != last {
@@ -219,7 +224,7 @@ pub(super) fn finish(
         Ok(found) => found,
         Err(error) => return failed("a root", &error),
     };
-    *end = Some(found);
+    *end = End { state_root: Some(found), gas_used: chain.gas_used };
     if test["postStateHash"].is_string() {
         let root = json::hash(test, "postStateHash")?;
         if found != root {

@@ -2,7 +2,7 @@
 //! or error code. The fork choice follows every valid payload.
 
 use super::blockchain::{Chain, finish};
-use super::{Runner, SuiteError, Verdict, compare, json, networks};
+use super::{End, Runner, SuiteError, Verdict, compare, json, networks};
 use crate::Hash;
 use crate::body::BodyView;
 use crate::execute::ExecutionError;
@@ -31,7 +31,7 @@ pub(super) fn verdict(
     network: &str,
     test: &Value,
     runner: &mut Runner<'_>,
-    end: &mut Option<Hash>,
+    end: &mut End,
 ) -> Result<Verdict, SuiteError> {
     let spec = networks::spec(network, &test["config"], &test["genesisBlockHeader"], &test["pre"])?;
     if spec.genesis.hash != json::hash(&test["genesisBlockHeader"], "hash")? {

@@ -1,7 +1,7 @@
 //! GeneralStateTests: one transaction on a state, under several forks.
 
 use super::unsigned::{self, Given};
-use super::{Case, Runner, SuiteError, Verdict, compare, json, networks, transaction};
+use super::{Case, End, Runner, SuiteError, Verdict, compare, json, networks, transaction};
 use crate::execute::{BlockTerms, Evm, ExecutionError, Log, PreparedTransaction};
 use crate::header::Header;
 use crate::params::ChainSpec;
@@ -45,7 +45,7 @@ pub(super) fn run(
             };
             cases.push(match done {
                 Ok((verdict, state_root)) => {
-                    Case { name, network: network.clone(), verdict, state_root }
+                    Case { name, network: network.clone(), verdict, end: End::at(state_root) }
                 }
                 Err(error) => Case::skipped(&name, network, &error),
             });

@@ -1,6 +1,6 @@
 //! Transaction tests: the bytes of one transaction, which each fork accepts or refuses.
 
-use super::{Case, Runner, SuiteError, Verdict, compare, json, networks};
+use super::{Case, End, Runner, SuiteError, Verdict, compare, json, networks};
 use crate::body::BodyError;
 use crate::encoding::transaction_violation;
 use crate::execute::ExecutionError;
@@ -50,7 +50,7 @@ pub(super) fn run(name: &str, test: &Value, runner: &Runner<'_>) -> Result<Vec<C
         let verdict = networks::fork(network).and_then(|fork| verdict(&item, fork, result));
         cases.push(match verdict {
             Ok(verdict) => {
-                Case { name: name.into(), network: network.clone(), verdict, state_root: None }
+                Case { name: name.into(), network: network.clone(), verdict, end: End::default() }
             }
             Err(error) => Case::skipped(name, network, &error),
         });

@@ -49,7 +49,9 @@ impl Question {
         Some(match (name, family) {
             ("execution-mainnet" | "real-blocks", _) => Self::RealBlocks,
             (_, "headers") => Self::Headers,
-            (_, "execution" | "amsterdam" | "bodies" | "evm" | "public") => Self::Execution,
+            (_, "execution" | "amsterdam" | "bodies" | "evm" | "public" | "benchmark") => {
+                Self::Execution
+            }
             (_, "reindex") => Self::Bitcoin,
             (_, "restore") => Self::Neo,
             (_, "rlp" | "signatures") => Self::Codecs,

@@ -96,6 +96,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blockmill_ethereum::suite::End;
 
     #[test]
     fn names_and_reasons_are_escaped_and_totals_are_sums() {
@@ -103,7 +104,7 @@ mod tests {
             name: name.into(),
             network: "Osaka".into(),
             verdict,
-            state_root: None,
+            end: End::default(),
         };
         let (expected, found) = ("1 < 2".into(), "\"3\"\u{1}\n".into());
         let mut junit = Junit::default();

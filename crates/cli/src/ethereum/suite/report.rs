@@ -131,7 +131,7 @@ fn document(file: &Path, case: &Case) -> Value {
         }
         Verdict::Skipped { reason } => (None, Some(reason.clone())),
     };
-    let root = case.state_root.map(|root| Hex(&root).to_string());
+    let root = case.end.state_root.map(|root| Hex(&root).to_string());
     let file = file.display().to_string();
     json!({
         "file": file, "name": case.name, "pass": pass, "stateRoot": root, "fork": case.network,
