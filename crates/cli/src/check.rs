@@ -102,7 +102,11 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
 
 fn unknown(args: &Check) -> Answer {
     let message = format!("{}: expected a store or a snapshot, found none", args.data.display());
-    Answer { error: Some(FaultReport::new(message)), ..Answer::with_status(Status::Unrecognised) }
+    // whatever is wrong with an archive, the command that is meant for it says so
+    let is_archive = Family::detect(std::slice::from_ref(&args.data)).is_ok();
+    let hint = is_archive.then(|| "an archive: `verify` checks it, `inspect` shows it".to_owned());
+    let error = FaultReport { hint, ..FaultReport::new(message) };
+    Answer { error: Some(error), ..Answer::with_status(Status::Unrecognised) }
 }
 
 fn answer(checked: &Checked, repaired: bool) -> Answer {

@@ -93,6 +93,9 @@ pub fn verify(asked: &Verification, run: Run) -> Result<Answer> {
 /// # Errors
 /// When a path or a file in it cannot be opened.
 pub fn family(args: &Verification) -> Result<Family> {
+    if let (Some(from), Some(until)) = (args.from, args.until) {
+        ensure!(from <= until, "--until {until} is before --from {from}");
+    }
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
     if is_named { Ok(Family::Bitcoin) } else { Ok(Family::detect(&args.paths)?) }
 }

@@ -21,8 +21,7 @@ pub(crate) fn run(args: &Report, general: &General) -> Result<Answer> {
         if is_of_bench(&documents::read(&file)?) {
             return bench::report(args, general);
         }
-        let run = RunRecord::read(&file);
-        runs.push(run.with_context(|| format!("cannot read {}", file.display()))?);
+        runs.push(RunRecord::read(&file)?);
     }
     outputs::results(&args.out)?;
     let page = blockmill_report::html(&runs);

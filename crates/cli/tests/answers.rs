@@ -127,3 +127,30 @@ fn a_log_gets_what_is_said_and_no_other_file_is_touched() {
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert_eq!(fs::read(&blocks).unwrap(), before);
 }
+
+#[test]
+fn messages_say_what_fits_to_what_is_there() {
+    let scratch = Scratch::new("answers-hints");
+    let chain = scratch.path("chain.rlp");
+    succeed(blockmill("generate ethereum --headers 100 --format rlp --out").arg(&chain));
+    let path = chain.display().to_string();
+    for (words, code, said) in [
+        ("check", 6, "hint: an archive: `verify` checks it"),
+        ("verify --level bodies --from 100 --until 50", 2, "--until 50 is before --from 100"),
+        ("report", 2, "not a run record"),
+    ] {
+        let ended = run(blockmill(words).arg(&chain));
+        assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
+        assert!(ended.stderr.contains(said), "{words}: {}", ended.stderr);
+        assert!(ended.stderr.matches(&path).count() < 2, "{words}: {}", ended.stderr);
+    }
+    // tables that every chain has are the default
+    let to = scratch.path("tables");
+    let words = "export --seal off --level bodies --to";
+    succeed(blockmill(words).arg(&to).arg(&chain));
+    for table in ["blocks", "transactions"] {
+        let files = std::fs::read_dir(&to).expect("tables").flatten();
+        let mut names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        assert!(names.any(|name| name.contains(table)), "{table}");
+    }
+}

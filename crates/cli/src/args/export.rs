@@ -22,7 +22,8 @@ pub struct Rows {
     /// block_access_list, and with --level execution balance_diffs, nonce_diffs, code_diffs,
     /// storage_diffs; Bitcoin: blocks, transactions, inputs, outputs; Neo: blocks, transactions,
     /// notifications, transfers
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(default_value = "blocks,transactions")]
     pub tables: Vec<String>,
     /// Hashes, addresses and other bytes as text: 0x and their digits
     #[arg(long)]
