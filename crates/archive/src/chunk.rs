@@ -56,13 +56,38 @@ pub enum ReceiptEncoding {
     Consensus,
     /// As in geth's database: status or state, gas, logs (ancient folders).
     Storage,
+    /// Without bloom, and the type as a field: type, status or state, gas, logs (ere).
+    Slim,
 }
 
-/// Statements of an era1 file about itself, returned with its last chunk.
+impl ReceiptEncoding {
+    /// Every encoding.
+    pub const ALL: [Self; 3] = [Self::Consensus, Self::Storage, Self::Slim];
+
+    /// The encoding in a sentence.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::Consensus => "receipts in consensus encoding",
+            Self::Storage => "receipts in storage encoding",
+            Self::Slim => "receipts in slim encoding",
+        }
+    }
+}
+
+/// The blocks that the accumulator of an era covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accumulates {
+    /// Every block of the file (era1).
+    AllBlocks,
+    /// The blocks before the merge, which have a difficulty (ere).
+    BlocksBeforeMerge,
+}
+
+/// Statements of an era1 or ere file about itself, returned with its last chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EraEnd {
-    /// Root of the accumulator that the file states.
-    pub accumulator: [u8; 32],
+    /// Root of the accumulator that the file states; `None` if it states none (ere).
+    pub accumulator: Option<[u8; 32]>,
     /// Number of the file's first block.
     pub first: u64,
     /// Number of blocks in the file.
@@ -72,7 +97,7 @@ pub struct EraEnd {
 /// Blocks, unpacked. Buffers are reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
-    /// Number of the first block, if the container states it (era1, ancient folders).
+    /// Number of the first block, if the container states it (era1, ere, ancient folders).
     pub first: Option<u64>,
     /// The RLP of each header.
     pub headers: Column,
@@ -91,7 +116,9 @@ pub struct Chunk {
     /// The RLP of each block's access list (EIP-7928), an empty item for a block without one. Empty
     /// if bodies are not wanted or no block of the chunk has an access list.
     pub access_lists: Column,
-    /// Set on the last chunk of an era1 file.
+    /// The blocks that the accumulator of the file covers; `None` if the format has none.
+    pub accumulates: Option<Accumulates>,
+    /// Set on the last chunk of an era1 or ere file.
     pub era_end: Option<EraEnd>,
     /// Where the first block begins, if that is before its header.
     pub(crate) begins_at: Option<(Arc<Path>, u64)>,
@@ -170,6 +197,7 @@ impl Chunk {
         self.total_difficulties.clear();
         self.stated_hashes.clear();
         self.access_lists.clear();
+        self.accumulates = None;
         self.era_end = None;
         self.begins_at = None;
         self.tracks.iter_mut().for_each(Track::clear);

@@ -26,6 +26,8 @@ pub(crate) fn number_and_difficulty(
 pub(crate) struct ChainTotals {
     next: Option<u64>,
     total: Option<[u8; 32]>,
+    /// Whether the last block has a difficulty.
+    has_work: bool,
 }
 
 impl ChainTotals {
@@ -42,6 +44,7 @@ impl ChainTotals {
             return Err(unwritable(format!("block {next}"), format!("block {number}")));
         }
         self.next = number.checked_add(1);
+        self.has_work = difficulty != [0; 32];
         self.total = match (chunk.total_difficulties.get(i), &self.total) {
             (Some(given), _) => Some(*given),
             (None, Some(total)) => add(total, &difficulty),
@@ -49,6 +52,11 @@ impl ChainTotals {
             (None, None) => None,
         };
         Ok(number)
+    }
+
+    /// Whether the last block is from before the merge: whether it has a difficulty.
+    pub fn has_work(&self) -> bool {
+        self.has_work
     }
 
     /// The total difficulty after the last block. Known when the chain was followed from block 0

@@ -21,7 +21,8 @@ struct ForeignData {
     instead: &'static str,
 }
 
-const EXPORT: &str = "have the node export its blocks, as era1 files or as RLP, and give those";
+const EXPORT: &str =
+    "have the node export its blocks, as era1 or ere files or as RLP, and give those";
 
 const RETH_STATIC: ForeignData = ForeignData { what: "a static file of reth", instead: EXPORT };
 const MDBX: ForeignData =
@@ -34,7 +35,7 @@ const PEBBLE: ForeignData = ForeignData {
     what: "a Pebble or LevelDB database, as geth's chaindata is, without an ancient folder that \
            holds blocks",
     instead: "give the ancient folder (geth --datadir.ancient) where it is elsewhere, or have the \
-              node export its blocks, as era1 files or as RLP, and give those",
+              node export its blocks, as era1 or ere files or as RLP, and give those",
 };
 const CORE: ForeignData = ForeignData {
     what: "a data folder of Bitcoin Core without block files",
@@ -51,11 +52,8 @@ const UNDO: ForeignData = ForeignData {
 };
 const BEACON_ERA: ForeignData = ForeignData {
     what: "an era file of the consensus layer",
-    instead: "give the era1 files of the execution layer, or have the node export its blocks",
-};
-const EXECUTION_ERA: ForeignData = ForeignData {
-    what: "an era file of the execution layer in a later format than era1",
-    instead: "give era1 files, or have the node export its blocks as RLP",
+    instead: "give the era1 or ere files of the execution layer, or have the node export its \
+              blocks",
 };
 
 /// Recognises foreign data by the name of a path, or by the names in a folder, and returns the
@@ -67,8 +65,8 @@ pub(crate) fn recognise(path: &Path) -> Option<Error> {
     Some(refusal(path, kind))
 }
 
-/// Recognises e2store files that are not era1, by the type of the record after the version and by
-/// name. A file named `.era1` is treated as a corrupt era1 file.
+/// Recognises e2store files without execution blocks, by the type of the record after the version
+/// and by name. A file named `.era1` or `.ere` is treated as a corrupt one.
 pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Error> {
     if claims_to_be_archive(path) {
         return None;
@@ -133,7 +131,6 @@ fn of_name(path: &Path) -> Option<ForeignData> {
         ("data.mdb", _) => LMDB,
         (_, "seg") => ERIGON,
         (_, "era") => BEACON_ERA,
-        (_, "ere" | "erae") => EXECUTION_ERA,
         (_, "ldb") => LEVELDB,
         (_, "sst") | ("CURRENT", _) => of_database(path.parent()?)?,
         _ if name.starts_with("MANIFEST-") => of_database(path.parent()?)?,

@@ -16,6 +16,8 @@ use crate::names;
 pub enum Format {
     /// e2store files of 8,192 blocks with bodies, receipts and an accumulator.
     Era1,
+    /// e2store files of 8,192 blocks of every fork, part after part.
+    Ere,
     /// The store of an Ethereum import of this program.
     Store,
     /// geth's "ancient" folder of append-only tables.
@@ -44,7 +46,7 @@ pub struct Properties {
 }
 
 /// The formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
-static ARCHIVES: [Properties; 5] = [
+static ARCHIVES: [Properties; 6] = [
     Properties {
         name: "era1",
         article: "an",
@@ -52,6 +54,14 @@ static ARCHIVES: [Properties; 5] = [
         family: Family::Ethereum,
         document: "docs/formats/era1.md",
         endings: &[".era1"],
+    },
+    Properties {
+        name: "ere",
+        article: "an",
+        noun: "ere file",
+        family: Family::Ethereum,
+        document: "docs/formats/ere.md",
+        endings: &[".ere", ".erae"],
     },
     Properties {
         name: "store",

@@ -7,7 +7,9 @@
 pub mod acc;
 pub mod blkdat;
 pub(crate) mod block_store;
+mod e2store;
 pub mod era1;
+pub(crate) mod ere;
 pub mod freezer;
 pub mod headers;
 pub mod rlp_export;
@@ -23,6 +25,7 @@ const HEADERS: StoredParts = StoredParts {
     receipts: None,
     access_lists: false,
     total_difficulties: false,
+    optional: false,
     genesis: false,
 };
 const BODIES: StoredParts = StoredParts { bodies: true, access_lists: true, ..HEADERS };
@@ -42,7 +45,7 @@ const ETHEREUM: Target = Target {
 };
 
 /// The formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
-pub(crate) static ARCHIVES: [Row; 5] = [
+pub(crate) static ARCHIVES: [Row; 6] = [
     Row {
         format: Format::Era1,
         targets: &[Target {
@@ -54,7 +57,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             ..ETHEREUM
         }],
         recognise: Recognise::File(era1::recognise),
-        network: era1::network_of,
+        network: e2store::name::network_of,
         range: |file| Ok(first_and_last(era1::block_range(file)?)),
         parts: StoredParts {
             receipts: Some(ReceiptEncoding::Consensus),
@@ -65,7 +68,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         },
         contents: None,
         random_access: true,
-        open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range)?)),
+        open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range))),
         inspect: era1::inspect,
         survey: |file, _, survey| {
             survey.notes.extend(era1::notes(file));
@@ -73,6 +76,36 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         },
         create: Some(|path, options| {
             Ok(Box::new(era1::Writer::create(path, &options.network, options.replace)?))
+        }),
+    },
+    Row {
+        format: Format::Ere,
+        targets: &[Target {
+            name: "ere",
+            help: "ere files of 8,192 blocks, as go-ethereum writes them",
+            files: Files::InFolder(ere::is_own_file),
+            names_network: true,
+            output: Output::Blocks(Format::Ere, false),
+            ..ETHEREUM
+        }],
+        recognise: Recognise::File(ere::recognise),
+        network: e2store::name::network_of,
+        range: |file| Ok(first_and_last(ere::block_range(file)?)),
+        parts: StoredParts {
+            receipts: Some(ReceiptEncoding::Slim),
+            access_lists: false,
+            total_difficulties: true,
+            optional: true,
+            genesis: true,
+            ..BODIES
+        },
+        contents: Some(ere::contents),
+        random_access: true,
+        open: |files, want, range| Ok(Box::new(ere::Reader::new(files, want, range))),
+        inspect: ere::inspect,
+        survey: ere::survey,
+        create: Some(|path, options| {
+            Ok(Box::new(ere::Writer::create(path, &options.network, options.replace)?))
         }),
     },
     Row {

@@ -99,17 +99,9 @@ fn what_may_hold_blocks(path: &Path) -> Result<Option<String>, Error> {
     Ok(packed::describe(path)?.or_else(|| foreign::what_it_is(path)))
 }
 
-/// Whether the file `read` has the content of `name`: the same file unpacked, or the same era.
+/// Whether the file `read` has the content of `name`: the same file, unpacked.
 fn holds_the_same(name: &str, read: &str) -> bool {
     without_packing(name) == without_packing(read)
-        || era_of(name, &[".ere", ".erae"]).is_some_and(|era| era_of(read, &[".era1"]) == Some(era))
-}
-
-/// Network and number of an era in a name such as `mainnet-00000-5ec1ffb8.era1`.
-fn era_of<'a>(name: &'a str, endings: &[&str]) -> Option<(&'a str, &'a str)> {
-    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending))?;
-    let mut parts = stem.split('-');
-    Some((parts.next()?, parts.next()?))
 }
 
 #[cfg(test)]
@@ -144,7 +136,6 @@ mod tests {
             ("d", b"PK\x03\x04...."),
             ("e.tar", b""),
             ("mainnet-00001-4b363db9.era", b""),
-            ("mainnet-00007-deadbeef.ere", b""),
         ];
         let (found, notes) = judged(&packed, &[]);
         assert_eq!(found, packed.map(|(name, _)| name));
@@ -165,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_file_that_was_read_in_another_form_lacks_nothing() {
-        let files = [("a.acc.zip", &b""[..]), ("mainnet-00000-1111.ere", b""), ("b.acc.zip", b"")];
-        let read = ["a.acc", "mainnet-00000-5ec1ffb8.era1"];
+        let files = [("a.acc.zip", &b""[..]), ("b.acc.zip", b"")];
+        let read = ["a.acc"];
         assert_eq!(judged(&files, &read), (vec!["b.acc.zip".to_owned()], 0));
     }
 

@@ -40,7 +40,7 @@ mod target;
 mod write;
 
 pub use checksum::chain_checksum;
-pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
+pub use chunk::{Accumulates, Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
 pub use compression::{Compression, CompressionFault};
 pub use error::{Error, expect_next};

@@ -53,10 +53,16 @@ impl Archive {
         }
         let format = first.format;
         let mut files: Vec<_> = found.into_iter().map(|f| f.path).collect();
-        let mut ranges = vec![];
+        let (mut ranges, mut contents) = (vec![], None);
         for file in &files {
             ranges.push((format.row().range)(file)?);
+            let own = match format.row().contents {
+                Some(contents) => contents(file)?,
+                None => Contents::from(format.parts()),
+            };
+            contents = Some(contents.map_or(own, |all: Contents| all.and(own)));
         }
+        let contents = contents.unwrap_or_default();
         if ranges.iter().all(Option::is_some) {
             let mut order: Vec<_> = ranges.drain(..).zip(files).collect();
             order.sort_by_key(|(range, _)| range.map(|(first, _)| first));
@@ -66,10 +72,6 @@ impl Archive {
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
         let network = files.first().and_then(|file| (format.row().network)(file));
         let range = first.map(|first| (first, last));
-        let contents = match (format.row().contents, files.first()) {
-            (Some(contents), Some(file)) => contents(file)?,
-            _ => Contents::from(format.parts()),
-        };
         if let (Format::Freezer, None, [tables]) = (format, range, &files[..]) {
             return Err(freezer::without_blocks(tables));
         }
@@ -98,8 +100,8 @@ impl Archive {
     }
 
     /// Number of the first and of the last block, as far as the archive states them in its index:
-    /// era1 files and ancient folders state both, streams of RLP only the first one. `None` if
-    /// there are no blocks.
+    /// era1 and ere files and ancient folders state both, streams of RLP only the first one. `None`
+    /// if there are no blocks.
     pub fn range(&self) -> Option<(u64, Option<u64>)> {
         self.range
     }
@@ -109,9 +111,15 @@ impl Archive {
         self.contents.bodies
     }
 
-    /// Whether the archive can have receipts. Streams never have them.
+    /// Whether the archive can have receipts. Streams never have them, and of ere files all must
+    /// have them.
     pub fn has_receipts(&self) -> bool {
         self.contents.receipts
+    }
+
+    /// Whether every block has its total difficulty.
+    pub fn has_total_difficulties(&self) -> bool {
+        self.contents.total_difficulties
     }
 
     /// Hash of the genesis block, if the archive is a store.

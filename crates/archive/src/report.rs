@@ -185,6 +185,8 @@ pub struct Survey {
     pub shortfalls: Vec<Shortfall>,
     /// Notes for the user, such as a name that does not fit the content.
     pub notes: Vec<String>,
+    /// Parts of the files that no reader checks, each in a sentence.
+    pub unchecked: Vec<String>,
 }
 
 impl From<&Corruption> for Shortfall {

@@ -19,7 +19,7 @@ pub(crate) struct Row {
     /// The blocks in a file or folder.
     pub range: fn(&Path) -> Result<BlockRange, Error>,
     pub parts: StoredParts,
-    /// The contents of one archive, if they differ from `parts`.
+    /// The contents of one file or folder, if they can differ from `parts`.
     pub contents: Option<ReadContents>,
     /// Whether files are read at random offsets. Compressed ones are then unpacked to a copy.
     pub random_access: bool,
@@ -51,6 +51,8 @@ pub struct StoredParts {
     pub access_lists: bool,
     /// Whether every block has its total difficulty.
     pub total_difficulties: bool,
+    /// Whether an archive can leave out receipts, and total difficulties after the merge.
+    pub optional: bool,
     /// Whether an archive of a whole chain begins with block 0.
     pub genesis: bool,
 }
@@ -60,6 +62,7 @@ pub struct StoredParts {
 pub(crate) struct Contents {
     pub bodies: bool,
     pub receipts: bool,
+    pub total_difficulties: bool,
     /// Hash of the genesis block, if the archive states it.
     pub genesis: Option<[u8; 32]>,
     /// Total difficulty of the last block, big-endian, if the archive states it in its index.
@@ -68,8 +71,20 @@ pub(crate) struct Contents {
 
 impl From<StoredParts> for Contents {
     fn from(parts: StoredParts) -> Self {
-        let (bodies, receipts) = (parts.bodies, parts.receipts.is_some());
-        Self { bodies, receipts, ..Self::default() }
+        let StoredParts { bodies, total_difficulties, .. } = parts;
+        Self { bodies, receipts: parts.receipts.is_some(), total_difficulties, ..Self::default() }
+    }
+}
+
+impl Contents {
+    /// The parts that both of two files have; the rest is that of the first one.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            bodies: self.bodies && other.bodies,
+            receipts: self.receipts && other.receipts,
+            total_difficulties: self.total_difficulties && other.total_difficulties,
+            ..self
+        }
     }
 }
 
@@ -110,8 +125,8 @@ pub(crate) trait WriteBlocks: fmt::Debug + Send {
 pub struct WriteOptions {
     /// Compress an RLP export or a header stream with gzip.
     pub gzip: bool,
-    /// The network's name, which begins the names of era1 files.
+    /// The network's name, which begins the names of era1 and ere files.
     pub network: String,
-    /// era1: replace files of the same eras.
+    /// era1, ere: replace files of the same eras.
     pub replace: bool,
 }

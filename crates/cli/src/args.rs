@@ -337,7 +337,7 @@ pub struct Convert {
     /// Format to write
     #[arg(long, value_parser = target())]
     pub to: &'static Target,
-    /// File or folder to write; era1 names its files itself inside a folder
+    /// File or folder to write; era1 and ere name their files themselves in a folder
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
     /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: detected]

@@ -55,7 +55,12 @@ fn archives_of_other_forms_in_the_folder_make_it_incomplete() {
     let era = "sepolia-00000-643a00f7.era1";
     let from = blockmill_testkit::fixture(format!("ethereum/era1/{era}"));
     fs::copy(from, foreign.join(era)).expect("a file");
-    // the .ere file has the same era, and the .era file others
+    // a folder is one archive of one format
+    let ended = run(blockmill("verify --level headers --seal off").arg(&foreign));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("found another (ere file of sepolia)"), "{ended:?}");
+    let ere = foreign.join("sepolia-00000-deadbeef-noreceipts.ere");
+    fs::remove_file(ere).expect("a file of the case");
     let name = "sepolia-00001-4b363db9.era";
     expect_incomplete(&foreign, "--level headers --seal off", "headers", name, &scratch);
     let flags = "--level headers";

@@ -232,6 +232,7 @@ impl Worker<'_> {
         // the store keeps the form of the archive and does not say which
         verify(ReceiptEncoding::Consensus)
             .or_else(|_| verify(ReceiptEncoding::Storage))
+            .or_else(|_| verify(ReceiptEncoding::Slim))
             .map_err(|error| broken("receipts", "the receipts of the header", error.to_string()))
     }
 }

@@ -37,7 +37,7 @@ pub struct Conversion<'a> {
     pub from: Option<u64>,
     /// Last block; `None` for the archive's last.
     pub until: Option<u64>,
-    /// era1: replace files of the same eras.
+    /// era1, ere: replace files of the same eras.
     pub replace: bool,
     /// Set when the conversion should stop.
     pub cancel: &'a Cancel,
@@ -50,6 +50,8 @@ pub struct Converted {
     pub range: (u64, u64),
     /// Block access lists (EIP-7928) that were left out, as the format has no place for them.
     pub lists_left_out: u64,
+    /// Blocks without receipts, in a format that can leave them out: the archive has none.
+    pub without_receipts: u64,
     /// Blocks that came again and were skipped, if any did.
     pub note: Option<String>,
 }
@@ -88,8 +90,9 @@ pub fn convert(
     writer.finish()?;
     match (state.first, state.next) {
         (Some(first), Some(next)) => {
-            let (range, lists_left_out) = ((first, next - 1), state.lists_left_out);
-            Ok(Converted { range, lists_left_out, note: reader.note() })
+            let State { lists_left_out, without_receipts, .. } = state;
+            let range = (first, next - 1);
+            Ok(Converted { range, lists_left_out, without_receipts, note: reader.note() })
         }
         _ => Err(ConvertError::Empty),
     }
@@ -124,6 +127,7 @@ struct State<'a> {
     /// Header and file of the last block of the chunk before.
     last: Option<(Vec<u8>, Option<PathBuf>)>,
     lists_left_out: u64,
+    without_receipts: u64,
 }
 
 impl<'a> State<'a> {
@@ -131,14 +135,22 @@ impl<'a> State<'a> {
         let first = archive.range().map_or(0, |(first, _)| first);
         let from = conversion.from.unwrap_or(0).max(first);
         let parts = conversion.format.parts();
-        let sums = parts.total_difficulties && !archive.format().parts().total_difficulties;
+        let sums = parts.total_difficulties && !archive.has_total_difficulties();
         // totals are sums over all blocks, so the sum begins with the archive
         let read_from = if sums { 0 } else { conversion.from.unwrap_or(0) };
         let starts_at_one = from == 1 && first == 1 && parts.genesis;
         let total = if sums && first > 1 { total_before(archive, first)? } else { None };
-        let (next, last) = (None, None);
-        let (first, lists_left_out) = (None, 0);
-        Ok(Self { conversion, read_from, starts_at_one, total, first, next, last, lists_left_out })
+        Ok(Self {
+            conversion,
+            read_from,
+            starts_at_one,
+            total,
+            first: None,
+            next: None,
+            last: None,
+            lists_left_out: 0,
+            without_receipts: 0,
+        })
     }
 
     fn needs_receipts(&self) -> bool {
@@ -168,6 +180,7 @@ impl<'a> State<'a> {
             &[0xc2, 0xc0, 0xc0]
         });
         chunk.receipts.push(&[0xc0]);
+        chunk.receipt_encoding = self.conversion.format.parts().receipts.unwrap_or_default();
         let total = header.map_or(U256::ZERO, |header| header.difficulty);
         chunk.total_difficulties.push(total.to_be_bytes());
         (self.total, self.first, self.next) = (Some(total), Some(0), Some(1));
@@ -177,6 +190,7 @@ impl<'a> State<'a> {
     /// Fills in what the target stores, and drops what it does not or what was not asked for.
     fn complete(&mut self, chunk: &mut Chunk) -> Result<(), ConvertError> {
         let blocks = chunk.headers.len();
+        let parts = self.conversion.format.parts();
         let mut skip = 0;
         let mut totals = Vec::with_capacity(blocks);
         for i in 0..blocks {
@@ -196,7 +210,8 @@ impl<'a> State<'a> {
             self.total = stated.or(before.map(|total| total.saturating_add(difficulty)));
             match self.total {
                 Some(total) => totals.push(total.to_be_bytes()),
-                None if self.conversion.format.parts().total_difficulties => {
+                // after the merge, a format may leave it out
+                None if parts.total_difficulties && !(parts.optional && difficulty.is_zero()) => {
                     return Err(self.lacking(number, "a total difficulty"));
                 }
                 None => {}
@@ -204,13 +219,13 @@ impl<'a> State<'a> {
             self.next = Some(number + 1);
         }
         chunk.total_difficulties = totals;
-        if !self.conversion.format.parts().access_lists {
+        if !parts.access_lists {
             let lists = chunk.access_lists.iter().skip(skip).filter(|list| !list.is_empty());
             self.lists_left_out += lists.count() as u64;
             chunk.access_lists.clear();
         }
         self.remember_last(chunk);
-        if self.conversion.format.parts().bodies && chunk.bodies.len() < blocks {
+        if parts.bodies && chunk.bodies.len() < blocks {
             let block = self.next.unwrap_or(0).saturating_sub((blocks - chunk.bodies.len()) as u64);
             return Err(self.lacking(block, "bodies"));
         }
@@ -263,7 +278,7 @@ impl<'a> State<'a> {
     }
 
     /// Turns receipts into the target's encoding; blocks without transactions need none.
-    fn complete_receipts(&self, chunk: &mut Chunk) -> Result<(), ConvertError> {
+    fn complete_receipts(&mut self, chunk: &mut Chunk) -> Result<(), ConvertError> {
         let target = self.conversion.format.parts().receipts.unwrap_or_default();
         let present = chunk.receipts.len();
         if present == chunk.blocks() && chunk.receipt_encoding == target {
@@ -276,6 +291,10 @@ impl<'a> State<'a> {
                 put_receipts(chunk, i, block, target, &mut column.bytes)?;
             } else if self.decoded_again(chunk, i)?.receipts_root == &EMPTY_ROOT {
                 column.bytes.push(0xc0);
+            } else if self.conversion.format.parts().optional {
+                self.without_receipts += chunk.blocks() as u64;
+                chunk.receipts.clear();
+                return Ok(());
             } else {
                 return Err(self.lacking(block, "receipts"));
             }
@@ -308,21 +327,22 @@ fn put_receipts(
     out: &mut Vec<u8>,
 ) -> Result<(), ConvertError> {
     let list = chunk.receipts.get(i);
-    let converted = match (chunk.receipt_encoding, target) {
+    let source = chunk.receipt_encoding;
+    let converted = match (source, target) {
         (source, target) if source == target => {
             out.extend_from_slice(list);
             Ok(())
         }
-        (_, ReceiptEncoding::Storage) => receipts::consensus_to_storage(list, out),
-        (_, ReceiptEncoding::Consensus) => {
+        (ReceiptEncoding::Storage, _) => {
             let raw = chunk.bodies.get(i);
             // the rules of the chain are not known here
             let newest = Fork::ALL[Fork::ALL.len() - 1];
             let body = BodyView::decode(raw).map_err(|error| {
                 fault(chunk, Part::Body, i, block, body_cause(raw, error, newest))
             })?;
-            receipts::storage_to_consensus(list, body.transaction_types(), out)
+            receipts::recode(list, (source, target), body.transaction_types(), out)
         }
+        _ => receipts::recode(list, (source, target), [], out),
     };
     converted.map_err(|error| {
         let violation = Violation::new(Rule::ReceiptEncoding, "well-formed receipts", error);

@@ -1,9 +1,10 @@
 //! The link phase: each batch is tied to the chain before it, in order.
 //!
 //! The check phase has verified a batch by itself. What is left needs what came before: the first
-//! header against its parent, total difficulty and the merge, ommers, era1 accumulators, the anchor
-//! and the hashes that the user trusts. It reads [`Checked`] and fills [`Linked`].
+//! header against its parent, total difficulty and the merge, ommers, accumulators of eras, the
+//! anchor and the hashes that the user trusts. It reads [`Checked`] and fills [`Linked`].
 
+mod era;
 pub(crate) mod gaps;
 mod linked;
 pub(crate) mod merge;
@@ -23,8 +24,8 @@ use crate::rule::{Rule, Violation};
 use crate::verify::{Checked, Checks, Verdict};
 use crate::{Hash, Level, U256};
 use blockmill_archive::Part;
-use blockmill_archive::era1::Accumulator;
 use blockmill_verdict::{BlockRef, Hex};
+use era::{EraVerdict, OpenEra};
 use passed::Passed;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -67,14 +68,16 @@ pub(crate) struct Link {
     pub met: Vec<BlockId>,
     /// Trusted blocks that were not met so far.
     pub trust: HashSet<Hash>,
-    /// era1 accumulators that were recomputed and found equal.
+    /// Accumulators of era1 and ere files that were recomputed and found equal.
     pub accumulators: u64,
+    /// Accumulators that could not be recomputed: total difficulties are unknown.
+    pub unchecked_accumulators: u64,
     /// Ommers with parents before the anchor.
     pub unchecked_ommers: u64,
     /// What a merge with the blocks before and after these needs of them.
     pub passed: Passed,
     window: AncestorWindow,
-    era: Accumulator,
+    era: OpenEra,
     /// Total difficulty after the last block, if it is known.
     total: Option<U256>,
     /// Was a block linked? Only the first one can be the tip, met again.
@@ -94,10 +97,11 @@ impl Link {
             met: beginning.met,
             trust,
             accumulators: 0,
+            unchecked_accumulators: 0,
             unchecked_ommers: 0,
             passed: Passed::default(),
             window: beginning.window,
-            era: Accumulator::default(),
+            era: OpenEra::default(),
             total: None,
             has_begun: false,
         }
@@ -142,7 +146,11 @@ impl Link {
         let range = start.min(verdict.good)..verdict.good;
         linked.totals.truncate(range.len());
         if let Err((i, violation)) = self.check_era(checked, &range, &linked.totals) {
-            verdict.refuse(checked.blocks, i, Part::TotalDifficulty, Cause::Rule(violation));
+            let part = match checked.blocks.chunk.total_difficulties.is_empty() {
+                true => Part::Header,
+                false => Part::TotalDifficulty,
+            };
+            verdict.refuse(checked.blocks, i, part, Cause::Rule(violation));
             self.passed.note_fault(verdict);
         }
         linked.range = range.start.min(verdict.good)..verdict.good;
@@ -228,35 +236,21 @@ impl Link {
         }
     }
 
-    /// Adds the new blocks to the accumulator of their era1 file, and compares it at the file's
-    /// end.
+    /// Adds the new blocks to the accumulator of their era1 or ere file, and compares it at the
+    /// file's end.
     fn check_era(
         &mut self,
-        Checked { blocks, .. }: Checked<'_>,
+        checked: Checked<'_>,
         range: &Range<usize>,
         totals: &[U256],
     ) -> Result<(), (usize, Violation)> {
-        if blocks.chunk.total_difficulties.is_empty() {
-            return Ok(());
+        let totals = self.total.is_some().then_some(totals);
+        let verdict = self.era.add(checked, range, totals);
+        match verdict.map_err(|violation| (range.end.saturating_sub(1), violation))? {
+            EraVerdict::Open => {}
+            EraVerdict::Equal => self.accumulators += 1,
+            EraVerdict::Unknown => self.unchecked_accumulators += 1,
         }
-        for (i, total) in range.clone().zip(totals) {
-            // only eras end: the totals of an old ancient folder run on
-            if self.era.is_full() {
-                self.era = Accumulator::default();
-            }
-            self.era.push(&blocks.hashes[i], &total.to_be_bytes());
-        }
-        let Some(end) = &blocks.chunk.era_end else { return Ok(()) };
-        let era = std::mem::take(&mut self.era);
-        if range.end != blocks.chunk.blocks() || era.count() as u64 != end.blocks {
-            return Ok(()); // the run began inside of the file
-        }
-        let found = era.root();
-        if found != end.accumulator {
-            let violation = Violation::new(Rule::Accumulator, Hex(&end.accumulator), Hex(&found));
-            return Err((range.end - 1, violation));
-        }
-        self.accumulators += 1;
         Ok(())
     }
 

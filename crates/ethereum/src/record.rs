@@ -49,6 +49,7 @@ pub fn of(
         total_difficulty: tip.and_then(|tip| tip.total_difficulty).map(|total| total.to_string()),
         trusted: run.trusted.iter().map(BlockId::shown).collect(),
         accumulators: run.accumulators,
+        unchecked: run.unchecked.clone(),
         ..record.result
     };
     if options.level >= Level::Execution

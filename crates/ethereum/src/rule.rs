@@ -84,7 +84,7 @@ pub enum Rule {
     RepeatedBlock,
     /// The total difficulty that an archive states is the sum of the difficulties.
     TotalDifficulty,
-    /// The accumulator at the end of an era1 file follows from its headers.
+    /// The accumulator at the end of an era1 or ere file follows from its headers.
     Accumulator,
     /// No transaction of a type that a later fork brings.
     TransactionType,
@@ -242,8 +242,8 @@ impl Rule {
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),
             Self::RepeatedBlock => ("one block of each number", "this archive"),
-            Self::TotalDifficulty => ("total difficulty stated by the archive", "era1"),
-            Self::Accumulator => ("accumulator", "era1"),
+            Self::TotalDifficulty => ("total difficulty stated by the archive", "era1, ere"),
+            Self::Accumulator => ("accumulator", "era1, ere"),
             Self::TransactionType => ("type of a transaction", "EIP-2718"),
             Self::BlockSize => ("block size", "EIP-7934"),
             Self::TransactionsRoot => ("transactions root", BODY),

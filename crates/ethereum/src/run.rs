@@ -14,7 +14,7 @@ use blockmill_archive::Survey;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 use blockmill_pipeline::usage::CpuTimes;
-use blockmill_verdict::{RunOutcome, Shortfall, ShortfallKind, Status};
+use blockmill_verdict::{RunOutcome, Shortfall, ShortfallKind, Status, counted};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ pub struct Run {
     pub senders: u64,
     /// Hashing what was signed, and recovering the keys, summed over the threads.
     pub senders_busy: Duration,
-    /// era1 accumulators that were recomputed and found equal.
+    /// Accumulators of era1 and ere files that were recomputed and found equal.
     pub accumulators: u64,
     /// New blocks with a block access list (EIP-7928), which was checked.
     pub access_lists: u64,
@@ -83,6 +83,8 @@ pub struct Run {
     pub(crate) surveyed: usize,
     /// Notes of the archive's files.
     pub notes: Vec<String>,
+    /// Parts of the archive that were not checked, each in a sentence.
+    pub unchecked: Vec<String>,
     /// What a merge with other shards needs.
     pub(crate) passed: Passed,
     /// The last block that the store holds, as it was read back after the run.
@@ -106,8 +108,8 @@ pub struct Run {
 impl Run {
     /// A run over an archive with this survey.
     pub(crate) fn of(survey: Survey) -> Self {
-        let Survey { shortfalls, notes } = survey;
-        Self { surveyed: shortfalls.len(), shortfalls, notes, ..Self::default() }
+        let Survey { shortfalls, notes, unchecked } = survey;
+        Self { surveyed: shortfalls.len(), shortfalls, notes, unchecked, ..Self::default() }
     }
 
     /// The part that runs of all chains share. `ended` is the result of the run.
@@ -209,6 +211,11 @@ impl Run {
         self.anchor = link.anchor;
         self.trusted = std::mem::take(&mut link.met);
         self.accumulators = link.accumulators;
+        if link.unchecked_accumulators > 0 {
+            let accumulators = counted(link.unchecked_accumulators, "accumulator");
+            let reason = "the total difficulties of their blocks are not known";
+            self.unchecked.push(format!("{accumulators}: {reason}"));
+        }
         self.unchecked_ommers = link.unchecked_ommers;
         self.passed = link.into_passed();
         match outcome {

@@ -92,6 +92,7 @@ impl ShardSummary {
     /// The summary of a run, without its archive and its fault.
     pub(crate) fn of_run(options: &Options, run: &Run) -> Self {
         let passed = &run.passed;
+        let unchecked = run.unchecked.iter().map(|what| format!("not checked: {what}"));
         Self {
             schema: SCHEMA,
             status: Status::Verified,
@@ -111,7 +112,7 @@ impl ShardSummary {
             trusted: run.trusted.iter().map(BlockName::from).collect(),
             fault: None,
             shortfalls: run.shortfalls[..run.surveyed.min(run.shortfalls.len())].to_vec(),
-            notes: run.notes.clone(),
+            notes: run.notes.iter().cloned().chain(unchecked).collect(),
             counts: Counts {
                 bytes: run.bytes,
                 seals_checked: run.seals_checked,

@@ -134,7 +134,8 @@ impl StoredBlocks for Stored {
 
 /// Detects the encoding of a list of receipts; `None` when it is empty. In the consensus encoding,
 /// a receipt of a typed transaction is a byte string, and a legacy one has four items, of which the
-/// third is the bloom. In geth's database it is a list without bloom, or a list of more items.
+/// third is the bloom. A slim receipt has four items, of which the third is a number. In geth's
+/// database a receipt is a list of three items, or of six or more.
 fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
     const BLOOM: usize = 256;
     let mut receipts = blockmill_rlp::Reader::new(list).list().ok()?;
@@ -148,7 +149,10 @@ fn encoding_of(list: &[u8]) -> Option<ReceiptEncoding> {
     while let (false, Ok(item)) = (fields.is_empty(), fields.item()) {
         lengths.push(item.payload.len());
     }
-    let consensus = lengths.len() == 4 && lengths[2] == BLOOM;
     receipts.item().ok()?;
-    Some(if consensus { ReceiptEncoding::Consensus } else { ReceiptEncoding::Storage })
+    Some(match lengths[..] {
+        [_, _, BLOOM, _] => ReceiptEncoding::Consensus,
+        [_, _, _, _] => ReceiptEncoding::Slim,
+        _ => ReceiptEncoding::Storage,
+    })
 }

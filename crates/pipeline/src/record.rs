@@ -298,7 +298,7 @@ pub struct Outcome {
     pub anchor: Option<BlockRef>,
     /// Blocks whose hash the user gave, and which matched.
     pub trusted: Vec<BlockRef>,
-    /// era1 accumulators that were recomputed and found equal.
+    /// Accumulators of era1 and ere files that were recomputed and found equal.
     pub accumulators: u64,
     /// The last block that a later run will not repeat; `None` if nothing was stored.
     pub committed: Option<u64>,

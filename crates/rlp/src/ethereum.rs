@@ -29,6 +29,7 @@ mod log;
 mod path;
 mod receipt;
 mod request;
+mod slim_receipt;
 mod stored_receipt;
 mod transaction;
 mod transaction_type;
@@ -53,6 +54,7 @@ pub use receipt::{CanonicalReceipt, Outcome, Receipt};
 pub use request::{
     Consolidation, Deposit, Record, Records, Request, WithdrawalRequest, requests_hash,
 };
+pub use slim_receipt::SlimReceipt;
 pub use stored_receipt::{OldLog, StoredLogs, StoredReceipt};
 pub use transaction::{CanonicalTransaction, Transaction, UnsignedTransaction};
 pub use transaction_type::TransactionType;

@@ -100,6 +100,7 @@ pub(crate) fn contents(folder: &Path) -> Result<Contents, Error> {
     Ok(open(folder)?.content()?.map_or(Contents::default(), |content| Contents {
         bodies: content.bodies,
         receipts: content.receipts,
+        total_difficulties: false,
         genesis: Some(content.chain),
         total_difficulty: Some(content.total_difficulty).filter(|total| *total != [0; 32]),
     }))

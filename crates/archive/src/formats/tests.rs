@@ -9,6 +9,7 @@ use crate::format::{all, any_of_them};
 fn each_format_has_the_row_of_its_name() {
     for (format, name) in [
         (Format::Era1, "era1"),
+        (Format::Ere, "ere"),
         (Format::Freezer, "freezer"),
         (Format::Store, "store"),
         (Format::RlpExport, "rlp"),
@@ -18,8 +19,8 @@ fn each_format_has_the_row_of_its_name() {
     }
     assert_eq!(
         any_of_them(),
-        "an era1 file, a store, an ancient folder, an RLP export, a header stream, Bitcoin \
-         block files or a Neo block dump"
+        "an era1 file, an ere file, a store, an ancient folder, an RLP export, a header stream, \
+         Bitcoin block files or a Neo block dump"
     );
 }
 

@@ -49,6 +49,7 @@ pub fn run(
     let mut answer = answer(survey.shortfalls, args.partial);
     answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.lists_left_out, format));
+    answer.notes.extend(without_receipts(done.without_receipts, &archive));
     written(args, answer, done.range, "encodings, not the chain", json)
 }
 
@@ -56,6 +57,16 @@ pub fn run(
 fn left_out(access_lists: u64, format: Format) -> Option<String> {
     let lists = blockmill_report::counted(access_lists, "block access list");
     (access_lists > 0).then(|| format!("left out: {lists} (EIP-7928), which no {format} has"))
+}
+
+/// The files whose names say that they have no receipts.
+fn without_receipts(blocks: u64, archive: &Archive) -> Option<String> {
+    let blocks = (blocks > 0).then(|| blockmill_report::counted(blocks, "block"))?;
+    let source = match archive.format() {
+        Format::Store => "the store has none",
+        _ => "the archive has none",
+    };
+    Some(format!("the receipts of {blocks} are left out, as {source} (-noreceipts in the names)"))
 }
 
 /// What was written may be all that is there, and still not all that there should be.

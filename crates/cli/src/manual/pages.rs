@@ -106,6 +106,10 @@ pub const PAGES: &[Page] = &[
                 "blockmill convert ~/blocks --to core --out datadir",
             ),
             ("Write Era1 files:", "blockmill convert chain.rlp --to era1 --out era1"),
+            (
+                "Give ere files to a client that reads none:",
+                "blockmill convert X.ere --to rlp --out X.rlp",
+            ),
         ],
     },
     Page {

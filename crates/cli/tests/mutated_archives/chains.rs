@@ -10,7 +10,7 @@ use blockmill_archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding,
 };
 use blockmill_archive::{Want, WriteOptions};
-use blockmill_ethereum::receipts::consensus_to_storage;
+use blockmill_ethereum::receipts::recode;
 use blockmill_generate::bitcoin::{self, Order};
 use blockmill_generate::ethereum::transfers;
 use blockmill_rlp::{Encode, OnePass, RawList, Write as _};
@@ -23,7 +23,8 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// How an archive is cut into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    Era1,
+    /// e2store: era1 and ere.
+    Records,
     Freezer,
     Rlp,
     Headers,
@@ -131,18 +132,19 @@ fn receipts_of(count: u64) -> Vec<u8> {
 fn ethereum(name: &'static str, format: Format) -> Original {
     let (genesis, mut chunk) = transfers(1);
     let (_, other) = transfers(2);
-    if format == Format::Freezer {
+    if let Some(encoding) = format.parts().receipts {
         let mut stored = blockmill_archive::Column::new();
         for receipts in chunk.receipts.iter() {
             let mut out = vec![];
-            consensus_to_storage(receipts, &mut out).expect("sound receipts");
+            let encodings = (ReceiptEncoding::Consensus, encoding);
+            recode(receipts, encodings, [], &mut out).expect("sound receipts");
             stored.push(&out);
         }
-        (chunk.receipts, chunk.receipt_encoding) = (stored, ReceiptEncoding::Storage);
+        (chunk.receipts, chunk.receipt_encoding) = (stored, encoding);
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let target = match format {
-        Format::Era1 => "chain",
+        Format::Era1 | Format::Ere => "chain",
         Format::Freezer => "ancient",
         Format::RlpExport => "chain.rlp",
         Format::HeaderStream => "headers.rlp",
@@ -156,7 +158,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     writer.finish().expect("an archive");
     let foreign = other.headers.iter().last().expect("a header").to_vec();
     let kind = match format {
-        Format::Era1 => Kind::Era1,
+        Format::Era1 | Format::Ere => Kind::Records,
         Format::Freezer | Format::Store => Kind::Freezer,
         Format::RlpExport => Kind::Rlp,
         Format::HeaderStream => Kind::Headers,
@@ -182,6 +184,10 @@ fn ethereum(name: &'static str, format: Format) -> Original {
 
 pub fn era1() -> Original {
     ethereum("era1", Format::Era1)
+}
+
+pub fn ere() -> Original {
+    ethereum("ere", Format::Ere)
 }
 
 pub fn freezer() -> Original {

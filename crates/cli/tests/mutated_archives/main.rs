@@ -60,6 +60,11 @@ fn era1_files() {
 }
 
 #[test]
+fn ere_files() {
+    try_all(&chains::ere());
+}
+
+#[test]
 fn ancient_folders() {
     try_all(&chains::freezer());
 }

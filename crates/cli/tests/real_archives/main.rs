@@ -5,6 +5,7 @@
 mod program;
 
 mod conversions;
+mod ere;
 mod imports;
 mod resuming;
 

@@ -1,13 +1,15 @@
-//! Receipts: the encoding of the receipts trie, the one of geth's database, and back.
+//! Receipts: the encoding of the receipts trie, those of archives, and from each to each.
 //!
 //! era1 files hold [`blockmill_rlp::ethereum::Receipt`], ancient folders
 //! [`blockmill_rlp::ethereum::StoredReceipt`], which leaves out type and bloom: the body and the
-//! logs have them.
+//! logs have them. ere files hold [`blockmill_rlp::ethereum::SlimReceipt`], which leaves out the
+//! bloom.
 
 mod lists;
 
 pub use lists::{
-    consensus_to_storage, receipts_root, storage_to_consensus, verify_no_receipts, verify_receipts,
+    consensus_to_storage, receipts_root, recode, storage_to_consensus, verify_no_receipts,
+    verify_receipts,
 };
 
 use crate::body::bloom::Bloom;

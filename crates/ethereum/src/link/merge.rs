@@ -2,6 +2,7 @@
 //! again, this time after the earlier shards, so every rule across a cut is the rule of a single
 //! run. Of the other blocks, only sums are added.
 
+use super::era::OpenEra;
 use super::passed::Passed;
 use super::totals::check_merge;
 use super::{BlockId, Link, Linked};
@@ -12,7 +13,6 @@ use crate::rule::{Rule, Violation};
 use crate::shard::summary::{FirstStake, HeadBlock, LastWork, ShardSummary, TailBlock};
 use crate::shard::text::Number;
 use crate::verify::{Blocks, Checked, Checks, Headers, Verdict};
-use blockmill_archive::era1::Accumulator;
 use blockmill_archive::{Part, expect_next};
 use blockmill_rlp::{Encode, Write};
 use blockmill_verdict::Location;
@@ -68,7 +68,7 @@ impl Link {
             (Checked { blocks: &blocks, headers: &headers }, Linked::default());
         let seen = self.passed.seen;
         self.extend(checks, checked, &mut verdict, &mut linked);
-        self.era = Accumulator::default();
+        self.era = OpenEra::default();
         let linked = linked.range(&verdict);
         let sum = headers.difficulties()[linked.clone()]
             .iter()

@@ -6,7 +6,7 @@ use blockmill_archive::ReceiptEncoding;
 use blockmill_ethereum::Address;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::transactions::Transaction;
-use blockmill_rlp::ethereum::{Log, Outcome, Receipt, StoredReceipt};
+use blockmill_rlp::ethereum::{Log, Outcome, Receipt, SlimReceipt, StoredReceipt};
 use blockmill_rlp::{Decode, Reader, Write};
 
 /// What a receipt says, in whichever form it is kept.
@@ -36,6 +36,11 @@ impl<'a> ReceiptView<'a> {
             ReceiptEncoding::Storage => {
                 let receipt = StoredReceipt::read(items).ok()?;
                 let StoredReceipt { outcome, cumulative_gas, logs } = receipt;
+                Self { outcome, cumulative_gas, logs: logs.iter().collect() }
+            }
+            ReceiptEncoding::Slim => {
+                let receipt = SlimReceipt::read(items).ok()?;
+                let SlimReceipt { outcome, cumulative_gas, logs, .. } = receipt;
                 Self { outcome, cumulative_gas, logs: logs.iter().collect() }
             }
         })

@@ -4,9 +4,10 @@ use blockmill_verdict::{Digits, Location};
 use std::path::Path;
 
 use super::Reader;
-use super::accumulator::{Accumulator, ERA_BLOCKS};
 use super::layout::{Layout, count_blocks};
 use crate::check_blocks::check_blocks;
+use crate::formats::e2store::accumulator::{Accumulator, ERA_BLOCKS};
+use crate::formats::e2store::read::BlockFile;
 use crate::{Chunk, Error, FileReport};
 
 /// Fills in `report`. Without `deep` only the version record, the index and the accumulator record
@@ -21,7 +22,7 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
             return inspect_without_index(path, report);
         }
     };
-    if let Some(compression) = layout.compression {
+    if let Some(compression) = layout.file.compression {
         report.notes.push(format!(
             "the file is compressed with {compression}; offsets count the unpacked bytes"
         ));
@@ -93,7 +94,7 @@ fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
 fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     let mut accumulator = Accumulator::default();
     let last = layout.first + layout.blocks() as u64 - 1;
-    let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)?) as _);
+    let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)) as _);
     check_blocks(open, layout.first..=last, report, |chunk: &Chunk, _| {
         for (header, total) in chunk.headers.iter().zip(&chunk.total_difficulties) {
             accumulator.push(&blockmill_hashes::keccak256(header), total);

@@ -1,14 +1,31 @@
 //! The layout of an era1 file: version record, block index, accumulator.
 
-use blockmill_verdict::Location;
-use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::accumulator::ERA_BLOCKS;
-use super::e2store::{ACCUMULATOR, BLOCK_INDEX, BLOCK_RECORDS, HEADER, Records, VERSION};
-use crate::input::{Seekable, read_full_at};
-use crate::{Compression, Error};
+use super::read::Packed;
+use crate::formats::e2store::accumulator::ERA_BLOCKS;
+use crate::formats::e2store::file::RecordFile;
+use crate::formats::e2store::read::BlockFile;
+use crate::formats::e2store::{
+    ACCUMULATOR, BLOCK_INDEX, COMPRESSED_BODY, COMPRESSED_HEADER, COMPRESSED_RECEIPTS, HEADER,
+    Records, TOTAL_DIFFICULTY, VERSION, word,
+};
+use crate::{Error, Want};
+
+/// The records of one block, in order.
+const BLOCK_RECORDS: [u16; 4] =
+    [COMPRESSED_HEADER, COMPRESSED_BODY, COMPRESSED_RECEIPTS, TOTAL_DIFFICULTY];
+
+/// Types of records that the index or the layout of a file determines.
+const KNOWN: [u16; 6] = [
+    COMPRESSED_HEADER,
+    COMPRESSED_BODY,
+    COMPRESSED_RECEIPTS,
+    TOTAL_DIFFICULTY,
+    VERSION,
+    BLOCK_INDEX,
+];
 
 /// The least that a block takes: four record headers and a total difficulty.
 const MIN_BLOCK: u64 = 4 * HEADER as u64 + 32;
@@ -19,103 +36,94 @@ const ACCUMULATOR_RECORD: u64 = HEADER as u64 + 32;
 /// An open file whose index has been read and checked: every offset is inside the file, after
 /// the one before it.
 #[derive(Debug)]
-pub(super) struct Layout {
-    file: Arc<File>,
-    /// Compression of the whole file, in addition to the Snappy data in it.
-    pub compression: Option<Compression>,
-    pub path: Arc<Path>,
+pub(crate) struct Layout {
+    pub(super) file: RecordFile,
     /// Number of the first block.
-    pub first: u64,
+    pub(super) first: u64,
     /// Offset of each block, then the offset after the last one.
-    pub starts: Vec<u64>,
-    pub accumulator: [u8; 32],
+    pub(super) starts: Vec<u64>,
+    pub(super) accumulator: [u8; 32],
     /// Offset of the accumulator record.
-    pub accumulator_at: u64,
+    pub(super) accumulator_at: u64,
     /// Records of other types between the last block and the accumulator.
-    pub others: usize,
+    pub(super) others: usize,
 }
 
-impl Layout {
+impl BlockFile for Layout {
+    type Packed = Packed;
+
     /// Opens `path` and reads its index. Offsets are in the unpacked file.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let seekable = Seekable::open(path)?;
-        let compression = seekable.compression;
-        Self::read_index(seekable, path.into()).map_err(|error| error.unpacked_if(compression))
+    fn open(path: &Path) -> Result<Self, Error> {
+        let file = RecordFile::open(path)?;
+        let compression = file.compression;
+        Self::read_index(file).map_err(|error| error.unpacked_if(compression))
     }
 
-    fn read_index(seekable: Seekable, path: Arc<Path>) -> Result<Self, Error> {
-        let (file, compression) = (seekable.file().clone(), seekable.compression);
-        let size = file.metadata().map_err(Error::io("cannot read", &path))?.len();
-        let mut bytes = vec![];
-        read_part(&file, &path, 0, HEADER as u64, &mut bytes)?;
-        let version = Records::new(&bytes, 0, &path).expect(VERSION, "version record")?;
-        if !version.data.is_empty() {
-            let found = format!("{} bytes", version.data.len());
-            return Err(bad(&path, 0, "version record", "no data", found));
-        }
-        bytes.clear();
-        let (index_at, count) = find_index(&file, &path, size)?;
-        let base = index_at - ACCUMULATOR_RECORD;
-        read_part(&file, &path, base, size - base, &mut bytes)?;
-        let mut records = Records::new(&bytes, base, &path);
-        let accumulator = records.expect_word(ACCUMULATOR, "accumulator record")?;
-        let index = records.expect(BLOCK_INDEX, "block index record")?;
-        let (first, mut starts) = parse_index(index.data, index_at, count, &path)?;
-        let last = starts[count - 1];
-        let (end, others) = end_of_blocks(&file, &path, last, base)?;
-        starts.push(end);
-        let accumulator_at = base;
-        Ok(Self { file, compression, path, first, starts, accumulator, accumulator_at, others })
+    fn file(&self) -> &RecordFile {
+        &self.file
     }
 
-    /// Number of blocks.
-    pub fn blocks(&self) -> usize {
+    fn first(&self) -> u64 {
+        self.first
+    }
+
+    fn blocks(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Appends the bytes from `start` to `end`, which must be between the first and the last of
-    /// `starts`.
-    pub fn read(&mut self, start: u64, end: u64, into: &mut Vec<u8>) -> Result<(), Error> {
-        let read = read_part(&self.file, &self.path, start, end - start, into);
-        read.map_err(|error| error.unpacked_if(self.compression))
+    fn beginning(&self) -> u64 {
+        self.starts[0]
+    }
+
+    fn bytes(&self, blocks: Range<usize>, _: Want) -> u64 {
+        self.starts[blocks.end] - self.starts[blocks.start]
+    }
+
+    fn fill(&self, blocks: Range<usize>, want: Want, into: &mut Packed) -> Result<(), Error> {
+        into.fill(self, blocks, want)
     }
 }
 
-/// Appends `len` bytes at `offset`. The caller has compared `len` with the file's size.
-fn read_part(
-    file: &File,
-    path: &Path,
-    offset: u64,
-    len: u64,
-    into: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let before = into.len();
-    into.resize(before + len as usize, 0);
-    let available = read_full_at(file, &mut into[before..], offset);
-    let available = available.map_err(Error::io("cannot read", path))? as u64;
-    if available < len {
-        let location = Location::new(path, offset);
-        return Err(Error::Truncated { location, what: "era1 file", needed: len, available });
+impl Layout {
+    fn read_index(file: RecordFile) -> Result<Self, Error> {
+        file.expect_version()?;
+        let (index_at, count) = find_index(&file)?;
+        let accumulator_at = index_at - ACCUMULATOR_RECORD;
+        let mut bytes = vec![];
+        file.read(accumulator_at, file.size, &mut bytes)?;
+        let mut records = Records::new(&bytes, accumulator_at, &file.path);
+        let accumulator = records.expect_word(ACCUMULATOR, "accumulator record")?;
+        let index = records.expect(BLOCK_INDEX, "block index record")?;
+        let (first, mut starts) = parse_index(index.data, index_at, count, &file)?;
+        let last = starts[count - 1];
+        let end = end_of_last(&file, last, accumulator_at)?;
+        let (others, at) = file.count_others(end, index_at, ACCUMULATOR, &KNOWN)?;
+        if at != accumulator_at {
+            let (what, found) = ("offset of the accumulator", at.to_string());
+            return Err(file.bad(at, what, accumulator_at.to_string(), found));
+        }
+        starts.push(end);
+        Ok(Self { file, first, starts, accumulator, accumulator_at, others })
     }
-    Ok(())
 }
 
 /// Offset of the index record and the number of blocks, from the count at the end of the file.
-fn find_index(file: &File, path: &Path, size: u64) -> Result<(u64, usize), Error> {
-    let mut bytes = vec![];
-    read_part(file, path, size.saturating_sub(8), 8, &mut bytes)?;
+fn find_index(file: &RecordFile) -> Result<(u64, usize), Error> {
+    let (mut bytes, size) = (vec![], file.size);
+    let last_word = size.saturating_sub(8);
+    file.read(last_word, last_word + 8, &mut bytes)?;
     let count = word(&bytes, 0);
     if count == 0 || count > ERA_BLOCKS as u64 {
         let (what, expected) = ("number of blocks in the block index", "1 to 8192");
         // other bytes than an index end the file
         let found = format!("{count}; was the file cut short?");
-        return Err(bad(path, size - 8, what, expected, found));
+        return Err(file.bad(last_word, what, expected, found));
     }
     let index = HEADER as u64 + 16 + 8 * count;
     let needed = HEADER as u64 + count * MIN_BLOCK + ACCUMULATOR_RECORD + index;
     if needed > size {
-        let location = Location::new(path, 0);
-        return Err(Error::Truncated { location, what: "era1 file", needed, available: size });
+        let (location, what) = (file.location(0), "era1 file");
+        return Err(Error::Truncated { location, what, needed, available: size });
     }
     Ok((size - index, count as usize))
 }
@@ -125,17 +133,17 @@ fn parse_index(
     data: &[u8],
     index_at: u64,
     count: usize,
-    path: &Path,
+    file: &RecordFile,
 ) -> Result<(u64, Vec<u64>), Error> {
     let len = 16 + 8 * count;
     if data.len() != len {
         let found = format!("{} bytes", data.len());
-        return Err(bad(path, index_at, "block index record", format!("{len} bytes"), found));
+        return Err(file.bad(index_at, "block index record", format!("{len} bytes"), found));
     }
     let first = word(data, 0);
     if first.checked_add(count as u64).is_none() {
         let what = "first block number";
-        return Err(bad(path, index_at + 8, what, "a smaller number", first.to_string()));
+        return Err(file.bad(index_at + 8, what, "a smaller number", first.to_string()));
     }
     let blocks_end = index_at - ACCUMULATOR_RECORD;
     let mut starts = Vec::with_capacity(count + 1);
@@ -148,7 +156,7 @@ fn parse_index(
         match start {
             Some(start) if start >= lowest && start <= exact => starts.push(start),
             _ => {
-                let location = Location::new(path, index_at + 16 + 8 * i as u64);
+                let location = file.location(index_at + 16 + 8 * i as u64);
                 let (what, expected) = ("offset of a block", format!("{lowest} to {exact}"));
                 let found = start.map_or(format!("{relative} before the index"), |s| s.to_string());
                 return Err(Error::Index { location, what, expected, found });
@@ -158,67 +166,29 @@ fn parse_index(
     Ok((first, starts))
 }
 
-/// Returns the offset after the last block, which begins at `last`, and the number of records of
-/// other types between it and the accumulator, at offset `limit`. A limited number of such records
-/// is skipped. Records of the types of blocks and files are an error, because the index leaves them
-/// out.
-fn end_of_blocks(file: &File, path: &Path, last: u64, limit: u64) -> Result<(u64, usize), Error> {
-    const MOST: usize = 1024;
-    let mut at = last;
+/// Returns the offset after the last block, which begins at `last` and ends before `limit`.
+fn end_of_last(file: &RecordFile, last: u64, limit: u64) -> Result<u64, Error> {
+    let mut end = last;
     for _ in BLOCK_RECORDS {
-        at = next_record(file, path, at, limit)?.1;
+        end = file.record_at(end, limit)?.1;
     }
-    let end = at;
-    for others in 0..MOST {
-        if at == limit && end - last >= MIN_BLOCK {
-            return Ok((end, others));
-        }
-        let (kind, after) = next_record(file, path, at, limit)?;
-        if BLOCK_RECORDS.contains(&kind) || [VERSION, ACCUMULATOR, BLOCK_INDEX].contains(&kind) {
-            let (what, expected) = ("what follows the last block", "the accumulator");
-            return Err(bad(path, at, what, expected, format!("a record of type {kind:#06x}")));
-        }
-        at = after;
+    if end - last < MIN_BLOCK {
+        let (expected, found) = (format!("at least {MIN_BLOCK} bytes"), (end - last).to_string());
+        return Err(file.bad(last, "records of the last block", expected, found));
     }
-    let what = "records after the last block";
-    Err(bad(path, last, what, format!("at most {MOST}"), "more"))
-}
-
-/// Type of the record at `at` and the offset after it, which is at most `limit`.
-fn next_record(file: &File, path: &Path, at: u64, limit: u64) -> Result<(u16, u64), Error> {
-    let mut bytes = vec![];
-    read_part(file, path, at, (HEADER as u64).min(limit - at), &mut bytes)?;
-    let available = limit - at;
-    let short = |needed| {
-        let (location, what) = (Location::new(path, at), "e2store record");
-        Error::Truncated { location, what, needed, available }
-    };
-    let Some([k0, k1, l0, l1, l2, l3, reserved @ ..]) = bytes.first_chunk::<HEADER>() else {
-        return Err(short(HEADER as u64));
-    };
-    if *reserved != [0, 0] {
-        let found = u16::from_le_bytes(*reserved).to_string();
-        return Err(bad(path, at, "reserved bytes of an e2store record", "0", found));
-    }
-    let needed = HEADER as u64 + u64::from(u32::from_le_bytes([*l0, *l1, *l2, *l3]));
-    if needed > available {
-        return Err(short(needed));
-    }
-    Ok((u16::from_le_bytes([*k0, *k1]), at + needed))
+    Ok(end)
 }
 
 /// Reads the records of a file from its start, independent of the index. Returns the number of
 /// whole blocks, the offset after them, and the error there, unless it is an accumulator or the
 /// end.
 pub(super) fn count_blocks(path: &Path) -> Result<(u64, u64, Option<Error>), Error> {
-    let seekable = Seekable::open(path)?;
-    let file = seekable.file();
-    let size = file.metadata().map_err(Error::io("cannot read", path))?.len();
+    let file = RecordFile::open(path)?;
     let (mut blocks, mut end) = (0, HEADER as u64);
-    while end < size {
+    while end < file.size {
         let mut at = end;
         for (i, expected) in BLOCK_RECORDS.into_iter().enumerate() {
-            let (kind, after) = match next_record(file, path, at, size) {
+            let (kind, after) = match file.record_at(at, file.size) {
                 Ok(record) => record,
                 Err(error) => return Ok((blocks, end, Some(error))),
             };
@@ -227,7 +197,7 @@ pub(super) fn count_blocks(path: &Path) -> Result<(u64, u64, Option<Error>), Err
             }
             if kind != expected {
                 let (expected, found) = (format!("{expected:#06x}"), format!("{kind:#06x}"));
-                let error = bad(path, at, "type of an e2store record", expected, found);
+                let error = file.bad(at, "type of an e2store record", expected, found);
                 return Ok((blocks, end, Some(error)));
             }
             at = after;
@@ -236,20 +206,4 @@ pub(super) fn count_blocks(path: &Path) -> Result<(u64, u64, Option<Error>), Err
         end = at;
     }
     Ok((blocks, end, None))
-}
-
-/// The little-endian number at `at`; the caller has checked the length.
-fn word(data: &[u8], at: usize) -> u64 {
-    data.get(at..).and_then(|d| d.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word))
-}
-
-fn bad(
-    path: &Path,
-    offset: u64,
-    what: &'static str,
-    expected: impl Into<String>,
-    found: impl Into<String>,
-) -> Error {
-    let location = Location::new(path, offset);
-    Error::BadRecord { location, what, expected: expected.into(), found: found.into() }
 }

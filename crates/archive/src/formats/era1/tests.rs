@@ -10,7 +10,8 @@ use crate::{
     inspect,
 };
 
-use super::{Writer, e2store};
+use super::Writer;
+use crate::formats::e2store;
 
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 

@@ -5,7 +5,7 @@
 //! of the original byte by byte.
 
 mod blocks;
-mod era1;
+mod e2store;
 mod freezer;
 mod rlp;
 
@@ -39,7 +39,7 @@ pub enum Truth {
 pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
     let must = mutant.harmless;
     match original.kind {
-        Kind::Era1 => era1::truth(&original.files, &mutant.files, must),
+        Kind::Records => e2store::truth(&original.files, &mutant.files, must),
         Kind::Freezer => freezer::truth(&original.files, &mutant.files, must),
         Kind::Rlp | Kind::Headers => {
             let Some(packed) = mutant.files.get(original.target) else {
@@ -57,7 +57,7 @@ pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
 /// Where the records of a file are, whatever can be found of them.
 pub fn extents(kind: Kind, name: &str, bytes: &[u8], files: &Files) -> Vec<Range<usize>> {
     match kind {
-        Kind::Era1 => era1::extents(bytes),
+        Kind::Records => e2store::extents(bytes),
         Kind::Freezer => freezer::extents(name, bytes, files),
         Kind::Rlp | Kind::Headers => rlp::extents(bytes),
         Kind::Blocks => blocks::extents(name, bytes, files),

@@ -11,7 +11,9 @@ use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::rule::{Rule, Violation};
 use blockmill_archive::ReceiptEncoding;
 use blockmill_hashes::ManyKeccak;
-use blockmill_rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
+use blockmill_rlp::ethereum::{
+    Log, OldLog, Receipt, SlimReceipt, StoredLogs, StoredReceipt, TransactionType as RlpType,
+};
 use blockmill_rlp::{Decode, Encode, Error, RawList, Reader};
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::Hex;
@@ -27,13 +29,7 @@ fn items(list: &[u8]) -> Result<Reader<'_>, Error> {
 /// Appends to `out` the storage form of a block's receipts, given in consensus form. The blooms
 /// are dropped unseen; [`verify_receipts`] checks them.
 pub fn consensus_to_storage(list: &[u8], out: &mut Vec<u8>) -> Result<(), ReceiptError> {
-    let mut receipts = items(list)?;
-    let mut converted = Vec::with_capacity(list.len());
-    while !receipts.is_empty() {
-        Receipt::read(&mut receipts)?.stored().encode_into(&mut converted);
-    }
-    RawList(&[&converted]).encode_into(out);
-    Ok(())
+    recode(list, (ReceiptEncoding::Consensus, ReceiptEncoding::Storage), [], out)
 }
 
 /// Appends to `out` the consensus form of a block's receipts, given in storage form, with the
@@ -43,25 +39,41 @@ pub fn storage_to_consensus(
     types: impl IntoIterator<Item = TransactionType>,
     out: &mut Vec<u8>,
 ) -> Result<(), ReceiptError> {
+    recode(list, (ReceiptEncoding::Storage, ReceiptEncoding::Consensus), types, out)
+}
+
+/// Appends to `out` a block's receipts, given in the first encoding, in the second one. `types` are
+/// those of the body's transactions, which only receipts in storage form need.
+pub fn recode(
+    list: &[u8],
+    (from, to): (ReceiptEncoding, ReceiptEncoding),
+    types: impl IntoIterator<Item = TransactionType>,
+    out: &mut Vec<u8>,
+) -> Result<(), ReceiptError> {
     let hasher = ManyKeccak::detect();
     let mut receipts = items(list)?;
     let mut types = types.into_iter();
-    let (mut converted, mut logs) = (vec![], vec![]);
+    let (mut converted, mut logs) = (Vec::with_capacity(list.len()), vec![]);
     let mut count = 0;
     while !receipts.is_empty() {
-        let stored = StoredReceipt::read(&mut receipts)?;
+        let (kind, stored) = read_as(from, &mut receipts)?;
         count += 1;
-        let Some(kind) = types.next() else {
-            return Err(ReceiptError::Count { transactions: count - 1, receipts: count });
+        let kind = match (kind, to) {
+            (Some(kind), _) => kind,
+            (None, ReceiptEncoding::Storage) => RlpType::Legacy,
+            (None, _) => match types.next() {
+                Some(kind) => RlpType::from_byte(kind as u8).unwrap_or(RlpType::Legacy),
+                None => {
+                    let transactions = count - 1;
+                    return Err(ReceiptError::Count { transactions, receipts: count });
+                }
+            },
         };
-        let bloom = bloom_of(stored.logs.iter(), &hasher);
         logs.clear();
-        let receipt = with_type_and_bloom(&stored, kind, &bloom, &mut logs);
-        // with room for more, since `encode_into` makes just enough
-        converted.reserve(receipt.encoded_len());
-        receipt.encode_into(&mut converted);
+        write_as(to, kind, &stored, (&hasher, &mut logs), &mut converted);
     }
-    let missing = types.count();
+    let needs_types = from == ReceiptEncoding::Storage && to != ReceiptEncoding::Storage;
+    let missing = if needs_types { types.count() } else { 0 };
     if missing > 0 {
         return Err(ReceiptError::Count { transactions: count + missing, receipts: count });
     }
@@ -69,27 +81,67 @@ pub fn storage_to_consensus(
     Ok(())
 }
 
-/// The receipt that was stored. Logs that were stored in the old form are put into `logs`.
-fn with_type_and_bloom<'b, 'a: 'b>(
+/// Reads a receipt: its type, if the encoding has it, and the fields that all encodings have.
+fn read_as<'a>(
+    encoding: ReceiptEncoding,
+    receipts: &mut Reader<'a>,
+) -> Result<(Option<RlpType>, StoredReceipt<'a>), Error> {
+    Ok(match encoding {
+        ReceiptEncoding::Consensus => {
+            let receipt = Receipt::read(receipts)?;
+            (Some(receipt.kind), receipt.stored())
+        }
+        ReceiptEncoding::Storage => (None, StoredReceipt::read(receipts)?),
+        ReceiptEncoding::Slim => {
+            let SlimReceipt { kind, outcome, cumulative_gas, logs } = SlimReceipt::read(receipts)?;
+            let logs = StoredLogs::Current(logs);
+            (Some(kind), StoredReceipt { outcome, cumulative_gas, logs })
+        }
+    })
+}
+
+/// Appends a receipt. Logs that were stored in the old form are put into `logs`.
+fn write_as<'a>(
+    encoding: ReceiptEncoding,
+    kind: RlpType,
     stored: &StoredReceipt<'a>,
-    kind: TransactionType,
-    bloom: &'b Bloom,
+    (hasher, logs): (&ManyKeccak, &mut Vec<Log<'a>>),
+    out: &mut Vec<u8>,
+) {
+    let StoredReceipt { outcome, cumulative_gas, .. } = *stored;
+    // with room for more, since `encode_into` makes just enough
+    match encoding {
+        ReceiptEncoding::Storage => {
+            out.reserve(stored.encoded_len());
+            stored.encode_into(out);
+        }
+        ReceiptEncoding::Slim => {
+            let logs = current(&stored.logs, logs);
+            let receipt = SlimReceipt { kind, outcome, cumulative_gas, logs };
+            out.reserve(receipt.encoded_len());
+            receipt.encode_into(out);
+        }
+        ReceiptEncoding::Consensus => {
+            let bloom = bloom_of(stored.logs.iter(), hasher);
+            let logs = current(&stored.logs, logs);
+            let receipt = Receipt { kind, outcome, cumulative_gas, bloom: &bloom.0, logs };
+            out.reserve(receipt.encoded_len());
+            receipt.encode_into(out);
+        }
+    }
+}
+
+/// Logs in the present form. Those in the old one are put into `logs`.
+fn current<'b, 'a: 'b>(
+    stored: &StoredLogs<'a>,
     logs: &'b mut Vec<Log<'a>>,
-) -> Receipt<'b> {
-    let logs = match &stored.logs {
+) -> blockmill_rlp::List<'b, Log<'b>> {
+    match stored {
         StoredLogs::Current(logs) => logs.clone(),
         StoredLogs::Old(old) => {
             logs.extend(old.iter().map(|OldLog(log)| log));
             blockmill_rlp::List::Values(logs)
         }
-    };
-    Receipt {
-        kind: blockmill_rlp::ethereum::TransactionType::from_byte(kind as u8)
-            .unwrap_or(blockmill_rlp::ethereum::TransactionType::Legacy),
-        outcome: stored.outcome,
-        cumulative_gas: stored.cumulative_gas,
-        bloom: &bloom.0,
-        logs,
     }
 }
 
@@ -105,8 +157,9 @@ pub fn verify_receipts(
     let mut converted = vec![];
     let list = match encoding {
         ReceiptEncoding::Consensus => list,
-        ReceiptEncoding::Storage => {
-            storage_to_consensus(list, body.transaction_types(), &mut converted)
+        encoding => {
+            let to = ReceiptEncoding::Consensus;
+            recode(list, (encoding, to), body.transaction_types(), &mut converted)
                 .map_err(malformed)?;
             &converted
         }

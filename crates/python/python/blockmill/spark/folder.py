@@ -19,7 +19,7 @@ PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
 BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
 # in a datadir of Bitcoin Core
 BLOCKS, COINS = "blocks", "chainstate"
-ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
+ARCHIVE = re.compile(rf"(\.era1|\.ere|\.erae|\.rlp){PACKED}")
 RLP = re.compile(rf"\.rlp{PACKED}")
 
 
@@ -89,7 +89,7 @@ def archives(paths, with_coins=False):
             coins = f"{plain}/{COINS}"
             own.append(Shard(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
         if not own:
-            what = "archives (*.era1, *.rlp, blk*.dat, also compressed)"
+            what = "archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)"
             raise ValueError(f"{path}: expected {what}")
         found += own
     return sorted(found, key=lambda shard: natural(shard.url))

@@ -1,4 +1,4 @@
-//! era1 files: records of a type, a length, two zeros and data.
+//! era1 and ere files: records of a type, a length, two zeros and data.
 
 use std::io::Read;
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Truth;
 use crate::chains::Files;
 
-/// Header, body and receipts of a block, in Snappy frames.
-const COMPRESSED: [u16; 3] = [3, 4, 5];
+/// Header, body, receipts and slim receipts of a block, in Snappy frames.
+const COMPRESSED: [u16; 4] = [3, 4, 5, 10];
 /// The total difficulty after a block, and the accumulator.
 const PLAIN: [u16; 2] = [6, 7];
 

@@ -1,4 +1,4 @@
-//! The Snappy framing format, as era1 records use it: one stream for each record.
+//! The Snappy framing format, as e2store records use it: one stream for each record.
 //!
 //! The writer's output equals that of go-ethereum: a stream identifier, then chunks of at most
 //! 65,536 bytes, each stored uncompressed if compression saves less than an eighth.
@@ -19,7 +19,7 @@ fn masked_crc(data: &[u8]) -> u32 {
 
 /// A decoder of framed streams, with reusable work space.
 #[derive(Default)]
-pub(super) struct FrameDecoder {
+pub(crate) struct FrameDecoder {
     raw: snap::raw::Decoder,
 }
 
@@ -96,7 +96,7 @@ fn split_chunk<'a>(rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), SnappyError> {
 
 /// An encoder of framed streams, with reusable work space.
 #[derive(Debug)]
-pub(super) struct FrameEncoder {
+pub(crate) struct FrameEncoder {
     raw: snap::raw::Encoder,
     block: Vec<u8>,
 }

@@ -1,35 +1,104 @@
 //! e2store records: type (2 bytes), length (4), reserved zeros (2), all little-endian, then data.
+//!
+//! What the formats of such records share is here: era1 and ere.
+
+pub(crate) mod accumulator;
+pub(crate) mod file;
+pub(crate) mod framing;
+pub(crate) mod name;
+pub(crate) mod read;
+pub(crate) mod unpack;
+pub(crate) mod write;
 
 use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Error;
+use crate::{Error, foreign};
+use file::RecordFile;
 
 /// Bytes before the data of a record.
-pub(super) const HEADER: usize = 8;
+pub(crate) const HEADER: usize = 8;
 
 /// Type of the record that every e2store file begins with; its bytes read "e2".
-pub(super) const VERSION: u16 = 0x3265;
+pub(crate) const VERSION: u16 = 0x3265;
 /// A header, RLP in a framed Snappy stream.
-pub(super) const COMPRESSED_HEADER: u16 = 0x03;
+pub(crate) const COMPRESSED_HEADER: u16 = 0x03;
 /// A body, RLP in a framed Snappy stream.
-pub(super) const COMPRESSED_BODY: u16 = 0x04;
+pub(crate) const COMPRESSED_BODY: u16 = 0x04;
 /// The receipts of a block, RLP in a framed Snappy stream.
-pub(super) const COMPRESSED_RECEIPTS: u16 = 0x05;
+pub(crate) const COMPRESSED_RECEIPTS: u16 = 0x05;
 /// Total difficulty after a block, 32 bytes, little-endian.
-pub(super) const TOTAL_DIFFICULTY: u16 = 0x06;
+pub(crate) const TOTAL_DIFFICULTY: u16 = 0x06;
 /// Root over block hashes and total difficulties, 32 bytes.
-pub(super) const ACCUMULATOR: u16 = 0x07;
+pub(crate) const ACCUMULATOR: u16 = 0x07;
 /// First block number, relative offsets of all blocks, their count.
-pub(super) const BLOCK_INDEX: u16 = 0x3266;
+pub(crate) const BLOCK_INDEX: u16 = 0x3266;
+/// The slim receipts of a block, RLP in a framed Snappy stream.
+pub(crate) const SLIM_RECEIPTS: u16 = 0x0a;
+/// A proof that a block is canonical, RLP in a framed Snappy stream.
+pub(crate) const PROOF: u16 = 0x0b;
+/// First block number, relative offsets of the parts of all blocks, numbers of parts and blocks.
+pub(crate) const DYNAMIC_INDEX: u16 = 0x3267;
 
-/// The records of one block, in order.
-pub(super) const BLOCK_RECORDS: [u16; 4] =
-    [COMPRESSED_HEADER, COMPRESSED_BODY, COMPRESSED_RECEIPTS, TOTAL_DIFFICULTY];
+/// The version record, with which every e2store file begins.
+const VERSION_RECORD: [u8; HEADER] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
+
+/// An e2store format of execution blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Block after block.
+    Era1,
+    /// Part after part: all headers, then all bodies, and so on.
+    Ere,
+}
+
+/// The format of an e2store file; `None` for other files. The order of its first records decides,
+/// and its name if they are corrupt.
+///
+/// # Errors
+/// [`Error::Foreign`] for e2store files of other contents.
+pub(crate) fn kind_of(path: &Path, head: &[u8]) -> Result<Option<Kind>, Error> {
+    let Some(next) = head.strip_prefix(&VERSION_RECORD) else { return Ok(None) };
+    if let Some(error) = foreign::recognise_e2store(path, next.first_chunk().copied()) {
+        return Err(error);
+    }
+    let ends_like = |ending: &str| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        crate::names::without_compression(name).ends_with(ending.as_bytes())
+    };
+    Ok(Some(match first_kinds(path)? {
+        [Some(COMPRESSED_HEADER), Some(COMPRESSED_HEADER), _] => Kind::Ere,
+        [Some(COMPRESSED_HEADER), Some(COMPRESSED_BODY), Some(COMPRESSED_RECEIPTS)] => Kind::Era1,
+        _ if ends_like(".era1") => Kind::Era1,
+        _ if ends_like(".ere") || ends_like(".erae") => Kind::Ere,
+        // one block
+        [Some(COMPRESSED_HEADER), Some(COMPRESSED_BODY), Some(_)] => Kind::Ere,
+        _ => Kind::Era1,
+    }))
+}
+
+/// Types of the three records after the version, as far as they can be read.
+fn first_kinds(path: &Path) -> Result<[Option<u16>; 3], Error> {
+    let file = RecordFile::open(path)?;
+    let (mut kinds, mut at) = ([None; 3], HEADER as u64);
+    for found in &mut kinds {
+        match file.record_at(at, file.size) {
+            Ok((kind, after)) => (*found, at) = (Some(kind), after),
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(kinds)
+}
+
+/// The little-endian number at `at`; the caller has checked the length.
+pub(crate) fn word(data: &[u8], at: usize) -> u64 {
+    data.get(at..).and_then(|d| d.first_chunk()).map_or(0, |word| u64::from_le_bytes(*word))
+}
 
 /// Appends the eight bytes before the data of a record.
-pub(super) fn put_header(out: &mut Vec<u8>, kind: u16, len: u32) {
+pub(crate) fn put_header(out: &mut Vec<u8>, kind: u16, len: u32) {
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&len.to_le_bytes());
     out.extend_from_slice(&[0, 0]);
@@ -37,7 +106,7 @@ pub(super) fn put_header(out: &mut Vec<u8>, kind: u16, len: u32) {
 
 /// One record, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub kind: u16,
     pub data: &'a [u8],
     /// Offset of the record in its file.
@@ -46,7 +115,7 @@ pub(super) struct Record<'a> {
 
 /// Walks the records in a part of a file.
 #[derive(Debug)]
-pub(super) struct Records<'a> {
+pub(crate) struct Records<'a> {
     rest: &'a [u8],
     /// Offset of `rest` in the file.
     offset: u64,
@@ -59,8 +128,14 @@ impl<'a> Records<'a> {
         Self { rest: bytes, offset, file }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty()
+    /// Checks that no record is left: the index says that the next block begins here.
+    pub fn expect_end(&self) -> Result<(), Error> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        let (location, expected) = (self.location(), "the next block".into());
+        let (what, found) = ("end of a block", "another record".into());
+        Err(Error::Index { location, what, expected, found })
     }
 
     /// The location of the next record.
