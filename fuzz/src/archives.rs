@@ -83,6 +83,60 @@ pub fn era1_records(data: &[u8]) -> bool {
     read.is_some()
 }
 
+/// Any bytes as an ere file.
+pub fn ere(data: &[u8]) -> bool {
+    let folder = folder();
+    let path = write(folder.path(), "x.ere", data);
+    read_all(&path).is_some_and(|(format, _)| format == Format::Ere)
+}
+
+/// An ere file with valid version, index and accumulator records, and sections with records from
+/// the input: either framed here, and then they must be read unchanged, or as given.
+pub fn ere_records(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let framed = input.byte() == 1;
+    let mut blocks = vec![];
+    while blocks.is_empty() || !input.0.is_empty() && blocks.len() < 8 {
+        let contents = [input.part(), input.part(), input.part()];
+        blocks.push((contents, input.array::<32>()));
+    }
+    let mut file = vec![];
+    record(&mut file, 0x3265, &[]);
+    let mut offsets = vec![vec![]; blocks.len()];
+    for (section, kind) in [3, 4, 0x0a].into_iter().enumerate() {
+        for ((contents, _), offsets) in blocks.iter().zip(&mut offsets) {
+            offsets.push(file.len() as i64);
+            match framed {
+                true => record(&mut file, kind, &frame(contents[section])),
+                false => record(&mut file, kind, contents[section]),
+            }
+        }
+    }
+    for ((_, total), offsets) in blocks.iter().zip(&mut offsets) {
+        offsets.push(file.len() as i64);
+        record(&mut file, 6, total);
+    }
+    record(&mut file, 7, &[0; 32]);
+    let index_at = file.len() as i64;
+    let mut index = 0u64.to_le_bytes().to_vec();
+    index.extend(offsets.iter().flatten().flat_map(|start| (start - index_at).to_le_bytes()));
+    index.extend(4u64.to_le_bytes());
+    index.extend((blocks.len() as u64).to_le_bytes());
+    record(&mut file, 0x3267, &index);
+
+    let folder = folder();
+    let read = read_all(&write(folder.path(), "x.ere", &file));
+    if framed && let Some((_, chunk)) = &read {
+        let columns = [&chunk.headers, &chunk.bodies, &chunk.receipts];
+        for (i, (contents, _)) in blocks.iter().enumerate() {
+            for (column, content) in columns.iter().zip(contents) {
+                assert_eq!(column.get(i), *content, "block {i}");
+            }
+        }
+    }
+    read.is_some()
+}
+
 /// Appends an e2store record.
 fn record(file: &mut Vec<u8>, kind: u16, content: &[u8]) {
     file.extend(kind.to_le_bytes());

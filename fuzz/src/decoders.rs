@@ -5,7 +5,7 @@ use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::Fork;
 use blockmill_ethereum::receipts::{
-    consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
+    consensus_to_storage, receipts_root, recode, storage_to_consensus, verify_receipts,
 };
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType};
 use blockmill_rlp::ethereum::{Body, Log, Receipt, TrieNode};
@@ -158,6 +158,11 @@ pub fn receipts(data: &[u8]) -> bool {
     let mut again = vec![];
     consensus_to_storage(&consensus, &mut again).expect("our own consensus form");
     assert_eq!(again, storage);
+    let (mut slim, mut again) = (vec![], vec![]);
+    let (form, slim_form) = (ReceiptEncoding::Consensus, ReceiptEncoding::Slim);
+    recode(data, (form, slim_form), [], &mut slim).expect("receipts that were converted");
+    recode(&slim, (slim_form, form), [], &mut again).expect("our own slim form");
+    assert_eq!(again, consensus);
     receipts_root(data, &mut RootBuilder::new()).expect("receipts that were converted");
     true
 }

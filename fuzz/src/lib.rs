@@ -23,7 +23,9 @@ mod tries;
 mod writers;
 
 pub use access_lists::block_access_list;
-pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
+pub use archives::{
+    era1, era1_records, ere, ere_records, freezer, gzip, header_stream, rlp_export,
+};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use execution::{state_log, state_test, witness};
@@ -54,7 +56,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 42] = [
+pub const TARGETS: [Target; 44] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -67,6 +69,8 @@ pub const TARGETS: [Target; 42] = [
     target("run_record", run_record, 5000),
     target("era1", era1, 3000),
     target("era1_records", era1_records, 5000),
+    target("ere", ere, 3000),
+    target("ere_records", ere_records, 5000),
     target("freezer", freezer, 2000),
     target("rlp_export", rlp_export, 2000),
     target("header_stream", header_stream, 2000),

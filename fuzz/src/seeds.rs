@@ -14,7 +14,7 @@ use blockmill_archive::freezer::{Layout, Writer};
 use blockmill_archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::header::Header;
-use blockmill_ethereum::receipts::{consensus_to_storage, storage_to_consensus};
+use blockmill_ethereum::receipts::{consensus_to_storage, recode, storage_to_consensus};
 use blockmill_ethereum::transactions::TransactionType;
 use blockmill_pipeline::record::{Program, RunRecord};
 use blockmill_rlp::ethereum::{AccessListEntry, Authorization, Transaction};
@@ -39,6 +39,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "run_record" => vec![run_record()],
         "era1" => vec![archive(Format::Era1, false)],
         "era1_records" => era1_records(),
+        "ere" => vec![archive(Format::Ere, false)],
+        // the same parts, in other places
+        "ere_records" => era1_records(),
         "freezer" => vec![freezer(Layout::Geth117, "chain"), freezer(Layout::Geth19, "")],
         "rlp_export" => vec![archive(Format::RlpExport, false)],
         "header_stream" => vec![archive(Format::HeaderStream, false)],
@@ -187,13 +190,12 @@ fn chunk(format: Format) -> Chunk {
     for block in (0..BLOCKS).map(Block::new) {
         chunk.headers.push(&block.header);
         chunk.bodies.push(&block.body);
-        chunk.receipts.push(match format {
-            Format::Freezer => &block.storage,
-            _ => &block.receipts,
-        });
-    }
-    if format == Format::Freezer {
-        chunk.receipt_encoding = ReceiptEncoding::Storage;
+        let encoding = format.parts().receipts.unwrap_or_default();
+        let encodings = (ReceiptEncoding::Consensus, encoding);
+        recode(&block.receipts, encodings, [], &mut chunk.receipts.bytes)
+            .expect("receipts as they are hashed");
+        chunk.receipts.end_item();
+        chunk.receipt_encoding = encoding;
     }
     chunk
 }
@@ -202,7 +204,7 @@ fn chunk(format: Format) -> Chunk {
 fn archive(format: Format, gzip: bool) -> Vec<u8> {
     let folder = crate::input::folder();
     let path = match format {
-        Format::Era1 => folder.path().to_path_buf(),
+        Format::Era1 | Format::Ere => folder.path().to_path_buf(),
         _ => folder.path().join("x.rlp"),
     };
     let options = WriteOptions { gzip, network: "mainnet".into(), replace: false };
