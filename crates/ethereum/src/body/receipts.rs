@@ -6,11 +6,10 @@
 //! bloom.
 
 mod lists;
+mod recode;
 
-pub use lists::{
-    consensus_to_storage, receipts_root, recode, storage_to_consensus, verify_no_receipts,
-    verify_receipts,
-};
+pub use lists::{receipts_root, verify_no_receipts, verify_receipts};
+pub use recode::{consensus_to_storage, recode, storage_to_consensus};
 
 use crate::body::bloom::Bloom;
 use blockmill_hashes::ManyKeccak;
