@@ -117,6 +117,11 @@ impl Archive {
         self.contents.receipts
     }
 
+    /// Whether the archive is a store of executed blocks.
+    pub fn is_executed(&self) -> bool {
+        self.contents.executed
+    }
+
     /// Whether every block has its total difficulty.
     pub fn has_total_difficulties(&self) -> bool {
         self.contents.total_difficulties

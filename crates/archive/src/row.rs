@@ -63,6 +63,8 @@ pub(crate) struct Contents {
     pub bodies: bool,
     pub receipts: bool,
     pub total_difficulties: bool,
+    /// Whether the archive is a store of executed blocks.
+    pub executed: bool,
     /// Hash of the genesis block, if the archive states it.
     pub genesis: Option<[u8; 32]>,
     /// Total difficulty of the last block, big-endian, if the archive states it in its index.

@@ -5,8 +5,10 @@
 //! the rest, and is an error where it does not.
 
 mod error;
+mod executed;
 
 pub use error::ConvertError;
+pub use executed::{convert_executed, needs_execution};
 
 use crate::U256;
 use crate::body::BodyView;

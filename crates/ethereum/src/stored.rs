@@ -11,6 +11,7 @@ use std::fs::{File, TryLockError};
 use std::ops::Range;
 use std::path::Path;
 
+use crate::Level;
 use blockmill_archive::{
     Chunk, ChunkLimit, Error, ReceiptEncoding, StoreContent, StoreReader, StoredBlocks, Want,
 };
@@ -71,6 +72,7 @@ impl Stored {
             last: tip.number,
             bodies: store.body(first)?.is_some(),
             receipts: store.receipts(first)?.is_some(),
+            executed: tip.level >= Level::Execution as u8,
             access_lists: !split_body(&last).1.is_empty(),
             chain: tip.chain,
             total_difficulty: tip.total_difficulty,

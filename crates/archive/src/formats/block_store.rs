@@ -60,6 +60,8 @@ pub struct StoreContent {
     pub bodies: bool,
     /// Whether there are receipts.
     pub receipts: bool,
+    /// Whether every block was executed.
+    pub executed: bool,
     /// Whether the last block has its block access list (EIP-7928).
     pub access_lists: bool,
     /// Hash of the genesis block.
@@ -100,6 +102,7 @@ pub(crate) fn contents(folder: &Path) -> Result<Contents, Error> {
     Ok(open(folder)?.content()?.map_or(Contents::default(), |content| Contents {
         bodies: content.bodies,
         receipts: content.receipts,
+        executed: content.executed,
         total_difficulties: false,
         genesis: Some(content.chain),
         total_difficulty: Some(content.total_difficulty).filter(|total| *total != [0; 32]),

@@ -1,16 +1,24 @@
 //! `convert` of Ethereum archives: to another format of archives.
 
+use super::import::CACHES;
 use super::network;
 use crate::answer::Answer;
 use crate::args::Convert;
 use crate::convert::{expect_room, status, written};
-use crate::stop;
+use crate::{host, stop};
 use anyhow::{Context, Result};
-use blockmill_archive::{Archive, Files, Format, Want};
+use blockmill_archive::{Archive, ChunkLimit, Files, Format, Want};
+use blockmill_ethereum::Level;
 use blockmill_ethereum::convert::{self, Conversion};
 use blockmill_ethereum::error::Error;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::import::Options;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::settings::Settings;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Shortfall;
+use std::sync::Arc;
 
 /// `blockmill convert --to FORMAT`, a format of Ethereum archives.
 pub fn run(
@@ -45,12 +53,39 @@ pub fn run(
         Files::One | Files::Folder(_) => format!("nothing was written to {out}"),
     });
     let survey = archive.survey(Want { bodies: true, receipts: true }, args.until.is_some())?;
-    let done = convert::convert(&archive, &conversion, &args.out)?;
+    let done = match &spec {
+        Some(spec) if convert::needs_execution(&archive, &conversion) => {
+            let options = execution(spec.clone(), cancel.clone());
+            convert::convert_executed(&archive, &conversion, options, &args.out)?
+        }
+        _ => convert::convert(&archive, &conversion, &args.out)?,
+    };
     let mut answer = answer(survey.shortfalls, args.partial);
     answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.lists_left_out, format));
     answer.notes.extend(without_receipts(done.without_receipts, &archive));
     written(args, answer, done.range, "encodings, not the chain", json)
+}
+
+/// How the blocks of a store are executed again, for their receipts.
+fn execution(spec: ChainSpec, cancel: Cancel) -> Options {
+    Options {
+        spec: Arc::new(spec),
+        level: Level::Execution,
+        // the import checked them as far as it was asked to
+        seal: SealPolicy { mode: SealMode::Off, seed: 0 },
+        settings: Settings::default(),
+        threads: host::cores(),
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        partial: false,
+        trust: vec![],
+        caches: Caches::new(None, CACHES),
+        now: None,
+        consumer: None,
+        cancel,
+    }
 }
 
 /// What the blocks had and the output has not.

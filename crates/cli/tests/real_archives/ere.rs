@@ -301,3 +301,47 @@ fn an_imported_file_gives_the_same_store_as_an_export_and_comes_back() {
     assert!(fs::read(only(&back)).unwrap() == fs::read(&source).unwrap());
     succeed(blockmill("check").arg(&store));
 }
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_store_of_executed_blocks_without_receipts_gives_the_file_with_receipts() {
+    let (fixtures, scratch) = set_up("executed-ere");
+    let source = fixtures.join("ere/execapis-00000-d226371d-noproofs.ere");
+    let chain = chain_of(&fixtures, &source);
+    let (store, out) = (scratch.path("store"), scratch.path("out"));
+    let mut command = import(&store, "--seal off --chain");
+    let export = fixtures.join("chains/execution-apis/chain.rlp");
+    let imported = succeed_json(command.arg(&chain).arg(export));
+    assert_eq!(imported["level"], "execution");
+    convert(std::slice::from_ref(&store), &chain, "ere", &out);
+    let written = only(&out);
+    assert!(fs::read(&written).unwrap() == fs::read(&source).unwrap());
+    // and back: the same roots
+    let again = scratch.path("again");
+    let mut command = import(&again, "--seal off --chain");
+    let second = succeed_json(command.arg(&chain).arg(&written));
+    assert_eq!(second["answer"], imported["answer"]);
+    assert_eq!(second["result"]["tip_hash"], imported["result"]["tip_hash"]);
+    // a store that has the genesis block from its archive
+    let (bare, of_bare) = (scratch.path("bare"), scratch.path("of-bare"));
+    let (from_bare, whole) = (scratch.path("from-bare"), scratch.path("whole"));
+    convert(&[fixtures.join("chains/execution-apis/chain.rlp")], &chain, "ere", &bare);
+    let mut command = import(&of_bare, "--seal off --chain");
+    succeed(command.arg(&chain).arg(only(&bare)));
+    convert(&[of_bare], &chain, "ere", &from_bare);
+    assert!(fs::read(only(&from_bare)).unwrap() == fs::read(&source).unwrap());
+    // a range begins in the middle
+    let part = scratch.path("part");
+    let mut command = blockmill("convert --from 30 --until 40 --to ere --chain");
+    succeed(command.arg(&chain).arg("--out").arg(&part).arg(&store));
+    let expected = fixtures.join("ere/parts/execapis-30-40/execapis-00000-da348756-noproofs.ere");
+    assert!(fs::read(only(&part)).unwrap() == fs::read(expected).unwrap());
+    // other formats with receipts, too
+    let (era1, freezer) = (scratch.path("era1"), scratch.path("freezer"));
+    convert(std::slice::from_ref(&store), &chain, "freezer", &freezer);
+    convert(std::slice::from_ref(&freezer), &chain, "ere", &whole);
+    assert!(fs::read(only(&whole)).unwrap() == fs::read(&source).unwrap());
+    convert(&[freezer], &chain, "era1", &era1);
+    let found = succeed_json(blockmill("inspect --deep").arg(only(&era1)));
+    assert_eq!(found["files"][0]["blocks"], 55);
+}

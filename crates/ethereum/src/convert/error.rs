@@ -1,5 +1,6 @@
 //! Why an archive cannot be converted, and what that says of it.
 
+use crate::error::Error;
 use crate::fault::{Cause, Fault, archive_fault};
 use blockmill_archive::Format;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
@@ -12,6 +13,8 @@ pub enum ConvertError {
     Archive(blockmill_archive::Error),
     /// A block cannot be decoded or does not follow the one before.
     Fault(Box<Fault>),
+    /// A block of a store was executed again, for its receipts, and did not pass.
+    Execution(Box<Error>),
     /// The target needs what the source does not have.
     Lacking {
         /// The first block that lacks it.
@@ -32,6 +35,7 @@ impl fmt::Display for ConvertError {
         match self {
             Self::Archive(error) => error.fmt(f),
             Self::Fault(fault) => fault.fmt(f),
+            Self::Execution(error) => error.fmt(f),
             Self::Lacking { block, what, format } => {
                 let format = format.name();
                 write!(f, "block {block}: expected {what}, which the format {format} stores, ")?;
@@ -49,6 +53,7 @@ impl ConvertError {
         match self {
             Self::Archive(error) => error.status(),
             Self::Fault(fault) => fault.status(),
+            Self::Execution(error) => error.status(),
             Self::Lacking { .. } => Status::Usage,
             Self::Empty => Status::Unrecognised,
             Self::Stopped => Status::Interrupted,
@@ -60,6 +65,7 @@ impl ConvertError {
         match self {
             Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
             Self::Fault(fault) => fault.shortfall(),
+            Self::Execution(error) => error.shortfall(),
             _ => None,
         }
     }
@@ -68,6 +74,7 @@ impl ConvertError {
     pub fn report(&self) -> FaultReport {
         match self {
             Self::Fault(fault) => FaultReport { hint: self.hint(), ..fault.report() },
+            Self::Execution(error) => error.report(),
             Self::Archive(error) => FaultReport {
                 file: error.location().map(|location| location.file.clone()),
                 offset: error.location().map(|location| location.offset),
