@@ -1,10 +1,16 @@
 //! Decompression in order and in bounded memory.
 
+mod frames;
+mod member;
+
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 
 use flate2::read::MultiGzDecoder;
 use serde::Serialize;
+
+use frames::Frames;
+use member::{Member, Refused};
 
 /// Number of compressed bytes that are read at once.
 const BUFFER: usize = 64 << 10;
@@ -28,6 +34,10 @@ pub enum Compression {
     Xz,
     /// Several streams in a row count as one.
     Bzip2,
+    /// The frame format of lz4; several frames in a row count as one.
+    Lz4,
+    /// A zip file with one file in it.
+    Zip,
 }
 
 impl Compression {
@@ -41,12 +51,16 @@ impl Compression {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
             // the magic of a first block, or of the end when there is none
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, 0x41 | 0x72, ..] => Some(Self::Bzip2),
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some(Self::Lz4),
+            // the header of a first file
+            [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
             _ => None,
         }
     }
 
     /// All compressions that are read.
-    pub const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2];
+    pub const ALL: [Self; 6] =
+        [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2, Self::Lz4, Self::Zip];
 
     /// The format's name.
     pub fn name(self) -> &'static str {
@@ -55,11 +69,14 @@ impl Compression {
             Self::Zstd => "zstd",
             Self::Xz => "xz",
             Self::Bzip2 => "bzip2",
+            Self::Lz4 => "lz4",
+            Self::Zip => "zip",
         }
     }
 
     /// The usual endings of file names.
-    pub(crate) const ENDINGS: [&'static str; 5] = [".gz", ".zst", ".zstd", ".xz", ".bz2"];
+    pub(crate) const ENDINGS: [&'static str; 7] =
+        [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4", ".zip"];
 }
 
 impl fmt::Display for Compression {
@@ -75,29 +92,38 @@ pub(crate) enum Decoder<R: Read> {
     Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<R>>>),
     Xz(Box<liblzma::bufread::XzDecoder<BufReader<R>>>),
     Bzip2(Box<bzip2::bufread::MultiBzDecoder<BufReader<R>>>),
+    Lz4(Box<Frames<R>>),
+    Zip(Box<Member<R>>),
 }
 
-impl<R: Read> Decoder<R> {
+impl<R: Read + Seek> Decoder<R> {
     /// Unpacks the bytes of `raw`, which is at its first byte.
     pub fn new(raw: R, compression: Option<Compression>) -> io::Result<Self> {
         let Some(compression) = compression else { return Ok(Self::Plain(raw)) };
-        let raw = BufReader::with_capacity(BUFFER, raw);
+        let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
         Ok(match compression {
-            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(raw))),
+            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(buffered(raw)))),
             Compression::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(raw))?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG)?;
                 Self::Zstd(Box::new(decoder))
             }
             Compression::Xz => {
                 let flags = liblzma::stream::CONCATENATED;
                 let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)?;
-                Self::Xz(Box::new(liblzma::bufread::XzDecoder::new_stream(raw, stream)))
+                let decoder = liblzma::bufread::XzDecoder::new_stream(buffered(raw), stream);
+                Self::Xz(Box::new(decoder))
             }
-            Compression::Bzip2 => Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(raw))),
+            Compression::Bzip2 => {
+                Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(raw))))
+            }
+            Compression::Lz4 => Self::Lz4(Box::new(Frames::new(raw))),
+            Compression::Zip => Self::Zip(Box::new(Member::open(raw))),
         })
     }
+}
 
+impl<R: Read> Decoder<R> {
     /// The source of the bytes.
     pub fn raw(&self) -> &R {
         match self {
@@ -106,6 +132,8 @@ impl<R: Read> Decoder<R> {
             Self::Zstd(decoder) => decoder.get_ref().get_ref(),
             Self::Xz(decoder) => decoder.get_ref().get_ref(),
             Self::Bzip2(decoder) => decoder.get_ref().get_ref(),
+            Self::Lz4(frames) => frames.raw(),
+            Self::Zip(member) => member.raw(),
         }
     }
 }
@@ -118,6 +146,8 @@ impl<R: Read> Read for Decoder<R> {
             Self::Zstd(decoder) => decoder.read(into),
             Self::Xz(decoder) => decoder.read(into),
             Self::Bzip2(decoder) => decoder.read(into),
+            Self::Lz4(frames) => frames.read(into),
+            Self::Zip(member) => member.read(into),
         }
     }
 }
@@ -129,6 +159,8 @@ pub enum CompressionFault {
     Cut,
     /// Unpacking needs more memory than this program allows.
     Window,
+    /// A zip file that is not read: with several files, or an encrypted one.
+    Refused(String),
     /// The data violates the format, or its checksum does not match.
     Corrupt(String),
 }
@@ -141,6 +173,9 @@ impl CompressionFault {
         }
         let lzma = error.get_ref().and_then(|e| e.downcast_ref::<liblzma::stream::Error>());
         let text = error.to_string();
+        if error.get_ref().is_some_and(|inner| inner.is::<Refused>()) {
+            return Some(Self::Refused(text));
+        }
         let zstd_window = text.contains("requires too much memory");
         Some(match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::Cut,
@@ -157,6 +192,7 @@ impl fmt::Display for CompressionFault {
             Self::Window => f.write_str(
                 "a window of more than 128 MiB, which is too much memory; unpack it beforehand",
             ),
+            Self::Refused(text) => f.write_str(text),
             Self::Corrupt(text) => write!(f, "an error: {text}"),
         }
     }

@@ -41,6 +41,9 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<(Vec<Found>, LeftOut), Error> {
                 {
                     left_out.add(path)?;
                 }
+                Err(error) if error.refused_packing().is_some() && !claims_to_be_archive(&path) => {
+                    left_out.add(path)?;
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -254,12 +254,23 @@ impl Error {
             | Self::Compressed { fault: CompressionFault::Cut, .. } => Status::Incomplete,
             Self::UnknownFormat { .. } | Self::Unsupported { .. } => Status::Unrecognised,
             Self::Stopped { .. } => Status::Interrupted,
-            Self::Compressed { fault: CompressionFault::Window, .. }
+            Self::Compressed {
+                fault: CompressionFault::Window | CompressionFault::Refused(_),
+                ..
+            }
             | Self::Foreign { .. }
             | Self::Mixed { .. }
             | Self::Special { .. }
             | Self::Unwritable { .. } => Status::Usage,
             _ => Status::Corrupt,
+        }
+    }
+
+    /// What is in a zip file that is sound and not read.
+    pub(crate) fn refused_packing(&self) -> Option<&str> {
+        match self {
+            Self::Compressed { fault: CompressionFault::Refused(found), .. } => Some(found),
+            _ => None,
         }
     }
 

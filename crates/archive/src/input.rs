@@ -11,7 +11,7 @@ mod tests;
 
 use blockmill_verdict::Location;
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 pub(crate) use batches::{Batches, Filled, Start};
@@ -147,6 +147,12 @@ impl Read for Stoppable {
     }
 }
 
+impl Seek for Stoppable {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.raw.seek(to)
+    }
+}
+
 impl Input {
     /// Opens a file. The content determines the compression, not the name.
     pub fn open(path: &Path) -> Result<Self, Error> {
@@ -159,6 +165,9 @@ impl Input {
         let mut raw = Raw::open(path).map_err(Error::io("cannot open", path))?;
         let head = raw.peek(MAGIC).map_err(|source| read_error(path, source))?;
         let compression = Compression::detect(&head);
+        if compression == Some(Compression::Zip) {
+            raw.make_seekable().map_err(|source| read_error(path, source))?;
+        }
         let raw = Stoppable { raw, compressed: compression.is_some() };
         let decoder = Decoder::new(raw, compression).map_err(Error::io("cannot unpack", path))?;
         Ok(Self { path: path.to_path_buf(), compression, decoder })

@@ -20,9 +20,7 @@ const fn packing(magic: &'static [u8], ending: &'static str, noun: &'static str)
 }
 
 /// Ways to pack files that are not read.
-pub(crate) const PACKINGS: [Packing; 11] = [
-    packing(b"PK\x03\x04", ".zip", "a zip file"),
-    packing(b"\x04\x22\x4d\x18", ".lz4", "an lz4 file"),
+pub(crate) const PACKINGS: [Packing; 9] = [
     packing(b"7z\xbc\xaf\x27\x1c", ".7z", "a 7z file"),
     packing(b"Rar!", ".rar", "a rar file"),
     packing(b"LZIP", ".lz", "an lzip file"),

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::compression::Compression;
+use crate::input::Input;
 use crate::names::PACKINGS;
 use crate::{Error, listing};
 
@@ -18,10 +20,21 @@ pub(crate) fn describe(path: &Path) -> Result<Option<String>, Error> {
         Some(known) => Some(known),
         None => {
             let head = head(path)?;
+            if Compression::detect(&head) == Some(Compression::Zip) {
+                return refused(path);
+            }
             PACKINGS.iter().find(|it| !it.magic.is_empty() && head.starts_with(it.magic))
         }
     };
     Ok(known.map(|packing| format!("{}: unpack it, and give what is in it", packing.noun)))
+}
+
+/// Why a zip file is not read; `None` if it is read.
+fn refused(path: &Path) -> Result<Option<String>, Error> {
+    match Input::open(path)?.head(1).1 {
+        Some(error) => Ok(error.refused_packing().map(|found| format!("a zip file with {found}"))),
+        None => Ok(None),
+    }
 }
 
 /// The first bytes of a file; empty if the path leads to something else.

@@ -157,7 +157,8 @@ pub struct Verification {
     #[cfg_attr(not(any(feature = "bitcoin", feature = "export")), expect(dead_code))]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
-    /// testnet4, signet, regtest; Neo: mainnet, testnet or a protocol.yml [default: detected]
+    /// testnet4, signet, regtest; Neo: mainnet, testnet, a protocol.yml or config.json
+    /// [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
     /// How deep to verify [default: execution; Ethereum: bodies where the state before the archive

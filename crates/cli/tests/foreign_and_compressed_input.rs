@@ -21,11 +21,32 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     ::zstd::encode_all(bytes, 1).unwrap()
 }
 
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, vec![]);
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zip(bytes: &[u8]) -> Vec<u8> {
+    zip_of(&[("archive", bytes)])
+}
+
+fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ::zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+    for (name, bytes) in files {
+        writer.start_file(*name, ::zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
 fn plain(bytes: &[u8]) -> Vec<u8> {
     bytes.to_vec()
 }
 
-const PACKERS: [(&str, Packer); 3] = [("plain", plain), ("gzip", gzip), ("zstd", zstd)];
+const PACKERS: [(&str, Packer); 5] =
+    [("plain", plain), ("gzip", gzip), ("zstd", zstd), ("lz4", lz4), ("zip", zip)];
 
 /// One file of each format, and the flags that it takes.
 fn archives(scratch: &Scratch) -> Vec<(&'static str, Vec<u8>, &'static str)> {
@@ -126,6 +147,27 @@ fn compressed_data_that_ends_early_is_incomplete_and_says_how_far_it_unpacked() 
             let text = found.to_string();
             assert!(text.contains("unpacked byte"), "{format} {name}: {text}");
         }
+    }
+}
+
+#[test]
+fn a_zip_file_with_several_archives_is_refused_and_names_them() {
+    let scratch = Scratch::new("zip_of_several");
+    for (format, bytes, flags) in archives(&scratch) {
+        let folder = scratch.path(&format!("folder-{format}"));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("all.zip");
+        fs::write(&path, zip_of(&[("first", &bytes), ("second", &bytes)])).unwrap();
+        for (words, ended) in readers(&path, &scratch.path("out")) {
+            assert_eq!(ended.code, Some(2), "{format} {words}: {ended:?}");
+            let message = json(&ended)["error"]["message"].to_string();
+            assert!(message.contains("2 files in it (first, second): unpack it"), "{message}");
+        }
+        // next to an archive it counts as missing
+        fs::write(folder.join("archive"), &bytes).unwrap();
+        let ended = run(blockmill(&format!("verify {flags}")).arg(&folder));
+        assert_eq!(ended.code, Some(3), "{format}: {ended:?}");
+        assert!(ended.stdout.contains("a zip file with 2 files in it"), "{ended:?}");
     }
 }
 

@@ -4,6 +4,7 @@
 //! in ([`Protocol::by_name`]).
 
 mod configuration;
+mod csharp;
 mod genesis;
 mod hardfork;
 mod kept;

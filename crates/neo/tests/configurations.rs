@@ -99,3 +99,37 @@ fn missing_hardforks_are_active_as_in_neo_go() {
     assert_eq!(some.latest(9), Some(Hardfork::Cockatrice));
     assert_eq!(some.height(Hardfork::Domovoi), None);
 }
+
+#[test]
+fn a_configuration_of_the_csharp_node_is_that_of_neo_go_with_the_same_settings() {
+    let key = "0218b51a4d9442cecf5e4c1d98448eb8f911210482c66c47616b30b88084cfd0ab";
+    let csharp = |more: &str| {
+        format!(
+            r#"{{"ApplicationConfiguration": {{"Logger": {{"Path": "Logs"}}}},
+            "ProtocolConfiguration": {{"Network": 42, "AddressVersion": 53,
+            "StandbyCommittee": ["{key}"], "ValidatorsCount": 1, "SeedList": []{more}}}}}"#
+        )
+    };
+    let more = r#", "MillisecondsPerBlock": 3000, "MaxTransactionsPerBlock": 10,
+        "MaxTraceableBlocks": 17280, "MemoryPoolMaxTransactions": 50000,
+        "InitialGasDistribution": 5200000000000001, "Hardforks": {"HF_Basilisk": 30}"#;
+    let yaml = "  ValidatorsCount: 1\n  Magic: 42\n  TimePerBlock: 3s\n  \
+                MaxTransactionsPerBlock: 10\n  MaxTraceableBlocks: 17280\n  \
+                InitialGASSupply: \"52000000.00000001\"\n  Hardforks: {Basilisk: 30}\n";
+    let found = Protocol::from_csharp(&csharp(more)).unwrap();
+    assert_eq!(found, Protocol::from_yaml(&with(yaml)).unwrap());
+    // without heights every hardfork is active from the start, as that node has it
+    let few = with("  ValidatorsCount: 1\n  Magic: 42\n");
+    for none in ["", r#", "Hardforks": {}"#] {
+        let found = Protocol::from_csharp(&csharp(none)).unwrap();
+        assert_eq!(found, Protocol::from_yaml(&few).unwrap());
+    }
+    for (more, words) in [
+        (r#", "Hardforks": {"HF_Unheard": 1}"#, "Unheard"),
+        (r#", "MaxBlockTime": 1"#, "MaxBlockTime"),
+        (r#", "MillisecondsPerBlock": "soon""#, "soon"),
+    ] {
+        let error = Protocol::from_csharp(&csharp(more)).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blockmill_platform::files::FileKind;
 use nix::errno::Errno;
-
 use nix::poll::{PollFd, PollFlags, poll};
+
+use super::spool::{PIECE, STRIDE, check_room};
 
 /// The path of standard input.
 pub const STDIN: &str = "-";
@@ -108,6 +109,34 @@ impl Raw {
     }
 }
 
+impl Raw {
+    /// Copies a pipe to a temporary file, so that it can be read at any offset.
+    pub fn make_seekable(&self) -> io::Result<()> {
+        match &self.source {
+            RawSource::File(_) => Ok(()),
+            RawSource::Pipe(pipe) => locked(pipe).copy_all(),
+        }
+    }
+}
+
+impl Seek for Raw {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => {
+                let length = match &self.source {
+                    RawSource::File(file) => file.metadata()?.len(),
+                    RawSource::Pipe(pipe) => locked(pipe).length()?,
+                };
+                length.checked_add_signed(by)
+            }
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
 impl Read for Raw {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = match &self.source {
@@ -126,6 +155,8 @@ struct Pipe {
     kept: Option<Vec<u8>>,
     /// Bytes that were read.
     read: u64,
+    /// All of its bytes, if they were copied.
+    copy: Option<File>,
 }
 
 /// The pipes of this process: a pipe cannot be opened a second time.
@@ -149,23 +180,58 @@ impl Pipe {
             let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
             OpenOptions::new().read(true).custom_flags(flags).open(path)?
         };
-        let pipe = Arc::new(Mutex::new(Self { file, kept: Some(vec![]), read: 0 }));
+        let pipe = Arc::new(Mutex::new(Self { file, kept: Some(vec![]), read: 0, copy: None }));
         pipes.insert(path.to_path_buf(), pipe.clone());
         Ok(pipe)
     }
 
     fn read_at(&mut self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(copy) = &self.copy {
+            return copy.read_at(into, at);
+        }
         if at == self.read {
             return self.read_on(into);
         }
         let kept = self.kept.as_deref().and_then(|kept| kept.get(usize::try_from(at).ok()?..));
         let Some(kept) = kept else {
-            let text = format!("it can be read only once, and {} bytes are read", self.read);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            return Err(self.read_before());
         };
         let count = kept.len().min(into.len());
         into[..count].copy_from_slice(&kept[..count]);
         Ok(count)
+    }
+
+    fn read_before(&self) -> io::Error {
+        let text = format!("it can be read only once, and {} bytes are read", self.read);
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    }
+
+    /// Copies all bytes to a temporary file without a name.
+    fn copy_all(&mut self) -> io::Result<()> {
+        if self.copy.is_some() {
+            return Ok(());
+        }
+        let mut copy = tempfile::tempfile()?;
+        copy.write_all(self.kept.as_ref().ok_or_else(|| self.read_before())?)?;
+        let (mut piece, mut checked) = (vec![0; PIECE], None);
+        loop {
+            let count = self.read_on(&mut piece)?;
+            if count == 0 {
+                break;
+            }
+            if checked.is_none_or(|at| self.read >= at + STRIDE) {
+                check_room(&copy, self.read)?;
+                checked = Some(self.read);
+            }
+            copy.write_all(&piece[..count])?;
+        }
+        (self.copy, self.kept) = (Some(copy), None);
+        Ok(())
+    }
+
+    /// Number of all bytes of a pipe that was copied.
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.copy.as_ref().ok_or_else(|| self.read_before())?.metadata()?.len())
     }
 
     fn read_on(&mut self, into: &mut [u8]) -> io::Result<usize> {

@@ -13,10 +13,10 @@ use crate::Error;
 use crate::compression::Compression;
 
 /// Unpacked bytes that are written at once.
-const PIECE: usize = 256 << 10;
+pub(super) const PIECE: usize = 256 << 10;
 
 /// Number of bytes after which the free space is checked again.
-const STRIDE: u64 = 16 << 20;
+pub(super) const STRIDE: u64 = 16 << 20;
 
 /// Space that is left to others: this, or a twentieth of a small file system.
 const RESERVE: u64 = 256 << 20;
@@ -140,7 +140,7 @@ fn unpack(path: &Path, mut input: Input) -> Result<File, Error> {
 }
 
 /// An error if the file system is nearly full.
-fn check_room(file: &File, unpacked: u64) -> io::Result<()> {
+pub(super) fn check_room(file: &File, unpacked: u64) -> io::Result<()> {
     let system = nix::sys::statvfs::fstatvfs(file)?;
     // narrower on some systems
     #[allow(clippy::useless_conversion)]

@@ -1,7 +1,7 @@
 //! Detects the Neo network of dumps.
 
 use crate::paths::is_file;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use blockmill_archive::ChunkLimit;
 use blockmill_archive::acc::{Batch, Dumps, Reader};
 use blockmill_hashes::ManySha256;
@@ -27,19 +27,20 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&StoreReader>) -
     }
     bail!(
         "unknown network: the dumps do not begin with the genesis block of {}, and no \
-         configuration of the same name is next to them; name it with --chain NAME or \
-         --chain protocol.yml",
+         configuration of the same name is next to them; name it with --chain NAME, \
+         --chain protocol.yml or --chain config.json",
         Protocol::NETWORKS.join(" or ")
     )
 }
 
-/// A built-in network, or a configuration of neo-go.
+/// A built-in network, or a configuration of neo-go or of the C# node.
 pub fn named(chain: &str) -> Result<Protocol> {
     match Protocol::by_name(chain) {
         Some(protocol) => Ok(protocol),
         None if is_file(Path::new(chain))? => from_file(Path::new(chain)),
         None => bail!(
-            "--chain {chain}: expected {} or the path of a configuration of neo-go, found neither",
+            "--chain {chain}: expected {} or the path of a configuration (neo-go's protocol.yml, \
+             the C# node's config.json), found neither",
             Protocol::NETWORKS.join(", ")
         ),
     }
@@ -48,18 +49,13 @@ pub fn named(chain: &str) -> Result<Protocol> {
 fn from_file(path: &Path) -> Result<Protocol> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.display();
-    // explain what neo-go reports as an unknown field
-    ensure!(
-        !(text.contains("\"ProtocolConfiguration\"") && text.contains("\"Network\"")),
-        "{name}: expected a configuration of neo-go (protocol.yml), found one of the C# node \
-         (config.json): write a protocol.yml with its Network as Magic, its StandbyCommittee and \
-         ValidatorsCount, and its Hardforks without HF_"
-    );
-    Protocol::from_yaml(&text).with_context(|| format!("{name}"))
+    // neo-go has no field of this name
+    let is_csharp = text.contains("\"ProtocolConfiguration\"") && text.contains("\"Network\"");
+    let read = if is_csharp { Protocol::from_csharp } else { Protocol::from_yaml };
+    read(&text).with_context(|| format!("{}", path.display()))
 }
 
-/// `x.yml` next to `x.acc` or `x.acc.gz`.
+/// `x.yml` next to `x.acc`, also next to a compressed one.
 fn configuration_next_to(dumps: &Dumps) -> Result<Option<PathBuf>> {
     let Some(path) = dumps.files().first().map(|dump| &dump.path) else { return Ok(None) };
     let name = path.file_name().and_then(|name| name.to_str());

@@ -25,6 +25,12 @@ impl<K, V> Deref for Unique<K, V> {
     }
 }
 
+impl<K: Ord, V> FromIterator<(K, V)> for Unique<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
 impl<'de, K, V> Deserialize<'de> for Unique<K, V>
 where
     K: Deserialize<'de> + Ord + fmt::Display,

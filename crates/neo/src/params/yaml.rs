@@ -3,6 +3,7 @@
 //! As in neo-go, an unknown field is an error, and a missing one has the default of
 //! `core.NewBlockchain`. The section `ApplicationConfiguration` is ignored.
 
+use super::csharp;
 use super::unique::Unique;
 use super::values::{GAS, base64, fixed8, milliseconds};
 use super::{GenesisSettings, GenesisTransaction, Hardfork, Hardforks, Protocol};
@@ -45,21 +46,21 @@ struct File {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
-struct Section {
+pub(super) struct Section {
     committee_history: Unique<u32, u32>,
     genesis: Genesis,
-    magic: u32,
+    pub(super) magic: u32,
     mem_pool_size: serde::de::IgnoredAny,
-    hardforks: Option<Unique<String, u32>>,
+    pub(super) hardforks: Option<Unique<String, u32>>,
     #[serde(rename = "InitialGASSupply")]
-    initial_gas_supply: Option<Scalar>,
+    pub(super) initial_gas_supply: Option<Scalar>,
     #[serde(rename = "P2PNotaryRequestPayloadPoolSize")]
     p2p_notary_request_payload_pool_size: serde::de::IgnoredAny,
     max_block_size: u32,
     max_block_system_fee: i64,
-    max_traceable_blocks: u32,
-    max_transactions_per_block: u16,
-    max_valid_until_block_increment: u32,
+    pub(super) max_traceable_blocks: u32,
+    pub(super) max_transactions_per_block: u16,
+    pub(super) max_valid_until_block_increment: u32,
     #[serde(rename = "P2PSigExtensions")]
     p2p_sig_extensions: bool,
     #[serde(rename = "P2PStateExchangeExtensions")]
@@ -68,12 +69,12 @@ struct Section {
     neofs_state_sync_extensions: serde::de::IgnoredAny,
     reserved_attributes: bool,
     seed_list: serde::de::IgnoredAny,
-    standby_committee: Vec<String>,
+    pub(super) standby_committee: Vec<String>,
     state_root_in_header: bool,
     state_sync_interval: serde::de::IgnoredAny,
-    time_per_block: Option<String>,
+    pub(super) time_per_block: Option<String>,
     max_time_per_block: serde::de::IgnoredAny,
-    validators_count: u32,
+    pub(super) validators_count: u32,
     validators_history: Unique<u32, u32>,
     verify_transactions: bool,
 }
@@ -99,7 +100,7 @@ struct Transaction {
 /// A number that may be quoted or have decimals.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Scalar {
+pub(super) enum Scalar {
     Whole(i64),
     Decimal(f64),
     Text(String),
@@ -124,13 +125,24 @@ impl Protocol {
     pub fn from_yaml(text: &str) -> Result<Self, ConfigError> {
         let file: File =
             serde_yaml_ng::from_str(text).map_err(|error| ConfigError::Form(error.to_string()))?;
-        let section = file.protocol_configuration;
+        Self::from_section(&file.protocol_configuration)
+    }
+
+    /// Reads a network from the text of a configuration file of the C# node, `config.json`.
+    ///
+    /// # Errors
+    /// Returns [`ConfigError`] as [`Protocol::from_yaml`] does.
+    pub fn from_csharp(text: &str) -> Result<Self, ConfigError> {
+        Self::from_section(&csharp::section(text)?)
+    }
+
+    fn from_section(section: &Section) -> Result<Self, ConfigError> {
         let standby_committee = keys("StandbyCommittee", &section.standby_committee)?;
         if standby_committee.is_empty() {
             return Err(wrong("StandbyCommittee", "one key or more", "none"));
         }
-        let committee_sizes = committee_sizes(&section, standby_committee.len())?;
-        let validator_counts = validator_counts(&section, &committee_sizes)?;
+        let committee_sizes = committee_sizes(section, standby_committee.len())?;
+        let validator_counts = validator_counts(section, &committee_sizes)?;
         let milliseconds = match section.time_per_block.as_deref() {
             None => 15_000,
             Some(text) => or(duration("TimePerBlock", text)?, 15_000),

@@ -98,6 +98,7 @@ fn probe(path: &Path) -> Result<Option<Dump>, Error> {
         return Err(Error::Unsupported { path: path.to_path_buf(), what, instead: INSTEAD });
     }
     match fault {
+        Some(fault) if fault.refused_packing().is_some() && !claims_to_be_dump(path) => Ok(None),
         Some(fault) => Err(fault),
         None if !claims_to_be_dump(path) => Ok(None),
         None => Err(no_dump(path, &bytes, compression.is_some())),

@@ -7,6 +7,7 @@ use memchr::memmem;
 use super::extent::{Tiny, block_length};
 use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, hex};
 use crate::input::Input;
+use crate::names::is_block_file;
 use crate::{Compression, Error};
 
 /// Bytes of a file in which the first record is searched.
@@ -49,6 +50,9 @@ pub(super) fn probe(
     let mut input = Input::open(path)?;
     let compression = input.compression();
     let (mut bytes, fault) = input.head(SEARCHED);
+    if fault.as_ref().is_some_and(|it| it.refused_packing().is_some()) && !is_block_file(path) {
+        return Ok(None);
+    }
     if let (Some(fault), true) = (fault, compression.is_none() || bytes.is_empty()) {
         return Err(fault);
     }
