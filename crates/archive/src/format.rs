@@ -108,6 +108,16 @@ static BLOCK_FILES: Properties = Properties {
     endings: &[],
 };
 
+/// Headers of Bitcoin without blocks, which [`blkdat::open()`](crate::blkdat::open()) reads.
+static BITCOIN_HEADERS: Properties = Properties {
+    name: "btc-headers",
+    article: "",
+    noun: "Bitcoin headers",
+    family: Family::Bitcoin,
+    document: "docs/formats/bitcoin-headers.md",
+    endings: &[],
+};
+
 /// Neo block dumps, which [`acc::open()`](crate::acc::open()) reads.
 static DUMPS: Properties = Properties {
     name: "acc",
@@ -133,7 +143,7 @@ impl fmt::Display for Format {
 
 /// Every format of every family.
 pub fn all() -> impl Iterator<Item = &'static Properties> {
-    ARCHIVES.iter().chain([&BLOCK_FILES, &DUMPS])
+    ARCHIVES.iter().chain([&BLOCK_FILES, &BITCOIN_HEADERS, &DUMPS])
 }
 
 /// All formats in a sentence, as in "an era1 file, ... or Bitcoin block files".

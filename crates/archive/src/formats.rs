@@ -200,7 +200,7 @@ pub(crate) static ARCHIVES: [Row; 6] = [
         format: Format::HeaderStream,
         targets: &[Target {
             name: "headers",
-            help: "Bare header RLP, back to back",
+            help: "Headers back to back: their RLP; of Bitcoin, 80 bytes each",
             output: Output::Blocks(Format::HeaderStream, false),
             ..ETHEREUM
         }],

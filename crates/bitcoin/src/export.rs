@@ -12,7 +12,8 @@ use crate::index::{pass1, shortfalls};
 use crate::run::{Run, TrailingBytes};
 use crate::types::Block;
 use blockmill_archive::blkdat::{
-    BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, Shape, WriterOptions, XorKey,
+    BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, HEADER, HeaderWriter, Shape,
+    WriterOptions, XorKey,
 };
 use blockmill_pipeline::Cancel;
 use std::collections::{HashMap, HashSet};
@@ -229,6 +230,40 @@ pub fn to_block_files(
     writer.finish()?;
     shortfalls::judge(files, options, &index, &mut run);
     Ok(Some(Copied { last, run }))
+}
+
+/// Writes the headers of the best chain of `files`, from the genesis block on. Calls `room` with
+/// the number of bytes before anything is written. Returns `None` if the user asked to stop.
+///
+/// # Errors
+/// Returns [`Error::NoBeginning`] if the files begin in the middle of the chain, and the error of
+/// reading or writing a file.
+pub fn to_headers(
+    files: &BlockFiles,
+    options: &Options,
+    out: &Path,
+    room: impl FnOnce(u64) -> Result<(), Error>,
+) -> Result<Option<Copied>, Error> {
+    let mut run = Run::default();
+    let mut finder = HeaderScan { threads: options.threads };
+    let index = pass1::index(files, &mut finder, options, None, &mut run)?;
+    let mut chain = index.tree.best_chain();
+    chain.truncate(options.asked(index.tree.base()));
+    room(chain.len() as u64 * HEADER as u64)?;
+    let mut writer = HeaderWriter::create(out)?;
+    let genesis = options.params.genesis.first_chunk();
+    let genesis = genesis.ok_or_else(|| Error::Corrupt("no genesis block".into()))?;
+    writer.write(genesis)?;
+    for (height, node) in chain.iter().enumerate().skip(1) {
+        let none = || Error::Corrupt(format!("no file has the block at height {height}"));
+        writer.write(&index.tree.record(*node).ok_or_else(none)?.header)?;
+        if options.cancel.is_cancelled() {
+            return Ok(None);
+        }
+    }
+    writer.finish()?;
+    shortfalls::judge(files, options, &index, &mut run);
+    Ok(Some(Copied { last: (chain.len() as u32).saturating_sub(1), run }))
 }
 
 /// Returns the blocks of the chain of the store, by height.

@@ -28,7 +28,7 @@ pub fn of(
     let mut record = RunRecord::of_run(program, label, &run_outcome, chunks, &run.times);
     record.data = Data {
         paths: files.files().iter().map(|file| file.path().display().to_string()).collect(),
-        format: "blk".into(),
+        format: if files.headers_only().is_some() { "btc-headers" } else { "blk" }.into(),
         chain: options.params.name.into(),
         checksum: checksum(run, options),
         ..record.data

@@ -2,10 +2,10 @@
 
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::bitcoin::convert::{block_files, datadir};
+use crate::bitcoin::convert::{block_files, datadir, headers};
 use crate::{bitcoin, ethereum, neo, outputs};
 use anyhow::Result;
-use blockmill_archive::Output;
+use blockmill_archive::{Family, Format, Output};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Status, grouped};
 use serde_json::json;
@@ -16,6 +16,9 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     let inputs = [&args.paths[..], &args.stores].concat();
     let claim = outputs::claim(&args.out, &inputs, args.to.shape(), args.outputs.replace)?;
     let answer = match args.to.output {
+        Output::Blocks(Format::HeaderStream, _) if is_of_bitcoin(args)? => {
+            bitcoin::convert::run(args, headers, json, cancel)
+        }
         Output::Blocks(format, gzip) => ethereum::convert::run(args, (format, gzip), json, cancel),
         Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),
         Output::CoreDatadir => bitcoin::convert::run(args, datadir, json, cancel),
@@ -28,6 +31,12 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         claim.done()?;
     }
     Ok(answer)
+}
+
+/// Whether the chain is one of Bitcoin: the target `headers` is of two families.
+fn is_of_bitcoin(args: &Convert) -> Result<bool> {
+    let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
+    Ok(is_named || Family::detect(&args.paths)? == Family::Bitcoin)
 }
 
 /// Asks for room on disk where the output will be.

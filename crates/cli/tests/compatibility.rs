@@ -44,9 +44,10 @@ fn table_of_formats() -> String {
         .to_owned();
     for Properties { name, family, document, .. } in format::all() {
         let chain = format!("{family:?}").to_lowercase();
-        let level = if *name == "headers" { "level `headers`" } else { "yes" };
+        let level = if name.ends_with("headers") { "level `headers`" } else { "yes" };
         let of_format = Target::all().filter(|target| format_of(target) == *name);
-        let targets: Vec<_> = of_format.map(|target| format!("`{}`", target.name)).collect();
+        let targets: Vec<String> = of_format.map(|target| format!("`{}`", target.name)).collect();
+        let targets = if *name == "btc-headers" { vec!["`headers`".into()] } else { targets };
         let (targets, file) = (targets.join(", "), document.rsplit('/').next().expect("a name"));
         table += &format!("| {name} | {chain} | {level} | {targets} | [{file}]({document}) |\n");
     }

@@ -68,6 +68,9 @@ fn archives(scratch: &Scratch) -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let out = scratch.path("blk");
     succeed(blockmill("generate bitcoin --inputs 4 --blocks 20 --out").arg(&out));
     files.push(("blk", fs::read(out.join("blk00000.dat")).unwrap(), "--chain regtest"));
+    let headers = scratch.path("btc-headers");
+    succeed(blockmill("convert --to headers --out").arg(&headers).arg(&out));
+    files.push(("btc-headers", fs::read(headers).unwrap(), "--level headers"));
     files
 }
 
@@ -127,7 +130,7 @@ fn what_lies_in_temporary_files_is_said() {
         fs::write(&path, gzip(&bytes)).unwrap();
         let found = succeed_json(blockmill(&format!("verify {flags}")).arg(&path));
         let notes = found["notes"].to_string();
-        let expected = ["era1", "blk"].contains(&format);
+        let expected = ["era1", "blk", "btc-headers"].contains(&format);
         assert_eq!(notes.contains("temporary files"), expected, "{format}: {notes}");
     }
 }

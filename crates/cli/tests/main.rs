@@ -5,6 +5,7 @@ mod program;
 
 mod answers;
 mod bench;
+mod bitcoin_headers;
 mod bitcoin_shards;
 mod bitcoin_stores;
 mod block_access_lists;

@@ -1,5 +1,6 @@
 //! Bitcoin block files: `blk*.dat` of a datadir, bootstrap files, single raw blocks, blocks in hex;
-//! obfuscated or not. Bytes: `docs/formats/blkdat.md`.
+//! obfuscated or not. Bytes: `docs/formats/blkdat.md`. Files of headers without blocks:
+//! `docs/formats/bitcoin-headers.md`.
 //!
 //! [`open`] finds the files and their network. [`Walk`] reads the records of one file and inspects
 //! frames and headers only. [`BodyReader`] reads blocks by their [`BlockLocation`]s.
@@ -9,6 +10,7 @@ mod body;
 mod corruption;
 mod extent;
 mod files;
+mod headers;
 mod hex;
 mod lost_key;
 mod network;
@@ -25,6 +27,7 @@ mod xor;
 pub use body::{BlockLocation, BodyReader};
 pub use corruption::{Corruption, CorruptionKind, FileReport};
 pub use files::{BlockFile, BlockFiles};
+pub use headers::HeaderWriter;
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
 pub use open::{looks_like, open};

@@ -20,7 +20,7 @@ fn each_format_has_the_row_of_its_name() {
     assert_eq!(
         any_of_them(),
         "an era1 file, an ere file, a store, an ancient folder, an RLP export, a header stream, \
-         Bitcoin block files or a Neo block dump"
+         Bitcoin block files, Bitcoin headers or a Neo block dump"
     );
 }
 

@@ -290,7 +290,9 @@ fn doubtful(
         if !(is_known && is_proven && parents.contains(&found.hash)) {
             let bytes = match file.shape() {
                 Shape::Hex => continue,
-                Shape::Records { .. } | Shape::Raw => bytes_at(file, record.offset, HEADER)?,
+                Shape::Records { .. } | Shape::Raw | Shape::Headers => {
+                    bytes_at(file, record.offset, HEADER)?
+                }
             };
             let (expected, stated) =
                 (blockmill_verdict::Digits(&bytes), blockmill_verdict::Digits(&record.header.0));

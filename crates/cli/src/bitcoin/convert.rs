@@ -8,6 +8,7 @@ use crate::convert::{expect_room, print_notes, written};
 use crate::host;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
+use blockmill_archive::Output;
 use blockmill_archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use blockmill_archive::output::{keep_apart, keep_store_apart, will_go};
 use blockmill_bitcoin::Error;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 /// Writes the chain of some files; without printing when the last is true.
 type Write = fn(&Convert, &BlockFiles, &Options, bool) -> Result<Answer>;
 
-/// `blockmill convert --to core|blk`.
+/// `blockmill convert --to core|blk|headers`.
 pub fn run(args: &Convert, write: Write, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
     let (files, params) = network::open(&args.paths, args.chain.as_deref(), &args.stores)?;
@@ -41,6 +42,9 @@ pub fn run(args: &Convert, write: Write, json: bool, cancel: Cancel) -> Result<A
         ..Options::new(params)
     };
     sources::expect_tips(&args.stores, &mut options)?;
+    if !matches!(args.to.output, Output::Blocks(..)) {
+        network::refuse_headers(&files)?;
+    }
     let mut answer = write(args, &files, &options, json)?;
     answer.notes.extend(sources::notes(&args.stores));
     Ok(answer)
@@ -152,6 +156,24 @@ pub fn block_files(
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
     let answer = written(args, answer, (0, copied.last.into()), "headers, not bodies", json)?;
+    if !json {
+        print_shortfalls(&answer);
+    }
+    Ok(answer)
+}
+
+/// Writes the headers of the best chain.
+pub fn headers(
+    args: &Convert,
+    files: &BlockFiles,
+    options: &Options,
+    json: bool,
+) -> Result<Answer> {
+    stop::leaves(format!("nothing was written to {}", args.out.display()));
+    let copied = export::to_headers(files, options, &args.out, |needed| room(args, needed))?;
+    let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
+    let answer = answer(options, &copied.run);
+    let answer = written(args, answer, (0, copied.last.into()), "headers, not blocks", json)?;
     if !json {
         print_shortfalls(&answer);
     }

@@ -1,7 +1,7 @@
 //! `export` of Bitcoin block files: verified as by `verify`, and written as tables.
 
 use super::import::Job;
-use super::shard;
+use super::{network, shard};
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
@@ -19,6 +19,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     job.expect_set_of_coins()?;
+    network::refuse_headers(&job.files)?;
     // the files say their level before the first block is there
     job.default_level = false;
     let writing = export::Job::new(asked, &tables::ALL, facts(&job.options), job.options.threads)?;

@@ -71,8 +71,16 @@ impl Job {
         let settings = Settings::default().with(&args.with)?;
         let stores = args.stores.iter().chain(data);
         let (files, params) = network::open(&args.paths, args.chain.as_deref(), stores)?;
+        let deepest = match files.headers_only() {
+            Some(_) => Level::Headers,
+            None => Level::Execution,
+        };
+        let level = args.level.unwrap_or(deepest);
+        if level > Level::Headers || data.is_some() {
+            network::refuse_headers(&files)?;
+        }
         let mut options = Options {
-            level: args.level.unwrap_or(Level::Execution),
+            level,
             settings,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: cache(args.cache)?,

@@ -29,7 +29,9 @@ pub(super) const SHOWN: usize = 20;
 /// Inspects block files, and the coins of their datadir, if they have one.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
-    let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
+    // headers have no bodies
+    let deep = args.deep && files.headers_only().is_none();
+    let inspection = inspect(&files, host::cores(), deep, Some(host::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files)?;
     let checked = datadir.as_ref().filter(|_| args.deep);
@@ -52,7 +54,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     }
     print_left_out(files.left_out());
     checked.iter().for_each(print_datadir);
-    view.print_verdict(args.deep, datadir.is_some());
+    view.print_verdict(deep, datadir.is_some());
     Ok(answer)
 }
 
@@ -92,7 +94,11 @@ impl View<'_> {
     fn print(&self) {
         let (files, inspection) = (self.files.files(), self.inspection);
         let network = self.network();
-        let number = counted(files.len() as u64, "block file");
+        let what = match self.files.headers_only() {
+            Some(_) => "header file",
+            None => "block file",
+        };
+        let number = counted(files.len() as u64, what);
         println!("{network}, {number}, {}", counted(self.files.bytes(), "byte"));
         for (file, report) in files.iter().zip(&inspection.reports) {
             if files.len() <= MANY || report.corruption_count > 0 {
@@ -222,6 +228,7 @@ impl View<'_> {
         let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
         let depth = match (deep, has_datadir) {
+            _ if self.files.headers_only().is_some() => "headers, without blocks",
             (true, _) => "every body checked",
             (false, false) => "headers only; --deep checks bodies",
             (false, true) => "headers and coins; --deep checks bodies, undo files and databases",

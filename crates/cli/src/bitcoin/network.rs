@@ -7,8 +7,18 @@ use blockmill_bitcoin::data_folder::kept_signet;
 use blockmill_bitcoin::params::Params;
 use std::path::PathBuf;
 
-/// Opens block files and determines their network: that of the user, else that of one of `stores`
-/// (a custom signet), else that of the files.
+/// Fails if the files hold headers without blocks.
+pub fn refuse_headers(files: &BlockFiles) -> Result<()> {
+    let Some(path) = files.headers_only() else { return Ok(()) };
+    bail!(
+        "{}: these are headers of Bitcoin without blocks: `blockmill verify --level headers` \
+         checks them; for more than that give block files (blk*.dat)",
+        path.display()
+    )
+}
+
+/// Opens block files, or headers without blocks, and determines their network: that of the user,
+/// else that of one of `stores` (a custom signet), else that of the files.
 pub fn open<'p>(
     paths: &[PathBuf],
     chain: Option<&str>,

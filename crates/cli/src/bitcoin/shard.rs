@@ -3,7 +3,7 @@
 //! `coins=multiset` the unspent coins are a shard, too.
 
 use super::import::{Job, hint};
-use super::sources;
+use super::{network, sources};
 use crate::answer::{Answer, Payload};
 use crate::args::Verification;
 use crate::shard::{Documents, sealed, with_summary};
@@ -46,6 +46,7 @@ pub fn verify(
         return verify_coins(folder, after, &options, json);
     }
     let Job { files, mut options, .. } = Job::prepare(asked, None, cancel)?;
+    network::refuse_headers(&files)?;
     let Some(after) = after else {
         options.level = level(asked, &options)?;
         let document = Document::Headers(headers(&files, &options)?);

@@ -29,6 +29,7 @@ pub enum Kind {
     Rlp,
     Headers,
     Blocks,
+    BitcoinHeaders,
 }
 
 /// How a file is compressed as a whole.
@@ -245,6 +246,22 @@ pub fn blocks(xor: bool) -> Original {
         flags: vec!["--chain".into(), "regtest".into()],
         tip: None,
         foreign,
+    }
+}
+
+/// The headers of the longest chain of such blocks.
+pub fn bitcoin_headers() -> Original {
+    let blocks = blocks(false);
+    let headers: Vec<u8> = oracle::headers_of(&blocks.files);
+    let flags = ["--chain", "regtest", "--level", "headers"];
+    Original {
+        name: "Bitcoin headers",
+        kind: Kind::BitcoinHeaders,
+        files: Files::from([("blockchain_headers".into(), headers)]),
+        target: "blockchain_headers",
+        flags: flags.map(String::from).into(),
+        foreign: blocks.foreign[..80].to_vec(),
+        ..blocks
     }
 }
 

@@ -90,6 +90,11 @@ fn header_streams() {
 }
 
 #[test]
+fn bitcoin_headers() {
+    try_all(&chains::bitcoin_headers());
+}
+
+#[test]
 fn block_files() {
     try_all(&chains::blocks(false));
 }

@@ -76,6 +76,10 @@ impl BlockFile {
     pub fn shape(&self) -> Shape {
         self.shape
     }
+
+    fn has_headers_only(&self) -> bool {
+        self.shape == Shape::Headers
+    }
 }
 
 /// Files with blocks of one network, in natural order within each given path.
@@ -96,6 +100,11 @@ impl BlockFiles {
     /// The network; `None` if it was not given and no magic identifies it.
     pub fn network(&self) -> Option<Network> {
         self.network
+    }
+
+    /// The first file, if the files hold headers without blocks.
+    pub fn headers_only(&self) -> Option<&Path> {
+        self.files.first().filter(|file| file.has_headers_only()).map(BlockFile::path)
     }
 
     /// Bytes of all files.
@@ -166,6 +175,18 @@ impl BlockFiles {
             (None, network) => self.network = network,
             _ => {}
         }
+        let is_headers = found.shape == Shape::Headers;
+        if let Some(first) = self.files.first().filter(|it| it.has_headers_only() != is_headers) {
+            let what = |headers| if headers { "headers without blocks" } else { "blocks" };
+            return Err(Error::Mixed {
+                first: first.path.clone(),
+                expected: what(!is_headers).into(),
+                second: path,
+                found: what(is_headers).into(),
+            });
+        }
+        // headers are never obfuscated
+        let key = if is_headers { XorKey::default() } else { key };
         self.files.push(block_file(path, key, found.shape)?);
         Ok(())
     }

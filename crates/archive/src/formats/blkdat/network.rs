@@ -85,6 +85,36 @@ impl Network {
         }
     }
 
+    /// The hash of the genesis block. All signets have the same one.
+    pub(super) fn genesis_hash(self) -> [u8; 32] {
+        let (high, low): (u128, u128) = match self {
+            Self::Mainnet => (
+                0x0000_0000_0019_d668_9c08_5ae1_6583_1e93,
+                0x4ff7_63ae_46a2_a6c1_72b3_f1b6_0a8c_e26f,
+            ),
+            Self::Testnet3 => (
+                0x0000_0000_0933_ea01_ad0e_e984_2097_79ba,
+                0xaec3_ced9_0fa3_f408_7195_26f8_d77f_4943,
+            ),
+            Self::Testnet4 => (
+                0x0000_0000_da84_f2ba_fbbc_53de_e25a_72ae,
+                0x507f_f491_4b86_7c56_5be3_50b0_da8b_f043,
+            ),
+            Self::Signet { .. } => (
+                0x0000_0008_8198_73e9_2542_2c1f_f0f9_9f7c,
+                0xc9bb_b232_af63_a077_a480_a363_3bee_1ef6,
+            ),
+            Self::Regtest => (
+                0x0f91_88f1_3cb7_b2c7_1f2a_335e_3a4f_c328,
+                0xbf5b_eb43_6012_afca_590b_1a11_466e_2206,
+            ),
+        };
+        let mut hash = [0; 32];
+        hash[..16].copy_from_slice(&low.to_le_bytes());
+        hash[16..].copy_from_slice(&high.to_le_bytes());
+        hash
+    }
+
     /// The named network with this magic.
     #[must_use]
     pub fn from_magic(magic: [u8; 4]) -> Option<Self> {

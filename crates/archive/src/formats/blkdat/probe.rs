@@ -5,7 +5,7 @@ use std::path::Path;
 use memchr::memmem;
 
 use super::extent::{Tiny, block_length};
-use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, hex};
+use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, headers, hex};
 use crate::input::Input;
 use crate::names::is_block_file;
 use crate::{Compression, Error};
@@ -28,6 +28,8 @@ pub enum Shape {
     Raw,
     /// Blocks in hex digits, each on a line of its own.
     Hex,
+    /// Headers without blocks.
+    Headers,
 }
 
 /// The detected properties of a file.
@@ -61,6 +63,9 @@ pub(super) fn probe(
         return Ok(found(Shape::Hex, network));
     }
     let raw = is_raw(&mut input, &bytes)?;
+    if let (false, Some(network)) = (raw, headers::network_of(&bytes, network)) {
+        return Ok(found(Shape::Headers, Some(network)));
+    }
     key.apply(&mut bytes, 0);
     if let Some(network) = network_of(&bytes, network) {
         return Ok(found(Shape::Records { magic: network.magic() }, Some(network)));

@@ -4,6 +4,7 @@ use std::io;
 
 use super::corruption::{CorruptionKind, FileReport};
 use super::files::{BlockFile, BlockFiles};
+use super::headers::Headers;
 use super::hex::HexLines;
 use super::probe::Shape;
 use super::scan::{Record, Scanner, Stop};
@@ -18,6 +19,7 @@ enum ByShape<'a, S> {
     Records(Scanner<'a, S>),
     Raw { source: S, length: u64, done: bool, report: FileReport },
     Hex(HexLines<S>),
+    Headers(Headers<S>),
 }
 
 impl<'a, S: Source> Walk<'a, S> {
@@ -33,6 +35,7 @@ impl<'a, S: Source> Walk<'a, S> {
                 ByShape::Raw { source, length, done: false, report }
             }
             Shape::Hex => ByShape::Hex(HexLines::new(source, length)),
+            Shape::Headers => ByShape::Headers(Headers::new(source, length)),
         })
     }
 
@@ -43,8 +46,8 @@ impl<'a, S: Source> Walk<'a, S> {
                 ByShape::Records(Scanner::new(source, end, file.key(), magic).from(start))
             }
             Shape::Hex => ByShape::Hex(HexLines::new(source, end).from(start)),
-            // a raw block is the whole file
-            Shape::Raw => {
+            // a raw block is the whole file, and headers hide nothing
+            Shape::Raw | Shape::Headers => {
                 ByShape::Raw { source, length: 0, done: true, report: FileReport::default() }
             }
         })
@@ -70,6 +73,7 @@ impl<'a, S: Source> Walk<'a, S> {
         match &mut self.0 {
             ByShape::Records(scanner) => scanner.next_record(),
             ByShape::Hex(lines) => lines.next_record(),
+            ByShape::Headers(headers) => headers.next_record(),
             ByShape::Raw { done: true, .. } => Ok(None),
             ByShape::Raw { source, length, done, report } => {
                 *done = true;
@@ -98,6 +102,10 @@ impl<'a, S: Source> Walk<'a, S> {
         match &mut self.0 {
             ByShape::Records(scanner) => scanner.body(record, into),
             ByShape::Hex(lines) => lines.body(record, into),
+            ByShape::Headers(headers) => {
+                headers.body(record, into);
+                Ok(())
+            }
             ByShape::Raw { source, .. } => {
                 let size = record.size as usize;
                 let bytes = source.look(0, size)?.get(..size);
@@ -113,6 +121,7 @@ impl<'a, S: Source> Walk<'a, S> {
         match &self.0 {
             ByShape::Records(scanner) => scanner.bytes_read(),
             ByShape::Hex(lines) => lines.bytes_read(),
+            ByShape::Headers(headers) => headers.bytes_read(),
             ByShape::Raw { source, .. } => source.bytes_read(),
         }
     }
@@ -122,6 +131,7 @@ impl<'a, S: Source> Walk<'a, S> {
         match self.0 {
             ByShape::Records(scanner) => scanner.into_report(),
             ByShape::Hex(lines) => lines.into_report(),
+            ByShape::Headers(headers) => headers.into_report(),
             ByShape::Raw { report, .. } => report,
         }
     }

@@ -85,6 +85,12 @@ fn longest(blocks: &[Vec<u8>]) -> Vec<&[u8]> {
     longest
 }
 
+/// The headers of the longest chain, back to back.
+pub fn headers_of(files: &Files) -> Vec<u8> {
+    let blocks = blocks_of(files);
+    longest(&blocks).into_iter().flat_map(|block| block[..80].to_vec()).collect()
+}
+
 /// How many bytes in a row are taken for a piece of a block, and how many of them are not zero.
 const PIECE: usize = 8;
 const LEAST_CONTENT: usize = 4;

@@ -4,6 +4,7 @@
 //! Compressed bytes are unpacked by the libraries of the formats. Records are compared with those
 //! of the original byte by byte.
 
+mod bare_headers;
 mod blocks;
 mod e2store;
 mod freezer;
@@ -15,7 +16,7 @@ use std::ops::Range;
 use crate::chains::{Files, Kind, Original, Packing};
 use crate::mutations::Mutant;
 
-pub use blocks::{apply_key, blocks_of, framed, xor_key};
+pub use blocks::{apply_key, blocks_of, framed, headers_of, xor_key};
 pub use rlp::difficulty;
 
 /// What an archive holds, next to what it should.
@@ -50,6 +51,10 @@ pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
                 Err(error) => Truth::Broken(format!("it does not unpack: {error}")),
             }
         }
+        Kind::BitcoinHeaders => match mutant.files.get(original.target) {
+            Some(found) => bare_headers::truth(&original.files[original.target], found, must),
+            None => Truth::Broken("the file is not there".into()),
+        },
         Kind::Blocks => blocks::truth(&original.files, &mutant.files, &original.foreign, must),
     }
 }
@@ -60,6 +65,7 @@ pub fn extents(kind: Kind, name: &str, bytes: &[u8], files: &Files) -> Vec<Range
         Kind::Records => e2store::extents(bytes),
         Kind::Freezer => freezer::extents(name, bytes, files),
         Kind::Rlp | Kind::Headers => rlp::extents(bytes),
+        Kind::BitcoinHeaders => bare_headers::extents(bytes),
         Kind::Blocks => blocks::extents(name, bytes, files),
     }
 }
