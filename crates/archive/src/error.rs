@@ -2,6 +2,7 @@
 
 mod display;
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -104,18 +105,18 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
         /// What it is.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// What to give instead.
-        instead: &'static str,
+        instead: Cow<'static, str>,
     },
     /// A file in an older layout of a format. Older layouts are not read.
     Unsupported {
         /// The file.
         path: PathBuf,
         /// What it is.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// What to give instead.
-        instead: &'static str,
+        instead: Cow<'static, str>,
     },
     /// RLP violates the format. Offsets in `source` are relative to the location.
     Rlp {

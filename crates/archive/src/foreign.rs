@@ -1,6 +1,7 @@
 //! Data of other programs in formats that are not read. It is recognised by name, so that the
 //! message can say which data to use instead.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -15,46 +16,97 @@ use crate::packed;
 const MOST_NAMES: usize = 10_000;
 
 /// A kind of data, and the data to use instead.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct ForeignData {
-    what: &'static str,
-    instead: &'static str,
+    what: Cow<'static, str>,
+    instead: Cow<'static, str>,
 }
 
+const fn data(what: &'static str, instead: &'static str) -> ForeignData {
+    ForeignData { what: Cow::Borrowed(what), instead: Cow::Borrowed(instead) }
+}
+
+const RETH: ForeignData = data(
+    "a database of reth (MDBX)",
+    "have reth write its blocks as era1 files, and give those: `reth export-era --path FOLDER`",
+);
+const ERIGON_DATABASE: ForeignData = data("a database of Erigon (MDBX)", OF_OTHERS);
+const MDBX: ForeignData = data(
+    "an MDBX database, as reth and Erigon have",
+    "of reth give era1 files (`reth export-era --path FOLDER`); Erigon exports no blocks to files",
+);
+const LMDB: ForeignData = data("an LMDB database", EXPORT);
+const ERIGON: ForeignData = data("a snapshot file of Erigon", OF_OTHERS);
+const ROCKSDB: ForeignData = data(
+    "a RocksDB database, as Nethermind and Besu have",
+    "have Besu export its blocks as RLP (`besu blocks export --to=FILE`), Nethermind as era1 \
+     files (`--Era.ExportDirectory FOLDER`), and give those",
+);
+const BESU: ForeignData = data(
+    "a data folder of Besu (RocksDB)",
+    "have Besu export its blocks as RLP, and give that file: `besu --data-path=FOLDER blocks \
+     export --to=FILE`",
+);
+const NETHERMIND: ForeignData = data(
+    "a database of Nethermind (RocksDB)",
+    "have Nethermind export its blocks as era1 files, and give those: `nethermind \
+     --Era.ExportDirectory FOLDER`",
+);
+const PEBBLE: ForeignData = data(
+    "a Pebble or LevelDB database, as geth's chaindata is, without an ancient folder that holds \
+     blocks",
+    "give the ancient folder (geth --datadir.ancient) where it is elsewhere, or have geth export \
+     its blocks, and give that file: `geth export FILE`",
+);
+const CORE: ForeignData = data(
+    "a data folder of Bitcoin Core without block files",
+    "its blk*.dat files are elsewhere (-blocksdir) or were removed (-prune): give the folder that \
+     has them",
+);
+const LEVELDB: ForeignData = data(
+    "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
+    "give geth's `ancient` folder, or the `blocks` folder of Bitcoin Core",
+);
+const UNDO: ForeignData = data(
+    "undo data of Bitcoin Core (rev*.dat), which has no blocks",
+    "give the block files (blk*.dat), or the datadir",
+);
+const BEACON_ERA: ForeignData = data(
+    "an era file of the consensus layer",
+    "give the era1 or ere files of the execution layer, or have the node export its blocks",
+);
 const EXPORT: &str =
     "have the node export its blocks, as era1 or ere files or as RLP, and give those";
+const OF_OTHERS: &str = "Erigon exports no blocks to files: give era1 files of the network, or \
+                         what another node exports";
 
-const RETH_STATIC: ForeignData = ForeignData { what: "a static file of reth", instead: EXPORT };
-const MDBX: ForeignData =
-    ForeignData { what: "an MDBX database, as reth and Erigon have", instead: EXPORT };
-const LMDB: ForeignData = ForeignData { what: "an LMDB database", instead: EXPORT };
-const ERIGON: ForeignData = ForeignData { what: "a snapshot file of Erigon", instead: EXPORT };
-const ROCKSDB: ForeignData =
-    ForeignData { what: "a RocksDB database, as Nethermind and Besu have", instead: EXPORT };
-const PEBBLE: ForeignData = ForeignData {
-    what: "a Pebble or LevelDB database, as geth's chaindata is, without an ancient folder that \
-           holds blocks",
-    instead: "give the ancient folder (geth --datadir.ancient) where it is elsewhere, or have the \
-              node export its blocks, as era1 or ere files or as RLP, and give those",
-};
-const CORE: ForeignData = ForeignData {
-    what: "a data folder of Bitcoin Core without block files",
-    instead: "its blk*.dat files are elsewhere (-blocksdir) or were removed (-prune): give the \
-              folder that has them",
-};
-const LEVELDB: ForeignData = ForeignData {
-    what: "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
-    instead: "give geth's `ancient` folder, or the `blocks` folder of Bitcoin Core",
-};
-const UNDO: ForeignData = ForeignData {
-    what: "undo data of Bitcoin Core (rev*.dat), which has no blocks",
-    instead: "give the block files (blk*.dat), or the datadir",
-};
-const BEACON_ERA: ForeignData = ForeignData {
-    what: "an era file of the consensus layer",
-    instead: "give the era1 or ere files of the execution layer, or have the node export its \
-              blocks",
-};
+/// A static file of reth, by a name such as `static_file_headers_0_499999`, or the file of its
+/// offsets (`.off`) or of its settings (`.conf`).
+fn of_reth(name: &str) -> Option<ForeignData> {
+    let name = name.strip_prefix("static_file_")?;
+    let (name, ending) = name.split_once('.').unwrap_or((name, ""));
+    let parts = || {
+        let (rest, last) = name.rsplit_once('_')?;
+        let (segment, first) = rest.rsplit_once('_')?;
+        Some((segment, first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+    };
+    let part = match ending {
+        "off" => " (its offsets)",
+        "conf" => " (its settings)",
+        _ => "",
+    };
+    let Some((segment, first, last)) = parts() else {
+        return Some(ForeignData { what: "a static file of reth".into(), ..RETH });
+    };
+    Some(ForeignData {
+        what: format!("a static file of reth{part}: {segment} of blocks {first} to {last}").into(),
+        instead: format!(
+            "have reth write these blocks as era1 files, and give those: `reth export-era \
+             --first-block-number {first} --last-block-number {last} --path FOLDER`"
+        )
+        .into(),
+    })
+}
 
 /// Recognises foreign data by the name of a path, or by the names in a folder, and returns the
 /// error that says so.
@@ -125,9 +177,9 @@ fn of_name(path: &Path) -> Option<ForeignData> {
     let name = path.file_name()?.to_str()?;
     let (_, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     Some(match (name, ending) {
-        _ if name.starts_with("static_file_") => RETH_STATIC,
+        _ if name.starts_with("static_file_") => of_reth(name)?,
         _ if is_undo_file(name.as_bytes()) => UNDO,
-        ("mdbx.dat", _) => MDBX,
+        ("mdbx.dat", _) => of_mdbx(path.parent()?),
         ("data.mdb", _) => LMDB,
         (_, "seg") => ERIGON,
         (_, "era") => BEACON_ERA,
@@ -145,10 +197,32 @@ fn of_database(folder: &Path) -> Option<ForeignData> {
     let is_database = has(&|name| name == "CURRENT") && has(&|name| name.starts_with("MANIFEST-"));
     Some(match () {
         () if !is_database => return None,
-        () if has(&|name| name == "IDENTITY") => ROCKSDB,
+        () if has(&|name| name == "IDENTITY") => of_rocksdb(folder),
         () if has(&|name| name.ends_with(".ldb")) => LEVELDB,
         () => PEBBLE,
     })
+}
+
+/// The node with a RocksDB database, by the entries next to it.
+fn of_rocksdb(folder: &Path) -> ForeignData {
+    let above = folder.parent().map(names).unwrap_or_default();
+    let has = |wanted: &str| above.iter().any(|name| name == wanted);
+    match () {
+        () if has("DATABASE_METADATA.json") => BESU,
+        () if has("blockInfos") && has("headers") => NETHERMIND,
+        () => ROCKSDB,
+    }
+}
+
+/// The node with an MDBX database, by its name and the entries next to it.
+fn of_mdbx(folder: &Path) -> ForeignData {
+    let above = folder.parent().map(names).unwrap_or_default();
+    let has = |wanted: &str| above.iter().any(|name| name == wanted);
+    match () {
+        () if has("static_files") => RETH,
+        () if has("snapshots") || folder.ends_with("chaindata") => ERIGON_DATABASE,
+        () => MDBX,
+    }
 }
 
 /// Subfolders of a data folder that identify the node.

@@ -255,9 +255,35 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
     };
     let rocksdb = ["CURRENT", "MANIFEST-000004", "IDENTITY", "000012.sst"];
     let cases = [
-        (make("a", &["static_file_headers_0_499999"]), "static file of reth"),
-        (make("b", &["db/mdbx.dat", "static_files/static_file_headers_0_499999"]), "reth"),
-        (make("c", &["snapshots/v1-000000-000500-headers.seg"]), "Erigon"),
+        (make("a", &["static_file_headers_0_499999"]), "headers of blocks 0 to 499999"),
+        (make("b", &["db/mdbx.dat", "static_files/static_file_headers_0_499999"]), "export-era"),
+        (make("c", &["snapshots/v1-000000-000500-headers.seg"]), "Erigon exports no blocks"),
+        (make("i", &["chaindata/mdbx.dat", "snapshots/salt.txt"]), "a database of Erigon"),
+        (
+            make(
+                "j",
+                &[
+                    "database/CURRENT",
+                    "database/MANIFEST-1",
+                    "database/IDENTITY",
+                    "DATABASE_METADATA.json",
+                ],
+            ),
+            "besu --data-path=FOLDER blocks export --to=FILE",
+        ),
+        (
+            make(
+                "k",
+                &[
+                    "blocks/CURRENT",
+                    "blocks/MANIFEST-1",
+                    "blocks/IDENTITY",
+                    "headers/CURRENT",
+                    "blockInfos/CURRENT",
+                ],
+            ),
+            "--Era.ExportDirectory",
+        ),
         (make("d", &rocksdb), "RocksDB"),
         (make("e", &["blocks/CURRENT", "blocks/MANIFEST-1", "blocks/IDENTITY"]), "RocksDB"),
         (make("f", &["CURRENT", "MANIFEST-1", "1.sst"]), "ancient"),
@@ -273,10 +299,19 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
             assert!(message.contains(word), "{words}: {message}");
         }
     }
-    let file = cases[0].0.join("static_file_headers_0_499999");
-    let message = run(blockmill("verify").arg(file)).stderr;
-    assert!(message.contains("static file of reth"), "{message}");
-    assert!(message.contains("era1"), "{message}");
+    for (name, words) in [
+        ("static_file_headers_0_499999", "reth: headers of blocks 0 to 499999"),
+        ("static_file_transactions_500000_999999.off", "offsets): transactions of blocks 500000"),
+        ("static_file_receipts_0_499999.conf", "--first-block-number 0 --last-block-number 499999"),
+        ("static_file_account-change-sets_5_6", "account-change-sets of blocks 5 to 6"),
+        ("static_file_of_something", "a static file of reth, which"),
+    ] {
+        let file = make("one", &[name]).join(name);
+        let ended = run(blockmill("verify").arg(file));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(words), "{words}: {ended:?}");
+        assert!(ended.stderr.contains("reth export-era"), "{ended:?}");
+    }
 }
 
 #[test]

@@ -95,7 +95,8 @@ fn probe(path: &Path) -> Result<Option<Dump>, Error> {
         return Ok(Some(Dump { path: path.to_path_buf(), head, compression }));
     }
     if let Some(what) = older::recognise(&bytes) {
-        return Err(Error::Unsupported { path: path.to_path_buf(), what, instead: INSTEAD });
+        let (what, instead) = (what.into(), INSTEAD.into());
+        return Err(Error::Unsupported { path: path.to_path_buf(), what, instead });
     }
     match fault {
         Some(fault) if fault.refused_packing().is_some() && !claims_to_be_dump(path) => Ok(None),
