@@ -43,7 +43,7 @@ pub fn compare(
         checked.lacks = checked.add(&list, &found, json);
         return Ok(checked);
     }
-    for (folder, (files, whole)) in beside(paths)? {
+    for (folder, (files, whole)) in next_to(paths)? {
         let list = match Checksums::read(&folder.join(LIST)) {
             Ok(list) => list,
             Err(error) => {
@@ -59,7 +59,7 @@ pub fn compare(
 }
 
 /// The folders with a list, the files of each, and whether these are all that there are.
-fn beside(paths: &[PathBuf]) -> Result<BTreeMap<PathBuf, (Vec<PathBuf>, bool)>> {
+fn next_to(paths: &[PathBuf]) -> Result<BTreeMap<PathBuf, (Vec<PathBuf>, bool)>> {
     let mut all: BTreeMap<PathBuf, (Vec<PathBuf>, bool)> = BTreeMap::new();
     for path in paths {
         let whole = kind(path).is_ok_and(|found| found == FileKind::Folder);

@@ -46,21 +46,21 @@ fn expect(scratch: &Scratch, folder: &Path, flags: &str, code: i32, words: &[&st
 fn files_agree_with_a_list_in_both_styles_or_are_corrupt() {
     let scratch = Scratch::new("checksums");
     let folder = archive(&scratch);
-    let (beside, elsewhere) = (folder.join("checksums.txt"), scratch.path("list"));
-    let named = list(&folder, &beside);
+    let (next_to, elsewhere) = (folder.join("checksums.txt"), scratch.path("list"));
+    let named = list(&folder, &next_to);
     let bare: String = named.lines().map(|line| format!("{}\n", &line[..64])).collect();
     let flags = format!("--checksums {}", elsewhere.display());
     for style in [&named, &bare] {
-        fs::write(&beside, style).expect("a list");
+        fs::write(&next_to, style).expect("a list");
         expect(&scratch, &folder, "", 0, &["compared 2 checksums of"]);
-        fs::remove_file(&beside).expect("a list");
+        fs::remove_file(&next_to).expect("a list");
         fs::write(&elsewhere, style).expect("a list");
         expect(&scratch, &folder, &flags, 0, &["compared 2 checksums of"]);
         let other = style.replacen(&style[..64], &"0".repeat(64), 1);
         fs::write(&elsewhere, &other).expect("a list");
         let words = ["-00000-", "SHA-256", &other[..64], &style[..64]];
         expect(&scratch, &folder, &flags, CORRUPT, &words);
-        fs::write(&beside, &other).expect("a list");
+        fs::write(&next_to, &other).expect("a list");
         expect(&scratch, &folder, "", CORRUPT, &words);
     }
 }
