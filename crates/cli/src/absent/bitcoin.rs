@@ -57,6 +57,8 @@ pub mod convert {
     /// Stands for what writes block files.
     #[allow(non_upper_case_globals, reason = "the name of a function")]
     pub const block_files: () = ();
+    /// Stands for what writes headers.
+    #[allow(non_upper_case_globals, reason = "the name of a function")]
     pub const headers: () = ();
 }
 
