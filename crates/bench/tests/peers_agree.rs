@@ -96,6 +96,12 @@ fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Sett
     if definition.measures == "witnesses" {
         let blocks = blockmill_testkit::fixture("ethereum/witness");
         settings.insert("paths".into(), blocks.to_str().unwrap().into());
+    } else if ["public-tests", "benchmark-tests"].contains(&&*definition.measures) {
+        let tests = folder.join("tests");
+        if !tests.exists() {
+            blockmill_testkit::unpack("ethereum/amsterdam/eels-osaka-bpo.tar.zst", &tests);
+        }
+        settings.insert("paths".into(), tests.display().to_string());
     } else if settings.contains_key("paths") {
         let executes = settings["level"] == "execution";
         let given = definition_of(if executes { "execution-erc20" } else { "headers" });

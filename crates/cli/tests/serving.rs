@@ -6,6 +6,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 fn ask(address: &str, path: &str) -> String {
@@ -33,13 +35,17 @@ fn ask_until(address: &str, path: &str, word: &str) -> String {
             return answer;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "{path}: {answer}");
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
 impl Serving {
     fn start(command: &mut Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it");
+        Self::of(command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it"))
+    }
+
+    /// Waits for the address.
+    fn of(mut child: Child) -> Self {
         let mut lines = BufReader::new(child.stderr.take().expect("standard error")).lines();
         let address = lines
             .by_ref()
@@ -50,7 +56,7 @@ impl Serving {
             })
             .expect("an address");
         // or the process ends when the pipe is full
-        std::thread::spawn(move || lines.for_each(drop));
+        thread::spawn(move || lines.for_each(drop));
         Self { child, address }
     }
 }
@@ -85,14 +91,23 @@ impl Import {
 
     /// Starts it, does something while it waits for the second half, and lets it end.
     fn run(mut self, meanwhile: impl FnOnce(&str)) {
-        let mut running = Serving::start(self.command.stdin(Stdio::piped()));
-        let mut input = running.child.stdin.take().expect("a pipe");
+        let command = self.command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.stdout(Stdio::null()).spawn().expect("it");
+        let mut input = child.stdin.take().expect("a pipe");
         let second = self.bytes.split_off(self.bytes.len() / 2);
-        input.write_all(&self.bytes).expect("the first half");
+        let (go, wait) = mpsc::channel::<()>();
+        // a pipe is full soon, and the program reads before it says where it listens
+        let writer = thread::spawn(move || {
+            input.write_all(&self.bytes)?;
+            // at the word, or at the end of the test
+            let _ = wait.recv();
+            input.write_all(&second)
+        });
+        let mut running = Serving::of(child);
         meanwhile(&running.address);
-        input.write_all(&second).expect("the second half");
-        drop(input);
+        go.send(()).expect("a writer");
         assert!(running.child.wait().expect("an end").success());
+        writer.join().expect("a writer").expect("an import that reads everything");
     }
 }
 
@@ -197,7 +212,7 @@ fn wait_for(scraping: &Serving, asked: &str, word: &str) {
             return;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "{asked}: {answer}");
-        std::thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(300));
     }
 }
 

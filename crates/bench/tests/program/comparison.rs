@@ -107,7 +107,7 @@ fn a_definition_that_is_wrong_is_refused_by_its_name() {
         (
             "measures = \"import\"",
             "measures = \"magic\"",
-            "measures = 'magic'; available: evm, export, import",
+            "measures = 'magic'; available: benchmark-tests, evm, export, import",
         ),
         ("title", "titel", "unknown field `titel`"),
         ("chain = \"ethereum\"", "chain = \"other\"", "chain = 'other'; available: ethereum, "),
