@@ -254,36 +254,18 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
         path
     };
     let rocksdb = ["CURRENT", "MANIFEST-000004", "IDENTITY", "000012.sst"];
+    let [current, manifest] = ["database/CURRENT", "database/MANIFEST-1"];
+    let besu = [current, manifest, "database/IDENTITY", "DATABASE_METADATA.json"];
+    let [current, manifest] = ["blocks/CURRENT", "blocks/MANIFEST-1"];
+    let others = ["headers/CURRENT", "blockInfos/CURRENT"];
+    let nethermind = [current, manifest, "blocks/IDENTITY", others[0], others[1]];
     let cases = [
         (make("a", &["static_file_headers_0_499999"]), "headers of blocks 0 to 499999"),
         (make("b", &["db/mdbx.dat", "static_files/static_file_headers_0_499999"]), "export-era"),
         (make("c", &["snapshots/v1-000000-000500-headers.seg"]), "Erigon exports no blocks"),
         (make("i", &["chaindata/mdbx.dat", "snapshots/salt.txt"]), "a database of Erigon"),
-        (
-            make(
-                "j",
-                &[
-                    "database/CURRENT",
-                    "database/MANIFEST-1",
-                    "database/IDENTITY",
-                    "DATABASE_METADATA.json",
-                ],
-            ),
-            "besu --data-path=FOLDER blocks export --to=FILE",
-        ),
-        (
-            make(
-                "k",
-                &[
-                    "blocks/CURRENT",
-                    "blocks/MANIFEST-1",
-                    "blocks/IDENTITY",
-                    "headers/CURRENT",
-                    "blockInfos/CURRENT",
-                ],
-            ),
-            "--Era.ExportDirectory",
-        ),
+        (make("j", &besu), "besu --data-path=FOLDER blocks export --to=FILE"),
+        (make("k", &nethermind), "--Era.ExportDirectory"),
         (make("d", &rocksdb), "RocksDB"),
         (make("e", &["blocks/CURRENT", "blocks/MANIFEST-1", "blocks/IDENTITY"]), "RocksDB"),
         (make("f", &["CURRENT", "MANIFEST-1", "1.sst"]), "ancient"),

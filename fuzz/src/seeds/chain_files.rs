@@ -86,8 +86,7 @@ pub fn files() -> Vec<Vec<u8>> {
     let key = [1, 2, 3, 4, 5, 6, 7, 8u8];
     let hidden = plain.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key);
     let hidden = [&[1][..], &key].concat().into_iter().chain(hidden).collect();
-    let headers = [params.genesis.clone(), block(BIP143)].map(|block| block[..80].to_vec());
-    vec![[vec![0], plain].concat(), hidden, [vec![0], headers.concat()].concat()]
+    vec![[vec![0], plain].concat(), hidden]
 }
 
 pub fn undo() -> Vec<u8> {

@@ -148,7 +148,9 @@ fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
                     let is_state = |error: &WitnessError| {
                         matches!(
                             error,
-                            WitnessError::Execution(_) | WitnessError::MissingParent { .. }
+                            WitnessError::Execution(_)
+                                | WitnessError::MissingParent { .. }
+                                | WitnessError::Forgiven(_)
                         )
                     };
                     assert!(is_state(&error), "{name} {number}, {list} {at}: {error}");
