@@ -120,6 +120,8 @@ pub struct Chunk {
     pub accumulates: Option<Accumulates>,
     /// Set on the last chunk of an era1 or ere file.
     pub era_end: Option<EraEnd>,
+    /// Number of proofs that blocks are canonical (ere) that were read and cannot be verified.
+    pub unchecked_proofs: u64,
     /// Where the first block begins, if that is before its header.
     pub(crate) begins_at: Option<(Arc<Path>, u64)>,
     /// Locations of the parts of blocks, by [`Part`].
@@ -199,6 +201,7 @@ impl Chunk {
         self.access_lists.clear();
         self.accumulates = None;
         self.era_end = None;
+        self.unchecked_proofs = 0;
         self.begins_at = None;
         self.tracks.iter_mut().for_each(Track::clear);
         self.unpacked_offsets = false;

@@ -72,6 +72,8 @@ pub(crate) struct Link {
     pub accumulators: u64,
     /// Accumulators that could not be recomputed: total difficulties are unknown.
     pub unchecked_accumulators: u64,
+    /// Proofs of ere files that blocks are canonical and that cannot be verified.
+    pub unchecked_proofs: u64,
     /// Ommers with parents before the anchor.
     pub unchecked_ommers: u64,
     /// What a merge with the blocks before and after these needs of them.
@@ -98,6 +100,7 @@ impl Link {
             trust,
             accumulators: 0,
             unchecked_accumulators: 0,
+            unchecked_proofs: 0,
             unchecked_ommers: 0,
             passed: Passed::default(),
             window: beginning.window,
@@ -244,6 +247,7 @@ impl Link {
         range: &Range<usize>,
         totals: &[U256],
     ) -> Result<(), (usize, Violation)> {
+        self.unchecked_proofs += checked.blocks.chunk.unchecked_proofs;
         let totals = self.total.is_some().then_some(totals);
         let verdict = self.era.add(checked, range, totals);
         match verdict.map_err(|violation| (range.end.saturating_sub(1), violation))? {

@@ -216,6 +216,11 @@ impl Run {
             let reason = "the total difficulties of their blocks are not known";
             self.unchecked.push(format!("{accumulators}: {reason}"));
         }
+        if link.unchecked_proofs > 0 {
+            let proofs = counted(link.unchecked_proofs, "proof");
+            let reason = "not of their file's accumulator, or it states none";
+            self.unchecked.push(format!("{proofs} that blocks are canonical: {reason}"));
+        }
         self.unchecked_ommers = link.unchecked_ommers;
         self.passed = link.into_passed();
         match outcome {

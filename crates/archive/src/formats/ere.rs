@@ -57,7 +57,7 @@ pub(crate) fn contents(path: &Path) -> Result<Contents, Error> {
 pub(crate) fn survey(path: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     // a file that cannot be opened is reported by its reader
     let Ok(layout) = Layout::open(path) else { return Ok(()) };
-    inspect::survey(&layout, survey);
+    inspect::survey(&layout, want.bodies, survey);
     if want.bodies && !want.receipts && layout.index.has(layout::RECEIPTS) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         survey.unchecked.push(format!("{name}: receipts, as other files have none"));

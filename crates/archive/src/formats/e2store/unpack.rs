@@ -53,6 +53,20 @@ impl<'c> Unpacker<'c> {
         Ok(())
     }
 
+    /// Unpacks a record that is no part of the chunk.
+    pub fn other(
+        &mut self,
+        record: Record,
+        limit: usize,
+        what: &'static str,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.frames
+            .unpack(record.data, limit, into)
+            .map_err(|error| error.at(Location::new(&*self.file, record.offset), what))?;
+        Ok(())
+    }
+
     /// The total difficulty of the next block, in the only record that is left.
     pub fn total_difficulty(&mut self, records: &mut Records) -> Result<(), Error> {
         let offset = records.location().offset;

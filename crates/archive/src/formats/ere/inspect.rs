@@ -4,15 +4,14 @@ use blockmill_verdict::{Digits, counted};
 use std::path::Path;
 
 use super::Reader;
-use super::layout::{HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS, not_cut};
+use super::layout::{HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS};
 use crate::check_blocks::check_blocks;
 use crate::difficulty::ChainTotals;
+use crate::formats::e2store::HEADER;
 use crate::formats::e2store::accumulator::Accumulator;
 use crate::formats::e2store::file::RecordFile;
-use crate::formats::e2store::framing::FrameDecoder;
 use crate::formats::e2store::read::BlockFile;
-use crate::formats::e2store::{HEADER, Records};
-use crate::{Chunk, Error, FileReport, MAX_BODY, Survey};
+use crate::{Chunk, Error, FileReport, Survey};
 
 /// Fills in `report`. Without `deep` only the version record, the index and the accumulator record
 /// are read. With it every record is decoded, and the accumulator is computed from hashes and total
@@ -37,11 +36,10 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     report.blocks = blocks;
     report.notes.push(parts(&layout));
     let mut found = Survey::default();
-    survey(&layout, &mut found);
+    survey(&layout, deep, &mut found);
     report.notes.extend(found.notes);
     if deep {
         check_all(path, &layout, report);
-        check_proofs(&layout, report);
     } else {
         report.notes.extend(found.unchecked.iter().map(|what| format!("not checked: {what}")));
     }
@@ -62,8 +60,9 @@ fn parts(layout: &Layout) -> String {
     }
 }
 
-/// Adds the notes on a file, and the parts of it that no reader checks.
-pub(super) fn survey(layout: &Layout, survey: &mut Survey) {
+/// Adds the notes on a file, and the parts of it that are not checked. A reader `with_bodies`
+/// checks proofs, and counts those that it cannot check.
+pub(super) fn survey(layout: &Layout, with_bodies: bool, survey: &mut Survey) {
     let name = layout.file().path.file_name().unwrap_or_default().to_string_lossy();
     let mut note = |text: String| survey.notes.push(format!("{name}: {text}"));
     if layout.is_early() {
@@ -85,7 +84,7 @@ pub(super) fn survey(layout: &Layout, survey: &mut Survey) {
     if layout.others > 0 {
         note(format!("not checked: {} records of unknown types", layout.others));
     }
-    if layout.index.has(PROOFS) {
+    if layout.index.has(PROOFS) && !with_bodies {
         let proofs = counted(layout.blocks() as u64, "proof");
         survey.unchecked.push(format!("{name}: {proofs} that blocks are canonical"));
     }
@@ -131,12 +130,13 @@ fn count_records(path: &Path) -> Result<([u64; SECTIONS], u64), Error> {
 /// Decodes all blocks and compares the root over those before the merge with the stated one.
 fn check_all(path: &Path, layout: &Layout, report: &mut FileReport) {
     let (mut accumulator, mut totals) = (Accumulator::default(), ChainTotals::default());
-    let mut blocks = 0;
+    let (mut blocks, mut proofs) = (0, 0);
     // total difficulties are known from block 0 on, or where the file states them
     let mut is_known = true;
     let last = layout.first() + layout.blocks() as u64 - 1;
     let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)) as _);
     check_blocks(open, layout.first()..=last, report, |chunk: &Chunk, _| {
+        proofs += chunk.unchecked_proofs;
         for (i, header) in chunk.headers.iter().enumerate() {
             is_known &= totals.follow(path, chunk, i).is_ok();
             blocks += 1;
@@ -151,6 +151,10 @@ fn check_all(path: &Path, layout: &Layout, report: &mut FileReport) {
             }
         }
     });
+    if proofs > 0 {
+        let proofs = counted(proofs, "proof");
+        report.notes.push(format!("not checked: {proofs} that blocks are canonical"));
+    }
     let Some((stated, offset)) = layout.accumulator else { return };
     // without all blocks the root cannot be compared
     if blocks != layout.blocks() {
@@ -167,38 +171,4 @@ fn check_all(path: &Path, layout: &Layout, report: &mut FileReport) {
         let found = Digits(&stated).to_string();
         report.add_error(&layout.file().bad(offset, "accumulator", expected, found));
     }
-}
-
-/// Unpacks every proof: `[type, proof]`. What it proves is not checked.
-fn check_proofs(layout: &Layout, report: &mut FileReport) {
-    for pair in layout.sections[PROOFS].windows(2) {
-        if let Err(error) = check_proof(layout, pair[0], pair[1]) {
-            report.add_error(&not_cut(error));
-        }
-    }
-    if layout.index.has(PROOFS) {
-        let proofs = counted(layout.blocks() as u64, "proof");
-        report.notes.push(format!("{proofs} unpacked; that blocks are canonical is not checked"));
-    }
-}
-
-fn check_proof(layout: &Layout, start: u64, end: u64) -> Result<(), Error> {
-    let (file, mut bytes, mut proof) = (layout.file(), vec![], vec![]);
-    file.read(start, end, &mut bytes)?;
-    let mut records = Records::new(&bytes, start, &file.path);
-    let record = records.expect(layout.index.types.sections[PROOFS], NAMES[PROOFS])?;
-    records.expect_end()?;
-    FrameDecoder::default()
-        .unpack(record.data, MAX_BODY, &mut proof)
-        .map_err(|error| error.at(file.location(start), "proof"))?;
-    let fields = || {
-        let mut outer = blockmill_rlp::Reader::new(&proof);
-        let mut fields = outer.list()?;
-        outer.finish()?;
-        fields.u64()?;
-        fields.bytes()?;
-        fields.finish()
-    };
-    let location = file.location(start);
-    fields().map_err(|source| Error::Rlp { location, what: "proof", source })
 }

@@ -104,7 +104,7 @@ impl Layout {
 
     /// The sections that a reader of the parts in `want` reads.
     pub(super) fn wanted(&self, want: Want) -> impl Iterator<Item = usize> + '_ {
-        let wanted = [true, want.bodies, want.receipts, false, true];
+        let wanted = [true, want.bodies, want.receipts, want.bodies, true];
         (0..SECTIONS).filter(move |section| wanted[*section] && self.index.has(*section))
     }
 

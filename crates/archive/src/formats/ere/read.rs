@@ -7,12 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::index::Types;
-use super::layout::{BODIES, HEADERS, Layout, NAMES, RECEIPTS, SECTIONS, TOTALS, not_cut};
+use super::layout::{BODIES, HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS, not_cut};
 use crate::chunk::PackedBlocks;
 use crate::formats::e2store::Records;
+use crate::formats::e2store::accumulator::proven;
 use crate::formats::e2store::read::BlockFile;
 use crate::formats::e2store::unpack::Unpacker;
 use crate::{Accumulates, Chunk, Compression, EraEnd, Error, Part, ReceiptEncoding, Want};
+
+/// The longest proof that is read: 30 times one of the beacon chain.
+const MAX_PROOF: usize = 64 << 10;
+
+/// Type of a proof by the accumulator of the file.
+const BY_ACCUMULATOR: u64 = 0;
 
 /// Records of a section.
 #[derive(Debug, Default)]
@@ -38,6 +45,10 @@ pub(crate) struct Packed {
     blocks: usize,
     types: Option<Types>,
     first: u64,
+    /// Place of the first block in the file.
+    at: usize,
+    /// The accumulator that the file states.
+    accumulator: Option<[u8; 32]>,
     end: Option<EraEnd>,
     /// The hash of the last block in the file's name, if that is the last one here.
     hash_in_name: Option<String>,
@@ -81,12 +92,14 @@ impl Packed {
         self.blocks = blocks.len();
         self.types = Some(layout.index.types);
         self.first = layout.first() + blocks.start as u64;
+        self.at = blocks.start;
+        self.accumulator = layout.accumulator.map(|(root, _)| root);
         self.file = Some(layout.file().path.clone());
         self.compression = layout.file().compression;
         let is_last = blocks.end == layout.blocks();
         self.hash_in_name = layout.name.as_ref().filter(|_| is_last).map(|name| name.hash.clone());
         self.end = is_last.then(|| EraEnd {
-            accumulator: layout.accumulator.map(|(root, _)| root),
+            accumulator: self.accumulator,
             first: layout.first(),
             blocks: layout.blocks() as u64,
         });
@@ -104,8 +117,61 @@ impl Packed {
         chunk.accumulates = Some(Accumulates::BlocksBeforeMerge);
         chunk.era_end = self.end;
         let mut unpacker = Unpacker::new(file, chunk);
+        let mut proof = vec![];
         // block by block: an error leaves the blocks before it whole
-        (0..self.blocks).try_for_each(|i| self.unpack_block(&mut unpacker, types, i))
+        (0..self.blocks).try_for_each(|i| {
+            self.unpack_block(&mut unpacker, types, i)?;
+            let checked = self.check_proof(&mut unpacker, types, i, &mut proof);
+            checked.inspect_err(|_| unpacker.chunk.truncate(i))
+        })
+    }
+
+    /// Compares the accumulator that the proof of block `i` gives with the one of the file. Counts
+    /// proofs of other types, and those of this type that have no length of one.
+    fn check_proof(
+        &self,
+        unpacker: &mut Unpacker,
+        types: &Types,
+        i: usize,
+        proof: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let column = &self.sections[PROOFS];
+        if column.offsets.is_empty() {
+            return Ok(());
+        }
+        let (bytes, offset) = column.record(i);
+        let file = unpacker.file.clone();
+        let mut records = Records::new(bytes, offset, &file);
+        let record = records.expect(types.sections[PROOFS], NAMES[PROOFS]).map_err(not_cut)?;
+        records.expect_end()?;
+        proof.clear();
+        unpacker.other(record, MAX_PROOF, "proof", proof)?;
+        let location = || Location::new(&*file, offset);
+        let (kind, branch) = fields(proof).map_err(|source| Error::Rlp {
+            location: location(),
+            what: "proof",
+            source,
+        })?;
+        let header = unpacker.chunk.headers.get(i);
+        let found = match self.accumulator {
+            Some(root) if kind == BY_ACCUMULATOR => {
+                proven(&blockmill_hashes::keccak256(header), self.at + i, branch)
+                    .map(|is| (is, root))
+            }
+            _ => None,
+        };
+        match found {
+            Some((found, expected)) if found != expected => {
+                let what = "accumulator by the proof that the block is canonical";
+                let (expected, found) = (Digits(&expected).to_string(), Digits(&found).to_string());
+                Err(Error::BadRecord { location: location(), what, expected, found })
+            }
+            Some(_) => Ok(()),
+            None => {
+                unpacker.chunk.unchecked_proofs += 1;
+                Ok(())
+            }
+        }
     }
 
     fn unpack_block(&self, unpacker: &mut Unpacker, types: &Types, i: usize) -> Result<(), Error> {
@@ -137,6 +203,16 @@ impl Packed {
         let (bytes, offset) = totals.record(i);
         unpacker.total_difficulty(&mut Records::new(bytes, offset, &file)).map_err(not_cut)
     }
+}
+
+/// Type and bytes of a proof.
+fn fields(proof: &[u8]) -> Result<(u64, &[u8]), blockmill_rlp::Error> {
+    let mut outer = blockmill_rlp::Reader::new(proof);
+    let mut fields = outer.list()?;
+    outer.finish()?;
+    let found = (fields.u64()?, fields.bytes()?);
+    fields.finish()?;
+    Ok(found)
 }
 
 /// Compares the hash of the last header with the one in the file's name.

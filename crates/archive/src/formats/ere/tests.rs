@@ -4,13 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Writer, index::CURRENT};
-use crate::formats::e2store::{self, Kind};
+use crate::formats::e2store::accumulator::tests::proof;
+use crate::formats::e2store::framing::FrameEncoder;
+use crate::formats::e2store::write::put_framed;
+use crate::formats::e2store::{self, Kind, PROOF};
 use crate::input::pack::{ALL, pack};
 use crate::sample::{chain, read};
 use crate::{
-    Accumulates, Archive, Chunk, ChunkLimit, Error, FileReport, Format, Part, ReceiptEncoding,
-    Want, inspect,
+    Accumulates, Archive, Chunk, ChunkLimit, Error, FileReport, Format, Packed, Part,
+    ReceiptEncoding, Want, inspect,
 };
+use blockmill_rlp::Encode;
 
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 
@@ -256,6 +260,88 @@ fn files_of_the_first_version_have_other_types() {
     let found = report(&early, true);
     assert_eq!((found.format, found.corruption.len()), (Some(Format::Ere), 0));
     assert!(found.notes.iter().any(|note| note.contains(".erae")), "{:?}", found.notes);
+}
+
+/// A file of blocks with all other parts, and a proof of each of `kind`.
+fn with_proofs(bytes: &[u8], kind: u64, proofs: &[Vec<u8>]) -> Vec<u8> {
+    let mut records = records(bytes);
+    let index = records.pop().unwrap().1;
+    let totals = records.iter().position(|(kind, _)| *kind == 6).unwrap();
+    let (mut out, mut frames) = (vec![], FrameEncoder::new());
+    let mut offsets: [Vec<usize>; 5] = Default::default();
+    for (i, (kind_of_record, place)) in records.into_iter().enumerate() {
+        if i == totals {
+            for branch in proofs {
+                offsets[4].push(out.len());
+                let item = blockmill_rlp::RawList(&[&[kind.encode(), branch.encode()].concat()]);
+                put_framed(&mut out, &mut frames, PROOF, &item.encode());
+            }
+        }
+        let part = [3, 4, 10, 6].iter().position(|kind| *kind == kind_of_record);
+        part.into_iter().for_each(|part| offsets[part].push(out.len()));
+        out.extend_from_slice(&bytes[place]);
+    }
+    let at = out.len();
+    let mut data = bytes[index.start + 8..index.start + 16].to_vec();
+    for block in 0..proofs.len() {
+        let relative = offsets.iter().map(|part| part[block] as i64 - at as i64);
+        data.extend(relative.flat_map(i64::to_le_bytes));
+    }
+    data.extend([5, proofs.len() as u64].map(u64::to_le_bytes).as_flattened());
+    e2store::put_header(&mut out, 0x3267, data.len() as u32);
+    [out, data].concat()
+}
+
+#[test]
+fn proofs_by_the_accumulator_are_verified_and_others_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = slim(0, 21, 40);
+    let file = write(folder.path(), std::slice::from_ref(&written)).unwrap().remove(0);
+    let bytes = fs::read(&file).unwrap();
+    let hashes = written.headers.iter().map(blockmill_hashes::keccak256);
+    let known: Vec<_> = hashes.zip(written.total_difficulties.iter().copied()).collect();
+    let proofs: Vec<_> = (0..21).map(|index| proof(&known, index)).collect();
+    let unchecked = |kind, proofs: &[Vec<u8>], limit| -> Result<u64, Error> {
+        let file = changed(folder.path(), &with_proofs(&bytes, kind, proofs));
+        let chunks = read(&[file], EVERYTHING, limit)?;
+        assert_eq!(chunks.iter().map(Chunk::blocks).sum::<usize>(), 21);
+        Ok(chunks.iter().map(|chunk| chunk.unchecked_proofs).sum())
+    };
+    let small = ChunkLimit { blocks: 4, bytes: 1 << 20 };
+    for limit in [ChunkLimit::default(), small] {
+        assert_eq!(unchecked(0, &proofs, limit).unwrap(), 0);
+        // a proof by roots of the beacon chain, and one that is too short for this type
+        assert_eq!(unchecked(1, &proofs, limit).unwrap(), 21);
+        let mut short = proofs.clone();
+        short[3].truncate(64);
+        assert_eq!(unchecked(0, &short, limit).unwrap(), 1);
+        let mut exchanged = proofs.clone();
+        exchanged.swap(5, 6);
+        let error = unchecked(0, &exchanged, limit).unwrap_err();
+        assert!(error.to_string().contains("accumulator by the proof"), "{error}");
+        let mut flipped = proofs.clone();
+        flipped[20][479] ^= 1;
+        assert!(unchecked(0, &flipped, limit).is_err());
+    }
+    // the blocks before a wrong proof are whole
+    let mut exchanged = proofs.clone();
+    exchanged.swap(5, 6);
+    let file = changed(folder.path(), &with_proofs(&bytes, 0, &exchanged));
+    let archive = Archive::open(&[file]).unwrap();
+    let mut reader = archive.reader(EVERYTHING, ChunkLimit::default(), 0..=20).unwrap();
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    assert!(reader.read(&mut packed).unwrap());
+    assert!(packed.unpack(&mut chunk).is_err());
+    assert_eq!((chunk.blocks(), chunk.bodies.len(), chunk.era_end), (5, 5, None));
+    // a reader of headers leaves proofs out
+    let file = changed(folder.path(), &with_proofs(&bytes, 0, &proofs[1..]));
+    assert!(read(std::slice::from_ref(&file), EVERYTHING, small).is_err());
+    let file = changed(folder.path(), &with_proofs(&bytes, 1, &proofs));
+    let headers = read(std::slice::from_ref(&file), Want::default(), small).unwrap();
+    assert_eq!(headers.iter().map(|chunk| chunk.unchecked_proofs).sum::<u64>(), 0);
+    let found = report(&file, true);
+    assert_eq!(found.corruption, []);
+    assert!(found.notes.iter().any(|note| note.contains("not checked: 21 proofs")), "{found:?}");
 }
 
 #[test]
