@@ -5,6 +5,7 @@ use blockmill_archive::blkdat::{BodyReader, Record, Walk, open};
 use blockmill_bitcoin::coins::PackedCoin;
 use blockmill_bitcoin::coins::compress::{CoinReader, write_coin};
 use blockmill_bitcoin::index::scan::{FindBlocks, HeaderScan};
+use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::script::{BlockScripts, Flags, ScriptBatch, Scripts, SpentCoin};
 use blockmill_bitcoin::types::{Amount, Block, BlockHash, Coin};
 use blockmill_bitcoin::undo;
@@ -100,6 +101,26 @@ pub fn blkdat_scan(data: &[u8]) -> bool {
         }
     }
     !expected.found.is_empty()
+}
+
+/// Any bytes after a genesis header: the scan finds each 80 of them, and names what is left.
+pub fn bitcoin_headers(data: &[u8]) -> bool {
+    let folder = folder();
+    let path = folder.path().join("blockchain_headers");
+    let genesis = Params::regtest().genesis;
+    let bytes = [&genesis[..80], data].concat();
+    fs::write(&path, &bytes).expect("a file");
+    let files = open(&[path], None).expect("the genesis header names the network");
+    let found = HeaderScan { threads: 2 }.find_blocks(&files, &Cancel::new()).expect("a file");
+    let (headers, rest) = bytes.as_chunks::<80>();
+    assert_eq!(found.found.len(), headers.len());
+    for (i, (found, header)) in found.found.iter().zip(headers).enumerate() {
+        assert_eq!((found.offset, found.size, &found.header), (80 * i as u64, 80, header));
+        assert_eq!(found.hash, BlockHash(sha256d(header)));
+    }
+    let corruption = &found.reports[0].corruption;
+    assert_eq!(corruption.len(), usize::from(!rest.is_empty()), "{corruption:?}");
+    rest.is_empty()
 }
 
 /// Flags, the coins (value and script each) and a block: the fast way and the library agree on its

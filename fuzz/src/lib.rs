@@ -26,7 +26,7 @@ pub use access_lists::block_access_list;
 pub use archives::{
     era1, era1_records, ere, ere_records, freezer, gzip, header_stream, rlp_export,
 };
-pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
+pub use chain_files::{bitcoin_block, bitcoin_headers, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
@@ -56,7 +56,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 44] = [
+pub const TARGETS: [Target; 45] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -86,6 +86,7 @@ pub const TARGETS: [Target; 44] = [
     target("ethash_mix", ethash_mix, 1000),
     target("ethash_seal", ethash_seal, 50),
     target("bitcoin_block", bitcoin_block, 20_000),
+    target("bitcoin_headers", bitcoin_headers, 1000),
     target("blkdat_scan", blkdat_scan, 300),
     target("bitcoin_scripts", bitcoin_scripts, 2000),
     target("bitcoin_undo", bitcoin_undo, 20_000),

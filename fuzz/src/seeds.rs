@@ -50,6 +50,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "table_files" => [0, 9, 17, 31].map(tables).to_vec(),
         "ethash_cache" => vec![ethash_cache()],
         "bitcoin_block" => chain_files::blocks(),
+        "bitcoin_headers" => vec![chain_files::headers()],
         "blkdat_scan" => chain_files::files(),
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],

@@ -89,6 +89,11 @@ pub fn files() -> Vec<Vec<u8>> {
     vec![[vec![0], plain].concat(), hidden]
 }
 
+/// Headers of blocks after the genesis block.
+pub fn headers() -> Vec<u8> {
+    [BIP143, FIRST_PAYMENT].map(|hex| block(hex)[..80].to_vec()).concat()
+}
+
 pub fn undo() -> Vec<u8> {
     let scripts = BIP143_SCRIPTS.map(hex).into_iter().chain([hex(FIRST_SCRIPT), vec![0x51]]);
     let scripts: Vec<_> = scripts.collect();
