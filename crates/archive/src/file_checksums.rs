@@ -1,7 +1,7 @@
 //! Lists of SHA-256 checksums of whole files, as hosts publish them next to archives.
 //!
 //! A line is `HASH  NAME` or `HASH *NAME` (sha256sum), or `HASH` alone, for the files in their
-//! order. Alone, the hash of an era file stands in the line of its era: of a host's list for all
+//! order. Alone, the hash of an era file is in the line of its era: of a host's list for all
 //! files, a folder may have a part.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,7 @@ impl Checksums {
         })
     }
 
-    /// Where the list stands.
+    /// The path of the list.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -151,7 +151,7 @@ impl Checksums {
         }
     }
 
-    /// What stands in a line.
+    /// The name of a line, or its number if it has none.
     fn name(&self, line: usize) -> String {
         match &self.sums {
             Sums::Named(named) => named.keys().nth(line).cloned().unwrap_or_default(),
@@ -220,7 +220,7 @@ pub fn files_at(path: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// 64 hexadecimal digits, perhaps behind 0x.
+/// 64 hexadecimal digits, perhaps after 0x.
 fn sum(digits: &str) -> Option<Sum> {
     let digits = digits.strip_prefix("0x").unwrap_or(digits).as_bytes();
     let mut sum = Sum::default();

@@ -49,7 +49,7 @@ impl Measurer {
     }
 }
 
-/// The programs that `arguments` name, in their order. A range `A..B` stands for `A` and every
+/// The programs that `arguments` name, in their order. A range `A..B` means `A` and every
 /// commit after it up to `B`, without those of merged branches, the oldest first; each by its short
 /// hash, and only once. Other arguments stay as they are: a revision of the repository in
 /// `repository`, or [`THIS`].

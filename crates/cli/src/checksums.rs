@@ -24,7 +24,7 @@ pub struct Checked {
     lacks: Vec<String>,
 }
 
-/// Compares the files at `paths` with `list`, or with the lists that stand next to them.
+/// Compares the files at `paths` with `list`, or with the lists next to them.
 ///
 /// # Errors
 /// An error for the first file that differs (*corrupt*), and for a list that is none.

@@ -14,7 +14,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let never = Cancel::default();
     let checked = checksums::compare(args.checksums.as_deref(), &args.paths, json, &never)?;
     if let Some(out) = &args.checksums_out {
-        // it may stand in the folder whose files it lists, and replaces none of these
+        // it may be in the folder whose files it lists, and replaces none of these
         let files = checksums::files(&args.paths)?;
         let claim = outputs::claim(out, &files, Shape::File, args.replace)?;
         checksums::write(out, &args.paths, &never)?;

@@ -77,7 +77,7 @@ fn files_without_checksum_and_checksums_without_file_are_named() {
     expect(&scratch, &folder, &flags, INCOMPLETE, &["has no checksum of", "-00001-"]);
     fs::write(&out, format!("{named}{}  gone.era1\n", &second[..64])).expect("a list");
     expect(&scratch, &folder, &flags, INCOMPLETE, &["that are not here: gone.era1"]);
-    // what stands there unasked may be of more files, or no list at all
+    // a list that nobody named may be of more files, or no list at all
     fs::rename(&out, folder.join("checksums.txt")).expect("a list");
     expect(&scratch, &folder, "", 0, &["compared 2 checksums of", "gone.era1"]);
     fs::write(folder.join("checksums.txt"), "see the site\n").expect("a list");

@@ -206,7 +206,7 @@ fn check_end_record<R: Read + Seek>(raw: &mut R) -> io::Result<()> {
     raw.seek(SeekFrom::Start(start))?;
     let mut tail = vec![];
     raw.take(END_LENGTH as u64 + COMMENT).read_to_end(&mut tail)?;
-    let mut behind = 0;
+    let mut trailing = 0;
     for at in memmem::find_iter(&tail, END) {
         let rest = tail.len() - at;
         let Some([low, high]) = tail.get(at + END_LENGTH - 2..at + END_LENGTH) else { continue };
@@ -214,9 +214,9 @@ fn check_end_record<R: Read + Seek>(raw: &mut R) -> io::Result<()> {
         if record == rest {
             return Ok(());
         }
-        behind = rest.saturating_sub(record);
+        trailing = rest.saturating_sub(record);
     }
-    match behind {
+    match trailing {
         0 => Err(ErrorKind::UnexpectedEof.into()),
         count => Err(corrupt(format!("{count} bytes after the end of the zip file"))),
     }
