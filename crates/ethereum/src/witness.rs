@@ -8,6 +8,7 @@
 mod block;
 mod document;
 mod execution;
+mod guest;
 mod header;
 mod parts;
 pub(crate) mod payload;

@@ -150,6 +150,7 @@ impl Encode for Assembled {
 #[serde(rename_all = "camelCase")]
 pub(super) struct JsonWithdrawal {
     index: Number,
+    #[serde(alias = "validator_index")]
     validator_index: Number,
     address: Fixed<20>,
     amount: Number,

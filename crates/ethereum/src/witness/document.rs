@@ -6,6 +6,7 @@
 //! | `{state, codes, keys, headers}`, or an RPC answer with it | `debug_executionWitness` |
 //! | RLP of `[headers, codes, state, ...]` | go-ethereum (`stateless.ExtWitness`) |
 //! | a proof input with a block in JSON ([`super::provers`]) | ethrex-replay, keth, zeth |
+//! | a proof input with a payload ([`super::guest`]) | zisk, ere-guests |
 //! | a block in RLP, its digits, or an RPC answer with them | `debug_getRawBlock` |
 //! | a block in JSON with full transactions ([`super::block`]) | `eth_getBlockByNumber` |
 //! | a payload, alone or in a call ([`super::payload`]) | the engine API |
@@ -15,6 +16,7 @@
 //! nothing but bytes is kept of it.
 
 use super::block::RpcBlock;
+use super::guest::GuestInput;
 use super::parts::Parts;
 use super::payload::{Envelope, NewPayload, Payload};
 use super::provers::{ProverInput, ZethInput};
@@ -48,14 +50,17 @@ enum Other {
     Prover,
     /// The cache of zeth.
     Zeth,
+    /// zisk.
+    Guest,
 }
 
 /// Fields that identify a shape; the first that an object has decides.
-const OTHERS: [(&str, Other); 9] = [
+const OTHERS: [(&str, Other); 10] = [
     ("storageTrace", Other::Refused("a trace of a Scroll block")),
     ("engineNewPayloads", Other::Refused("a test of the engine API")),
     ("alloc", Other::Refused("a genesis.json")),
     ("full_blocks", Other::Zeth),
+    ("new_payload_request", Other::Guest),
     ("blocks", Other::Prover),
     ("transactionsRoot", Other::RpcBlock),
     ("executionPayload", Other::Envelope),
@@ -135,6 +140,9 @@ impl Other {
             }
             Self::Zeth => {
                 return serde_json::from_slice::<ZethInput>(bytes)?.witness().map(Document::Whole);
+            }
+            Self::Guest => {
+                return serde_json::from_slice::<GuestInput>(bytes)?.witness().map(Document::Whole);
             }
             Self::RpcBlock => serde_json::from_slice::<RpcBlock>(bytes)?
                 .encode(vec![])
@@ -216,7 +224,7 @@ struct Object {
 
 /// The lists of a witness that are present.
 #[derive(Default)]
-struct Lists {
+pub(super) struct Lists {
     state: Option<Column>,
     codes: Option<Column>,
     headers: Option<Vec<Vec<u8>>>,
@@ -225,7 +233,10 @@ struct Lists {
 
 impl Lists {
     /// Converts the lists; some shapes omit empty lists or the headers.
-    fn parts(self) -> Result<Parts, WitnessError> {
+    ///
+    /// # Errors
+    /// [`WitnessError::Shape`] if there is no state.
+    pub fn parts(self) -> Result<Parts, WitnessError> {
         let Self { state, codes, headers, others } = self;
         let Some(nodes) = state else {
             let fields = others.join(", ");

@@ -7,7 +7,7 @@ use blockmill_rlp::Encode;
 use blockmill_rlp::ethereum::{EditLater, Header as Fields, LaterField};
 use blockmill_verdict::Hex;
 use serde::de::value::{self, StrDeserializer, U64Deserializer};
-use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -117,14 +117,19 @@ impl EditLater for &Later {
     }
 }
 
-/// A number of up to 256 bits as text with 0x.
+/// A number of up to 256 bits: text with 0x, or a list of 32 bytes, little-endian (SSZ).
 pub(super) struct Wide(pub U256);
 
-visited! { Wide, "0x and at most 64 digits",
+visited! { Wide, "0x and at most 64 digits, or 32 bytes",
     fn visit_str<E: Error>(self, text: &str) -> Result<Wide, E> {
         let digits = text.strip_prefix("0x").filter(|digits| digits.len() <= 64);
         let number = digits.and_then(|digits| U256::from_str_radix(digits, 16).ok());
         number.map(Wide).ok_or_else(|| E::custom("expected 0x and at most 64 digits"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Wide, A::Error> {
+        let list = value::SeqAccessDeserializer::new(list);
+        Ok(Wide(U256::from_le_bytes(Fixed::<32>::deserialize(list)?.0)))
     }
 }
 

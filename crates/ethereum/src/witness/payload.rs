@@ -11,28 +11,44 @@ use blockmill_rlp::Encode;
 use blockmill_verdict::Hex;
 use serde::Deserialize;
 
-/// A payload.
+/// A payload. Provers name its fields with underscores.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Payload {
+    #[serde(alias = "parent_hash")]
     parent_hash: Fixed<32>,
+    #[serde(alias = "fee_recipient")]
     fee_recipient: Fixed<20>,
+    #[serde(alias = "state_root")]
     state_root: Fixed<32>,
+    #[serde(alias = "receipts_root")]
     receipts_root: Fixed<32>,
+    #[serde(alias = "logs_bloom")]
     logs_bloom: Fixed<256>,
+    #[serde(alias = "prev_randao")]
     prev_randao: Fixed<32>,
+    #[serde(alias = "block_number")]
     block_number: Number,
+    #[serde(alias = "gas_limit")]
     gas_limit: Number,
+    #[serde(alias = "gas_used")]
     gas_used: Number,
     timestamp: Number,
+    #[serde(alias = "extra_data")]
     extra_data: Bytes,
+    #[serde(alias = "base_fee_per_gas")]
     base_fee_per_gas: Wide,
+    #[serde(alias = "block_hash")]
     block_hash: Fixed<32>,
     transactions: Vec<Bytes>,
     withdrawals: Option<Vec<JsonWithdrawal>>,
+    #[serde(alias = "blob_gas_used")]
     blob_gas_used: Option<Number>,
+    #[serde(alias = "excess_blob_gas")]
     excess_blob_gas: Option<Number>,
+    #[serde(alias = "block_access_list")]
     block_access_list: Option<Bytes>,
+    #[serde(alias = "slot_number")]
     slot_number: Option<Number>,
     #[serde(flatten)]
     others: Others,
@@ -130,6 +146,18 @@ impl Payload {
     /// [`WitnessError::Block`].
     pub fn encode_alone(self) -> Result<Vec<u8>, WitnessError> {
         self.encode(Others { parent_beacon_block_root: None, execution_requests: None })
+    }
+
+    /// The encoded block of a payload and of what its call has besides.
+    ///
+    /// # Errors
+    /// [`WitnessError::Block`].
+    pub fn encode_called(
+        self,
+        parent_beacon_block_root: Option<Fixed<32>>,
+        execution_requests: Option<Vec<Bytes>>,
+    ) -> Result<Vec<u8>, WitnessError> {
+        self.encode(Others { parent_beacon_block_root, execution_requests })
     }
 
     fn encode(self, others: Others) -> Result<Vec<u8>, WitnessError> {

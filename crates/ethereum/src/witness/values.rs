@@ -111,13 +111,21 @@ visited! { Header, "a header as bytes or as an object",
     }
 }
 
-/// Bytes as 0x and hexadecimal digits.
+/// Bytes as 0x and hexadecimal digits, or as a list of numbers.
 #[derive(Debug, Default)]
 pub(super) struct Bytes(pub Vec<u8>);
 
-visited! { Bytes, "bytes as 0x and hexadecimal digits",
+visited! { Bytes, "bytes as 0x and hexadecimal digits, or as a list of numbers",
     fn visit_str<E: Error>(self, text: &str) -> Result<Bytes, E> {
         decode(text).map(Bytes).ok_or_else(|| E::custom("expected 0x and hexadecimal digits"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Bytes, A::Error> {
+        let mut bytes = vec![];
+        while let Some(byte) = list.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(Bytes(bytes))
     }
 }
 

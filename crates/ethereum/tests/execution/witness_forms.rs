@@ -323,3 +323,124 @@ fn changed_blocks_of_the_rpc_have_an_error_or_the_same_bytes() {
         assert!(same > 0 && refused > 0, "{same} {refused}");
     }
 }
+
+/// Bytes as a list of numbers.
+fn numbers(text: &Value) -> Value {
+    json!(hex::decode(text.as_str().unwrap().strip_prefix("0x").unwrap()))
+}
+
+/// Fields that are numbers in the input of a guest, too.
+const COUNTED: [&str; 6] =
+    ["block_number", "gas_limit", "gas_used", "timestamp", "blob_gas_used", "excess_blob_gas"];
+
+/// A field of a payload as the input of a guest has it.
+fn guest_field(name: &str, value: &Value) -> Value {
+    let number = |value: &Value| {
+        let digits = value.as_str().unwrap().trim_start_matches("0x");
+        u64::from_str_radix(digits, 16).unwrap()
+    };
+    match name {
+        "transactions" => value.as_array().unwrap().iter().map(numbers).collect(),
+        "withdrawals" => {
+            let list = value.as_array().unwrap().iter().map(|it| {
+                json!({
+                    "index": number(&it["index"]), "amount": number(&it["amount"]),
+                    "validator_index": number(&it["validatorIndex"]),
+                    "address": numbers(&it["address"]),
+                })
+            });
+            list.collect()
+        }
+        "base_fee_per_gas" => {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&number(value).to_le_bytes());
+            json!(&bytes[..])
+        }
+        _ if COUNTED.contains(&name) => json!(number(value)),
+        _ => numbers(value),
+    }
+}
+
+/// `blockHash` as `block_hash`.
+fn with_underscores(name: &str) -> String {
+    name.chars().fold(String::new(), |mut done, letter| {
+        if letter.is_ascii_uppercase() {
+            done.push('_');
+        }
+        done.push(letter.to_ascii_lowercase());
+        done
+    })
+}
+
+/// The input of zisk's guest for a normalised file; `None` if no payload can be made of its block.
+fn guest_input(json: &Value) -> Option<Value> {
+    let call = new_payload(&hex::decode(json["block"].as_str()?))?;
+    let [payload, _, root, _] = &call["params"].as_array()?[..] else { return None };
+    let fields = payload.as_object()?.iter().map(|(name, value)| {
+        let name = with_underscores(name);
+        let value = guest_field(&name, value);
+        (name, value)
+    });
+    Some(json!({
+        "new_payload_request": { "ElectraFulu": {
+            "execution_payload": fields.collect::<serde_json::Map<_, _>>(),
+            "versioned_hashes": [],
+            "parent_beacon_block_root": numbers(root),
+            "execution_requests": { "deposits": [], "withdrawals": [], "consolidations": [] },
+        } },
+        "witness": json["witness"],
+        "chain_config": { "chain_id": json["chainId"], "homestead_block": 0 },
+        "public_keys": [[4, 1]],
+    }))
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn inputs_of_guests_give_the_result_of_the_normalised_file() {
+    let mut inputs = 0;
+    for (name, json) in files() {
+        let Some(input) = guest_input(&json) else { continue };
+        let witness = Witness::read(&json.to_string()).unwrap();
+        let spec = spec(witness.chain_id.unwrap());
+        let found = execute(&input, &spec).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found, witness.execute(&spec).unwrap(), "{name}");
+        inputs += 1;
+
+        let mut request = input.clone();
+        let calls = request["new_payload_request"].as_object_mut().unwrap();
+        let call = calls["ElectraFulu"].clone();
+        calls.insert("Deneb".into(), call);
+        let error = execute(&request, &spec).unwrap_err().to_string();
+        assert!(error.contains("with 2 payloads: expected one"), "{error}");
+        let mut other = input;
+        let call = &mut other["new_payload_request"]["ElectraFulu"];
+        call["parent_beacon_block_root"][31] = json!(256);
+        assert!(matches!(execute(&other, &spec), Err(WitnessError::Json(_))), "{name}");
+    }
+    assert!(inputs >= 3, "{inputs}");
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn changed_inputs_of_guests_have_an_error_or_the_same_result() {
+    let (_, json) = files().into_iter().find(|(name, _)| name.contains("1041734")).unwrap();
+    let input = guest_input(&json).unwrap();
+    let spec = ChainSpec::by_name("hoodi").unwrap();
+    let good = execute(&input, &spec).unwrap();
+    let (mut same, mut refused) = (0, 0);
+    let mut few = input.clone();
+    let nodes = few["witness"]["state"].take();
+    for (place, mut other) in changed(&few, blockmill_testkit::rounds(200)) {
+        if let Some(state) = other.pointer_mut("/witness/state") {
+            *state = nodes.clone();
+        }
+        match execute(&other, &spec) {
+            Ok(done) => {
+                assert_eq!(done, good, "{place}");
+                same += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(same > 0 && refused > 0, "{same} {refused}");
+}
