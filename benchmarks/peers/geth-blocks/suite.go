@@ -65,22 +65,19 @@ func runSuite(o options) (measure.Line, error) {
 	return line, nil
 }
 
-// measureEach runs each blockchain test alone, and adds its speed and the sums to the line.
+// measureEach runs each test alone, and adds its speed and the sums to the line.
 func measureEach(files []testFile, samples int, line *measure.Line) error {
 	user, sys := measure.CPUSeconds()
 	start := time.Now()
 	var allGas uint64
 	var allSeconds float64
 	for _, file := range files {
-		if file.isState {
-			continue
-		}
-		var all map[string]*tests.BlockTest
-		if err := json.Unmarshal(file.text, &all); err != nil {
+		all, err := file.measured()
+		if err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			gas, seconds, err := measureOne(all[name], samples)
+			gas, seconds, err := all[name](samples)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -104,7 +101,67 @@ func measureEach(files []testFile, samples int, line *measure.Line) error {
 	return nil
 }
 
-// measureOne returns the gas of a test's blocks, and the time of its median run.
+// measureTest returns the gas of a test, and the time of its median run.
+type measureTest func(samples int) (gas uint64, seconds float64, err error)
+
+// measured decodes the tests of a file, each ready to be measured.
+func (f testFile) measured() (map[string]measureTest, error) {
+	each := map[string]measureTest{}
+	if f.isState {
+		var all map[string]*tests.StateTest
+		if err := json.Unmarshal(f.text, &all); err != nil {
+			return nil, err
+		}
+		for name, test := range all {
+			each[name] = func(samples int) (uint64, float64, error) {
+				return measureState(test, samples)
+			}
+		}
+		return each, nil
+	}
+	var all map[string]*tests.BlockTest
+	if err := json.Unmarshal(f.text, &all); err != nil {
+		return nil, err
+	}
+	for name, test := range all {
+		each[name] = func(samples int) (uint64, float64, error) {
+			return measureOne(test, samples)
+		}
+	}
+	return each, nil
+}
+
+// measureState returns the gas of all cases of a state test, and the time of its median run.
+func measureState(test *tests.StateTest, samples int) (gas uint64, seconds float64, err error) {
+	for _, one := range test.Subtests() {
+		// compares roots and logs
+		err := test.Run(one, vm.Config{}, false, rawdb.PathScheme, func(error, *tests.StateTestState) {})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	var times []float64
+	for range samples {
+		gas = 0
+		start := time.Now()
+		for _, one := range test.Subtests() {
+			state, _, used, err := test.RunNoVerify(one, vm.Config{}, false, rawdb.PathScheme)
+			state.Close()
+			if err == nil {
+				gas += used
+			}
+		}
+		times = append(times, time.Since(start).Seconds())
+	}
+	return gas, median(times), nil
+}
+
+func median(times []float64) float64 {
+	slices.Sort(times)
+	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+}
+
+// measureOne returns the gas of a blockchain test's blocks, and the time of its median run.
 func measureOne(test *tests.BlockTest, samples int) (gas uint64, seconds float64, err error) {
 	var times []float64
 	for range samples {
@@ -120,8 +177,7 @@ func measureOne(test *tests.BlockTest, samples int) (gas uint64, seconds float64
 			return 0, 0, err
 		}
 	}
-	slices.Sort(times)
-	return gas, (times[(len(times)-1)/2] + times[len(times)/2]) / 2, nil
+	return gas, median(times), nil
 }
 
 // testFiles reads the files of a folder whose tests are of a kind that both programs run.

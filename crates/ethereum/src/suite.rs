@@ -58,15 +58,8 @@ pub struct Case {
 pub struct End {
     /// The state root after it, if it was reached.
     pub state_root: Option<Hash>,
-    /// Gas of the accepted blocks of a chain, if its end was reached.
+    /// Gas of the transaction, or of the accepted blocks of a chain if its end was reached.
     pub gas_used: u64,
-}
-
-impl End {
-    /// The end of a transaction.
-    fn at(state_root: Option<Hash>) -> Self {
-        Self { state_root, ..Self::default() }
-    }
 }
 
 impl Case {

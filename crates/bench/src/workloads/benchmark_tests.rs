@@ -1,5 +1,5 @@
-//! Benchmark tests of the execution specifications: blockchain tests whose blocks are worst cases
-//! of instructions and precompiles. Each is measured alone.
+//! Benchmark tests of the execution specifications, and older ones: state tests and blockchain
+//! tests that are worst cases of instructions and precompiles. Each is measured alone.
 
 use super::{Workload, public_tests};
 use crate::definition::Settings;

@@ -44,9 +44,7 @@ pub(super) fn run(
                 }
             };
             cases.push(match done {
-                Ok((verdict, state_root)) => {
-                    Case { name, network: network.clone(), verdict, end: End::at(state_root) }
-                }
+                Ok((verdict, end)) => Case { name, network: network.clone(), verdict, end },
                 Err(error) => Case::skipped(&name, network, &error),
             });
         }
@@ -83,14 +81,14 @@ fn genesis(header: &Header) -> Value {
     serde_json::json!({ "difficulty": "0x20000", "gasLimit": format!("{:#x}", header.gas_limit) })
 }
 
-/// The verdict and the state root.
+/// The verdict and the end of a case.
 fn verdict(
     spec: &ChainSpec,
     header: &Header,
     transaction: &Value,
     result: &Value,
     runner: &mut Runner<'_>,
-) -> Result<(Verdict, Option<Hash>), SuiteError> {
+) -> Result<(Verdict, End), SuiteError> {
     let given = match result["txbytes"].as_str() {
         None | Some("" | "0x") => unsigned::build(transaction, &result["indexes"], spec.chain_id)?,
         Some(_) => Ok(Given { raw: json::bytes(result, "txbytes")?, sender: None }),
@@ -103,12 +101,12 @@ fn verdict(
         Ok(done) => done,
         Err(error) => {
             let (expected, found) = ("an executed case".into(), error.to_string());
-            return Ok((Verdict::Failed { expected, found }, None));
+            return Ok((Verdict::Failed { expected, found }, End::default()));
         }
     };
     let (root, logs) = (json::hash(result, "hash")?, json::hash(result, "logs")?);
     let found = done.untouched.filter(|untouched| *untouched == root).unwrap_or(done.root);
-    let end = Some(found);
+    let end = End { state_root: Some(found), gas_used: done.gas_used };
     let failed = |expected: String, found: String| Ok((Verdict::Failed { expected, found }, end));
     let refused = done.refused.map(ExecutionError::Rule);
     if let Some(failed) = compare("the transaction", exception, refused.as_ref())? {
@@ -128,6 +126,8 @@ fn verdict(
 /// The result of a case.
 struct Done {
     refused: Option<Violation>,
+    /// Gas of the transaction, 0 if it is refused.
+    gas_used: u64,
     root: Hash,
     /// The root after a refused transaction if the beneficiary is not touched. Runners differ:
     /// those that filled ethereum/tests touched it, those of the Python specification do not. It
@@ -180,11 +180,11 @@ fn run_one(
     let clear = evm.clears_empty();
     evm.state().credit(&header.beneficiary, U256::ZERO, clear)?;
     let root = tries.apply(&evm.state().take_changes())?;
-    let (logs, refused) = match outcome {
-        Ok(outcome) => (outcome.logs, None),
-        Err(violation) => (vec![], Some(violation)),
+    let (logs, gas_used, refused) = match outcome {
+        Ok(outcome) => (outcome.logs, outcome.gas_used, None),
+        Err(violation) => (vec![], 0, Some(violation)),
     };
-    Ok(Done { refused, root, untouched, logs: hash_of_logs(&logs) })
+    Ok(Done { refused, gas_used, root, untouched, logs: hash_of_logs(&logs) })
 }
 
 /// Verifies every rule of a transaction that needs no state, and prepares it.
