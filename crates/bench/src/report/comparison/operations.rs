@@ -61,6 +61,12 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
     let shown = &all[..all.len().min(if together { MOST_TOGETHER } else { MOST })];
     let further: &[&str] =
         if together { &[] } else { &["time_ns", "worst_ns", "gas", "program_mgas_per_s"] };
+    // records of the repository have the speeds alone
+    let is_known = |fact: &&&str| {
+        let mut facts = shown.iter().map(|operation| operation.fact(fact));
+        facts.any(|fact| comparison.median(BASELINE, &fact).is_some())
+    };
+    let further: Vec<&str> = further.iter().filter(is_known).copied().collect();
     let peers: Vec<usize> = (AGAIN + 1..comparison.variants.len()).collect();
     let mut table = Table::new(&["operation", &words(MGAS_PER_S)]);
     table.heads.extend(further.iter().map(|fact| match *fact {

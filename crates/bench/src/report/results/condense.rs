@@ -1,11 +1,18 @@
 //! Records of benches with only what the pages of results need, for the repository.
 
 use super::select::select;
-use crate::comparison::CPU_S;
+use crate::comparison::{AGAIN, CPU_S};
 use crate::findings::Comparison;
+use crate::report::comparison::operations;
 use crate::session::{SCHEMA, Session};
-use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTES, Program, RunRecord};
+use blockmill_pipeline::record::{
+    CPU_SYS_S, CPU_USER_S, MGAS_PER_S, PEAK_RSS_BYTES, Program, RunRecord,
+};
 use serde_json::Value;
+
+/// Most operations of a comparison of which pages have a table. Records of thousands are no part of
+/// the repository.
+pub(super) const MOST_OPERATIONS: usize = 50;
 
 /// Fields that every record must have.
 const REQUIRED: [&str; 3] = ["schema", "label", "facts"];
@@ -41,10 +48,21 @@ fn condense(comparison: &Comparison) -> Comparison {
     let typical: Vec<*const RunRecord> = (0..comparison.variants.len())
         .filter_map(|at| comparison.typical(at).map(std::ptr::from_ref))
         .collect();
+    let named: Vec<String> = operations(comparison).into_iter().map(|one| one.name).collect();
+    let named = if named.len() <= MOST_OPERATIONS { &named[..] } else { &[] };
     let mut condensed = comparison.clone();
     for (run, whole) in condensed.runs.iter_mut().zip(&comparison.runs) {
         let is_typical = typical.contains(&std::ptr::from_ref(&whole.record));
         run.record = reduced(&whole.record, &comparison.compare, is_typical);
+        // neither a warm-up nor the baseline's repetition is in the table of operations
+        if run.block > 0 && run.variant != AGAIN {
+            for name in named {
+                let speed = format!("{name}.{MGAS_PER_S}");
+                if let Some(value) = whole.record.facts.get(&speed) {
+                    run.record.facts.set(&speed, six_digits(value));
+                }
+            }
+        }
     }
     condensed
 }
@@ -57,7 +75,7 @@ fn reduced(record: &RunRecord, compare: &[String], is_typical: bool) -> RunRecor
     };
     let mut reduced = RunRecord::new(Program::default(), "");
     for (name, value) in record.facts.iter().filter(|(name, _)| is_needed(name)) {
-        reduced.facts.set(name, seven_digits(value));
+        reduced.facts.set(name, six_digits(value));
     }
     if is_typical {
         reduced.answer.clone_from(&record.answer);
@@ -67,9 +85,9 @@ fn reduced(record: &RunRecord, compare: &[String], is_typical: bool) -> RunRecor
     reduced
 }
 
-/// The value with seven significant digits, more than any page has.
-fn seven_digits(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
+/// The value with six significant digits, more than any page has.
+fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// The session as JSON, whose records lack the fields that have their default value.

@@ -1,9 +1,12 @@
 //! A page of results as Markdown.
 
+use super::condense::MOST_OPERATIONS;
 use super::question::Question;
 use super::select::{Headline, Shown};
 use crate::report::chart;
-use crate::report::comparison::{block_tables, blocks, caution, headline, notes, reference};
+use crate::report::comparison::{
+    block_tables, blocks, caution, headline, notes, operation_table, operations, reference,
+};
 use crate::report::overview::{self, name};
 use blockmill_report::Chart;
 use blockmill_report::format::{counted, date};
@@ -86,6 +89,11 @@ fn section(one: &Shown<'_>) -> String {
     }
     for (heading, table) in block_tables(comparison) {
         text += &format!("{heading}:\n\n{}\n", table.markdown());
+    }
+    if operations(comparison).len() <= MOST_OPERATIONS
+        && let Some(table) = operation_table(comparison)
+    {
+        text += &format!("The slowest for their gas first:\n\n{}\n", table.markdown());
     }
     let (program, when) = (&one.session.program, date(one.session.started_unix));
     let revision: String = program.revision.chars().take(10).collect();

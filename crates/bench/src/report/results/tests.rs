@@ -96,3 +96,33 @@ fn condensed_records_give_the_same_pages() {
     assert!(read[0].comparisons[0].runs.iter().all(|run| run.record.stages.is_empty()));
     assert_eq!(results(read, &[]).pages, results(sessions, &[]).pages);
 }
+
+#[test]
+fn pages_have_a_table_of_few_operations_and_condensed_records_keep_it() {
+    let with_operations = |count: usize| {
+        let mut comparison = ladder(1.0);
+        comparison.definition = "benchmark-tests".into();
+        comparison.compare = vec!["mgas_per_s".into()];
+        for run in &mut comparison.runs {
+            let speed = if run.variant >= 2 { 50.0 } else { 100.0 };
+            let speed = speed * (1.0 + f64::from(run.block % 3) / 1e3);
+            run.record.facts.set("mgas_per_s", speed);
+            for at in 0..count {
+                run.record.facts.set(&format!("operation{at}.mgas_per_s"), speed);
+                run.record.facts.set(&format!("operation{at}.gas"), 5000.0);
+            }
+        }
+        vec![session(1.0, vec![comparison])]
+    };
+    for (count, is_shown) in [(3, true), (51, false)] {
+        let sessions = with_operations(count);
+        let read = condensed(&sessions).into_iter();
+        let read: Vec<Session> =
+            read.map(|(_, json)| serde_json::from_value(json).unwrap()).collect();
+        let results = results(read, &[]);
+        let page = text(&results, "execution.md");
+        assert!(page.contains("2.00 times as fast"), "{:?}", results.pages);
+        assert_eq!(page.contains("operation0"), is_shown, "{page}");
+        assert!(!page.contains("| gas |"), "{page}");
+    }
+}
