@@ -106,27 +106,23 @@ type measureTest func(samples int) (gas uint64, seconds float64, err error)
 
 // measured decodes the tests of a file, each ready to be measured.
 func (f testFile) measured() (map[string]measureTest, error) {
-	each := map[string]measureTest{}
 	if f.isState {
-		var all map[string]*tests.StateTest
-		if err := json.Unmarshal(f.text, &all); err != nil {
-			return nil, err
-		}
-		for name, test := range all {
-			each[name] = func(samples int) (uint64, float64, error) {
-				return measureState(test, samples)
-			}
-		}
-		return each, nil
+		return decoded(f.text, measureState)
 	}
-	var all map[string]*tests.BlockTest
-	if err := json.Unmarshal(f.text, &all); err != nil {
+	return decoded(f.text, measureOne)
+}
+
+// decoded returns the tests of one kind in a text.
+func decoded[T any](
+	text []byte, measure func(*T, int) (uint64, float64, error),
+) (map[string]measureTest, error) {
+	var all map[string]*T
+	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
+	each := map[string]measureTest{}
 	for name, test := range all {
-		each[name] = func(samples int) (uint64, float64, error) {
-			return measureOne(test, samples)
-		}
+		each[name] = func(samples int) (uint64, float64, error) { return measure(test, samples) }
 	}
 	return each, nil
 }
