@@ -89,7 +89,7 @@ pub enum WitnessError {
         /// Its hash.
         hash: Hash,
     },
-    /// The witness lacks a node. With nothing behind it, the block is valid.
+    /// The witness lacks a node. With nothing in its place, the block is valid.
     #[error(
         "{0}; go-ethereum accepts this witness because it ignores the error of that read and finds \
          nothing; --lenient does the same"

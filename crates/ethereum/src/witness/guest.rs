@@ -70,8 +70,8 @@ impl GuestInput {
     /// The witness of its block.
     ///
     /// # Errors
-    /// [`WitnessError::Shape`] unless there is one call, [`WitnessError::Block`] for a payload of
-    /// another block hash.
+    /// [`WitnessError::Shape`] unless there is one call, [`WitnessError::Stated`] for another block
+    /// hash than the payload says.
     pub fn witness(self) -> Result<Witness, WitnessError> {
         let Self { mut new_payload_request, witness, chain_config } = self;
         let count = new_payload_request.len();

@@ -92,7 +92,7 @@ impl NewPayload {
     /// The encoded block.
     ///
     /// # Errors
-    /// [`WitnessError::Json`] or [`WitnessError::Block`].
+    /// [`WitnessError::Json`], [`WitnessError::Block`] or [`WitnessError::Stated`].
     pub fn encode(self) -> Result<Vec<u8>, WitnessError> {
         self.build()?.checked()
     }
@@ -118,12 +118,8 @@ impl Built {
     fn checked(self) -> Result<Vec<u8>, WitnessError> {
         let Self { raw, stated, found } = self;
         if found != stated {
-            return Err(WitnessError::Block(format!(
-                "the payload says the block hash {}, and its fields have {}. From Cancun on, name \
-                 the whole call of engine_newPayload",
-                Hex(&stated),
-                Hex(&found)
-            )));
+            let (stated, found) = (Hex(&stated).to_string(), Hex(&found).to_string());
+            return Err(WitnessError::Stated { field: "hash", stated, found });
         }
         Ok(raw)
     }
@@ -133,7 +129,7 @@ impl Envelope {
     /// The encoded block.
     ///
     /// # Errors
-    /// [`WitnessError::Block`].
+    /// [`WitnessError::Stated`] for another block hash than the payload says.
     pub fn encode(self) -> Result<Vec<u8>, WitnessError> {
         self.execution_payload.encode(self.others)
     }
@@ -143,15 +139,21 @@ impl Payload {
     /// The encoded block of a payload without its call.
     ///
     /// # Errors
-    /// [`WitnessError::Block`].
+    /// [`WitnessError::Stated`], and [`WitnessError::Block`] from Cancun on: the call has fields of
+    /// the header.
     pub fn encode_alone(self) -> Result<Vec<u8>, WitnessError> {
+        if self.excess_blob_gas.is_some() && self.others.parent_beacon_block_root.is_none() {
+            let text = "a payload from Cancun on needs its call: name the whole call of \
+                        engine_newPayload";
+            return Err(WitnessError::Block(text.into()));
+        }
         self.encode(Others { parent_beacon_block_root: None, execution_requests: None })
     }
 
     /// The encoded block of a payload and of what its call has besides.
     ///
     /// # Errors
-    /// [`WitnessError::Block`].
+    /// [`WitnessError::Stated`] for another block hash than the payload says.
     pub fn encode_called(
         self,
         parent_beacon_block_root: Option<Fixed<32>>,

@@ -412,6 +412,10 @@ fn inputs_of_guests_give_the_result_of_the_normalised_file() {
         calls.insert("Deneb".into(), call);
         let error = execute(&request, &spec).unwrap_err().to_string();
         assert!(error.contains("with 2 payloads: expected one"), "{error}");
+        let mut other = input.clone();
+        other["new_payload_request"]["ElectraFulu"]["execution_payload"]["gas_used"] = json!(1);
+        let error = execute(&other, &spec);
+        assert!(matches!(error, Err(WitnessError::Stated { field: "hash", .. })), "{error:?}");
         let mut other = input;
         let call = &mut other["new_payload_request"]["ElectraFulu"];
         call["parent_beacon_block_root"][31] = json!(256);
