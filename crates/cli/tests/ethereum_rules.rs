@@ -164,11 +164,29 @@ fn a_chain_that_crosses_into_amsterdam_is_verified_with_its_access_lists() {
 fn chains_with_large_fees_and_ids_and_a_fork_of_the_dao_are_verified() {
     let chains = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ethereum/tests/geth-chains");
     let mut seen = 0;
-    for name in ["dao", "dao-at-spurious-dragon", "fees", "chain-id"] {
+    for name in ["dao", "dao-at-spurious-dragon", "fees", "chain-id", "fixed-difficulty"] {
         let folder = chains.join(name);
         let answer = verify(&[folder.join("chain.rlp")], &folder.join("genesis.json"));
         assert_eq!(answer["status"], "verified", "{name}: {answer}");
         seen += answer["result"]["data"]["blocks"].as_u64().unwrap();
     }
     assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn who_signs_under_clique_is_said_not_to_be_checked() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ethereum/tests/geth-chains/clique");
+    let (archive, genesis) = ([folder.join("chain.rlp")], folder.join("genesis.json"));
+    for level in ["headers", "bodies", "execution"] {
+        for seal in ["", "--seal off"] {
+            let words = format!("verify {seal} --level {level}");
+            let answer = document(&with_chain(&words, &archive, &genesis));
+            assert_eq!(answer["status"], "verified", "{level}: {answer}");
+            let said = notes(&answer);
+            assert!(said.contains("8 blocks are signed as clique has it"), "{level}: {said}");
+        }
+    }
+    let refused = with_chain("verify --seal all --level headers", &archive, &genesis);
+    assert_eq!(document(&refused)["exit_code"], 2, "{}", refused.stdout);
+    assert!(refused.stdout.contains("blocks are signed (clique)"), "{}", refused.stdout);
 }

@@ -3,6 +3,7 @@
 
 mod base_fee;
 mod blobs;
+pub mod clique;
 pub mod difficulty;
 pub mod ethash;
 pub(crate) mod later;

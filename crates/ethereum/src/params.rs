@@ -5,6 +5,7 @@
 
 mod code_size;
 mod config;
+mod consensus;
 mod error;
 pub mod genesis;
 mod kept;
@@ -13,6 +14,7 @@ mod schedule;
 
 pub use code_size::{CodeLimits, CodeSize};
 pub use config::Config;
+pub use consensus::{Clique, Consensus};
 pub(crate) use config::SWITCHES;
 pub use error::SpecError;
 pub use kept::{
@@ -151,6 +153,8 @@ pub struct ChainSpec {
     pub deposit_contract: Address,
     /// Most bytes of code.
     pub code_size: CodeSize,
+    /// How the blocks before the merge are made.
+    pub consensus: Consensus,
     /// Block 0 and the state that it begins with.
     pub genesis: Genesis,
     schedule: Schedule,
@@ -180,7 +184,7 @@ impl ChainSpec {
     /// an entry for another fork is obeyed (EIP-7840) where geth passes over it.
     ///
     /// Errors: no valid JSON, a missing or malformed field, forks out of order, blob numbers that
-    /// make no sense, a feature that is not supported (clique, forks after Amsterdam).
+    /// make no sense, a feature that is not supported (IBFT, forks after Amsterdam).
     pub fn from_genesis_json(text: &str) -> Result<Self, SpecError> {
         let (config, fields, alloc) = genesis::from_json(text)?;
         Self::new("custom", &config, &fields, alloc)
@@ -231,6 +235,7 @@ impl ChainSpec {
             merge: config.merge(),
             deposit_contract: config.deposit_contract,
             code_size: config.code_size,
+            consensus: config.consensus,
             genesis: Genesis::new(genesis, alloc, london, fork),
             schedule,
         }

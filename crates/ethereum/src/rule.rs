@@ -74,6 +74,20 @@ pub enum Rule {
     SealBoundary,
     /// The block is of an epoch that caches are generated for.
     SealEpoch,
+    /// The extra data of clique has a signature, and in checkpoints all signers.
+    CliqueExtraData,
+    /// A vote of clique is for or against a signer, and no checkpoint has one.
+    CliqueVote,
+    /// The mix hash is 0 under clique.
+    CliqueMixHash,
+    /// No ommers under clique.
+    CliqueOmmers,
+    /// The difficulty is 1 or 2 under clique.
+    CliqueDifficulty,
+    /// Under clique, a block is at least the period later than its parent.
+    CliquePeriod,
+    /// Some key made the signature of a block of clique.
+    CliqueSignature,
     /// The archive has the body of each block.
     BodyMissing,
     /// The hash that an archive states for a header is the header's.
@@ -190,6 +204,7 @@ const OMMERS: &str = "Yellow Paper 11.1";
 const BODY: &str = "Yellow Paper 4.3.2";
 const ACCESS_LIST: &str = "EIP-7928";
 const TRANSACTION: &str = "Yellow Paper 6.2";
+const CLIQUE: &str = "EIP-225";
 
 impl Rule {
     /// The rule in a few words.
@@ -238,6 +253,13 @@ impl Rule {
             Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
             Self::SealBoundary => ("seal: proof of work", "Yellow Paper 11.5"),
             Self::SealEpoch => ("seal: block number", "go-ethereum, ethash"),
+            Self::CliqueExtraData => ("extra data of clique", CLIQUE),
+            Self::CliqueVote => ("vote of clique", CLIQUE),
+            Self::CliqueMixHash => ("mix hash 0 under clique", CLIQUE),
+            Self::CliqueOmmers => ("no ommers under clique", CLIQUE),
+            Self::CliqueDifficulty => ("difficulty under clique", CLIQUE),
+            Self::CliquePeriod => ("period of clique", CLIQUE),
+            Self::CliqueSignature => ("signature of clique", CLIQUE),
             Self::BodyMissing => ("body present", "level bodies"),
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),

@@ -137,8 +137,15 @@ impl Job {
         let found = network::detect(args.chain.as_deref(), &archive, &args.paths, store)?;
         let tip = store.and_then(ChainStore::tip);
         let (level, shallow) = level_of(args, &archive, tip.as_ref());
-        let seal = args.seal.as_deref().unwrap_or(seal);
-        let mode: SealMode = seal.parse().context("--seal")?;
+        let asked: SealMode = args.seal.as_deref().unwrap_or(seal).parse().context("--seal")?;
+        let mode = match found.spec.consensus.signed_by() {
+            None => asked,
+            Some(engine) => {
+                let is_off = args.seal.is_none() || asked == SealMode::Off;
+                ensure!(is_off, "--seal {asked}: blocks are signed ({engine}); expected off");
+                SealMode::Off
+            }
+        };
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
         let is_on_disk = level == Level::Execution && settings.state != StateKind::Memory;
         // one more works while another waits for pages of the state, or for who changes it

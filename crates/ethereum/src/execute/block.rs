@@ -5,8 +5,10 @@ use super::transaction::PreparedTransaction;
 use crate::body::BodyView;
 use crate::body::senders::{KeyBatch, Refused, Senders, Signed};
 use crate::body::signing;
+use super::rewards::block_reward;
+use crate::header::rules::author;
 use crate::header::{Header, HeaderView, blob_base_fee};
-use crate::params::{BlobParams, ChainSpec, CodeLimits, Fork};
+use crate::params::{BlobParams, ChainSpec, CodeLimits, Consensus, Fork};
 use crate::rule::Violation;
 use crate::transaction_rules::TransactionRules;
 use crate::{Address, Hash, U256};
@@ -79,6 +81,8 @@ pub struct PreparedBlock {
     pub terms: BlockTerms,
     /// Its transactions.
     pub transactions: Vec<PreparedTransaction>,
+    /// Wei that the block creates for its beneficiary, without the part for its ommers.
+    pub reward: U256,
     /// Number and beneficiary of each ommer.
     pub ommers: Vec<(u64, Address)>,
     /// Receiver and gwei of each withdrawal.
@@ -113,14 +117,21 @@ impl PreparedBlock {
     ) -> Self {
         let rules = spec.rules_of(header);
         let withdrawals = body.withdrawals().into_iter().flatten();
+        let reward = match spec.consensus {
+            Consensus::Clique(_) => U256::ZERO,
+            Consensus::Work | Consensus::FixedDifficulty(_) => block_reward(rules.fork),
+        };
         Self {
             hash,
             header: header.to_owned(),
             terms: BlockTerms {
                 code: spec.code_size.at(rules.fork, header.number, header.timestamp),
+                // a block without signer was refused before
+                beneficiary: author(spec, header).unwrap_or(*header.beneficiary),
                 ..BlockTerms::new(rules.fork, rules.blobs, header)
             },
             transactions,
+            reward,
             ommers: body.ommers().map(|ommer| (ommer.number, *ommer.beneficiary)).collect(),
             withdrawals: withdrawals.map(|w| (*w.address, w.amount)).collect(),
         }
@@ -146,6 +157,7 @@ impl PreparedBlock {
     ) -> Result<Self, Violation> {
         let fork_rules = spec.rules_of(header);
         let fork = fork_rules.fork;
+        author(spec, header)?;
         crate::body::verify_body(fork, header, body, &mut blockmill_trie::RootBuilder::new())?;
         let terms = crate::transaction_rules::block::BlockTerms::new(header, fork_rules.blobs);
         let rules = TransactionRules::of(spec, fork, header);

@@ -26,7 +26,7 @@ pub(crate) fn block_reward(fork: Fork) -> U256 {
 /// The rewards of a block under proof of work (Yellow Paper 11.3): an ommer's reward is reduced by
 /// an eighth for each generation, the block's own is increased by 1/32 for each ommer.
 fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
-    let reward = block_reward(block.terms.fork);
+    let reward = block.reward;
     if reward.is_zero() {
         return vec![];
     }

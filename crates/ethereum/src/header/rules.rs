@@ -7,10 +7,10 @@
 
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
 use crate::header::later::later_fields;
-use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
-use crate::params::{ChainSpec, DaoFork, Fork};
+use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs, clique};
+use crate::params::{ChainSpec, Clique, Consensus, DaoFork, Fork, ForkRules};
 use crate::rule::{Rule, Violation};
-use crate::{Hash, U256};
+use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;
 
 /// The result of a rule.
@@ -53,8 +53,14 @@ pub(crate) fn verify_contents(
     header: &HeaderView<'_>,
 ) -> Verdict {
     let rules = spec.rules_of(header);
-    timestamp(parent.timestamp, header.timestamp)?;
-    extra_data(header.extra_data)?;
+    let clique = clique_of(spec, &rules);
+    match clique {
+        None => timestamp(parent.timestamp, header.timestamp)?,
+        Some(clique) => clique::timestamp(clique, parent.timestamp, header.timestamp)?,
+    }
+    if clique.is_none() {
+        extra_data(header.extra_data)?;
+    }
     // a wrong limit is the fault, and not what follows from it
     gas_limit_range(header.gas_limit)?;
     gas_limit_bound(rules.first_london, parent.gas_limit, header.gas_limit)?;
@@ -64,7 +70,11 @@ pub(crate) fn verify_contents(
     } else {
         before_merge(rules.fork, header)?;
         not_after_proof_of_stake(spec, parent, header)?;
-        difficulty(rules.difficulty, parent, header)?;
+        match spec.consensus {
+            Consensus::Work => difficulty(rules.difficulty, parent, header)?,
+            Consensus::FixedDifficulty(fixed) => fixed_difficulty(fixed, header)?,
+            Consensus::Clique(clique) => clique::alone(clique, header)?,
+        }
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(spec, rules.fork, header)?;
@@ -81,18 +91,44 @@ pub(crate) fn verify_contents(
 /// in the middle of a chain. Everything that follows from a parent is believed.
 pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
     let rules = spec.rules_of(header);
-    extra_data(header.extra_data)?;
+    if clique_of(spec, &rules).is_none() {
+        extra_data(header.extra_data)?;
+    }
     gas_limit_range(header.gas_limit)?;
     gas_used(header.gas_used, header.gas_limit)?;
     if rules.proof_of_stake {
         post_merge_constants(header)?;
     } else {
         before_merge(rules.fork, header)?;
-        minimum_difficulty(header)?;
+        match spec.consensus {
+            Consensus::Work => minimum_difficulty(header)?,
+            Consensus::FixedDifficulty(fixed) => fixed_difficulty(fixed, header)?,
+            Consensus::Clique(clique) => clique::alone(clique, header)?,
+        }
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
     later_fields(spec, rules.fork, header)?;
     rules.blobs.map_or(Ok(()), |params| blobs::blob_gas_used(params, header))
+}
+
+/// The settings of clique, where a block under these rules is made by it.
+#[inline]
+fn clique_of(spec: &ChainSpec, rules: &ForkRules<'_>) -> Option<Clique> {
+    match spec.consensus {
+        Consensus::Clique(clique) if !rules.proof_of_stake => Some(clique),
+        _ => None,
+    }
+}
+
+/// The account that gets the fees and the reward of a block: under clique its signer.
+///
+/// # Errors
+/// The block needs the signature of a signer, and has none.
+pub fn author(spec: &ChainSpec, header: &HeaderView<'_>) -> Result<Address, Violation> {
+    match clique_of(spec, &spec.rules_of(header)) {
+        None => Ok(*header.beneficiary),
+        Some(_) => clique::signer(header),
+    }
 }
 
 /// Number and parent hash (Yellow Paper 4.3.4).
@@ -237,6 +273,14 @@ fn difficulty(formula: Formula, parent: &HeaderView<'_>, header: &HeaderView<'_>
     if expected != Some(header.difficulty) {
         let expected = expected.map_or("more than 256 bits".into(), |number| number.to_string());
         return Err(Violation::new(Rule::Difficulty, expected, header.difficulty));
+    }
+    Ok(())
+}
+
+/// A difficulty that never changes (Besu, Nethermind).
+fn fixed_difficulty(fixed: U256, header: &HeaderView<'_>) -> Verdict {
+    if header.difficulty != fixed {
+        return Err(Violation::new(Rule::Difficulty, fixed, header.difficulty));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A chain's fork switches, as geth's `config` object names them, and the checks on them.
 
-use super::{BlobParams, CodeSize, DaoFork, Fork, Merge};
+use super::{BlobParams, CodeSize, Consensus, DaoFork, Fork, Merge};
 use crate::params::SpecError;
 use crate::{Address, U256};
 
@@ -82,6 +82,8 @@ pub struct Config {
     pub deposit_contract: Address,
     /// Most bytes of code.
     pub code_size: CodeSize,
+    /// How the blocks before the merge are made.
+    pub consensus: Consensus,
     /// Where each switch is set, in the order of [`SWITCHES`].
     pub(super) at: [Option<u64>; SWITCHES.len()],
     /// Blob numbers that begin with a switch, in the order of [`SWITCHES`].
@@ -99,6 +101,7 @@ impl Config {
             bomb_delays: None,
             deposit_contract: [0; 20],
             code_size: CodeSize::default(),
+            consensus: Consensus::default(),
             at: [None; SWITCHES.len()],
             blobs: [None; SWITCHES.len()],
         }

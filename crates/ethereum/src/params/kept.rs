@@ -227,6 +227,7 @@ impl Config {
             bomb_delays,
             deposit_contract,
             code_size,
+            consensus,
             at,
             blobs,
         } = self;
@@ -246,6 +247,7 @@ impl Config {
         add("daoForkSupport", dao);
         let deposits = is_begun("pragueTime").then(|| Hex(deposit_contract).to_string());
         add("depositContractAddress", deposits);
+        add("consensus", Some(format!("{consensus:?}")));
         add("limit of code", Some(code_size.up_to(reached.number, reached.time).to_string()));
         add("terminalTotalDifficulty", terminal_total_difficulty.map(|total| total.to_string()));
         let merged = merge_block.filter(|block| *block <= reached.number);
@@ -262,7 +264,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::{BlobParams, CodeSize};
+    use crate::params::{BlobParams, Clique, CodeSize, Consensus};
 
     #[test]
     fn a_kept_file_is_held_to_its_sum() {
@@ -343,6 +345,7 @@ mod tests {
         assert!(!with(&|it| it.code_size = CodeSize::besu(64)));
         assert!(!with(&|it| it.code_size = CodeSize::nethermind(Some(64), 11, None)));
         assert!(!with(&|it| it.bomb_delays = Some(vec![])));
+        assert!(!with(&|it| it.consensus = Consensus::Clique(Clique::DEFAULT)));
         for switch in &SWITCHES {
             let is_begun = begun.contains(&switch.key);
             let (last, later) = if switch.by_time() { (100, 101) } else { (10, 11) };

@@ -113,10 +113,16 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let fields = resting(archive, options);
     if run.seals_left > 0 {
         let seals = grouped(run.seals_left);
-        notes.push(format!(
-            "{seals} seals were not checked, so no proof of work covers {fields} of these blocks \
-             (--seal all)"
-        ));
+        notes.push(match options.spec.consensus.signed_by() {
+            Some(engine) => format!(
+                "{seals} blocks are signed as {engine} has it; whether their signers were allowed \
+                 to sign was not checked, so nothing covers {fields} of these blocks"
+            ),
+            None => format!(
+                "{seals} seals were not checked, so no proof of work covers {fields} of these \
+                 blocks (--seal all)"
+            ),
+        });
     }
     let Some(tip) = run.tip.as_ref().filter(|tip| run.blocks > 0 && tip.id.number > 0) else {
         return notes;

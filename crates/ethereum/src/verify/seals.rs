@@ -2,10 +2,11 @@
 
 use super::{Checked, Checks, Content, Verdict};
 use crate::body::BodyView;
+use crate::Level;
 use crate::fault::Cause;
 use crate::header::ethash::{self, EPOCH_LENGTH, Seal};
 use crate::header::seal::SealMode;
-use crate::header::{EMPTY_OMMERS, HeaderView};
+use crate::header::{EMPTY_OMMERS, HeaderView, rules};
 use crate::rule::{Rule, Violation};
 use blockmill_archive::Part;
 
@@ -27,6 +28,19 @@ impl Checks<'_> {
         let blocks = checked.blocks;
         // the genesis block has no seal, nor has any under proof of stake
         let is_mined = |i: usize| blocks.number(i) > 0 && !checked.difficulty(i).is_zero();
+        if self.spec.consensus.signed_by().is_some() {
+            let signed = (0..verdict.good).filter(|i| is_mined(*i));
+            content.seals_left = signed.clone().count() as u64;
+            // who signed gets the fees
+            let author = |i: usize| rules::author(self.spec, &checked.header(i)).err();
+            let mut unsigned = signed.filter_map(|i| Some((i, author(i)?)));
+            if self.level == Level::Execution
+                && let Some((i, violation)) = unsigned.next()
+            {
+                verdict.refuse(blocks, i, Part::Header, Cause::Rule(violation));
+            }
+            return;
+        }
         if self.seal.mode == SealMode::Off {
             let mined = (0..verdict.good).filter(|i| is_mined(*i)).count();
             content.seals_left = mined as u64;

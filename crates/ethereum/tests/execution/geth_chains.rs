@@ -4,9 +4,12 @@
 use super::chains::execute;
 use super::imports::{Place, options, run};
 use crate::source;
+use blockmill_ethereum::U256;
 use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::header::{Header, HeaderView};
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::settings::Settings;
+use blockmill_rlp::{Encode, RawList, Reader};
 use std::path::PathBuf;
 
 /// The chain of a folder, and its export.
@@ -60,4 +63,71 @@ fn requests_come_from_the_deposit_contract_of_the_chain_and_from_no_other() {
     // block 1 has two deposits in the chain's contract and one in mainnet's
     let error = error.unwrap();
     assert!(error.contains("block 1") && error.contains("EIP-7685"), "{error}");
+}
+
+#[test]
+fn under_clique_the_signer_gets_the_fees_and_no_reward() {
+    accept("clique", 10);
+}
+
+#[test]
+fn under_a_fixed_difficulty_all_else_is_as_under_proof_of_work() {
+    accept("fixed-difficulty", 6);
+}
+
+/// The error of a chain up to a block whose header is changed.
+fn refused(name: &str, block: usize, change: &dyn Fn(&mut Header)) -> String {
+    let (spec, path) = chain(name);
+    let export = std::fs::read(path).unwrap();
+    let mut reader = Reader::new(&export);
+    let mut blocks: Vec<Vec<u8>> =
+        (0..=block).map(|_| reader.item().unwrap().raw.to_vec()).collect();
+    let last = blocks.pop().unwrap();
+    let mut parts = Reader::new(&last).list().unwrap();
+    let mut header = HeaderView::decode(parts.item().unwrap().raw).unwrap().to_owned();
+    change(&mut header);
+    let mut items = vec![header.encode()];
+    while !parts.is_empty() {
+        items.push(parts.item().unwrap().raw.to_vec());
+    }
+    let items: Vec<&[u8]> = items.iter().map(Vec::as_slice).collect();
+    blocks.push(RawList(&items).encode());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.rlp");
+    std::fs::write(&path, blocks.concat()).unwrap();
+    let (_, error) = run(path, &options(spec, Settings::default()), &mut Sink::Discard);
+    error.unwrap_or_else(|| panic!("{name}: a changed block {block} was accepted"))
+}
+
+#[test]
+fn headers_that_clique_forbids_are_refused() {
+    let cases: [(usize, &str, &dyn Fn(&mut Header)); 10] = [
+        (8, "vote of clique", &|header| header.beneficiary = [1; 20]),
+        (8, "vote of clique", &|header| header.nonce = [0xff; 8]),
+        (7, "vote of clique", &|header| header.nonce = [1; 8]),
+        (8, "extra data of clique", &|header| header.extra_data.truncate(97)),
+        (7, "extra data of clique", &|header| header.extra_data.truncate(32)),
+        (7, "mix hash", &|header| header.mix_hash = [1; 32]),
+        (7, "no ommers under clique", &|header| header.ommers_hash = [1; 32]),
+        (7, "difficulty under clique", &|header| header.difficulty = U256::from(3)),
+        (7, "period of clique", &|header| header.timestamp -= 1),
+        (7, "signature of clique", &|header| header.extra_data[96] = 2),
+    ];
+    for (block, rule, change) in cases {
+        let error = refused("clique", block, change);
+        let both = error.contains(&format!("block {block}")) && error.contains(rule);
+        assert!(both && error.contains("EIP-225"), "{rule}: {error}");
+    }
+    // the signature decides who gets the fees
+    let error = refused("clique", 7, &|header| header.extra_data[0] ^= 1);
+    assert!(error.contains("state root") || error.contains("signature"), "{error}");
+}
+
+#[test]
+fn a_difficulty_other_than_the_fixed_one_is_refused() {
+    for wrong in [99u64, 101, 131_072] {
+        let change = move |header: &mut Header| header.difficulty = U256::from(wrong);
+        let error = refused("fixed-difficulty", 4, &change);
+        assert!(error.contains("block 4") && error.contains("100"), "{error}");
+    }
 }

@@ -4,13 +4,16 @@ package main
 
 import (
 	"bytes"
+	"crypto/ecdsa"
 	"encoding/json"
 	"log"
 	"math/big"
 	"os"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus"
 	"github.com/ethereum/go-ethereum/consensus/beacon"
+	"github.com/ethereum/go-ethereum/consensus/clique"
 	"github.com/ethereum/go-ethereum/consensus/ethash"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
@@ -164,6 +167,12 @@ func everyType(signer types.Signer, id *big.Int, block *core.BlockGen, at int, f
 func write(name string, genesis *core.Genesis, blocks int, fill func(int, *core.BlockGen)) {
 	engine := beacon.New(ethash.NewFaker())
 	_, made, _ := core.GenerateChainWithGenesis(genesis, engine, blocks, fill)
+	export(name, genesis, engine, made)
+	must(0, os.WriteFile(name+"/genesis.json", must(json.MarshalIndent(genesis, "", " ")), 0o644))
+}
+
+// export imports a chain as a node does, and writes it.
+func export(name string, genesis *core.Genesis, engine consensus.Engine, made []*types.Block) {
 	chain := must(core.NewBlockChain(rawdb.NewMemoryDatabase(), genesis, engine, nil))
 	if at, err := chain.InsertChain(made); err != nil {
 		log.Fatalf("%s, block %d: %v", name, at, err)
@@ -177,7 +186,102 @@ func write(name string, genesis *core.Genesis, blocks int, fill func(int, *core.
 	}
 	os.MkdirAll(name, 0o755)
 	must(0, os.WriteFile(name+"/chain.rlp", export.Bytes(), 0o644))
+}
+
+// before is a chain before the merge, with London at block 3. A contract keeps what DIFFICULTY and
+// COINBASE give.
+func before() *core.Genesis {
+	return &core.Genesis{
+		Config: &params.ChainConfig{
+			ChainID: number(61), HomesteadBlock: number(0), EIP150Block: number(0), EIP155Block: number(0),
+			EIP158Block: number(0), ByzantiumBlock: number(0), ConstantinopleBlock: number(0),
+			PetersburgBlock: number(0), IstanbulBlock: number(0), BerlinBlock: number(0), LondonBlock: number(3),
+		},
+		GasLimit: 4_000_000,
+		Alloc: types.GenesisAlloc{
+			sender: {Balance: power(100)},
+			// DIFFICULTY, NUMBER, SSTORE, COINBASE, NUMBER, PUSH1 128, ADD, SSTORE
+			keeper: {Balance: number(0), Code: common.FromHex("44435541436080015500")},
+		},
+	}
+}
+
+// kept sends a transaction to the contract that keeps.
+func kept(genesis *core.Genesis, block *core.BlockGen) {
+	data := &types.LegacyTx{Nonce: block.TxNonce(sender), GasPrice: number(3_000_000_000), Gas: 200_000, To: &keeper,
+		Value: number(0)}
+	block.AddTx(types.MustSignNewTx(key, types.MakeSigner(genesis.Config, block.Number(), block.Timestamp()), data))
+}
+
+// authority is a chain of two signers who take turns, with a checkpoint every four blocks and votes
+// that nobody joins, until proof of stake follows.
+func authority(name string, blocks, stake int) {
+	genesis := before()
+	genesis.Config.Clique = &params.CliqueConfig{Period: 5, Epoch: 4}
+	genesis.Difficulty = number(1)
+	genesis.Config.TerminalTotalDifficulty = number(int64(1 + 2*blocks))
+	signers := []*ecdsa.PrivateKey{
+		must(crypto.ToECDSA(bytes.Repeat([]byte{8}, 32))), must(crypto.ToECDSA(bytes.Repeat([]byte{9}, 32))),
+	}
+	address := func(i int) common.Address { return crypto.PubkeyToAddress(signers[i].PublicKey) }
+	if address(0).Cmp(address(1)) > 0 {
+		signers[0], signers[1] = signers[1], signers[0]
+	}
+	list := append(address(0).Bytes(), address(1).Bytes()...)
+	extra := func(list []byte) []byte { return append(append(make([]byte, 32), list...), make([]byte, 65)...) }
+	genesis.ExtraData = extra(list)
+	engine := beacon.New(clique.New(genesis.Config.Clique, rawdb.NewMemoryDatabase()))
+	_, made, _ := core.GenerateChainWithGenesis(genesis, engine, blocks+stake, func(i int, block *core.BlockGen) {
+		if i >= blocks {
+			block.SetPoS()
+			block.SetCoinbase(common.Address{0xcb})
+		} else {
+			block.OffsetTime(-5)
+			block.SetDifficulty(number(2))
+			block.SetCoinbase(address((i + 1) % 2))
+		}
+		kept(genesis, block)
+	})
+	parent := genesis.ToBlock().Hash()
+	for i, block := range made {
+		header := block.Header()
+		header.ParentHash = parent
+		if i < blocks {
+			height := i + 1
+			header.Coinbase, header.Extra = common.Address{}, extra(nil)
+			switch {
+			case height%4 == 0:
+				header.Extra = extra(list)
+			case height%4 == 1:
+				header.Coinbase, header.Nonce = common.Address{0xfe, byte(height)}, types.EncodeNonce(^uint64(0))
+			case height%4 == 2:
+				header.Coinbase = address(0)
+			}
+			signature := must(crypto.Sign(clique.SealHash(header).Bytes(), signers[height%2]))
+			copy(header.Extra[len(header.Extra)-65:], signature)
+		}
+		made[i] = block.WithSeal(header)
+		parent = made[i].Hash()
+	}
+	export(name, genesis, engine, made)
 	must(0, os.WriteFile(name+"/genesis.json", must(json.MarshalIndent(genesis, "", " ")), 0o644))
+}
+
+// fixedDifficulty has a setting of Besu and Nethermind; go-ethereum takes its headers unread.
+func fixedDifficulty(name string) {
+	genesis := before()
+	genesis.Config.Ethash = new(params.EthashConfig)
+	genesis.Difficulty = number(100)
+	engine := ethash.NewFullFaker()
+	_, made, _ := core.GenerateChainWithGenesis(genesis, engine, 6, func(i int, block *core.BlockGen) {
+		block.SetDifficulty(number(100))
+		block.SetCoinbase(common.Address{0xcb})
+		kept(genesis, block)
+	})
+	export(name, genesis, engine, made)
+	text := must(json.MarshalIndent(genesis, "", " "))
+	text = bytes.Replace(text, []byte(`"ethash": {}`), []byte(`"ethash": {"fixeddifficulty": 100}`), 1)
+	must(0, os.WriteFile(name+"/genesis.json", text, 0o644))
 }
 
 // daoBlocks sends to drained accounts: with a wei from a contract, and with nothing.
@@ -209,6 +313,9 @@ func main() {
 		}
 		write(c.name, genesis, 8, daoBlocks(signer))
 	}
+
+	authority("clique", 8, 2)
+	fixedDifficulty("fixed-difficulty")
 
 	genesis := merged(number(1337))
 	genesis.BaseFee = power(70)

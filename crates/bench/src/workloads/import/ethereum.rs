@@ -8,7 +8,7 @@ use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
 use crate::workloads::data;
 use anyhow::{Context, Result, bail};
-use blockmill_archive::{Archive, ChunkLimit, Format};
+use blockmill_archive::{Archive, ChunkLimit, Format, Output, Target};
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, Limits};
 use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::ethash::Caches;
@@ -53,6 +53,20 @@ pub fn prepare(
             })?;
             settings.insert(PATHS.into(), cached.path.display().to_string());
         }
+        "blocks" => {
+            let (last, seed) = (parsed(settings, "blocks")?, parsed(settings, "seed")?);
+            let name = setting(settings, "format")?;
+            let (format, gzip) = match Target::by_name(name).map(|target| target.output) {
+                Some(Output::Blocks(format, gzip)) => (format, gzip),
+                _ => bail!("format = '{name}': expected a format of blocks of Ethereum"),
+            };
+            let of = format!("{last} blocks as {name}, seed {seed}");
+            let cached = data::cached(folder, "ethereum-blocks", &of, progress, |path| {
+                let recipe = generated::Recipe { last, seed, format, gzip };
+                generated::generate(&recipe, path, |_| {}).map(|()| None)
+            })?;
+            settings.insert(PATHS.into(), cached.path.display().to_string());
+        }
         "transfers" => {
             let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
             let block_transfers = parsed(settings, "block-transfers")?;
@@ -70,7 +84,7 @@ pub fn prepare(
         }
         "executable" => executable(settings, folder, progress)?,
         "files" => drop(setting(settings, PATHS)?),
-        other => bail!("data = '{other}'; available: headers, transfers, executable, files"),
+        other => bail!("data = '{other}'; available: headers, blocks, transfers, executable, files"),
     }
     // what peers that execute ask for
     settings.entry("genesis".into()).or_insert_with(|| MAINNET.into());

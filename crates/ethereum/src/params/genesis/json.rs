@@ -5,7 +5,9 @@ use super::object::{Object, bytes, malformed, missing, word};
 use super::{Alloc, GenesisAccount, chainspec, settings};
 use crate::Address;
 use crate::header::Header;
-use crate::params::{BlobParams, CodeSize, Config, SWITCHES, SpecError};
+use crate::params::{
+    BlobParams, Clique, CodeSize, Config, Consensus, SWITCHES, SpecError,
+};
 
 /// The chain's configuration, its first header and its first accounts.
 pub(crate) fn from_json(text: &str) -> Result<(Config, Header, Alloc), SpecError> {
@@ -69,7 +71,7 @@ fn config(object: &Object<'_>, header: &Header) -> Result<Config, SpecError> {
             }
         }
     }
-    refuse_seals(object, &config)?;
+    config.consensus = consensus(object, &config)?;
     Ok(config)
 }
 
@@ -91,21 +93,37 @@ fn besu(object: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Refuses seals that this program does not check.
-fn refuse_seals(object: &Object<'_>, config: &Config) -> Result<(), SpecError> {
+/// How the blocks before the merge are made.
+fn consensus(object: &Object<'_>, config: &Config) -> Result<Consensus, SpecError> {
     // a chain that starts under proof of stake never uses the settings of what came before
     if config.terminal_total_difficulty.is_some_and(|total| total.is_zero()) {
-        return Ok(());
+        return Ok(Consensus::Work);
     }
-    let refuse = |feature: &'static str| Err(SpecError::Unsupported { feature: feature.into() });
-    if object.has("clique") {
-        return refuse("clique: proof-of-authority seals");
+    if let Some(clique) = object.object("clique")? {
+        return clique_of(&clique);
     }
-    let Some(ethash) = object.object("ethash")? else { return Ok(()) };
-    if ethash.has("fixedDifficulty") {
-        return refuse("ethash.fixedDifficulty: a difficulty that never changes");
+    let Some(ethash) = object.object("ethash")? else { return Ok(Consensus::Work) };
+    settings::check(&ethash, &settings::ETHASH)?;
+    fixed_difficulty(&ethash)
+}
+
+/// Clique with the names of geth and Nethermind, or with Besu's.
+pub(super) fn clique_of(clique: &Object<'_>) -> Result<Consensus, SpecError> {
+    settings::check(clique, &settings::CLIQUE)?;
+    let either = |name, of_besu| Ok::<_, SpecError>(clique.u64(name)?.or(clique.u64(of_besu)?));
+    let period = either("period", "blockPeriodSeconds")?.unwrap_or(Clique::DEFAULT.period);
+    let epoch = either("epoch", "epochLength")?.filter(|epoch| *epoch > 0);
+    let epoch = epoch.unwrap_or(Clique::DEFAULT.epoch);
+    Ok(Consensus::Clique(Clique { period, epoch }))
+}
+
+/// The setting `fixedDifficulty` of proof of work.
+pub(super) fn fixed_difficulty(ethash: &Object<'_>) -> Result<Consensus, SpecError> {
+    let Some(fixed) = ethash.u256("fixedDifficulty")? else { return Ok(Consensus::Work) };
+    if fixed.is_zero() {
+        return Err(malformed("fixedDifficulty", "a number from 1 on", "0"));
     }
-    settings::check(&ethash, &settings::ETHASH)
+    Ok(Consensus::FixedDifficulty(fixed))
 }
 
 pub(super) fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
@@ -217,9 +235,11 @@ mod tests {
         assert!(refusal(late, alloc).contains("berlinBlock"));
         assert!(refusal(r#""shanghaiTime": 1"#, alloc).contains("shanghaiTime is set"));
         let sealed = r#""shanghaiTime": 0, "clique": {"period": 15}"#;
-        assert!(refusal(sealed, alloc).contains("clique"));
+        assert!(refusal(sealed, alloc).contains("shanghaiTime"));
         assert!(refusal(r#""homesteadBlock": "x""#, alloc).contains("homesteadBlock in config"));
-        assert!(refusal(r#""clique": {"period": 15}"#, alloc).contains("clique"));
+        assert!(refusal(r#""clique": {"epochs": 15}"#, alloc).contains("epochs"));
+        assert!(refusal(r#""ethash": {"fixedDifficulty": 0}"#, alloc).contains("from 1 on"));
+        assert!(refusal(r#""qbft": {}"#, alloc).contains("qbft"));
         assert!(refusal(r#""bogotaTime": 1"#, alloc).contains("not supported: bogotaTime"));
         assert!(refusal(CONFIG, r#", "alloc": {"12": {"balance": "1"}}"#).contains("20 bytes"));
         assert!(refusal(CONFIG, r#", "alloc": []"#).starts_with("alloc: "));
@@ -232,7 +252,22 @@ mod tests {
     #[test]
     fn clique_settings_do_not_matter_under_proof_of_stake() {
         let config = r#""clique": {"period": 5}, "terminalTotalDifficulty": 0"#;
-        assert!(spec(config, r#", "alloc": {}"#).is_ok());
+        let spec = spec(config, r#", "alloc": {}"#).unwrap();
+        assert_eq!(spec.consensus, Consensus::Work);
+    }
+
+    #[test]
+    fn clique_and_a_fixed_difficulty_have_the_names_of_every_client() {
+        let consensus = |config: &str| spec(config, r#", "alloc": {}"#).unwrap().consensus;
+        let clique = |period, epoch| Consensus::Clique(Clique { period, epoch });
+        assert_eq!(consensus(r#""clique": {"period": 5, "epoch": 7}"#), clique(5, 7));
+        // geth takes 30,000 for an epoch of 0
+        assert_eq!(consensus(r#""clique": {"period": 0, "epoch": 0}"#), clique(0, 30_000));
+        let of_besu = r#""clique": {"blockperiodseconds": 2, "epochlength": 9}"#;
+        assert_eq!(consensus(of_besu), clique(2, 9));
+        let fixed = Consensus::FixedDifficulty(U256::from(100));
+        assert_eq!(consensus(r#""ethash": {"fixeddifficulty": 100}"#), fixed);
+        assert_eq!(consensus(r#""ethash": {}"#), Consensus::Work);
     }
 
     #[test]

@@ -95,8 +95,8 @@ pub(super) static CONFIG: Table = Table {
         obeyed("terminalTotalDifficulty", "end of proof of work"),
         obeyed("depositContractAddress", "deposits (EIP-6110)"),
         obeyed("blobSchedule", "blob numbers (EIP-7840)"),
-        obeyed("ethash", "proof of work; its fixedDifficulty is refused"),
-        obeyed("clique", "proof-of-authority seals, refused where they are used"),
+        obeyed("ethash", "proof of work"),
+        obeyed("clique", "proof of authority (EIP-225); who may sign is not checked"),
         obeyed("constantinopleFixBlock", "Besu's name of petersburgBlock"),
         obeyed("contractSizeLimit", "Besu: most bytes of a contract's code (EIP-170)"),
         harmless("terminalTotalDifficultyPassed", "how a node syncs; geth dropped it"),
@@ -112,7 +112,7 @@ pub(super) static CONFIG: Table = Table {
         harmless("txnSizeLimit", "GoQuorum: what the transaction pool takes"),
         harmless("comment", "text for people"),
         harmless("_comment", "text for people"),
-        only("consensus", &["ethash"], "Erigon: the engine of the seals"),
+        only("consensus", &["ethash", "clique"], "Erigon: the engine of the seals"),
         refused("bogotaTime", "the fork after Amsterdam"),
         refused("ubtTime", "the binary state tree"),
         refused("verkleTime", "the verkle state tree"),
@@ -183,7 +183,19 @@ pub(super) static CONFIG: Table = Table {
 /// The object `ethash` of the object `config`.
 pub(super) static ETHASH: Table = Table {
     place: "config.ethash",
-    settings: &[obeyed("fixedDifficulty", "refused where proof of work is used")],
+    settings: &[obeyed("fixedDifficulty", "a difficulty that never changes")],
+};
+
+/// The object `clique` of a genesis.json, and `engine.clique.params` of a chainspec.
+pub(super) static CLIQUE: Table = Table {
+    place: "clique",
+    settings: &[
+        obeyed("period", "seconds between blocks"),
+        obeyed("epoch", "blocks between checkpoints"),
+        obeyed("blockPeriodSeconds", "Besu's name of period"),
+        obeyed("epochLength", "Besu's name of epoch"),
+        harmless("createEmptyBlocks", "Besu: when a node makes blocks"),
+    ],
 };
 
 /// An account of any genesis file.
@@ -260,10 +272,11 @@ mod tests {
     use super::*;
     use crate::params::ChainSpec;
 
-    static TABLES: [&Table; 11] = [
+    static TABLES: [&Table; 12] = [
         &FILE,
         &CONFIG,
         &ETHASH,
+        &CLIQUE,
         &ACCOUNT,
         &BLOBS,
         &chainspec::FILE,

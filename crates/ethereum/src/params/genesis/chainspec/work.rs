@@ -1,7 +1,7 @@
 //! The part of a chainspec about proof of work.
 
-use crate::params::genesis::object::{Object, bytes, malformed, number};
-use crate::params::genesis::settings;
+use crate::params::genesis::object::{Object, bytes, malformed, missing, number};
+use crate::params::genesis::{json, settings};
 use crate::params::{Config, Fork, SpecError};
 use crate::{Address, U256, execute};
 
@@ -16,14 +16,17 @@ const GLACIERS: [(u64, &str); 3] = [
 pub(super) fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
     settings::check(engine, &settings::chainspec::ENGINE)?;
     let from_genesis = config.terminal_total_difficulty.is_some_and(|total| total.is_zero());
+    if from_genesis && !engine.has("Ethash") {
+        return Ok(());
+    }
+    if let Some(clique) = engine.object("clique")? {
+        let params = clique.object("params")?.ok_or(missing("engine.clique.params"))?;
+        config.consensus = json::clique_of(&params)?;
+        return Ok(());
+    }
     let Some(ethash) = engine.object("Ethash")? else {
-        return match (engine.has("clique"), from_genesis) {
-            (_, true) => Ok(()),
-            (true, _) => Err(SpecError::Unsupported {
-                feature: "engine.clique: proof-of-authority seals".into(),
-            }),
-            _ => Err(SpecError::Unsupported { feature: "engine: another one than Ethash".into() }),
-        };
+        let feature = "engine: another one than Ethash and clique";
+        return Err(SpecError::Unsupported { feature: feature.into() });
     };
     let Some(params) = ethash.object("params")? else { return Ok(()) };
     settings::check(&params, &settings::chainspec::ETHASH)?;
@@ -38,6 +41,7 @@ pub(super) fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), Spec
     if from_genesis {
         return Ok(());
     }
+    config.consensus = json::fixed_difficulty(&params)?;
     for (key, usual) in
         [("minimumDifficulty", 0x20000), ("difficultyBoundDivisor", 0x800), ("durationLimit", 13)]
     {

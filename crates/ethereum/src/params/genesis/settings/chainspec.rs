@@ -57,7 +57,7 @@ pub(in crate::params::genesis) static ENGINE: Table = Table {
     place: "engine of a chainspec",
     settings: &[
         obeyed("Ethash", "proof of work"),
-        obeyed("clique", "proof-of-authority seals, refused where they are used"),
+        obeyed("clique", "proof of authority (EIP-225); who may sign is not checked"),
         refused("authorityRound", "headers of another form"),
     ],
 };
@@ -66,6 +66,7 @@ pub(in crate::params::genesis) static ENGINE: Table = Table {
 pub(in crate::params::genesis) static ETHASH: Table = Table {
     place: "engine.Ethash.params of a chainspec",
     settings: &[
+        obeyed("fixedDifficulty", "a difficulty that never changes"),
         obeyed("homesteadTransition", "fork"),
         obeyed("daoHardforkTransition", "DAO fork"),
         obeyed("eip100bTransition", "difficulty formula of Byzantium"),
