@@ -2,6 +2,7 @@
 
 pub mod read;
 mod rows;
+mod script;
 pub mod tables;
 
 use crate::consumer::{self, Order, cut};
@@ -34,13 +35,14 @@ fn derive(
     partition: impl Fn(&VerifiedBlock<'_>) -> Partition + Send + Sync + 'static,
 ) -> Arc<Derive> {
     let (tables, form) = (tables.to_vec(), export.facts().form);
+    let network = script::network(&export.facts().chain);
     Arc::new(move |blocks: &[VerifiedBlock<'_>]| {
         cut(
             0..blocks.len(),
             |at| blocks[at].height.into(),
             |at| partition(&blocks[at]),
             |range| {
-                let mut rows = Tables::new(&tables, form);
+                let mut rows = Tables::new(&tables, form, network);
                 blocks[range].iter().for_each(|block| rows.add(block));
                 rows.finish()
             },

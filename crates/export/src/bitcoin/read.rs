@@ -115,7 +115,7 @@ impl Parts {
             plain.extend(spent.map_or([0; 32], shown));
             let index = cells.maybe_int("spent_output_index", row)?;
             plain.extend(index.map_or([0xff; 4], |index| low(index as i64)));
-            write_string(&cells.bytes("script_hex", row)?, &mut plain);
+            write_string(&cells.bytes("script", row)?, &mut plain);
             plain.extend(low(cells.signed("sequence", row)?));
             let items = cells.list("witness", row)?.unwrap_or_default();
             write_number(items.len() as u64, &mut witnesses);
@@ -126,7 +126,7 @@ impl Parts {
         for _ in 0..outputs {
             let (cells, row) = self.outputs.expect()?;
             plain.extend(cells.signed("value", row)?.to_le_bytes());
-            write_string(&cells.bytes("script_hex", row)?, &mut plain);
+            write_string(&cells.bytes("script", row)?, &mut plain);
         }
         let lists = plain.len();
         plain.extend(lock_time);

@@ -1,14 +1,17 @@
 //! Verified blocks of Bitcoin as rows.
 
+use super::script;
 use crate::error::Error;
 use crate::rows::{Batches, Rows};
 use crate::schema::{Form, Table};
 use blockmill_bitcoin::types::{Block, Coin, Transaction};
 use blockmill_bitcoin::verified::VerifiedBlock;
+use rust_bitcoin::Network;
 
 /// The rows of all tables that are written.
 pub(super) struct Tables {
     rows: Vec<(&'static Table, Rows)>,
+    network: Network,
 }
 
 /// A transaction and its place.
@@ -34,8 +37,9 @@ fn number(block: &Block, at: usize) -> u32 {
 
 impl Tables {
     /// None so far.
-    pub fn new(tables: &[&'static Table], form: Form) -> Self {
-        Self { rows: tables.iter().map(|table| (*table, Rows::new(table, form))).collect() }
+    pub fn new(tables: &[&'static Table], form: Form, network: Network) -> Self {
+        let rows = tables.iter().map(|table| (*table, Rows::new(table, form))).collect();
+        Self { rows, network }
     }
 
     /// Adds a block.
@@ -61,8 +65,8 @@ impl Tables {
             for part in &parts {
                 match table.name {
                     "transactions" => add_transaction(rows, part),
-                    "inputs" => add_inputs(rows, part),
-                    _ => add_outputs(rows, part),
+                    "inputs" => add_inputs(rows, part, self.network),
+                    _ => add_outputs(rows, part, self.network),
                 }
             }
         }
@@ -133,7 +137,7 @@ fn begin(rows: &mut Rows, part: &PlacedTransaction<'_>) {
     rows.seconds(part.of.block.time().into());
 }
 
-fn add_inputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
+fn add_inputs(rows: &mut Rows, part: &PlacedTransaction<'_>, network: Network) {
     let block = part.of.block;
     for (at, input) in block.inputs_of(part.transaction).iter().enumerate() {
         let outpoint = block.outpoint(input);
@@ -155,17 +159,35 @@ fn add_inputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
         rows.list(block.witness(input));
         rows.maybe_int(coin.map(|coin| coin.value.to_sat()));
         rows.maybe_bytes(coin.map(|coin| coin.script));
+        match coin {
+            Some(coin) => add_script(rows, coin.script, network),
+            None => {
+                rows.none();
+                rows.none();
+            }
+        }
         rows.end();
     }
 }
 
-fn add_outputs(rows: &mut Rows, part: &PlacedTransaction<'_>) {
+fn add_outputs(rows: &mut Rows, part: &PlacedTransaction<'_>, network: Network) {
     let block = part.of.block;
     for (at, output) in block.outputs_of(part.transaction).iter().enumerate() {
         begin(rows, part);
         rows.int(at as u64);
-        rows.bytes(output.script.slice(&block.raw));
+        let script = output.script.slice(&block.raw);
+        rows.bytes(script);
         rows.int(output.value);
+        add_script(rows, script, network);
         rows.end();
+    }
+}
+
+/// Type and address of an output script.
+fn add_script(rows: &mut Rows, script: &[u8], network: Network) {
+    rows.text(script::kind(script));
+    match script::address(script, network) {
+        Some(address) => rows.text(&address),
+        None => rows.none(),
     }
 }

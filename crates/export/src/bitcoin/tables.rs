@@ -1,4 +1,4 @@
-//! The tables of Bitcoin: names of bitcoin-etl. Hashes stand in the order in which users know them,
+//! The tables of Bitcoin: names of bitcoin-etl, but for scripts, which are bytes here. Hashes stand in the order in which users know them,
 //! last byte first.
 
 use crate::schema::{Column, Kind, Table};
@@ -83,20 +83,24 @@ pub static INPUTS: Table = Table {
             .searched()
             .random(),
         Column::new("spent_output_index", Kind::Int, "Which of its outputs").or_none(),
-        Column::new("script_hex", Kind::Bytes, "Input script").cryo("script"),
+        Column::new("script", Kind::Bytes, "Input script"),
         Column::new("sequence", Kind::Int, "Sequence number"),
         Column::new("witness", Kind::Strings, "Items of the witness"),
         Column::new("value", Kind::Int, "Satoshis of the spent output").or_none(),
-        Column::new("spent_script_hex", Kind::Bytes, "Script of the spent output")
-            .cryo("spent_script")
-            .or_none(),
+        Column::new("spent_script", Kind::Bytes, "Script of the spent output").or_none(),
+        Column::new("script_type", Kind::Text, "Type of the spent output's script").or_none(),
+        Column::new("address", Kind::Text, "Address of the spent output, if it has one")
+            .or_none()
+            .searched(),
     ],
 };
 
 /// Outputs.
 pub static OUTPUTS: Table = Table {
     name: "outputs",
-    about: "A row is an output. Needs level `bodies`.",
+    about: "A row is an output. Needs level `bodies`. Types of scripts are those of Bitcoin Core's \
+            RPC (`pubkeyhash`, `witness_v1_taproot`, `nulldata`); a bare key and a script of several \
+            signatures have no address.",
     sorted: &["block_number", "transaction_index", "index"],
     columns: &[
         TRANSACTION_HASH,
@@ -105,7 +109,9 @@ pub static OUTPUTS: Table = Table {
         BLOCK_NUMBER,
         BLOCK_TIME,
         Column::new("index", Kind::Int, "Place in the transaction, from 0").cryo("output_index"),
-        Column::new("script_hex", Kind::Bytes, "Output script").cryo("script"),
+        Column::new("script", Kind::Bytes, "Output script"),
         Column::new("value", Kind::Int, "Satoshis"),
+        Column::new("script_type", Kind::Text, "Type of the script, as Bitcoin Core calls it"),
+        Column::new("address", Kind::Text, "Address, if the script has one").or_none().searched(),
     ],
 };
