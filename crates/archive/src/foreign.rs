@@ -8,6 +8,7 @@ use std::path::Path;
 use blockmill_platform::files;
 
 use crate::Error;
+use crate::blkdat;
 use crate::format::claims_to_be_archive;
 use crate::names::is_undo_file;
 use crate::packed;
@@ -140,6 +141,9 @@ pub(crate) fn name(path: &Path, error: Error) -> Error {
     if let Some(foreign) = recognise(path) {
         return foreign;
     }
+    if let Ok(Some(found)) = blkdat::lost_key(path) {
+        return Error::UnknownFormat { path: path.to_path_buf(), found };
+    }
     // what cannot be opened has its error already
     match packed::describe(path) {
         Ok(Some(found)) => Error::UnknownFormat { path: path.to_path_buf(), found },
@@ -239,10 +243,34 @@ const INSIDE: [&str; 9] = [
 ];
 
 fn of_folder(folder: &Path) -> Option<ForeignData> {
+    if let Some(database) = in_core(folder) {
+        return Some(database);
+    }
     if is_of_core(folder) {
         return Some(CORE);
     }
     of_files(folder).or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
+}
+
+/// A database of Bitcoin Core, by the datadir that it is in.
+fn in_core(folder: &Path) -> Option<ForeignData> {
+    let datadir = if folder.ends_with("blocks/index") {
+        folder.parent()?.parent()?
+    } else {
+        folder.parent()?
+    };
+    let what = match folder.file_name()?.to_str()? {
+        "chainstate" => "the chainstate of Bitcoin Core",
+        "index" => "the block index of Bitcoin Core",
+        _ => return None,
+    };
+    of_database(folder)?;
+    let is_core = |name: &str| of_database(&datadir.join(name)).is_some();
+    let here = if datadir.as_os_str().is_empty() { Path::new(".") } else { datadir };
+    (is_core("chainstate") && is_core("blocks/index")).then(|| ForeignData {
+        what: what.into(),
+        instead: format!("give its datadir, {}", here.display()).into(),
+    })
 }
 
 /// Whether a folder is a datadir of Bitcoin Core, its `blocks` folder, or such a folder of one of
@@ -262,6 +290,7 @@ fn of_files(folder: &Path) -> Option<ForeignData> {
 
 /// The names in a folder; empty if it cannot be listed.
 fn names(folder: &Path) -> Vec<String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }

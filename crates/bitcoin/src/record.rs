@@ -40,6 +40,10 @@ pub fn of(
         record.answer.insert("coins".into(), run.coins.to_string());
     }
     record.notes = notes(run, options);
+    if let Err(error) = outcome {
+        let error = error.to_string();
+        record.notes.retain(|note| *note != error);
+    }
     record
 }
 

@@ -62,7 +62,9 @@ fn proof_of_work_refuses_bad_targets_and_high_hashes() {
     assert_eq!(verify_work(&params, limit, &at), Ok(()));
     let high = Violation::Work { bits: limit, found: above };
     assert_eq!(verify_work(&params, limit, &above), Err(high));
-    let text = "proof of work: expected a hash up to the target 1d00ffff, found 00000000ffff00";
+    let text = "proof of work: expected a hash up to \
+                00000000ffff0000000000000000000000000000000000000000000000000000, the target \
+                1d00ffff, found 00000000ffff00";
     assert!(high.to_string().starts_with(text), "{high}");
 }
 

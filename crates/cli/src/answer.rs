@@ -5,6 +5,7 @@
 
 use crate::absent::NotBuilt;
 use crate::library::Contents;
+use crate::paths::NotCreated;
 use crate::{bitcoin, ethereum, neo, shard};
 use anyhow::{Error, Result};
 use blockmill_pipeline::record::RunRecord;
@@ -206,6 +207,9 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     }
     if cause.is::<shard::Changed>() {
         return Some(Status::Corrupt);
+    }
+    if cause.is::<NotCreated>() {
+        return Some(Status::Environment);
     }
     if cause.is::<NotBuilt>() {
         return Some(Status::Usage);

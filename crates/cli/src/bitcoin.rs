@@ -42,3 +42,8 @@ pub fn report_of(cause: &Cause) -> Option<FaultReport> {
 pub fn is_store(folder: &Path) -> Result<bool> {
     Ok(blockmill_bitcoin::data_folder::holds_bitcoin(folder)?)
 }
+
+/// Returns whether the folder is a datadir of Bitcoin Core.
+pub fn is_datadir(folder: &Path) -> bool {
+    blockmill_bitcoin::inspect::is_datadir(folder).unwrap_or(false)
+}

@@ -104,7 +104,11 @@ fn unknown(args: &Check) -> Answer {
     let message = format!("{}: expected a store or a snapshot, found none", args.data.display());
     // whatever is wrong with an archive, the command that is meant for it says so
     let is_archive = Family::detect(std::slice::from_ref(&args.data)).is_ok();
-    let hint = is_archive.then(|| "an archive: `verify` checks it, `inspect` shows it".to_owned());
+    let hint = is_archive.then(|| match bitcoin::is_datadir(&args.data) {
+        true => "a datadir of Bitcoin Core: `verify` checks its blocks, `inspect --deep` all of it",
+        false => "an archive: `verify` checks it, `inspect` shows it",
+    });
+    let hint = hint.map(str::to_owned);
     let error = FaultReport { hint, ..FaultReport::new(message) };
     Answer { error: Some(error), ..Answer::with_status(Status::Unrecognised) }
 }

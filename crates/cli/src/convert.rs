@@ -3,8 +3,9 @@
 use crate::answer::Answer;
 use crate::args::Convert;
 use crate::bitcoin::convert::{block_files, datadir, headers};
+use crate::data_folder::name_of;
 use crate::{bitcoin, ethereum, neo, outputs};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use blockmill_archive::{Family, Format, Output};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Status, grouped};
@@ -13,6 +14,7 @@ use std::io;
 
 /// `blockmill convert`.
 pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
+    expect_its_chain(args)?;
     let inputs = [&args.paths[..], &args.stores].concat();
     let claim = outputs::claim(&args.out, &inputs, args.to.shape(), args.outputs.replace)?;
     let answer = match args.to.output {
@@ -31,6 +33,28 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         claim.done()?;
     }
     Ok(answer)
+}
+
+/// Refuses a target of another chain than that of the archives. What is no archive is for the
+/// conversion to name.
+fn expect_its_chain(args: &Convert) -> Result<()> {
+    let family = match args.to.output {
+        Output::Blocks(Format::HeaderStream, _) => return Ok(()),
+        Output::Blocks(..) | Output::Snapshot | Output::StateDump => Family::Ethereum,
+        Output::BlockFiles | Output::CoreDatadir => Family::Bitcoin,
+        Output::Dump(_) | Output::NeoGoDatabase => Family::Neo,
+    };
+    let Some(path) = args.paths.first() else { return Ok(()) };
+    let found = Family::detect(&args.paths).unwrap_or(family);
+    ensure!(
+        found == family,
+        "--to {}: expected blocks of {}, found those of {} in {}",
+        args.to.name,
+        name_of(family),
+        name_of(found),
+        path.display()
+    );
+    Ok(())
 }
 
 /// Whether the chain is one of Bitcoin: the target `headers` is of two families.

@@ -6,7 +6,7 @@ use crate::args::{Import, Verification, Verify};
 use crate::library::BlockSender;
 use crate::profile::Profiler;
 use crate::serve::Server;
-use crate::{bitcoin, checksums, ethereum, host, neo, outputs, serve, shard, stop};
+use crate::{bitcoin, checksums, ethereum, host, neo, outputs, paths, serve, shard, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
@@ -40,9 +40,12 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     keep_store_apart(&args.data, &asked.paths)?;
-    stop::leaves(stop::of_store(&args.data));
-    stop::writes(&args.data, 0);
+    let writes = || {
+        stop::leaves(stop::of_store(&args.data));
+        stop::writes(&args.data, 0);
+    };
     if let Some(dump) = &args.state {
+        writes();
         return ethereum::state_dump::import(args, dump, json, cancel);
     }
     // before a store is created for nothing
@@ -53,12 +56,16 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         && ethereum::snapshot::is_snapshot(path)
             .with_context(|| format!("cannot read {}", path.display()))?
     {
+        writes();
         return ethereum::snapshot::import(args, path, json, &cancel);
     }
     let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
-    let answer = match family(asked)? {
+    let family = family(asked)?;
+    paths::create_folder(&args.data)?;
+    writes();
+    let answer = match family {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
         Family::Neo => neo::import::import(args, run),

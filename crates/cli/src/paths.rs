@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use blockmill_platform::files;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Returns whether the path is a regular file, after links.
 pub fn is_file(path: &Path) -> Result<bool> {
@@ -22,6 +23,19 @@ pub fn is_there(path: &Path) -> Result<bool> {
 /// Paths of what is in a folder; nothing where there is no folder.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     files::list(folder).with_context(|| format!("cannot list {}", folder.display()))
+}
+
+/// A folder that cannot be created. Whatever the system says of it, the machine is at fault.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot create {}: {source}", .path.display())]
+pub struct NotCreated {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Creates a folder and those above it, if they are not there.
+pub fn create_folder(path: &Path) -> Result<(), NotCreated> {
+    fs::create_dir_all(path).map_err(|source| NotCreated { path: path.to_path_buf(), source })
 }
 
 fn cannot_open(path: &Path) -> String {

@@ -3,6 +3,7 @@
 
 mod program;
 
+mod advice;
 mod answers;
 mod bench;
 mod bitcoin_headers;

@@ -28,6 +28,7 @@ pub use body::{BlockLocation, BodyReader};
 pub use corruption::{Corruption, CorruptionKind, FileReport};
 pub use files::{BlockFile, BlockFiles};
 pub use headers::HeaderWriter;
+pub(crate) use lost_key::lost_key;
 pub use lost_key::otherwise_obfuscated;
 pub use network::Network;
 pub use open::{looks_like, open};

@@ -32,6 +32,11 @@ pub struct Parent {
     pub first_bits: u32,
 }
 
+/// The target as a hash is written.
+fn written(bits: u32) -> BlockHash {
+    BlockHash(super::target(bits).unwrap_or_default().to_le_bytes())
+}
+
 /// A rule that a header breaks, with the expected and the found value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
@@ -44,7 +49,10 @@ pub enum Violation {
         found: u32,
     },
     /// The hash is above the target.
-    #[error("proof of work: expected a hash up to the target {bits:08x}, found {}", .found)]
+    #[error(
+        "proof of work: expected a hash up to {}, the target {bits:08x}, found {found}",
+        written(*.bits)
+    )]
     Work {
         /// The header's bits.
         bits: u32,

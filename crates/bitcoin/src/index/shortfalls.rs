@@ -6,6 +6,7 @@
 //! the block, too. See `docs/formats/blkdat.md`.
 
 use crate::BlockHash;
+use crate::fault::{Cause, Fault};
 use crate::header::HEADER_BYTES;
 use crate::index::pass1::Index;
 use crate::index::{Gap, RefusalReason, Tree, WrongLength, lengths};
@@ -15,7 +16,7 @@ use blockmill_archive::blkdat::{
     BlockFiles, BlockLocation, BodyReader, Corruption, CorruptionKind, FRAME, MIN_BLOCK,
     otherwise_obfuscated,
 };
-use blockmill_verdict::{Shortfall, ShortfallKind};
+use blockmill_verdict::{Location, Shortfall, ShortfallKind};
 use std::collections::HashMap;
 
 /// Maximum number of listed shortfalls of a kind.
@@ -51,14 +52,19 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
     for refused in tree.refused().iter().take(MAX_REFUSED) {
         let Some(found) = tree.found().get(refused.record as usize) else { continue };
         let Some(file) = files.files().get(found.file as usize) else { continue };
-        let (file, offset, id) = (file.path().display(), found.offset, found.hash);
+        let (offset, id) = (found.offset, found.hash);
         run.notes.push(match refused.reason {
-            RefusalReason::Rule(height, violation) => {
-                let height = tree.base() + height;
-                format!("{file}: byte {offset}: block {height} ({id}): {violation}")
+            // in the words of an error, so that the record does not have it twice
+            RefusalReason::Rule(height, violation) => Fault {
+                block: (tree.base() + height).into(),
+                hash: Some(id),
+                location: Some(Location::new(file.path(), offset)),
+                cause: Cause::Header(violation),
             }
+            .to_string(),
             RefusalReason::Ancestor(_) => {
-                format!("{file}: byte {offset}: block {id}: the block before it was refused")
+                let file = file.path().display();
+                format!("block {id}, {file} at byte {offset}: the block before it was refused")
             }
         });
     }

@@ -136,14 +136,9 @@ pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Err
 }
 
 fn has_undo_files(blocks: &Path) -> Result<bool, Error> {
-    for entry in std::fs::read_dir(blocks).map_err(Error::system("list", blocks))? {
-        let name = entry.map_err(Error::system("list", blocks))?.file_name();
-        let name = name.as_encoded_bytes();
-        if name.starts_with(b"rev") && name.ends_with(b".dat") {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let all = files::list(blocks).map_err(Error::system("list", blocks))?;
+    let names = all.iter().filter_map(|path| path.file_name()).map(|name| name.as_encoded_bytes());
+    Ok(names.into_iter().any(|name| name.starts_with(b"rev") && name.ends_with(b".dat")))
 }
 
 /// Reads the index and the coins of a datadir. Bitcoin Core must not be running on it.

@@ -25,6 +25,11 @@ pub fn is_store(_: &Path) -> Result<bool> {
     Ok(false)
 }
 
+/// A datadir is not recognised either.
+pub fn is_datadir(_: &Path) -> bool {
+    false
+}
+
 pub mod check {
     use super::*;
     use crate::check::{Checked, Watch};

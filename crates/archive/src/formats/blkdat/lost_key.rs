@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use blockmill_platform::files;
+
 use super::files::BlockFile;
 use super::probe::{of_other_chain, probe};
 use super::{HEADER, Network, XOR_FILE, XorKey};
@@ -66,6 +68,21 @@ pub(super) fn no_blocks(path: &Path, files: &[PathBuf], key: XorKey) -> Result<E
         }
     }
     Ok(Error::UnknownFormat { path: path.to_path_buf(), found })
+}
+
+/// Describes a file of any name that begins with an obfuscated block; `None` for another file.
+///
+/// # Errors
+///
+/// [`Error::Io`] if the file cannot be read.
+pub(crate) fn lost_key(path: &Path) -> Result<Option<String>, Error> {
+    if !files::is_file(path).map_err(Error::io("cannot open", path))? {
+        return Ok(None);
+    }
+    let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
+    let (head, _) = Input::open(path)?.head(TELLING);
+    let found = other_key(&head, 0, key);
+    Ok(found.map(|(other, network)| described(other, network) + &advice(other, key)))
 }
 
 /// The advice for blocks with the key `other` instead of `key`.

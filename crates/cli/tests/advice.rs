@@ -1,0 +1,98 @@
+//! What a user reads who gave a command the wrong thing: one sentence that names what is there and
+//! the command that is right for it.
+
+use crate::program::{Scratch, blockmill, run};
+use blockmill_testkit::path_of;
+use std::fs;
+use std::path::Path;
+
+/// Runs a command in a folder: its exit code, and what it said on both outputs.
+fn said(folder: &Path, words: &str) -> (i32, String) {
+    let ended = run(blockmill(words).current_dir(folder));
+    (ended.code.expect("an exit code"), format!("{}{}", ended.stdout, ended.stderr))
+}
+
+/// A folder with the datadir `dd` of Bitcoin Core, its block file as `one.dat` without a key, and
+/// the same blocks as `plain.dat`.
+fn of_core(name: &str) -> Scratch {
+    let scratch = Scratch::new(name);
+    blockmill_testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", &scratch.path("dd"));
+    fs::copy(scratch.path("dd/blocks/blk00000.dat"), scratch.path("one.dat")).unwrap();
+    fs::copy(path_of("fixtures").join("bitcoin/mainnet-0-4521.dat"), scratch.path("plain.dat"))
+        .unwrap();
+    scratch
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn advice_fits_what_is_there() {
+    let scratch = of_core("advice");
+    let folder = scratch.path("");
+    for (words, code, parts) in [
+        (
+            "verify dd/chainstate",
+            2,
+            &["the chainstate of Bitcoin Core", "give its datadir, dd"][..],
+        ),
+        ("inspect dd/blocks/index", 2, &["the block index of Bitcoin Core", "datadir, dd"]),
+        ("check dd", 6, &["a datadir of Bitcoin Core", "`verify`", "`inspect --deep`"]),
+        ("check plain.dat", 6, &["an archive", "`verify` checks it"]),
+        ("convert plain.dat --to era1 --out x", 2, &["blocks of Ethereum", "those of Bitcoin"]),
+        ("convert plain.dat --to acc --out x", 2, &["blocks of Neo", "those of Bitcoin"]),
+        ("verify plain.dat --from 100 --until 50", 2, &["--until 50 is before --from 100"]),
+        ("verify one.dat", 6, &["obfuscated with the key 46c3204f98c017a3", "xor.dat"]),
+        ("verify nothing --with coins=sum", 2, &["nothing: cannot open: No such file"]),
+    ] {
+        let (found, text) = said(&folder, words);
+        assert_eq!(found, code, "{words}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{words}: {part}: {text}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_folder_that_cannot_be_made_is_said_before_anything_runs() {
+    let scratch = of_core("advice-data");
+    let era1 = path_of("fixtures").join("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
+    let dump = path_of("fixtures").join("neo/chain50x2.acc");
+    for archive in [scratch.path("plain.dat"), era1, dump] {
+        let words = format!("import --data /proc/x {}", archive.display());
+        let (code, text) = said(&scratch.path(""), &words);
+        assert_eq!(code, 5, "{words}: {text}");
+        let why = "cannot create /proc/x: No such file or directory (os error 2)";
+        assert_eq!(text, format!("error: {why}\nnothing was written\n"), "{words}");
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_fault_is_said_once_with_the_target_as_a_number() {
+    let scratch = of_core("advice-work");
+    let path = scratch.path("plain.dat");
+    let mut bytes = fs::read(&path).unwrap();
+    let mut at = 0;
+    for _ in 0..100 {
+        at += 8 + u32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
+    }
+    bytes[at + 8 + 76] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    // a file in the current folder, whose own folder has no name
+    let (code, text) = said(&scratch.path(""), "verify plain.dat");
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(text.matches("proof of work").count(), 1, "{text}");
+    assert!(text.contains("a hash up to 00000000ffff0000"), "{text}");
+    assert!(!text.contains("cannot list"), "{text}");
+}
+
+#[test]
+fn a_path_that_is_not_there_is_named_once() {
+    let scratch = Scratch::new("advice-paths");
+    for words in ["serve nope", "report nope", "verify nope", "inspect nope", "check nope"] {
+        let (code, text) = said(&scratch.path(""), words);
+        assert_ne!(code, 0, "{words}: {text}");
+        assert_eq!(text.matches("nope").count(), 1, "{words}: {text}");
+    }
+}
