@@ -14,8 +14,8 @@ mod schedule;
 
 pub use code_size::{CodeLimits, CodeSize};
 pub use config::Config;
-pub use consensus::{Clique, Consensus};
 pub(crate) use config::SWITCHES;
+pub use consensus::{Clique, Consensus};
 pub use error::SpecError;
 pub use kept::{
     KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in, kept_without_sum,

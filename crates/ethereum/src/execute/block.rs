@@ -1,11 +1,11 @@
 //! A block prepared for execution: everything that needs no state.
 
 use super::evm::recover_authorities;
+use super::rewards::block_reward;
 use super::transaction::PreparedTransaction;
 use crate::body::BodyView;
 use crate::body::senders::{KeyBatch, Refused, Senders, Signed};
 use crate::body::signing;
-use super::rewards::block_reward;
 use crate::header::rules::author;
 use crate::header::{Header, HeaderView, blob_base_fee};
 use crate::params::{BlobParams, ChainSpec, CodeLimits, Consensus, Fork};

@@ -80,9 +80,8 @@ pub(super) fn timestamp(clique: Clique, parent: u64, timestamp: u64) -> Verdict 
 /// # Errors
 /// The extra data has no signature, or no key made it.
 pub fn signer(header: &HeaderView<'_>) -> Result<Address, Violation> {
-    let refused = |found: String| {
-        Violation::new(Rule::CliqueSignature, "65 bytes: r, s, and 0 or 1", found)
-    };
+    let refused =
+        |found: String| Violation::new(Rule::CliqueSignature, "65 bytes: r, s, and 0 or 1", found);
     let Some((_, signature)) = header.extra_data.split_last_chunk::<SIGNATURE>() else {
         return Err(refused(format!("{} bytes of extra data", header.extra_data.len())));
     };

@@ -1,8 +1,8 @@
 //! The seals of a chunk.
 
 use super::{Checked, Checks, Content, Verdict};
-use crate::body::BodyView;
 use crate::Level;
+use crate::body::BodyView;
 use crate::fault::Cause;
 use crate::header::ethash::{self, EPOCH_LENGTH, Seal};
 use crate::header::seal::SealMode;

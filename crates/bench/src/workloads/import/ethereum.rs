@@ -84,7 +84,9 @@ pub fn prepare(
         }
         "executable" => executable(settings, folder, progress)?,
         "files" => drop(setting(settings, PATHS)?),
-        other => bail!("data = '{other}'; available: headers, blocks, transfers, executable, files"),
+        other => {
+            bail!("data = '{other}'; available: headers, blocks, transfers, executable, files")
+        }
     }
     // what peers that execute ask for
     settings.entry("genesis".into()).or_insert_with(|| MAINNET.into());

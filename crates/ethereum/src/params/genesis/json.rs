@@ -5,9 +5,7 @@ use super::object::{Object, bytes, malformed, missing, word};
 use super::{Alloc, GenesisAccount, chainspec, settings};
 use crate::Address;
 use crate::header::Header;
-use crate::params::{
-    BlobParams, Clique, CodeSize, Config, Consensus, SWITCHES, SpecError,
-};
+use crate::params::{BlobParams, Clique, CodeSize, Config, Consensus, SWITCHES, SpecError};
 
 /// The chain's configuration, its first header and its first accounts.
 pub(crate) fn from_json(text: &str) -> Result<(Config, Header, Alloc), SpecError> {
