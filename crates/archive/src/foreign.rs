@@ -9,7 +9,6 @@ use blockmill_platform::files;
 
 use crate::Error;
 use crate::blkdat;
-use crate::format::claims_to_be_archive;
 use crate::names::is_undo_file;
 use crate::packed;
 
@@ -72,10 +71,6 @@ const UNDO: ForeignData = data(
     "undo data of Bitcoin Core (rev*.dat), which has no blocks",
     "give the block files (blk*.dat), or the datadir",
 );
-const BEACON_ERA: ForeignData = data(
-    "an era file of the consensus layer",
-    "give the era1 or ere files of the execution layer, or have the node export its blocks",
-);
 const EXPORT: &str =
     "have the node export its blocks, as era1 or ere files or as RLP, and give those";
 const OF_OTHERS: &str = "Erigon exports no blocks to files: give era1 files of the network, or \
@@ -116,20 +111,6 @@ pub(crate) fn recognise(path: &Path) -> Option<Error> {
     let is_folder = files::is_folder(path).unwrap_or(false);
     let kind = if is_folder { of_folder(path) } else { of_name(path) }?;
     Some(refusal(path, kind))
-}
-
-/// Recognises e2store files without execution blocks, by the type of the record after the version
-/// and by name. A file named `.era1` or `.ere` is treated as a corrupt one.
-pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Error> {
-    if claims_to_be_archive(path) {
-        return None;
-    }
-    let kind = match next {
-        // a beacon block, or a beacon state
-        Some([1 | 2, 0]) => Some(BEACON_ERA),
-        _ => of_name(path),
-    };
-    kind.map(|kind| refusal(path, kind))
 }
 
 /// Replaces [`Error::UnknownFormat`] by a more specific error if the path is recognised as foreign
@@ -186,7 +167,6 @@ fn of_name(path: &Path) -> Option<ForeignData> {
         ("mdbx.dat", _) => of_mdbx(path.parent()?),
         ("data.mdb", _) => LMDB,
         (_, "seg") => ERIGON,
-        (_, "era") => BEACON_ERA,
         (_, "ldb") => LEVELDB,
         (_, "sst") | ("CURRENT", _) => of_database(path.parent()?)?,
         _ if name.starts_with("MANIFEST-") => of_database(path.parent()?)?,

@@ -18,6 +18,8 @@ pub enum Format {
     Era1,
     /// e2store files of 8,192 blocks of every fork, part after part.
     Ere,
+    /// e2store files of the beacon blocks of 8,192 slots, with the execution blocks in them.
+    Era,
     /// The store of an Ethereum import of this program.
     Store,
     /// geth's "ancient" folder of append-only tables.
@@ -46,7 +48,7 @@ pub struct Properties {
 }
 
 /// The formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
-static ARCHIVES: [Properties; 6] = [
+static ARCHIVES: [Properties; 7] = [
     Properties {
         name: "era1",
         article: "an",
@@ -62,6 +64,14 @@ static ARCHIVES: [Properties; 6] = [
         family: Family::Ethereum,
         document: "docs/formats/ere.md",
         endings: &[".ere", ".erae"],
+    },
+    Properties {
+        name: "era",
+        article: "an",
+        noun: "era file",
+        family: Family::Ethereum,
+        document: "docs/formats/era.md",
+        endings: &[".era"],
     },
     Properties {
         name: "store",

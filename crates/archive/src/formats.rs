@@ -8,6 +8,7 @@ pub mod acc;
 pub mod blkdat;
 pub(crate) mod block_store;
 mod e2store;
+pub(crate) mod era;
 pub mod era1;
 pub(crate) mod ere;
 pub mod freezer;
@@ -45,7 +46,7 @@ const ETHEREUM: Target = Target {
 };
 
 /// The formats that [`Archive`](crate::Archive) reads, in the order of [`Format`].
-pub(crate) static ARCHIVES: [Row; 6] = [
+pub(crate) static ARCHIVES: [Row; 7] = [
     Row {
         format: Format::Era1,
         targets: &[Target {
@@ -107,6 +108,21 @@ pub(crate) static ARCHIVES: [Row; 6] = [
         create: Some(|path, options| {
             Ok(Box::new(ere::Writer::create(path, &options.network, options.replace)?))
         }),
+    },
+    Row {
+        format: Format::Era,
+        // the beacon chain is not in a chain of execution blocks
+        targets: &[],
+        recognise: Recognise::File(era::recognise),
+        network: e2store::name::network_of,
+        range: |file| Ok(first_and_last(era::block_range(file)?)),
+        parts: StoredParts { access_lists: false, ..BODIES },
+        contents: None,
+        random_access: true,
+        open: |files, want, range| Ok(Box::new(era::Reader::new(files, want, range))),
+        inspect: era::inspect,
+        survey: era::survey,
+        create: None,
     },
     Row {
         format: Format::Store,

@@ -1,11 +1,12 @@
 //! e2store records: type (2 bytes), length (4), reserved zeros (2), all little-endian, then data.
 //!
-//! What the formats of such records share is here: era1 and ere.
+//! What the formats of such records share is here: era, era1 and ere.
 
 pub(crate) mod accumulator;
 pub(crate) mod file;
 pub(crate) mod framing;
 pub(crate) mod name;
+pub(crate) mod pieces;
 pub(crate) mod read;
 pub(crate) mod unpack;
 pub(crate) mod write;
@@ -14,7 +15,7 @@ use blockmill_verdict::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Error, foreign};
+use crate::Error;
 use file::RecordFile;
 
 /// Bytes before the data of a record.
@@ -22,6 +23,10 @@ pub(crate) const HEADER: usize = 8;
 
 /// Type of the record that every e2store file begins with; its bytes read "e2".
 pub(crate) const VERSION: u16 = 0x3265;
+/// A signed beacon block, SSZ in a framed Snappy stream.
+pub(crate) const BEACON_BLOCK: u16 = 0x01;
+/// A beacon state, SSZ in a framed Snappy stream.
+pub(crate) const BEACON_STATE: u16 = 0x02;
 /// A header, RLP in a framed Snappy stream.
 pub(crate) const COMPRESSED_HEADER: u16 = 0x03;
 /// A body, RLP in a framed Snappy stream.
@@ -41,27 +46,28 @@ pub(crate) const PROOF: u16 = 0x0b;
 /// First block number, relative offsets of the parts of all blocks, numbers of parts and blocks.
 pub(crate) const DYNAMIC_INDEX: u16 = 0x3267;
 
+/// First slot, relative offsets of the records of all slots, their count.
+pub(crate) const SLOT_INDEX: u16 = 0x3269;
+
 /// The version record, with which every e2store file begins.
 const VERSION_RECORD: [u8; HEADER] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
 
-/// An e2store format of execution blocks.
+/// An e2store format with execution blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Block after block.
     Era1,
     /// Part after part: all headers, then all bodies, and so on.
     Ere,
+    /// Beacon blocks and a beacon state.
+    Era,
 }
 
 /// The format of an e2store file; `None` for other files. The order of its first records decides,
 /// and its name if they are corrupt.
-///
-/// # Errors
-/// [`Error::Foreign`] for e2store files of other contents.
 pub(crate) fn kind_of(path: &Path, head: &[u8]) -> Result<Option<Kind>, Error> {
-    let Some(next) = head.strip_prefix(&VERSION_RECORD) else { return Ok(None) };
-    if let Some(error) = foreign::recognise_e2store(path, next.first_chunk().copied()) {
-        return Err(error);
+    if !head.starts_with(&VERSION_RECORD) {
+        return Ok(None);
     }
     let ends_like = |ending: &str| {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
@@ -70,7 +76,9 @@ pub(crate) fn kind_of(path: &Path, head: &[u8]) -> Result<Option<Kind>, Error> {
     Ok(Some(match first_kinds(path)? {
         [Some(COMPRESSED_HEADER), Some(COMPRESSED_HEADER), _] => Kind::Ere,
         [Some(COMPRESSED_HEADER), Some(COMPRESSED_BODY), Some(COMPRESSED_RECEIPTS)] => Kind::Era1,
+        [Some(BEACON_BLOCK | BEACON_STATE), ..] => Kind::Era,
         _ if ends_like(".era1") => Kind::Era1,
+        _ if ends_like(".era") => Kind::Era,
         _ if ends_like(".ere") || ends_like(".erae") => Kind::Ere,
         // one block
         [Some(COMPRESSED_HEADER), Some(COMPRESSED_BODY), Some(_)] => Kind::Ere,
@@ -90,6 +98,17 @@ fn first_kinds(path: &Path) -> Result<[Option<u16>; 3], Error> {
         }
     }
     Ok(kinds)
+}
+
+/// The error of a record that is too long for its place. The file has its end, so nothing was cut.
+pub(crate) fn not_cut(error: Error) -> Error {
+    match error {
+        Error::Truncated { location, what, needed, available } => {
+            let expected = format!("at most {available} bytes, by the index");
+            Error::BadRecord { location, what, expected, found: format!("{needed} bytes") }
+        }
+        error => error,
+    }
 }
 
 /// The little-endian number at `at`; the caller has checked the length.

@@ -5,7 +5,7 @@
 
 use crate::snappy::{SnappyError, unpack_block};
 
-const IDENTIFIER: [u8; 10] = [0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
+pub(super) const IDENTIFIER: [u8; 10] = [0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
 const COMPRESSED: u8 = 0x00;
 const PLAIN: u8 = 0x01;
 /// Chunk types from here on may be skipped: padding, reserved ones and repeated identifiers.
@@ -38,17 +38,26 @@ impl FrameDecoder {
         let start = out.len();
         while !rest.is_empty() {
             let (kind, body) = split_chunk(&mut rest)?;
-            match kind {
-                COMPRESSED | PLAIN => {
-                    let room = limit - (out.len() - start);
-                    self.unpack_chunk(kind, body, room, out)?;
-                }
-                0xff if body != &IDENTIFIER[4..] => return Err(SnappyError::NoIdentifier),
-                SKIPPABLE.. => {}
-                _ => return Err(SnappyError::UnknownChunk { kind }),
-            }
+            self.unpack_any(kind, body, limit - (out.len() - start), out)?;
         }
         Ok(out.len() - start)
+    }
+
+    /// Appends the content of a chunk of any type after the stream identifier: of data, at most
+    /// `room` bytes; of padding, nothing.
+    pub fn unpack_any(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SnappyError> {
+        match kind {
+            COMPRESSED | PLAIN => self.unpack_chunk(kind, body, room, out),
+            0xff if body != &IDENTIFIER[4..] => Err(SnappyError::NoIdentifier),
+            SKIPPABLE.. => Ok(()),
+            _ => Err(SnappyError::UnknownChunk { kind }),
+        }
     }
 
     fn unpack_chunk(

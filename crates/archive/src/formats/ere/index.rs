@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::layout::{BODIES, HEADERS, SECTIONS, not_cut};
+use super::layout::{BODIES, HEADERS, SECTIONS};
 use crate::Error;
 use crate::formats::e2store::accumulator::ERA_BLOCKS;
 use crate::formats::e2store::file::RecordFile;
 use crate::formats::e2store::{
     BLOCK_INDEX, COMPRESSED_BODY, COMPRESSED_HEADER, DYNAMIC_INDEX, HEADER, PROOF, Records,
-    SLIM_RECEIPTS, TOTAL_DIFFICULTY, word,
+    SLIM_RECEIPTS, TOTAL_DIFFICULTY, not_cut, word,
 };
 
 /// Bytes after the offsets: number of parts, number of blocks.

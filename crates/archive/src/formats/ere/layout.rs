@@ -9,7 +9,7 @@ use super::read::Packed;
 use crate::formats::e2store::accumulator::ERA_BLOCKS;
 use crate::formats::e2store::file::RecordFile;
 use crate::formats::e2store::read::BlockFile;
-use crate::formats::e2store::{ACCUMULATOR, HEADER, Records, VERSION, word};
+use crate::formats::e2store::{ACCUMULATOR, HEADER, Records, VERSION, not_cut, word};
 use crate::{Error, Want};
 
 /// Number of sections, which are in this order in a file. Those after the bodies can be left out.
@@ -199,15 +199,4 @@ fn read_end(index: &Index, end: u64) -> Result<(usize, Accumulator), Error> {
         return Err(index.file.bad(after, what, "the block index", found));
     }
     Ok((others, Some((root, at))))
-}
-
-/// The error of a record that is too long for its place. The file has its end, so nothing was cut.
-pub(super) fn not_cut(error: Error) -> Error {
-    match error {
-        Error::Truncated { location, what, needed, available } => {
-            let expected = format!("at most {available} bytes, by the index");
-            Error::BadRecord { location, what, expected, found: format!("{needed} bytes") }
-        }
-        error => error,
-    }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::index::Types;
-use super::layout::{BODIES, HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS, not_cut};
+use super::layout::{BODIES, HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS};
 use crate::chunk::PackedBlocks;
-use crate::formats::e2store::Records;
+use crate::formats::e2store::{Records, not_cut};
 use crate::formats::e2store::accumulator::proven;
 use crate::formats::e2store::read::BlockFile;
 use crate::formats::e2store::unpack::Unpacker;
