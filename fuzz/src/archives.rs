@@ -138,7 +138,7 @@ pub fn ere_records(data: &[u8]) -> bool {
 }
 
 /// Appends an e2store record.
-fn record(file: &mut Vec<u8>, kind: u16, content: &[u8]) {
+pub(crate) fn record(file: &mut Vec<u8>, kind: u16, content: &[u8]) {
     file.extend(kind.to_le_bytes());
     file.extend((content.len() as u32).to_le_bytes());
     file.extend([0, 0]);
@@ -217,7 +217,7 @@ pub fn gzip(data: &[u8]) -> bool {
     packed.is_some()
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+pub(crate) fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, bytes).expect("the folder takes files");
     path
@@ -226,7 +226,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 /// Reads and inspects what is at `path`. All blocks in one chunk, if nothing is wrong with them.
 /// Small and large chunks must agree, and so must the inspection, which may refuse only what does
 /// not open.
-fn read_all(path: &Path) -> Option<(Format, Chunk)> {
+pub(crate) fn read_all(path: &Path) -> Option<(Format, Chunk)> {
     let paths = [path.to_path_buf()];
     let report = inspect(&paths, true);
     assert_eq!(report.is_ok(), inspect(&paths, false).is_ok());

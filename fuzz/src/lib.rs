@@ -8,6 +8,7 @@ mod access_lists;
 mod archives;
 mod chain_files;
 mod decoders;
+mod era;
 mod execution;
 mod files;
 mod input;
@@ -28,6 +29,7 @@ pub use archives::{
 };
 pub use chain_files::{bitcoin_block, bitcoin_headers, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
+pub use era::{era, era_records};
 pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
 pub use neo_blocks::{acc, neo_block, neo_transaction};
@@ -56,7 +58,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 45] = [
+pub const TARGETS: [Target; 47] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -71,6 +73,8 @@ pub const TARGETS: [Target; 45] = [
     target("era1_records", era1_records, 5000),
     target("ere", ere, 3000),
     target("ere_records", ere_records, 5000),
+    target("era", era, 1000),
+    target("era_records", era_records, 500),
     target("freezer", freezer, 2000),
     target("rlp_export", rlp_export, 2000),
     target("header_stream", header_stream, 2000),

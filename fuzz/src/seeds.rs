@@ -1,4 +1,5 @@
-//! Valid inputs to start from, generated here: small chains in every encoding and format.
+//! Valid inputs to start from, generated here: small chains in every encoding and format. Only the
+//! era file is one of the archive crate's tests.
 
 mod chain_files;
 mod execution;
@@ -7,6 +8,7 @@ mod neo_contracts;
 
 use crate::access_lists;
 use crate::archives::{TABLE_FILES, frame};
+use crate::era;
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
 use crate::tables;
@@ -42,6 +44,8 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "ere" => vec![archive(Format::Ere, false)],
         // the same parts, in other places
         "ere_records" => era1_records(),
+        "era" => vec![era::seed()],
+        "era_records" => era::record_seeds(),
         "freezer" => vec![freezer(Layout::Geth117, "chain"), freezer(Layout::Geth19, "")],
         "rlp_export" => vec![archive(Format::RlpExport, false)],
         "header_stream" => vec![archive(Format::HeaderStream, false)],

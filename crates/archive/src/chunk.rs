@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::beacon_roots::{BeaconProof, BeaconRoots};
 use crate::location::Track;
 use crate::{Column, Error, Part};
 
@@ -122,6 +123,10 @@ pub struct Chunk {
     pub era_end: Option<EraEnd>,
     /// Number of proofs that blocks are canonical (ere) that were read and cannot be verified.
     pub unchecked_proofs: u64,
+    /// Number of such proofs that lead to a root of the beacon chain that the user trusts.
+    pub beacon_proofs: u64,
+    /// Such proofs, before they are compared with these roots.
+    pub(crate) open_proofs: Vec<BeaconProof>,
     /// Where the first block begins, if that is before its header.
     pub(crate) begins_at: Option<(Arc<Path>, u64)>,
     /// Locations of the parts of blocks, by [`Part`].
@@ -187,6 +192,23 @@ impl Chunk {
         self.stated_hashes.truncate(blocks);
         self.access_lists.truncate(blocks);
         self.era_end = None;
+        self.open_proofs.retain(|proof| proof.block < blocks);
+    }
+
+    /// Compares the proofs with the roots that the user trusts. Keeps the blocks before the first
+    /// one of which the proof leads to another root.
+    fn check_proofs(&mut self, roots: Option<&BeaconRoots>) -> Result<(), Error> {
+        for proof in std::mem::take(&mut self.open_proofs) {
+            match roots.map_or(Ok(false), |roots| roots.check(&proof)) {
+                Ok(true) => self.beacon_proofs += 1,
+                Ok(false) => self.unchecked_proofs += 1,
+                Err(error) => {
+                    self.truncate(proof.block);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Drops the blocks and keeps the memory.
@@ -202,6 +224,8 @@ impl Chunk {
         self.accumulates = None;
         self.era_end = None;
         self.unchecked_proofs = 0;
+        self.beacon_proofs = 0;
+        self.open_proofs.clear();
         self.begins_at = None;
         self.tracks.iter_mut().for_each(Track::clear);
         self.unpacked_offsets = false;
@@ -230,6 +254,8 @@ pub struct Packed {
     blocks: Option<Box<dyn PackedBlocks>>,
     /// Whether the last read found blocks. If not, `blocks` is stale.
     filled: bool,
+    /// The roots that proofs are compared with.
+    pub(crate) beacon_roots: Option<Arc<BeaconRoots>>,
 }
 
 impl Packed {
@@ -275,7 +301,10 @@ impl Packed {
     /// Returns the error of the first record that cannot be decoded, with its location.
     pub fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
         match self.blocks.as_mut().filter(|_| self.filled) {
-            Some(blocks) => blocks.unpack(into),
+            Some(blocks) => {
+                let unpacked = blocks.unpack(into);
+                into.check_proofs(self.beacon_roots.as_deref()).and(unpacked)
+            }
             None => {
                 into.clear();
                 Ok(())

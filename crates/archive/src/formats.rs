@@ -7,7 +7,7 @@
 pub mod acc;
 pub mod blkdat;
 pub(crate) mod block_store;
-mod e2store;
+pub(crate) mod e2store;
 pub(crate) mod era;
 pub mod era1;
 pub(crate) mod ere;

@@ -135,7 +135,7 @@ mod tests {
             ("c.7z", b""),
             ("d", b"Rar!...."),
             ("e.tar", b""),
-            ("mainnet-00001-4b363db9.era", b""),
+            ("v1-000000-000500-headers.seg", b""),
         ];
         let (found, notes) = judged(&packed, &[]);
         assert_eq!(found, packed.map(|(name, _)| name));

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beacon_roots;
 mod check_blocks;
 mod checksum;
 mod chunk;
@@ -39,6 +40,7 @@ mod survey;
 mod target;
 mod write;
 
+pub use beacon_roots::BeaconRoots;
 pub use checksum::chain_checksum;
 pub use chunk::{Accumulates, Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;

@@ -2,12 +2,13 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::detect::{self, Found};
 use crate::formats::freezer;
 use crate::listing::disk_bytes;
 use crate::row::{BlockRange, Contents, ReadBlocks, Recognise};
-use crate::{ChunkLimit, Error, Format, LeftOut, Packed, Want, input};
+use crate::{BeaconRoots, ChunkLimit, Error, Format, LeftOut, Packed, Want, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -23,6 +24,8 @@ pub struct Archive {
     contents: Contents,
     /// Files of the folders without an archive in them.
     left_out: LeftOut,
+    /// Roots of the beacon chain that proofs are compared with.
+    beacon_roots: Option<Arc<BeaconRoots>>,
 }
 
 impl Archive {
@@ -76,7 +79,14 @@ impl Archive {
             return Err(freezer::without_blocks(tables));
         }
         tracing::debug!(%format, files = files.len(), ?range, ?network, "archive opened");
-        Ok(Self { format, files, network, range, ranges, contents, left_out })
+        let beacon_roots = None;
+        Ok(Self { format, files, network, range, ranges, contents, left_out, beacon_roots })
+    }
+
+    /// Has readers compare the proofs that blocks are canonical (ere) with these roots.
+    #[must_use]
+    pub fn with_beacon_roots(self, roots: BeaconRoots) -> Self {
+        Self { beacon_roots: Some(Arc::new(roots)), ..self }
     }
 
     /// The format of every file.
@@ -173,7 +183,8 @@ impl Archive {
         range: RangeInclusive<u64>,
     ) -> Result<Reader, Error> {
         let open = self.format.row().open;
-        Ok(Reader { source: open(self.files.clone(), want, range)?, limit: limit.clamped() })
+        let source = open(self.files.clone(), want, range)?;
+        Ok(Reader { source, limit: limit.clamped(), beacon_roots: self.beacon_roots.clone() })
     }
 }
 
@@ -197,6 +208,7 @@ fn describe(found: &Found) -> String {
 pub struct Reader {
     source: Box<dyn ReadBlocks>,
     limit: ChunkLimit,
+    beacon_roots: Option<Arc<BeaconRoots>>,
 }
 
 impl Reader {
@@ -207,6 +219,7 @@ impl Reader {
     /// Returns [`Error::Io`] if a file cannot be read, and the error of the record at which it is
     /// corrupt, cut short or does not follow.
     pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+        into.beacon_roots.clone_from(&self.beacon_roots);
         self.source.read(self.limit, into)
     }
 

@@ -196,6 +196,10 @@ pub struct Verification {
     /// A block hash that the chain must contain (may be repeated)
     #[arg(long, value_name = "HASH")]
     pub trust: Vec<String>,
+    /// Ethereum, of ere files with proofs from after the merge: compare these proofs with the roots
+    /// of the beacon chain in an era file, a folder of them, or a text with a root in each line
+    #[arg(long, value_name = "PATH")]
+    pub beacon_roots: Option<PathBuf>,
     /// Set an option, such as hash=single (may be repeated; see docs/reference/options.md)
     #[arg(long = "with", value_name = "NAME=VALUE")]
     pub with: Vec<String>,

@@ -269,7 +269,6 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
         (make("d", &rocksdb), "RocksDB"),
         (make("e", &["blocks/CURRENT", "blocks/MANIFEST-1", "blocks/IDENTITY"]), "RocksDB"),
         (make("f", &["CURRENT", "MANIFEST-1", "1.sst"]), "ancient"),
-        (make("g", &["mainnet-00000-4b363db9.era"]), "consensus layer"),
         (make("h", &["data.mdb"]), "LMDB"),
     ];
     for (path, word) in &cases {

@@ -61,7 +61,11 @@ fn archives_of_other_forms_in_the_folder_make_it_incomplete() {
     assert!(ended.stderr.contains("found another (ere file of sepolia)"), "{ended:?}");
     let ere = foreign.join("sepolia-00000-deadbeef-noreceipts.ere");
     fs::remove_file(ere).expect("a file of the case");
-    let name = "sepolia-00001-4b363db9.era";
+    let ended = run(blockmill("verify --level headers --seal off").arg(&foreign));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("found another (era file of sepolia)"), "{ended:?}");
+    let name = "v1-000000-000500-headers.seg";
+    fs::rename(foreign.join("sepolia-00001-4b363db9.era"), foreign.join(name)).expect("a file");
     expect_incomplete(&foreign, "--level headers --seal off", "headers", name, &scratch);
     let neo = case("neo-zip");
     let flags = format!("--level headers --chain {}", neo.join("protocol.yml").display());

@@ -15,6 +15,7 @@ mod broken_stdout;
 mod checksums;
 mod compatibility;
 mod disk_full;
+mod era_files;
 mod ethereum_rules;
 mod execution;
 mod exports;

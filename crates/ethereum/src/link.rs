@@ -74,6 +74,8 @@ pub(crate) struct Link {
     pub unchecked_accumulators: u64,
     /// Proofs of ere files that blocks are canonical and that cannot be verified.
     pub unchecked_proofs: u64,
+    /// Proofs of ere files that lead to roots of the beacon chain that the user trusts.
+    pub beacon_proofs: u64,
     /// Ommers with parents before the anchor.
     pub unchecked_ommers: u64,
     /// What a merge with the blocks before and after these needs of them.
@@ -101,6 +103,7 @@ impl Link {
             accumulators: 0,
             unchecked_accumulators: 0,
             unchecked_proofs: 0,
+            beacon_proofs: 0,
             unchecked_ommers: 0,
             passed: Passed::default(),
             window: beginning.window,
@@ -248,6 +251,7 @@ impl Link {
         totals: &[U256],
     ) -> Result<(), (usize, Violation)> {
         self.unchecked_proofs += checked.blocks.chunk.unchecked_proofs;
+        self.beacon_proofs += checked.blocks.chunk.beacon_proofs;
         let totals = self.total.is_some().then_some(totals);
         let verdict = self.era.add(checked, range, totals);
         match verdict.map_err(|violation| (range.end.saturating_sub(1), violation))? {

@@ -67,6 +67,8 @@ pub struct Run {
     pub senders_busy: Duration,
     /// Accumulators of era1 and ere files that were recomputed and found equal.
     pub accumulators: u64,
+    /// Proofs of ere files that lead to roots of the beacon chain that the user trusts.
+    pub beacon_proofs: u64,
     /// New blocks with a block access list (EIP-7928), which was checked.
     pub access_lists: u64,
     /// Blocks that were executed concurrently, by their access lists.
@@ -211,6 +213,7 @@ impl Run {
         self.anchor = link.anchor;
         self.trusted = std::mem::take(&mut link.met);
         self.accumulators = link.accumulators;
+        self.beacon_proofs = link.beacon_proofs;
         if link.unchecked_accumulators > 0 {
             let accumulators = counted(link.unchecked_accumulators, "accumulator");
             let reason = "the total difficulties of their blocks are not known";
@@ -218,7 +221,8 @@ impl Run {
         }
         if link.unchecked_proofs > 0 {
             let proofs = counted(link.unchecked_proofs, "proof");
-            let reason = "not of their file's accumulator, or it states none";
+            let reason = "their file states no accumulator, and no root of the beacon chain is \
+                          known for them (--beacon-roots)";
             self.unchecked.push(format!("{proofs} that blocks are canonical: {reason}"));
         }
         self.unchecked_ommers = link.unchecked_ommers;

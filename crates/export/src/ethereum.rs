@@ -24,7 +24,8 @@ use std::sync::Arc;
 /// caller ends `export`.
 #[must_use]
 pub fn consumer(export: Export, tables: &[&'static Table], format: Format) -> Consumer {
-    let is_partition_a_file = matches!(format, Format::Era1 | Format::Ere | Format::RlpExport);
+    let is_partition_a_file =
+        matches!(format, Format::Era1 | Format::Ere | Format::Era | Format::RlpExport);
     let (tables, form, hasher) = (tables.to_vec(), export.facts().form, ManyKeccak::detect());
     let derive: Arc<Derive> = Arc::new(move |blocks| {
         let mut skip = (0..blocks.range().start).map(|at| transactions(blocks, at)).sum();

@@ -65,6 +65,7 @@ fn set(
         "until" => options.until = value.extract()?,
         "partial" => replace(&mut options.partial, value.extract()?),
         "trust" => options.trust = texts(value)?,
+        "beacon_roots" => options.beacon_roots = value.extract()?,
         "with_" => options.with = settings(value)?,
         "threads" => options.threads = value.extract()?,
         "chunk" => replace(&mut options.chunk, value.extract()?),

@@ -8,7 +8,7 @@ mod inspect;
 mod layout;
 mod name;
 mod read;
-mod ssz;
+pub(crate) mod ssz;
 mod state;
 
 use std::path::Path;
@@ -16,9 +16,11 @@ use std::path::Path;
 use super::e2store::{self, Kind};
 use crate::{Error, Survey, Want};
 
+pub(crate) use index::ERA_SLOTS;
 pub(crate) use inspect::inspect;
+pub(crate) use layout::Layout;
 
-use layout::{Blocks, Layout};
+use layout::Blocks;
 
 /// A reader of era files.
 pub(crate) type Reader = e2store::read::Reader<Layout>;

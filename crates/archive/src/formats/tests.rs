@@ -10,6 +10,7 @@ fn each_format_has_the_row_of_its_name() {
     for (format, name) in [
         (Format::Era1, "era1"),
         (Format::Ere, "ere"),
+        (Format::Era, "era"),
         (Format::Freezer, "freezer"),
         (Format::Store, "store"),
         (Format::RlpExport, "rlp"),
@@ -19,8 +20,8 @@ fn each_format_has_the_row_of_its_name() {
     }
     assert_eq!(
         any_of_them(),
-        "an era1 file, an ere file, a store, an ancient folder, an RLP export, a header stream, \
-         Bitcoin block files, Bitcoin headers or a Neo block dump"
+        "an era1 file, an ere file, an era file, a store, an ancient folder, an RLP export, a \
+         header stream, Bitcoin block files, Bitcoin headers or a Neo block dump"
     );
 }
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use blockmill_archive::{Archive, Chunk, ChunkLimit, Error, Packed, Want};
+use blockmill_archive::{Archive, BeaconRoots, Chunk, ChunkLimit, Error, Packed, Want};
 use blockmill_verdict::Status;
 
 const BODIES: Want = Want { bodies: true, receipts: false };
@@ -19,6 +19,8 @@ const FILES: [(&str, u64, u64, usize); 5] = [
     ("execapis-00005-ed48af15.era", 45, 47, 0),
     ("execapis-00006-fceda9d9.era", 48, 54, 0),
 ];
+/// The same blocks with proofs of the types 1, 2 and 3.
+const ERE: &str = "execapis-00000-d226371d-noreceipts.ere";
 const GENESIS: &str = "execapis-00000-7bd5d47e.era";
 const GLOAS: &str = "execapis-00007-2d182a6d.era";
 
@@ -122,4 +124,53 @@ fn a_flipped_bit_never_gives_other_blocks() {
             }
         }
     }
+}
+
+/// Numbers of proofs of the ere file that lead to a root, and of those that are not checked.
+fn proofs(roots: Option<BeaconRoots>) -> Result<(u64, u64), Error> {
+    let archive = Archive::open(&[packed(ERE)])?;
+    let archive = match roots {
+        Some(roots) => archive.with_beacon_roots(roots),
+        None => archive,
+    };
+    let mut reader = archive.reader(BODIES, ChunkLimit::default(), 0..=u64::MAX)?;
+    let (mut packed, mut chunk, mut found) = (Packed::new(), Chunk::new(), (0, 0));
+    while reader.read(&mut packed)? {
+        packed.unpack(&mut chunk)?;
+        found = (found.0 + chunk.beacon_proofs, found.1 + chunk.unchecked_proofs);
+    }
+    Ok(found)
+}
+
+#[test]
+fn proofs_lead_to_the_roots_of_era_files_and_of_a_list() {
+    let roots = |path: &Path| BeaconRoots::open(path).expect("roots");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, ..) in FILES {
+        fs::copy(packed(name), folder.path().join(format!("{name}.zst"))).expect("a copy");
+    }
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/era/roots.txt");
+    for path in [folder.path(), &packed(FILES[4].0), &list] {
+        assert_eq!(proofs(Some(roots(path))).expect("proofs"), (19, 0), "{}", path.display());
+    }
+    // the state of an era has no roots of later ones
+    assert_eq!(proofs(Some(roots(&packed(FILES[1].0)))).expect("proofs"), (6, 13));
+    assert_eq!(proofs(None).expect("proofs"), (0, 19));
+    let error = BeaconRoots::open(&packed(ERE)).expect_err("no roots");
+    assert_eq!(error.status(), Status::Unrecognised, "{error}");
+}
+
+#[test]
+fn a_proof_that_leads_to_no_listed_root_is_corrupt() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let list =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/era/roots.txt"));
+    let list = list.expect("a list");
+    let path = folder.path().join("roots.txt");
+    // without the root of the Deneb era
+    let lines = list.lines().enumerate().filter(|(i, _)| *i != 3).map(|(_, line)| line);
+    fs::write(&path, lines.collect::<Vec<_>>().join("\n")).expect("a file");
+    let error = proofs(Some(BeaconRoots::open(&path).expect("roots"))).expect_err("no root");
+    assert_eq!(error.status(), Status::Corrupt);
+    assert!(error.to_string().contains("root of the era by the proof"), "{error}");
 }

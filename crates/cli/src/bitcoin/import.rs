@@ -95,6 +95,7 @@ impl Job {
             ..Options::new(params)
         };
         ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");
+        ensure!(args.beacon_roots.is_none(), "--beacon-roots is for Ethereum");
         sources::expect_tips(&args.stores, &mut options)?;
         let default_level = args.level.is_none();
         let notes = sources::notes(&args.stores).collect();

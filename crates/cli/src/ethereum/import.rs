@@ -9,7 +9,7 @@ use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
 use anyhow::{Context, Result, ensure};
-use blockmill_archive::{Archive, ChunkLimit, Family};
+use blockmill_archive::{Archive, BeaconRoots, ChunkLimit, Family, Format};
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, KeptState, Limits};
 use blockmill_ethereum::commit::{BlockSink, Sink};
 use blockmill_ethereum::error::Error;
@@ -132,7 +132,12 @@ impl Job {
         seal: &str,
         cancel: Cancel,
     ) -> Result<Self> {
-        let archive = Archive::open(&args.paths)?;
+        let mut archive = Archive::open(&args.paths)?;
+        if let Some(path) = &args.beacon_roots {
+            let is_ere = archive.format() == Format::Ere;
+            ensure!(is_ere, "--beacon-roots is for ere files, which have proofs");
+            archive = archive.with_beacon_roots(BeaconRoots::open(path)?);
+        }
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let found = network::detect(args.chain.as_deref(), &archive, &args.paths, store)?;
         let tip = store.and_then(ChainStore::tip);

@@ -35,6 +35,9 @@ pub struct VerifyOptions {
     pub partial: bool,
     /// Ethereum: block hashes that the chain must contain.
     pub trust: Vec<String>,
+    /// Ethereum: an era file, a folder of them, or a text with a root in each line. Proofs in ere
+    /// files from after the merge are compared with these roots of the beacon chain.
+    pub beacon_roots: Option<PathBuf>,
     /// Settings of the engine, such as `hash=single` (docs/reference/options.md).
     pub with: Vec<String>,
     /// Number of threads. The default is one for each core.
@@ -70,6 +73,7 @@ impl Default for VerifyOptions {
             until: None,
             partial: false,
             trust: vec![],
+            beacon_roots: None,
             with: vec![],
             threads: None,
             chunk: CHUNK,
@@ -111,6 +115,7 @@ impl VerifyOptions {
             until: self.until,
             partial: self.partial,
             trust: self.trust.clone(),
+            beacon_roots: self.beacon_roots.clone(),
             with: self.with.clone(),
             threads: self.threads,
             chunk: self.chunk,

@@ -23,7 +23,7 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// How an archive is cut into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// e2store: era1 and ere.
+    /// e2store: era, era1 and ere.
     Records,
     Freezer,
     Rlp,
@@ -47,6 +47,8 @@ pub struct Original {
     pub packing: Packing,
     /// Its files, unpacked.
     pub files: Files,
+    /// Number of the first block.
+    pub first: u64,
     /// Files that are never corrupt.
     pub sibling: Files,
     /// The file in the folder that is verified, or the folder itself.
@@ -146,6 +148,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let target = match format {
         Format::Era1 | Format::Ere => "chain",
+        Format::Era => unreachable!("era files are not written"),
         Format::Freezer => "ancient",
         Format::RlpExport => "chain.rlp",
         Format::HeaderStream => "headers.rlp",
@@ -159,7 +162,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     writer.finish().expect("an archive");
     let foreign = other.headers.iter().last().expect("a header").to_vec();
     let kind = match format {
-        Format::Era1 | Format::Ere => Kind::Records,
+        Format::Era1 | Format::Ere | Format::Era => Kind::Records,
         Format::Freezer | Format::Store => Kind::Freezer,
         Format::RlpExport => Kind::Rlp,
         Format::HeaderStream => Kind::Headers,
@@ -175,6 +178,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         kind,
         packing: Packing::None,
         files: files_in(folder.path()),
+        first: 0,
         sibling: Files::from([("genesis.json".into(), genesis)]),
         target,
         flags: flags.into_iter().map(String::from).collect(),
@@ -189,6 +193,35 @@ pub fn era1() -> Original {
 
 pub fn ere() -> Original {
     ethereum("ere", Format::Ere)
+}
+
+/// An era file of Capella: blocks 39 to 41 of a chain of the fixtures.
+pub fn era() -> Original {
+    const NAME: &str = "execapis-00003-1998ddb2.era";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/tests/era");
+    let path = folder.join(format!("{NAME}.zst"));
+    let packed = fs::read(&path).expect("an era file");
+    let archive = Archive::open(&[path]).expect("an era file");
+    let want = Want { bodies: true, receipts: false };
+    let mut reader = archive.reader(want, ChunkLimit::default(), 0..=u64::MAX).expect("a reader");
+    let (mut blocks, mut chunk) = (Packed::new(), Chunk::new());
+    assert!(reader.read(&mut blocks).expect("blocks"));
+    blocks.unpack(&mut chunk).expect("blocks");
+    let tip = chunk.headers.iter().last().expect("a header");
+    let genesis = blockmill_testkit::fixture("ethereum/chains/execution-apis/genesis.json");
+    let flags = ["--seal", "off", "--chain", "genesis.json", "--level", "bodies"];
+    Original {
+        name: "era",
+        kind: Kind::Records,
+        packing: Packing::None,
+        files: Files::from([(NAME.into(), zstd::decode_all(&packed[..]).expect("zstd"))]),
+        first: 39,
+        sibling: Files::from([("genesis.json".into(), fs::read(genesis).expect("a genesis"))]),
+        target: NAME,
+        flags: flags.map(String::from).into(),
+        tip: Some(blockmill_testkit::hex::encode_0x(blockmill_hashes::keccak256(tip))),
+        foreign: tip.to_vec(),
+    }
 }
 
 pub fn freezer() -> Original {
@@ -241,6 +274,7 @@ pub fn blocks(xor: bool) -> Original {
         kind: Kind::Blocks,
         packing: Packing::None,
         files,
+        first: 0,
         sibling: Files::new(),
         target: ".",
         flags: vec!["--chain".into(), "regtest".into()],

@@ -64,6 +64,12 @@ fn ere_files() {
     try_all(&chains::ere());
 }
 
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn era_files() {
+    try_all(&chains::era());
+}
+
 #[test]
 fn ancient_folders() {
     try_all(&chains::freezer());

@@ -16,12 +16,20 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(resumed(run, id));
     }
     if let Some(id) = &run.anchor {
+        let proof = match is_proven(run) {
+            true => "roots of the beacon chain prove",
+            false => "nothing here proves",
+        };
         notes.push(format!(
             "the archive begins in the middle of the chain: everything rests on block {} ({}), \
-             which nothing here proves",
+             which {proof}",
             id.number,
             Hex(&id.hash)
         ));
+    }
+    if run.beacon_proofs > 0 {
+        let proofs = counted(run.beacon_proofs, "proof");
+        notes.push(format!("{proofs} that blocks are canonical agree with --beacon-roots"));
     }
     if let Some(hint) = archive.network_hint().filter(|hint| *hint != options.spec.name) {
         let chain = &options.spec.name;
@@ -130,7 +138,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let header = tip.header.view();
     let number = tip.id.number;
     let pinned = run.trusted.contains(&tip.id);
-    if pinned || !header.difficulty.is_zero() && options.seal.selects(number) {
+    if pinned || is_proven(run) || !header.difficulty.is_zero() && options.seal.selects(number) {
         return notes;
     }
     let rest = match header.difficulty.is_zero() {
@@ -139,6 +147,11 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     };
     notes.push(format!("no block follows block {number}: its {fields} rest on {rest}"));
     notes
+}
+
+/// Whether roots of the beacon chain prove every block of the run.
+fn is_proven(run: &Run) -> bool {
+    run.beacon_proofs > 0 && run.beacon_proofs == run.blocks
 }
 
 /// The fields that neither rules nor content decide.

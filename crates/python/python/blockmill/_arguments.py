@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     from_: int
     until: int
     trust: str | Iterable[str]
+    beacon_roots: Path
     with_: str | Iterable[str] | Mapping[str, Any]
     chunk: int
     assume_valid: str

@@ -5,7 +5,8 @@
 
 use crate::snappy::{SnappyError, unpack_block};
 
-pub(super) const IDENTIFIER: [u8; 10] = [0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
+pub(super) const IDENTIFIER: [u8; 10] =
+    [0xff, 0x06, 0x00, 0x00, b's', b'N', b'a', b'P', b'p', b'Y'];
 const COMPRESSED: u8 = 0x00;
 const PLAIN: u8 = 0x01;
 /// Chunk types from here on may be skipped: padding, reserved ones and repeated identifiers.

@@ -9,6 +9,9 @@ use crate::snappy::SnappyError;
 /// The most bytes of a piece: those of a chunk of the framing format.
 const PIECE: usize = 65_536;
 
+/// Types of chunks that have no meaning yet.
+const UNKNOWN: std::ops::Range<u8> = 0x80..0xfe;
+
 /// Unpacks the record of `file` at `offset`, which is a framed Snappy stream, and hands its content
 /// to `take` in pieces of at most 64 KiB.
 ///
@@ -33,6 +36,10 @@ pub(crate) fn unpack_pieces(
         file.read(body_at, after, &mut bytes)?;
         if at == offset + HEADER as u64 && (kind != IDENTIFIER[0] || bytes != IDENTIFIER[4..]) {
             return Err(SnappyError::NoIdentifier.at(location(), what));
+        }
+        // chunks that a reader may skip are no padding, and would hide a part of the content
+        if UNKNOWN.contains(&kind) {
+            return Err(SnappyError::UnknownChunk { kind }.at(location(), what));
         }
         piece.clear();
         let unpacked = frames.unpack_any(kind, &bytes, PIECE, &mut piece);

@@ -189,7 +189,12 @@ fn requests_hash(requests: &[&[u8]]) -> [u8; 32] {
 }
 
 /// The bytes of the only field of variable length, of which the offset is at `at`.
-fn after_offset<'a>(bytes: &'a [u8], at: usize, from: usize, what: &str) -> Result<&'a [u8], Fault> {
+fn after_offset<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    from: usize,
+    what: &str,
+) -> Result<&'a [u8], Fault> {
     match offset_at(bytes, at) {
         Some(offset) if offset == from => Ok(&bytes[from.min(bytes.len())..]),
         found => {

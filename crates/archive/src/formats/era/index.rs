@@ -5,11 +5,25 @@ use std::path::Path;
 use crate::Error;
 use crate::formats::e2store::file::RecordFile;
 use crate::formats::e2store::{
-    BEACON_BLOCK, BEACON_STATE, HEADER, Records, SLOT_INDEX, VERSION, not_cut, word,
+    BEACON_BLOCK, BEACON_STATE, BLOCK_INDEX, COMPRESSED_BODY, COMPRESSED_HEADER,
+    COMPRESSED_RECEIPTS, DYNAMIC_INDEX, HEADER, Records, SLOT_INDEX, VERSION, not_cut, word,
 };
 
 /// Slots of an era: `SLOTS_PER_HISTORICAL_ROOT` of the main network preset.
-pub(super) const ERA_SLOTS: u64 = 8192;
+pub(crate) const ERA_SLOTS: u64 = 8192;
+
+/// Types of records that have their place elsewhere in this file or in other ones.
+const KNOWN: [u16; 9] = [
+    VERSION,
+    BEACON_BLOCK,
+    BEACON_STATE,
+    SLOT_INDEX,
+    COMPRESSED_HEADER,
+    COMPRESSED_BODY,
+    COMPRESSED_RECEIPTS,
+    BLOCK_INDEX,
+    DYNAMIC_INDEX,
+];
 
 /// Bytes of a slot index of `slots` slots: the head of the record, first slot, offsets, count.
 const fn index_size(slots: u64) -> u64 {
@@ -59,8 +73,7 @@ impl Index {
             let found = format!("record type {kind:#06x}");
             return Err(index.file.bad(state, "beacon state record", "record type 0x0002", found));
         }
-        let known = [VERSION, BEACON_BLOCK, BEACON_STATE, SLOT_INDEX];
-        index.others = index.file.count_others(after, at, SLOT_INDEX, &known)?.0;
+        index.others = index.file.count_others(after, at, SLOT_INDEX, &KNOWN)?.0;
         Ok(index)
     }
 

@@ -149,6 +149,11 @@ impl BlockFile for Layout {
 }
 
 impl Layout {
+    /// The roots in the state.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Compares the file's name and the empty slots with the state.
     fn check(&self) -> Result<(), Error> {
         let index = &self.blocks.index;

@@ -272,11 +272,9 @@ fn merkleize(leaves: impl Iterator<Item = Hash>, depth: usize) -> Hash {
 /// The root that a branch gives: `leaf` is at place `index` of its level, and `siblings` come from
 /// the leaf upwards.
 pub(crate) fn root_of_branch(leaf: &Hash, index: u64, siblings: &[Hash]) -> Hash {
-    siblings.iter().enumerate().fold(*leaf, |node, (level, sibling)| {
-        match index >> level & 1 {
-            0 => pair(&node, sibling),
-            _ => pair(sibling, &node),
-        }
+    siblings.iter().enumerate().fold(*leaf, |node, (level, sibling)| match index >> level & 1 {
+        0 => pair(&node, sibling),
+        _ => pair(sibling, &node),
     })
 }
 

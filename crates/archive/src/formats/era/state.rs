@@ -60,7 +60,7 @@ pub(crate) struct State {
 
 impl State {
     /// Reads the state of a file, and compares the root of its era with the last one in the state.
-    pub fn read(index: &Index) -> Result<Self, Error> {
+    pub(super) fn read(index: &Index) -> Result<Self, Error> {
         let mut parts = Parts::default();
         let what = "beacon state";
         let bad = |fault: Fault| index.file.bad(index.state(), what, fault.expected, fault.found);

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use super::index::Types;
 use super::layout::{BODIES, HEADERS, Layout, NAMES, PROOFS, RECEIPTS, SECTIONS, TOTALS};
+use crate::beacon_roots::{BeaconProof, ProofKind};
 use crate::chunk::PackedBlocks;
-use crate::formats::e2store::{Records, not_cut};
 use crate::formats::e2store::accumulator::proven;
 use crate::formats::e2store::read::BlockFile;
 use crate::formats::e2store::unpack::Unpacker;
+use crate::formats::e2store::{Records, not_cut};
 use crate::{Accumulates, Chunk, Compression, EraEnd, Error, Part, ReceiptEncoding, Want};
 
 /// The longest proof that is read: 30 times one of the beacon chain.
@@ -126,8 +127,8 @@ impl Packed {
         })
     }
 
-    /// Compares the accumulator that the proof of block `i` gives with the one of the file. Counts
-    /// proofs of other types, and those of this type that have no length of one.
+    /// Compares the accumulator that the proof of block `i` gives with the one of the file. Keeps
+    /// proofs by roots of the beacon chain, and counts those that cannot be checked.
     fn check_proof(
         &self,
         unpacker: &mut Unpacker,
@@ -152,11 +153,18 @@ impl Packed {
             what: "proof",
             source,
         })?;
-        let header = unpacker.chunk.headers.get(i);
+        let hash = blockmill_hashes::keccak256(unpacker.chunk.headers.get(i));
+        if let Some(kind) = ProofKind::of(kind) {
+            let location = Location { unpacked: self.compression.is_some(), ..location() };
+            match BeaconProof::read(kind, branch, &hash, i, location) {
+                Some(proof) => unpacker.chunk.open_proofs.push(proof),
+                None => unpacker.chunk.unchecked_proofs += 1,
+            }
+            return Ok(());
+        }
         let found = match self.accumulator {
             Some(root) if kind == BY_ACCUMULATOR => {
-                proven(&blockmill_hashes::keccak256(header), self.at + i, branch)
-                    .map(|is| (is, root))
+                proven(&hash, self.at + i, branch).map(|is| (is, root))
             }
             _ => None,
         };

@@ -1,13 +1,14 @@
-//! era1 and ere files: records of a type, a length, two zeros and data.
+//! era, era1 and ere files: records of a type, a length, two zeros and data.
 
 use std::io::Read;
 use std::ops::Range;
 
 use super::Truth;
-use crate::chains::Files;
+use crate::chains::{Files, Original};
 
-/// Header, body, receipts and slim receipts of a block, in Snappy frames.
-const COMPRESSED: [u16; 4] = [3, 4, 5, 10];
+/// Beacon block and beacon state; header, body, receipts and slim receipts of a block; in Snappy
+/// frames.
+const COMPRESSED: [u16; 6] = [1, 2, 3, 4, 5, 10];
 /// The total difficulty after a block, and the accumulator.
 const PLAIN: [u16; 2] = [6, 7];
 
@@ -50,8 +51,8 @@ fn content(bytes: &[u8]) -> Result<Vec<(u16, Vec<u8>)>, String> {
     Ok(found)
 }
 
-pub fn truth(original: &Files, found: &Files, must: bool) -> Truth {
-    let bytes = original.values().next().expect("one file");
+pub fn truth(original: &Original, found: &Files, must: bool) -> Truth {
+    let bytes = original.files.values().next().expect("one file");
     let expected = content(bytes).expect("the original's records");
     let Some(bytes) = found.values().next() else {
         return Truth::Broken("the file is not there".into());
@@ -59,8 +60,8 @@ pub fn truth(original: &Files, found: &Files, must: bool) -> Truth {
     match content(bytes) {
         Err(why) => Truth::Broken(why),
         Ok(found) if found == expected => {
-            let blocks = expected.iter().filter(|(kind, _)| *kind == 3).count() as u64;
-            Truth::Same { last: blocks - 1, must }
+            let blocks = expected.iter().filter(|(kind, _)| [1, 3].contains(kind)).count();
+            Truth::Same { last: original.first + blocks as u64 - 1, must }
         }
         Ok(_) => Truth::Broken("a record is missing or changed".into()),
     }

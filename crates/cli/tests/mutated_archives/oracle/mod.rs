@@ -40,7 +40,7 @@ pub enum Truth {
 pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
     let must = mutant.harmless;
     match original.kind {
-        Kind::Records => e2store::truth(&original.files, &mutant.files, must),
+        Kind::Records => e2store::truth(original, &mutant.files, must),
         Kind::Freezer => freezer::truth(&original.files, &mutant.files, must),
         Kind::Rlp | Kind::Headers => {
             let Some(packed) = mutant.files.get(original.target) else {
