@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::program::{Ended, Scratch, blockmill, json, run, succeed};
+use crate::program::{Ended, Scratch, blockmill, run, succeed};
 
 /// The files of the archive crate's tests.
 fn files() -> PathBuf {
@@ -42,6 +42,10 @@ fn verify(archive: &Path, flags: &str) -> Ended {
     run(blockmill(&words).arg(chain().join("genesis.json")).arg(archive))
 }
 
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
 /// Texts in a list of the answer.
 fn texts(ended: &Ended, list: &str) -> String {
     fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
@@ -76,8 +80,9 @@ fn execution_blocks_convert_to_rlp_and_ere() {
     let scratch = Scratch::new("era-convert");
     let folder = eras(&scratch);
     let convert = |from: &Path, to: &str, name: &str| {
-        let out = scratch.path(name);
-        succeed(blockmill(&format!("convert --to {to}")).arg("--out").arg(&out).arg(from));
+        let (out, genesis) = (scratch.path(name), chain().join("genesis.json"));
+        let mut convert = blockmill(&format!("convert --to {to} --chain"));
+        succeed(convert.arg(genesis).arg("--out").arg(&out).arg(from));
         out
     };
     let rlp = fs::read(convert(&folder, "rlp", "era.rlp")).expect("an export");
