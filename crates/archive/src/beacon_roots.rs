@@ -11,7 +11,7 @@ use blockmill_verdict::{Digits, Location};
 
 use crate::formats::e2store::read::BlockFile;
 use crate::formats::era::ssz::root_of_branch;
-use crate::formats::era::{ERA_SLOTS, Layout};
+use crate::formats::era::{self, ERA_SLOTS, Layout};
 use crate::{Archive, Error, Format, detect, input, listing};
 
 type Hash = [u8; 32];
@@ -36,8 +36,8 @@ impl BeaconRoots {
     ///
     /// # Errors
     ///
-    /// Returns the error of a file that cannot be read, and [`Error::BadRecord`] for a line that is
-    /// no root and for era files of different chains.
+    /// Returns the error of a file that cannot be read, [`Error::BadRecord`] for a line that is no
+    /// root, and [`Error::Unsupported`] for archives without roots that are known.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let is_text = !listing::is_folder(path)?
             && matches!(detect::format_of_file(path), Err(Error::UnknownFormat { .. }));
@@ -46,36 +46,26 @@ impl BeaconRoots {
         }
         let archive = Archive::open(&[path.to_path_buf()])?;
         if archive.format() != Format::Era {
-            return Err(Error::Unsupported {
-                path: path.to_path_buf(),
-                what: format!("an archive of the format {}", archive.format().name()).into(),
-                instead: "give era files or a text with roots".into(),
-            });
+            let what = format!("an {} in the place of beacon roots", archive.format());
+            return Err(not_roots(path, what));
         }
-        let mut all = Self { path: path.to_path_buf(), ..Self::default() };
-        archive.files().iter().try_for_each(|file| all.add(file))?;
-        Ok(all)
-    }
-
-    /// Adds the roots in the state of an era file, which must be those that are known.
-    fn add(&mut self, file: &Path) -> Result<(), Error> {
-        let layout = Layout::open(file)?;
-        let state = layout.state();
-        for (known, found) in [
-            (&mut self.historical, &state.historical_roots),
-            (&mut self.summaries, &state.summaries),
-        ] {
-            let differ = known.iter().zip(found).find(|(known, found)| known != found);
-            if let Some((known, found)) = differ {
-                let what = "root of an era in the state";
-                let expected = format!("{}, as in other files,", Digits(known));
-                return Err(layout.file().bad(0, what, expected, Digits(found).to_string()));
-            }
-            if found.len() > known.len() {
-                known.clone_from(found);
+        // the last state has the roots of all eras before it, too
+        let mut files = vec![];
+        for file in archive.files() {
+            files.push((era::era_of(file)?, file));
+        }
+        files.sort_unstable();
+        for (_, file) in files.into_iter().rev() {
+            let layout = Layout::open(file)?;
+            let state = layout.state();
+            if !state.is_later {
+                let (historical, summaries) =
+                    (state.historical_roots.clone(), state.summaries.clone());
+                let path = path.to_path_buf();
+                return Ok(Self { path, historical, summaries, ..Self::default() });
             }
         }
-        Ok(())
+        Err(not_roots(path, "an era file of a fork after Fulu".into()))
     }
 
     fn of_text(path: &Path) -> Result<Self, Error> {
@@ -133,6 +123,14 @@ impl BeaconRoots {
                 bad(what, format!("one of the {count} in {}", self.path.display()), &proof.root)
             }
         }
+    }
+}
+
+fn not_roots(path: &Path, what: String) -> Error {
+    Error::Unsupported {
+        path: path.to_path_buf(),
+        what: what.into(),
+        instead: "give an era file of a fork up to Fulu, or a text with roots".into(),
     }
 }
 

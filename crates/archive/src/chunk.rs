@@ -98,7 +98,7 @@ pub struct EraEnd {
 /// Blocks, unpacked. Buffers are reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
 pub struct Chunk {
-    /// Number of the first block, if the container states it (era1, ere, ancient folders).
+    /// Number of the first block, if the container states it (era1, ere, era, ancient folders).
     pub first: Option<u64>,
     /// The RLP of each header.
     pub headers: Column,

@@ -1,3 +1,5 @@
+//! Proofs of the main network, changed ones, and lists of roots.
+
 use blockmill_testkit::hex;
 
 use super::*;
@@ -47,10 +49,12 @@ fn a_flipped_bit_in_a_proof_leads_elsewhere() {
     let mut random = blockmill_testkit::Random::new(3);
     for (kind, hash, proof) in mainnet() {
         let good = read(kind, &hash, &proof).expect("a proof");
-        let mut roots = BeaconRoots::default();
         // 758 eras before Capella
-        roots.historical = vec![good.root; 758];
-        roots.summaries = vec![[0; 32]; 1400 - 758];
+        let mut roots = BeaconRoots {
+            historical: vec![good.root; 758],
+            summaries: vec![[0; 32]; 1400 - 758],
+            ..BeaconRoots::default()
+        };
         roots.summaries[good.slot.saturating_sub(758 * ERA_SLOTS) as usize / 8192] = good.root;
         assert!(roots.check(&good).expect("a known root"), "kind {kind}");
         for _ in 0..200 {

@@ -20,6 +20,7 @@ pub(crate) use index::ERA_SLOTS;
 pub(crate) use inspect::inspect;
 pub(crate) use layout::Layout;
 
+use index::Index;
 use layout::Blocks;
 
 /// A reader of era files.
@@ -36,6 +37,11 @@ pub(crate) fn block_range(path: &Path) -> Result<Option<(u64, u64)>, Error> {
     let blocks = Blocks::open(path)?;
     let count = blocks.count() as u64;
     Ok((count > 0).then(|| (blocks.first, blocks.first + count - 1)))
+}
+
+/// Number of the era of a file.
+pub(crate) fn era_of(path: &Path) -> Result<u64, Error> {
+    Ok(Index::open(path)?.era())
 }
 
 /// Adds the notes on a file, and the parts of it that are not checked.

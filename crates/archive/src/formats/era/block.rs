@@ -107,13 +107,11 @@ impl Payload<'_> {
         fixed(self.fields[12])
     }
 
-    /// Appends the RLP of the execution block's header.
+    /// The RLP of the execution block's header.
     pub fn header(&self, roots: &mut RootBuilder) -> Result<Vec<u8>, Fault> {
         let transactions = roots.ordered(TRANSACTIONS.parts(self.fields[13])?.into_iter());
-        let withdrawals = match self.withdrawals()? {
-            Some(items) => Some(roots.ordered(items.iter().map(Vec::as_slice))),
-            None => None,
-        };
+        let withdrawals = self.withdrawals()?;
+        let withdrawals = withdrawals.map(|items| roots.ordered(items.iter().map(Vec::as_slice)));
         let requests = self.requests.as_ref().map(|requests| requests_hash(requests));
         let fields = &self.fields;
         let base_fee: Vec<u8> = fields[11].iter().rev().copied().collect();

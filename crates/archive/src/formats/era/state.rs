@@ -47,8 +47,8 @@ const MAX_FIXED: usize = 16 << 20;
 pub(crate) struct State {
     /// The root of the latest block at each slot of the era.
     pub block_roots: Vec<Hash>,
-    /// The root that names the file: of the roots of blocks and states of the era. In the era of the
-    /// genesis, the root of the validators.
+    /// The root that names the file: of the roots of blocks and states of the era. In the era of
+    /// the genesis, the root of the validators.
     pub era_root: Hash,
     /// The root of each era up to the fork Capella.
     pub historical_roots: Vec<Hash>,
