@@ -5,7 +5,8 @@
 //! files, a folder may have a part.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+#[cfg(test)]
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use blockmill_hashes::Sha256;
 use blockmill_platform::files::{self, FileKind};
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::{Hex, Location};
 
 use crate::Error;
@@ -62,13 +64,14 @@ impl Checksums {
     /// [`Error::Io`], or [`Error::BadRecord`] for a line that is not a checksum.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let io = || Error::io("cannot read", path);
-        let length = fs::metadata(path).map_err(io())?.len();
+        let file = InputFile::open(path).map_err(io())?;
+        let length = file.length().map_err(io())?;
         let location = |offset: usize| Location::new(path, offset as u64);
         if length > LONGEST {
             let (what, limit) = ("a list of checksums", LONGEST);
             return Err(Error::TooLarge { location: location(0), what, limit, announced: length });
         }
-        let bytes = fs::read(path).map_err(io())?;
+        let bytes = file.read_whole().map_err(io())?;
         let (mut named, mut bare, mut offset) = (BTreeMap::new(), vec![], 0);
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = String::from_utf8_lossy(line);
@@ -271,7 +274,8 @@ fn sums(
 }
 
 fn sum_of(path: &Path, part: &mut [u8], stop: &dyn Fn() -> bool) -> Result<Sum, Error> {
-    let mut file = File::open(path).map_err(Error::io("cannot open", path))?;
+    let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
+    let mut file = file.reader();
     let mut hash = Sha256::new();
     loop {
         if stop() {

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use blockmill_platform::files;
+use blockmill_platform::{files, remote};
 
 use crate::Error;
 use crate::blkdat;
@@ -270,7 +270,12 @@ fn of_files(folder: &Path) -> Option<ForeignData> {
 
 /// The names in a folder; empty if it cannot be listed.
 fn names(folder: &Path) -> Vec<String> {
+    let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+    if remote::is_remote(folder) {
+        return files::list(folder).unwrap_or_default().iter().filter_map(name).collect();
+    }
+    // a local folder may have many more names
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    entries.filter_map(|entry| name(&entry.path())).collect()
 }

@@ -15,7 +15,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 pub(crate) use batches::{Batches, Filled, Start};
-pub(crate) use raw::read_full_at;
 pub use raw::{STDIN, stop_waiting};
 pub(crate) use spool::{Seekable, needs_copy};
 

@@ -77,7 +77,7 @@ pub(crate) fn is_input_folder(path: &Path) -> Result<bool, Error> {
         FileKind::Folder => Ok(true),
         FileKind::File | FileKind::Pipe => Ok(false),
         FileKind::Absent => {
-            let error = fs::metadata(path).err();
+            let error = files::length(path).err();
             Err(Error::io("cannot open", path)(error.unwrap_or(ErrorKind::NotFound.into())))
         }
         found => Err(Error::Special { path: path.to_path_buf(), found: found.to_string() }),
@@ -87,7 +87,7 @@ pub(crate) fn is_input_folder(path: &Path) -> Result<bool, Error> {
 /// Bytes of a file, or of the files in a folder.
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(path) else {
-        return fs::metadata(path).map_or(0, |m| m.len());
+        return files::length(path).unwrap_or(0);
     };
     entries
         .flatten()

@@ -1,8 +1,9 @@
 //! Files packed in a way that is not read: they must be unpacked first.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+use blockmill_platform::input_file::InputFile;
 
 use crate::compression::Compression;
 use crate::input::Input;
@@ -41,8 +42,8 @@ fn refused(path: &Path) -> Result<Option<String>, Error> {
 fn head(path: &Path) -> Result<Vec<u8>, Error> {
     let mut head = vec![];
     if listing::is_file(path)? {
-        let file = File::open(path).map_err(Error::io("cannot open", path))?;
-        file.take(MAGIC).read_to_end(&mut head).map_err(Error::io("cannot read", path))?;
+        let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
+        file.reader().take(MAGIC).read_to_end(&mut head).map_err(Error::io("cannot read", path))?;
     }
     Ok(head)
 }

@@ -6,8 +6,10 @@ mod export;
 mod generate;
 mod inspect;
 mod outputs;
+mod remote;
 mod report;
 
+use crate::remote::Mounted;
 use blockmill_archive::{Compression, Target, format};
 use blockmill_verdict::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
@@ -29,6 +31,7 @@ pub use generate::Order;
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo};
 pub use inspect::Inspect;
 pub use outputs::{Force, Outputs};
+pub use remote::Remote;
 pub use report::{Demo, Report, Serve};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
@@ -171,6 +174,11 @@ pub struct Verification {
     /// them, if there is one]
     #[arg(long, value_name = "FILE")]
     pub checksums: Option<PathBuf>,
+    #[command(flatten)]
+    pub remote: Remote,
+    /// The files at the URLs among the paths, where a program has no command line.
+    #[arg(skip)]
+    pub mounted: Mounted,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE")]
     pub seal: Option<String>,

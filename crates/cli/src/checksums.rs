@@ -8,6 +8,7 @@ use blockmill_archive::file_checksums::{Checksums, Compared, LIST, files_at, lis
 use blockmill_archive::output::OutputFile;
 use blockmill_pipeline::Cancel;
 use blockmill_platform::files::{FileKind, kind};
+use blockmill_platform::remote::is_remote;
 use blockmill_verdict::{FaultReport, Status, counted};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -44,6 +45,13 @@ pub fn compare(
         return Ok(checked);
     }
     for (folder, (files, whole)) in next_to(paths)? {
+        if is_remote(&folder) {
+            // that would fetch all files one more time
+            let list = folder.join(LIST);
+            let text = "checksums were not compared with remote files: give --checksums";
+            checked.note(format!("{text} {}", list.display()), json);
+            continue;
+        }
         let list = match Checksums::read(&folder.join(LIST)) {
             Ok(list) => list,
             Err(error) => {

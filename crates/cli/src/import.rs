@@ -13,6 +13,7 @@ use blockmill_archive::output::keep_store_apart;
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_platform::files::expect_no_link;
+use blockmill_platform::remote::is_remote;
 use blockmill_report::Colour;
 use blockmill_verdict::Status;
 use blockmill_verdict::grouped;
@@ -49,7 +50,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         return ethereum::state_dump::import(args, dump, json, cancel);
     }
     // before a store is created for nothing
-    for path in asked.paths.iter().filter(|path| !blockmill_archive::is_pipe(path)) {
+    let is_here = |path: &&PathBuf| !is_remote(path) && !blockmill_archive::is_pipe(path);
+    for path in asked.paths.iter().filter(is_here) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     if let [path] = &asked.paths[..]

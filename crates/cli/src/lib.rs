@@ -53,6 +53,11 @@ pub mod paths;
 mod profile;
 pub mod program;
 mod progress;
+#[cfg(feature = "remote")]
+mod remote;
+#[cfg(not(feature = "remote"))]
+#[path = "absent/remote.rs"]
+mod remote;
 pub mod report;
 #[cfg(feature = "monitor")]
 mod serve;
@@ -108,6 +113,7 @@ impl CommandLine for Cli {
 }
 
 fn run(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
+    let _mounted = remote::of_command(&cli.command)?;
     bitcoin::sources::resolve(&mut cli.command)?;
     let json = cli.general.json;
     match &cli.command {

@@ -17,7 +17,7 @@ pub use write::{Written, write};
 use crate::params::ChainSpec;
 use crate::state::Account;
 use crate::{Address, Hash, U256};
-use blockmill_platform::files;
+use blockmill_platform::{files, remote};
 use blockmill_verdict::Hex;
 use std::fmt;
 use std::fs::File;
@@ -257,7 +257,7 @@ pub enum Entry<'a> {
 /// # Errors
 /// An I/O error if it cannot be opened or read.
 pub fn is_snapshot(path: &Path) -> std::io::Result<bool> {
-    if !files::is_file(path)? {
+    if remote::is_remote(path) || !files::is_file(path)? {
         return Ok(false);
     }
     let mut first = vec![];

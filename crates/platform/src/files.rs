@@ -7,6 +7,8 @@ use std::fs::{self, FileType};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::remote;
+
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
@@ -75,6 +77,9 @@ impl fmt::Display for FileKind {
 /// Returns the error of the operating system if the path cannot be resolved: a dangling or circular
 /// link, a folder without permission, a failing device.
 pub fn kind(path: &Path) -> io::Result<FileKind> {
+    if let Some(remote) = remote::of(path)? {
+        return remote.kind(path);
+    }
     match fs::metadata(or_here(path)) {
         Ok(found) => Ok(FileKind::of(found.file_type())),
         Err(error) => absent(path, error).map(|()| FileKind::Absent),
@@ -87,6 +92,9 @@ pub fn kind(path: &Path) -> io::Result<FileKind> {
 ///
 /// As [`kind`], except for a link itself.
 pub fn kind_of_name(path: &Path) -> io::Result<FileKind> {
+    if let Some(remote) = remote::of(path)? {
+        return remote.kind(path);
+    }
     match fs::symlink_metadata(or_here(path)) {
         Ok(found) => Ok(FileKind::of(found.file_type())),
         Err(error) => absent(path, error).map(|()| FileKind::Absent),
@@ -142,7 +150,22 @@ pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if kind(folder)? == FileKind::Absent {
         return Ok(vec![]);
     }
+    if let Some(remote) = remote::of(folder)? {
+        return remote.list(folder);
+    }
     fs::read_dir(or_here(folder))?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Length of a file, through links.
+///
+/// # Errors
+///
+/// Returns the error of the operating system or of the server if the file cannot be found.
+pub fn length(path: &Path) -> io::Result<u64> {
+    match remote::of(path)? {
+        Some(remote) => Ok(remote.open(path)?.length()),
+        None => Ok(fs::metadata(path)?.len()),
+    }
 }
 
 /// Checks that a path is not a link, because writing to it would change another file.
@@ -185,6 +208,10 @@ fn absent(path: &Path, error: io::Error) -> io::Result<()> {
     let is_absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
     if !is_absent(error.kind()) {
         return Err(error);
+    }
+    if remote::is_remote(path) {
+        // the server has answered so
+        return Ok(());
     }
     for above in path.ancestors() {
         match fs::symlink_metadata(or_here(above)) {

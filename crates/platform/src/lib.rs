@@ -8,6 +8,7 @@
 //! | [`exec`] | a program in the place of another | a child process |
 //! | [`heap`] | exhausted memory is reported | the same |
 //! | [`files`] | what a path leads to | without pipes and sockets |
+//! | [`input_file`] | a file to read, which may be remote | the same |
 //! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
@@ -15,6 +16,7 @@
 //! | [`random`] | `getrandom` | the generator of that system |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
+//! | [`remote`] | files at URLs, as a program registers them | the same |
 //! | [`folders`] | two names exchanged in one step | in three |
 //! | [`locks`] | locks of whole files | the same |
 //! | [`links`] | blocks of the disk shared, or hard links | hard links |
@@ -25,6 +27,7 @@ pub mod files;
 pub mod folders;
 pub mod heap;
 pub mod holes;
+pub mod input_file;
 pub mod links;
 pub mod locks;
 pub mod memory;
@@ -32,3 +35,4 @@ pub mod open_files;
 pub mod page_cache;
 pub mod proc;
 pub mod random;
+pub mod remote;

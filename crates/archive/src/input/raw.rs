@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blockmill_platform::files::FileKind;
+use blockmill_platform::input_file::InputFile;
+use blockmill_platform::remote;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
 
@@ -31,6 +33,7 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// For signal handlers: it lasts until the process ends.
 pub fn stop_waiting() {
     STOPPED.store(true, Ordering::Relaxed);
+    remote::stop_waiting();
 }
 
 /// An error if the user requested a stop.
@@ -55,9 +58,10 @@ impl std::error::Error for Stopped {}
 
 /// True for standard input and for pipes with a name: they can be read only once, in order.
 pub(super) fn is_pipe(path: &Path) -> bool {
-    path == Path::new(STDIN)
-        || std::fs::metadata(path)
-            .is_ok_and(|found| FileKind::of(found.file_type()) == FileKind::Pipe)
+    let is_named = || {
+        std::fs::metadata(path).is_ok_and(|found| FileKind::of(found.file_type()) == FileKind::Pipe)
+    };
+    path == Path::new(STDIN) || (!remote::is_remote(path) && is_named())
 }
 
 /// A source of bytes in order, with a count of the bytes read.
@@ -69,7 +73,7 @@ pub(super) struct Raw {
 
 #[derive(Debug)]
 enum RawSource {
-    File(Arc<File>),
+    File(InputFile),
     Pipe(Arc<Mutex<Pipe>>),
 }
 
@@ -79,13 +83,13 @@ impl Raw {
         let source = if is_pipe(path) {
             RawSource::Pipe(Pipe::of(path)?)
         } else {
-            RawSource::File(Arc::new(File::open(path)?))
+            RawSource::File(InputFile::open(path)?)
         };
         Ok(Self { source, at: 0 })
     }
 
     /// Reads an open file.
-    pub fn of(file: Arc<File>) -> Self {
+    pub fn of(file: InputFile) -> Self {
         Self { source: RawSource::File(file), at: 0 }
     }
 
@@ -126,7 +130,7 @@ impl Seek for Raw {
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
             SeekFrom::End(by) => {
                 let length = match &self.source {
-                    RawSource::File(file) => file.metadata()?.len(),
+                    RawSource::File(file) => file.length()?,
                     RawSource::Pipe(pipe) => locked(pipe).length()?,
                 };
                 length.checked_add_signed(by)
@@ -256,18 +260,4 @@ impl Pipe {
         }
         Ok(count)
     }
-}
-
-/// Fills `bytes` from `offset` on; returns fewer only at the end of the file.
-pub(crate) fn read_full_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

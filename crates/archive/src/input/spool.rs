@@ -5,7 +5,10 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+
+use blockmill_platform::input_file::InputFile;
+use blockmill_platform::remote;
 
 use super::Input;
 use super::raw::{self, check_stopped};
@@ -28,7 +31,7 @@ const RECENT: usize = 2;
 /// A file that can be read at any offset.
 #[derive(Clone, Debug)]
 pub(crate) struct Seekable {
-    file: Arc<File>,
+    file: InputFile,
     /// The compression of the original file, if it was unpacked.
     pub compression: Option<Compression>,
     /// True when `file` is a temporary copy: of a pipe, or unpacked.
@@ -41,7 +44,7 @@ impl Seekable {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let pipe = raw::is_pipe(path);
         if !pipe && !is_compressed(path)? {
-            let file = Arc::new(File::open(path).map_err(Error::io("cannot open", path))?);
+            let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
             return Ok(Self { file, compression: None, copied: false });
         }
         let key = Key::of(path, pipe)?;
@@ -50,14 +53,14 @@ impl Seekable {
         }
         let input = Input::open(path)?;
         let compression = input.compression();
-        let file = Arc::new(unpack(path, input)?);
+        let file = InputFile::from(unpack(path, input)?);
         let seekable = Self { file, compression, copied: true };
         remember(key, seekable.clone());
         Ok(seekable)
     }
 
-    /// The file; all clones share their position.
-    pub fn file(&self) -> &Arc<File> {
+    /// The file.
+    pub fn file(&self) -> &InputFile {
         &self.file
     }
 }
@@ -76,6 +79,12 @@ struct Key {
 
 impl Key {
     fn of(path: &Path, pipe: bool) -> Result<Self, Error> {
+        if remote::is_remote(path) {
+            let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
+            let length = file.length().map_err(Error::io("cannot open", path))?;
+            let stamp = Some((0, file.version().unwrap_or_default(), length, 0, 0));
+            return Ok(Self { path: path.to_path_buf(), stamp });
+        }
         let found = (!pipe).then(|| std::fs::metadata(path)).transpose();
         let found = found.map_err(Error::io("cannot open", path))?;
         let stamp = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
@@ -108,8 +117,8 @@ fn remember(key: Key, seekable: Seekable) {
 /// Whether the first bytes of a file are those of a compression.
 fn is_compressed(path: &Path) -> Result<bool, Error> {
     let mut head = vec![];
-    let file = File::open(path).map_err(Error::io("cannot open", path))?;
-    let read = file.take(super::MAGIC as u64).read_to_end(&mut head);
+    let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
+    let read = file.reader().take(super::MAGIC as u64).read_to_end(&mut head);
     read.map_err(Error::io("cannot read", path))?;
     Ok(Compression::detect(&head).is_some())
 }

@@ -11,7 +11,8 @@ pub use reuse::{Reusable, reuse};
 
 use super::Found;
 use crate::header::HEADER_BYTES;
-use blockmill_platform::files;
+use blockmill_platform::input_file::InputFile;
+use blockmill_platform::{files, remote};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
@@ -49,6 +50,16 @@ pub struct FileStamp {
 impl FileStamp {
     /// The stamp of a file now, with its obfuscation key.
     pub fn read(path: &Path, xor_key: [u8; 8]) -> io::Result<FileStamp> {
+        if remote::is_remote(path) {
+            let file = InputFile::open(path)?;
+            return Ok(FileStamp {
+                path: path.to_path_buf(),
+                length: file.length()?,
+                modified: file.version().unwrap_or_default().cast_signed(),
+                modified_nanos: 0,
+                xor_key,
+            });
+        }
         let metadata = fs::metadata(path)?;
         Ok(FileStamp {
             path: path.to_path_buf(),

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::run::Tip;
 use blockmill_archive::blkdat::BlockFiles;
-use blockmill_platform::files;
+use blockmill_platform::{files, remote};
 use blockmill_store::StoreOptions;
 use std::path::{Path, PathBuf};
 
@@ -92,7 +92,10 @@ pub fn coins_owner(folder: &Path) -> Result<Option<&Path>, Error> {
 /// # Errors
 /// Returns [`Error::System`] if a folder cannot be read.
 pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
-    let above = |path: &Path| Some(path.parent()?.parent()?.to_path_buf());
+    // nothing is known of a folder above those that a server was asked for
+    let is_here = |path: &Path| !remote::is_remote(path);
+    let above =
+        |path: &Path| Some(path.parent()?.parent()?.to_path_buf()).filter(|_| is_here(path));
     let Some(folder) = files.files().first().and_then(|file| above(file.path())) else {
         return Ok(None);
     };

@@ -6,8 +6,8 @@ use crate::error::Error;
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::Sha256;
 use blockmill_platform::files;
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Digits;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(super) fn of_blocks(files: &BlockFiles) -> Result<Vec<SourceFile>, Error> {
 pub(super) fn of_files<'a>(
     paths: impl Iterator<Item = &'a Path>,
 ) -> Result<Vec<SourceFile>, Error> {
-    let source = |path| of_file(path, File::open(path).map_err(Error::system("open", path))?);
+    let source = |path| of_file(path, InputFile::open(path).map_err(Error::system("open", path))?);
     paths.map(source).collect()
 }
 
@@ -44,7 +44,8 @@ pub(super) fn of_folder(folder: &Path) -> Result<Vec<SourceFile>, Error> {
     of_files(found.iter().map(PathBuf::as_path))
 }
 
-fn of_file(path: &Path, mut file: File) -> Result<SourceFile, Error> {
+fn of_file(path: &Path, file: InputFile) -> Result<SourceFile, Error> {
+    let mut file = file.reader();
     let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; READ_BYTES]);
     loop {
         match file.read(&mut buffer).map_err(Error::system("read", path))? {

@@ -1,6 +1,6 @@
 //! Flags of `inspect`.
 
-use super::Force;
+use super::{Force, Remote};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,6 +16,8 @@ pub struct Inspect {
     /// them, if there is one]
     #[arg(long, value_name = "FILE")]
     pub checksums: Option<PathBuf>,
+    #[command(flatten)]
+    pub remote: Remote,
     /// Write a list of the SHA-256 checksums of the files
     #[arg(long, value_name = "FILE")]
     pub checksums_out: Option<PathBuf>,
@@ -42,6 +44,7 @@ impl Inspect {
             paths,
             deep,
             checksums: None,
+            remote: Remote::default(),
             checksums_out: None,
             replace: Force::default(),
             block: None,

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, KeptError, Reached, expect_same_rules, kept_in};
+use blockmill_platform::input_file::InputFile;
 use blockmill_store::ChainStore;
 use std::path::{Path, PathBuf};
 
@@ -139,8 +140,8 @@ fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<Found> {
     if let Some(spec) = stored.and_then(|header| ChainSpec::behind_genesis(path, &header)) {
         return Ok(Found { spec, file });
     }
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = InputFile::open(path).and_then(|file| file.read_text());
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let spec = ChainSpec::from_genesis_json(&text);
     Ok(Found { spec: spec.with_context(|| format!("{}", path.display()))?, file })
 }

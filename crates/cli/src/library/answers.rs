@@ -2,10 +2,10 @@
 
 use super::{BlockSender, VerifyOptions};
 use crate::answer::Answer;
-use crate::args::Inspect;
+use crate::args::{Inspect, Remote};
 use crate::import::{self, Run};
 use crate::shard::{self, Documents};
-use crate::{ethereum, inspect as inspection, outputs};
+use crate::{ethereum, inspect as inspection, outputs, remote};
 use anyhow::{Result, ensure};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,8 @@ pub(super) fn verify_for(
 pub fn inspect(paths: &[impl AsRef<Path>], deep: bool) -> Answer {
     answered(|| {
         ensure!(!paths.is_empty(), "expected paths, found none");
-        let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
+        let paths: Vec<_> = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
+        let _mounted = remote::mount(&paths, &Remote::default())?;
         inspection::run(&Inspect::whole(paths, deep), true)
     })
 }

@@ -1,9 +1,10 @@
 //! The options of a verification as a value.
 
 use crate::args::{
-    CACHE_MIB, CACHES_MIB, CHUNK, CHUNKS, COMMIT_EVERY_S, COMMITS_S, Force, THREADS, Verification,
+    CACHE_MIB, CACHES_MIB, CHUNK, CHUNKS, COMMIT_EVERY_S, COMMITS_S, Force, Remote, THREADS,
+    Verification,
 };
-use crate::bitcoin;
+use crate::{bitcoin, remote};
 use anyhow::{Result, ensure};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Level;
@@ -54,6 +55,10 @@ pub struct VerifyOptions {
     pub label: Option<String>,
     /// File for the run record.
     pub record: Option<PathBuf>,
+    /// Paths that are URLs: the folder that keeps what is fetched of them for later runs.
+    pub cache_dir: Option<PathBuf>,
+    /// Paths that are URLs: a file or URL with the names of the files in the one folder.
+    pub manifest: Option<PathBuf>,
     /// Replace files of an earlier run.
     pub force: bool,
     /// Stops the run when it is set, from any thread.
@@ -82,6 +87,8 @@ impl Default for VerifyOptions {
             commit_every_s: COMMIT_EVERY_S,
             label: None,
             record: None,
+            cache_dir: None,
+            manifest: None,
             force: false,
             cancel: Cancel::new(),
         }
@@ -100,8 +107,12 @@ impl VerifyOptions {
         ] {
             expect_in(name, value, &range)?;
         }
-        let mut paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
+        let mut paths: Vec<_> = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
+        let (cache_dir, manifest) = (self.cache_dir.clone(), self.manifest.clone());
+        let remote = Remote { cache_dir, manifest };
         Ok(Verification {
+            mounted: remote::mount(&paths, &remote)?,
+            remote,
             stores: bitcoin::sources::replaced(&mut paths)?,
             paths,
             chain: self.chain.clone(),

@@ -5,6 +5,7 @@ use super::genesis::known;
 use crate::params::SpecError;
 use blockmill_hashes::Sha256;
 use blockmill_platform::files;
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::{Hex, Status};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -133,8 +134,8 @@ pub fn keep_in(folder: &Path, from: &Path) -> Result<(), KeptError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&sum)(error)),
         _ => {}
     }
-    let mut input = File::open(from).map_err(failed(from))?;
-    write(&path, &mut input).map_err(failed(&path))?;
+    let input = InputFile::open(from).map_err(failed(from))?;
+    write(&path, &mut input.reader()).map_err(failed(&path))?;
     write(&sum, &mut &line(&found)[..]).map_err(failed(&sum))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))
 }
@@ -157,7 +158,8 @@ fn line(sum: &str) -> Vec<u8> {
 
 /// The digits of a file's SHA-256.
 fn sum_of(path: &Path) -> io::Result<String> {
-    let (mut file, mut sum) = (File::open(path)?, Sha256::new());
+    let (input, mut sum) = (InputFile::open(path)?, Sha256::new());
+    let mut file = input.reader();
     let mut bytes = vec![0; READ];
     loop {
         match file.read(&mut bytes) {

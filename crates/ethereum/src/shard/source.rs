@@ -4,8 +4,8 @@ use super::summary::Source;
 use blockmill_archive::Archive;
 use blockmill_hashes::Sha256;
 use blockmill_platform::files;
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Digits;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -27,7 +27,8 @@ fn of_file(path: &Path) -> io::Result<Source> {
     if blockmill_archive::is_pipe(path) {
         return Ok(Source { path: path.to_path_buf(), bytes: 0, sha256: None });
     }
-    let mut file = File::open(path)?;
+    let file = InputFile::open(path)?;
+    let mut file = file.reader();
     let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; READ_BYTES]);
     loop {
         match file.read(&mut buffer)? {

@@ -1,14 +1,13 @@
 //! Reads blocks by their locations, many at a time.
 
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Location;
-use std::fs::File;
 use std::ops::Range;
 
 use super::files::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::{MAX_BLOCK, hex};
 use crate::Error;
-use crate::input::read_full_at;
 
 /// The location of a block in [`BlockFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +27,7 @@ const MAX_GAP: u64 = 16 << 10;
 pub struct BodyReader<'a> {
     files: &'a BlockFiles,
     /// The files that were used last, the latest at the end.
-    open: Vec<(u32, File)>,
+    open: Vec<(u32, InputFile)>,
     max_open: usize,
     order: Vec<u32>,
     digits: Vec<u8>,
@@ -159,7 +158,7 @@ impl<'a> BodyReader<'a> {
     fn read_exact(&mut self, index: u32, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
         let path = self.file(index)?.path();
         let file = self.opened(index)?;
-        let read = read_full_at(file, bytes, offset).map_err(Error::io("cannot read", path))?;
+        let read = file.read_full_at(bytes, offset).map_err(Error::io("cannot read", path))?;
         if read < bytes.len() {
             return Err(Error::Truncated {
                 location: self.file(index)?.location(offset),
@@ -171,7 +170,7 @@ impl<'a> BodyReader<'a> {
         Ok(())
     }
 
-    fn opened(&mut self, index: u32) -> Result<&File, Error> {
+    fn opened(&mut self, index: u32) -> Result<&InputFile, Error> {
         match self.open.iter().position(|(open, _)| *open == index) {
             Some(position) => self.open[position..].rotate_left(1),
             None => {

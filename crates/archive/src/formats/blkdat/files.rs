@@ -1,10 +1,9 @@
 //! Block files of one network.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Location;
 
 use super::network::Network;
@@ -25,7 +24,7 @@ pub struct BlockFile {
     /// The compression of the file.
     compression: Option<Compression>,
     /// The temporary copy, if the file was unpacked or is a pipe.
-    copy: Option<Arc<File>>,
+    copy: Option<InputFile>,
 }
 
 impl BlockFile {
@@ -34,16 +33,15 @@ impl BlockFile {
         &self.path
     }
 
-    /// Opens the file, or its temporary copy. Use positioned reads and maps only: the position of a
-    /// temporary file is shared.
+    /// Opens the file, or its temporary copy.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn open(&self) -> io::Result<File> {
+    pub fn open(&self) -> io::Result<InputFile> {
         match &self.copy {
-            Some(copy) => copy.try_clone(),
-            None => File::open(&self.path),
+            Some(copy) => Ok(copy.clone()),
+            None => InputFile::open(&self.path),
         }
     }
 
@@ -195,7 +193,7 @@ impl BlockFiles {
 /// Opens a file. A compressed file or a pipe is copied to a temporary file.
 fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Error> {
     let seekable = Seekable::open(&path)?;
-    let length = seekable.file().metadata().map_err(Error::io("cannot open", &path))?.len();
+    let length = seekable.file().length().map_err(Error::io("cannot open", &path))?;
     let copy = seekable.copied.then(|| seekable.file().clone());
     Ok(BlockFile { path, length, key, shape, compression: seekable.compression, copy })
 }

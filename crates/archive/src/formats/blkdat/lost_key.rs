@@ -10,7 +10,7 @@ use super::files::BlockFile;
 use super::probe::{of_other_chain, probe};
 use super::{HEADER, Network, XOR_FILE, XorKey};
 use crate::Error;
-use crate::input::{Input, read_full_at};
+use crate::input::Input;
 
 /// Number of files of a folder that are read to explain why no blocks were found.
 const FEW: usize = 16;
@@ -147,7 +147,7 @@ fn begins_block_file(head: &[u8], key: XorKey) -> bool {
 /// Returns the error of the operating system if the file cannot be read.
 pub fn otherwise_obfuscated(file: &BlockFile, offset: u64) -> io::Result<Option<String>> {
     let mut raw = [0; TELLING];
-    let read = read_full_at(&file.open()?, &mut raw, offset)?;
+    let read = file.open()?.read_full_at(&mut raw, offset)?;
     let found = other_key(&raw[..read], offset, file.key());
     Ok(found.map(|(key, network)| described(key, network)))
 }

@@ -1,11 +1,9 @@
 //! Random access to a large file, a few bytes at a time.
 
-use std::fs::File;
 use std::io;
 
 use blockmill_platform::holes::end_of_hole;
-
-use crate::input::read_full_at;
+use blockmill_platform::input_file::InputFile;
 
 /// If records are at most this long on average, more than one is read at once.
 const SMALL_STRIDE: u64 = 4 << 10;
@@ -62,7 +60,7 @@ impl Source for &[u8] {
 
 /// A source with positioned reads. It reads more than requested only if records are small.
 pub struct Positioned<'a> {
-    file: &'a File,
+    file: &'a InputFile,
     window: Window,
     /// The mean length of the last few records.
     stride: u64,
@@ -82,7 +80,7 @@ struct Window {
 impl<'a> Positioned<'a> {
     /// Reads `file`.
     #[must_use]
-    pub fn new(file: &'a File) -> Self {
+    pub fn new(file: &'a InputFile) -> Self {
         Self { file, window: Window::default(), stride: 0 }
     }
 }
@@ -97,7 +95,7 @@ impl Source for Positioned<'_> {
     }
 
     fn end_of_hole(&self, offset: u64, length: u64) -> u64 {
-        end_of_hole(self.file, offset, length)
+        self.file.local().map_or(offset, |file| end_of_hole(file, offset, length))
     }
 
     fn note_stride(&mut self, latest: u64) {
@@ -120,12 +118,12 @@ impl Window {
         &self.bytes[skip.min(self.filled)..self.filled]
     }
 
-    fn read_at(&mut self, file: &File, offset: u64, length: usize) -> io::Result<()> {
+    fn read_at(&mut self, file: &InputFile, offset: u64, length: usize) -> io::Result<()> {
         if self.bytes.len() < length {
             self.bytes.resize(length, 0);
         }
         (self.start, self.filled) = (offset, 0);
-        self.filled = read_full_at(file, &mut self.bytes[..length], offset)?;
+        self.filled = file.read_full_at(&mut self.bytes[..length], offset)?;
         self.read += self.filled as u64;
         Ok(())
     }
@@ -142,7 +140,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, &bytes).unwrap();
-        let file = File::open(&path).unwrap();
+        let file = InputFile::open(&path).unwrap();
         let (mut memory, mut positioned) = (&bytes[..], Positioned::new(&file));
         positioned.note_stride(1 << 20);
         for offset in [0, 5, 70_000, 6, 9_000_000, 5_000_000, 23_999_990, 24_000_001, 1 << 40] {
@@ -159,7 +157,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1; 4 << 20]).unwrap();
-        let file = File::open(&path).unwrap();
+        let file = InputFile::open(&path).unwrap();
         let mut source = Positioned::new(&file);
         for record in 0..4 {
             source.look(record << 20, 88).unwrap();

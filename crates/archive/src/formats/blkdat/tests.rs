@@ -5,8 +5,9 @@ mod damaged;
 mod folders;
 mod generated;
 
-use std::fs::File;
 use std::path::Path;
+
+use blockmill_platform::input_file::InputFile;
 
 use super::{FileReport, Network, Positioned, Record, Scanner, Source, XorKey};
 
@@ -18,7 +19,7 @@ fn scan_both_ways(clear: &[u8], key: XorKey, path: &Path) -> (Vec<Record>, FileR
     let mut bytes = clear.to_vec();
     key.apply(&mut bytes, 0);
     std::fs::write(path, &bytes).unwrap();
-    let file = File::open(path).unwrap();
+    let file = InputFile::open(path).unwrap();
     let first = scan(&bytes[..], bytes.len(), key);
     assert_eq!(scan(Positioned::new(&file), bytes.len(), key), first);
     first

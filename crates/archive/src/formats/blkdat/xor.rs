@@ -2,11 +2,11 @@
 
 use blockmill_verdict::{Digits, Location};
 use std::fmt;
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 
 use blockmill_platform::files;
+use blockmill_platform::input_file::InputFile;
 
 use crate::Error;
 
@@ -55,7 +55,8 @@ impl XorKey {
     /// have 8 bytes.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(XOR_FILE);
-        let bytes = files::if_there(&path, fs::read(&path));
+        let bytes =
+            files::if_there(&path, InputFile::open(&path).and_then(|file| file.read_whole()));
         let Some(bytes) = bytes.map_err(Error::io("cannot read", &path))? else {
             return Ok(Self::default());
         };

@@ -1,18 +1,18 @@
 //! An open e2store file, which is read at offsets.
 
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Location;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{HEADER, Records, VERSION};
-use crate::input::{Seekable, read_full_at};
+use crate::input::Seekable;
 use crate::{Compression, Error};
 
 /// An open file. Offsets are in the unpacked file.
 #[derive(Debug)]
 pub(crate) struct RecordFile {
-    file: Arc<File>,
+    file: InputFile,
     /// Compression of the whole file, in addition to the Snappy data in it.
     pub compression: Option<Compression>,
     pub path: Arc<Path>,
@@ -25,7 +25,7 @@ impl RecordFile {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let seekable = Seekable::open(path)?;
         let (file, compression) = (seekable.file().clone(), seekable.compression);
-        let size = file.metadata().map_err(Error::io("cannot read", path))?.len();
+        let size = file.length().map_err(Error::io("cannot read", path))?;
         Ok(Self { file, compression, path: path.into(), size })
     }
 
@@ -33,7 +33,7 @@ impl RecordFile {
     pub fn read(&self, start: u64, end: u64, into: &mut Vec<u8>) -> Result<(), Error> {
         let (before, needed) = (into.len(), end - start);
         into.resize(before + needed as usize, 0);
-        let available = read_full_at(&self.file, &mut into[before..], start);
+        let available = self.file.read_full_at(&mut into[before..], start);
         let available = available.map_err(Error::io("cannot read", &self.path))? as u64;
         if available < needed {
             let (location, what) = (self.location(start), "e2store file");

@@ -2,7 +2,6 @@
 
 use blockmill_verdict::Location;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use blockmill_platform::files;
@@ -144,9 +143,9 @@ fn check_data_file(
     report: &mut FileReport,
 ) -> u64 {
     let path = table.data_path(number);
-    let size = || fs::metadata(&path).map_err(Error::io("cannot open", &path));
+    let size = || files::length(&path).map_err(Error::io("cannot open", &path));
     let found = has_file(&path).and_then(|has_file| match has_file {
-        true => Ok(size()?.len()),
+        true => size(),
         false => Err(table.missing_file(number)),
     });
     let size = match found {

@@ -1,8 +1,8 @@
 //! One table of a freezer, open for reading.
 
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Location;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Spec {
 pub(super) struct Table {
     pub spec: Spec,
     folder: PathBuf,
-    index: File,
+    index: InputFile,
     pub index_path: PathBuf,
     /// Bytes of the index file.
     pub index_size: u64,
@@ -74,7 +74,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 struct DataFile {
     number: u16,
-    file: File,
+    file: InputFile,
     path: Arc<Path>,
     size: u64,
 }
@@ -83,12 +83,12 @@ impl Table {
     /// Opens a table in `folder`; none when it has no index file.
     pub fn open(folder: &Path, spec: Spec) -> Result<Option<Self>, Error> {
         let index_path = folder.join(spec.index_name());
-        let Some((mut index, index_size)) = open_if_there(&index_path)? else {
+        let Some((index, index_size)) = open_if_there(&index_path)? else {
             return Ok(None);
         };
         let mut first = [0; ENTRY];
         if index_size >= ENTRY as u64 {
-            read_exact(&mut index, &index_path, 0, &mut first)?;
+            read_exact(&index, &index_path, 0, &mut first)?;
         }
         let table = Self {
             spec,
@@ -184,7 +184,7 @@ impl Table {
     ) -> Result<(), Error> {
         let at = first - self.deleted();
         let mut bytes = vec![0; (count + 1) * ENTRY];
-        read_exact(&mut self.index, &self.index_path, at * ENTRY as u64, &mut bytes)?;
+        read_exact(&self.index, &self.index_path, at * ENTRY as u64, &mut bytes)?;
         into.clear();
         into.extend(bytes.as_chunks().0.iter().map(Entry::parse));
         if at == 0 {
@@ -248,12 +248,10 @@ impl Table {
             return Err(Error::Index { location, what, expected, found });
         }
         let (len, before) = (span.len(), into.len());
-        into.reserve(len);
-        let file = &mut data.file;
-        file.seek(SeekFrom::Start(span.start.into()))
-            .map_err(Error::io("cannot read", &data.path))?;
-        file.take(len as u64).read_to_end(into).map_err(Error::io("cannot read", &data.path))?;
-        let available = (into.len() - before) as u64;
+        into.resize(before + len, 0);
+        let read = data.file.read_full_at(&mut into[before..], span.start.into());
+        let available = read.map_err(Error::io("cannot read", &data.path))? as u64;
+        into.truncate(before + available as usize);
         if available < len as u64 {
             let location = Location::new(&*data.path, span.start.into());
             return Err(Error::Truncated { location, what, needed: len as u64, available });
@@ -271,13 +269,13 @@ impl DataFile {
 }
 
 /// An open file and its size; none when there is no such file.
-fn open_if_there(path: &Path) -> Result<Option<(File, u64)>, Error> {
+fn open_if_there(path: &Path) -> Result<Option<(InputFile, u64)>, Error> {
     if !has_file(path)? {
         return Ok(None);
     }
-    let open = |path| -> io::Result<(File, u64)> {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
+    let open = |path| -> io::Result<(InputFile, u64)> {
+        let file = InputFile::open(path)?;
+        let size = file.length()?;
         Ok((file, size))
     };
     open(path).map(Some).map_err(Error::io("cannot open", path))
@@ -291,12 +289,14 @@ fn read_meta(path: &Path) -> Result<Meta, Error> {
         return Ok(Meta::Absent);
     };
     let mut bytes = vec![];
-    file.take(MOST).read_to_end(&mut bytes).map_err(Error::io("cannot read", path))?;
+    file.reader().take(MOST).read_to_end(&mut bytes).map_err(Error::io("cannot read", path))?;
     if size == 0 { Ok(Meta::Absent) } else { Meta::parse(&bytes, path) }
 }
 
-fn read_exact(file: &mut File, path: &Path, offset: u64, into: &mut [u8]) -> Result<(), Error> {
-    file.seek(SeekFrom::Start(offset))
-        .and_then(|_| file.read_exact(into))
-        .map_err(Error::io("cannot read", path))
+fn read_exact(file: &InputFile, path: &Path, offset: u64, into: &mut [u8]) -> Result<(), Error> {
+    let failed = Error::io("cannot read", path);
+    match file.read_full_at(into, offset) {
+        Ok(read) if read < into.len() => Err(failed(io::ErrorKind::UnexpectedEof.into())),
+        read => read.map(|_| ()).map_err(failed),
+    }
 }

@@ -11,7 +11,7 @@ use blockmill_archive::blkdat::{
 };
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
-use std::fs::File;
+use blockmill_platform::input_file::InputFile;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use std::thread;
 /// Headers in a batch: enough to fill all SHA-256 lanes, few enough to stay in the cache.
 const BATCH: usize = 256;
 
-pub(crate) fn open(file: &BlockFile) -> Result<File, Error> {
+pub(crate) fn open(file: &BlockFile) -> Result<InputFile, Error> {
     file.open().map_err(|source| io_error(file, "cannot open", source))
 }
 

@@ -5,8 +5,8 @@ use super::{AccountsError, Alloc, GenesisAccount, from_json, state_root};
 use crate::Hash;
 use crate::header::HeaderView;
 use crate::params::{ChainSpec, Config, SpecError};
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Hex;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const MOST: usize = 1 << 20;
 /// accounts are compared with it when they are read.
 pub(in crate::params) fn behind(path: &Path, header: &[u8]) -> Option<ChainSpec> {
     let state_root = *HeaderView::decode(header).ok()?.state_root;
-    let text = without_accounts(File::open(path).ok()?).ok()??;
+    let text = without_accounts(InputFile::open(path).ok()?.reader()).ok()??;
     let (config, fields, _) = from_json(&text).ok()?;
     let alloc = Alloc::InFile { path: path.into(), state_root };
     let spec = ChainSpec::new("custom", &config, &fields, alloc).ok()?;
@@ -33,9 +33,9 @@ pub(in crate::params) fn behind(path: &Path, header: &[u8]) -> Option<ChainSpec>
 
 /// The configuration in a file; of one that cannot be read without its accounts, with them.
 pub(in crate::params) fn config_of(path: &Path) -> io::Result<Result<Config, SpecError>> {
-    let text = match without_accounts(File::open(path)?)? {
+    let text = match without_accounts(InputFile::open(path)?.reader())? {
         Some(text) => text,
-        None => std::fs::read_to_string(path)?,
+        None => InputFile::open(path)?.read_text()?,
     };
     Ok(from_json(&text).map(|(config, ..)| config))
 }
@@ -43,7 +43,8 @@ pub(in crate::params) fn config_of(path: &Path) -> io::Result<Result<Config, Spe
 /// The accounts in a file, which must have this state root.
 pub(super) fn accounts(path: &Path, root: &Hash) -> Result<Vec<GenesisAccount>, AccountsError> {
     let failed = |problem: String| AccountsError::File { path: path.into(), problem };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = InputFile::open(path).and_then(|file| file.read_text());
+    let text = text.map_err(|error| failed(error.to_string()))?;
     let (_, _, alloc) = from_json(&text).map_err(|error| failed(error.to_string()))?;
     let Alloc::Given(accounts) = alloc else { return Ok(vec![]) };
     let found = state_root(&accounts);
