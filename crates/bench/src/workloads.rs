@@ -7,6 +7,7 @@ mod evm;
 mod export;
 mod import;
 mod public_tests;
+mod remote;
 pub mod rlp;
 mod signatures;
 mod snapshot;
@@ -70,6 +71,7 @@ const WORKLOADS: &[&dyn Workload] = &[
     &export::Export,
     &import::Import,
     &public_tests::PublicTests,
+    &remote::Remote,
     &rlp::Rlp,
     &signatures::Signing,
     &snapshot::Snapshots,

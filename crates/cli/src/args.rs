@@ -178,6 +178,7 @@ pub struct Verification {
     pub remote: Remote,
     /// The files at the URLs among the paths, where a program has no command line.
     #[arg(skip)]
+    #[allow(dead_code, reason = "they are there until the arguments are dropped")]
     pub mounted: Mounted,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE")]

@@ -3,8 +3,9 @@
 use crate::args::{Command, Remote};
 use anyhow::{Result, bail, ensure};
 use blockmill_platform::remote::is_remote;
+use blockmill_remote::address::without_secrets;
 use blockmill_remote::{Options, mount as mount_all};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The remote files of a command, which are there until it is dropped; `None` without URLs.
@@ -50,12 +51,10 @@ pub fn of_command(command: &Command) -> Result<Mounted> {
 
 fn expect_local(paths: &[PathBuf]) -> Result<Mounted> {
     match paths.iter().find(|path| is_remote(path)) {
-        Some(url) => bail!("{}: expected a path of this machine, found a URL", name(url)),
+        Some(url) => {
+            let url = without_secrets(&url.display().to_string());
+            bail!("{url}: expected a path of this machine, found a URL")
+        }
         None => Ok(None),
     }
-}
-
-/// A URL without what may be a secret.
-fn name(url: &Path) -> String {
-    url.display().to_string().split(['?', '@']).next().unwrap_or_default().to_owned()
 }

@@ -36,6 +36,7 @@ mod odd_machines;
 mod options;
 mod options_page;
 mod outputs;
+mod remote_archives;
 mod revision;
 mod serving;
 mod shards;

@@ -74,6 +74,8 @@ fn set(
         "commit_every" => replace(&mut options.commit_every_s, value.extract()?),
         "label" => options.label = value.extract()?,
         "record" => options.record = value.extract()?,
+        "cache_dir" => options.cache_dir = value.extract()?,
+        "manifest" => options.manifest = value.extract()?,
         "force" => replace(&mut options.force, value.extract()?),
         _ => return Ok(false),
     }

@@ -8,6 +8,7 @@
 mod arguments;
 mod capsule;
 mod document;
+mod remote;
 mod stream;
 mod work;
 
@@ -131,6 +132,8 @@ fn export_shard<'py>(
 mod _native {
     #[pymodule_export]
     use super::document::Documents;
+    #[pymodule_export]
+    use super::remote::{RemoteFile, remote_files};
     #[pymodule_export]
     use super::stream::{Batch, Rows, read};
     #[pymodule_export]

@@ -75,10 +75,10 @@ impl Address {
     /// # Errors
     /// [`Error::Address`] for what is no URL of a file or folder, or has secrets in it.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let bad = |expected, found: String| {
-            // what follows may be a secret
-            let url = text.split(['?', '@']).next().unwrap_or_default().to_owned();
-            Error::Address { url, expected, found }
+        let bad = |expected, found: String| Error::Address {
+            url: without_secrets(text),
+            expected,
+            found,
         };
         let expected = "a URL of a file or a folder";
         let url = Url::parse(text).map_err(|error| bad(expected, error.to_string()))?;
@@ -162,6 +162,16 @@ impl Address {
     }
 }
 
+/// A URL without its user, password and query.
+#[must_use]
+pub fn without_secrets(url: &str) -> String {
+    let url = url.split('?').next().unwrap_or_default();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let server = server.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{server}{path}")
+}
+
 /// Whether `AWS_ALLOW_HTTP` or its like is set, for servers on this machine.
 fn allows_http() -> bool {
     let is_set = |name| std::env::var(name).is_ok_and(|value| value.eq_ignore_ascii_case("true"));
@@ -193,8 +203,9 @@ mod tests {
     fn what_is_no_place_of_a_file_is_refused_without_its_secrets() {
         let refused = |text| Address::parse(text).unwrap_err().to_string();
         assert!(refused("ftp://host/a").contains("found ftp"));
-        for url in ["https://user:word@host/a", "https://host/a?key=word", "s3://u:word@b/a"] {
-            assert!(!refused(url).contains("word"), "{url}");
+        for url in ["https://user:s3cret@host/a", "https://host/a?key=s3cret", "s3://u:s3cret@b/a"]
+        {
+            assert!(!refused(url).contains("s3cret"), "{url}");
         }
         assert!(refused("az:///a").contains("a server or a bucket"));
     }

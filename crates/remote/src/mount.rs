@@ -115,6 +115,8 @@ impl Mount {
         manifest: Option<Vec<String>>,
         cache: Option<PathBuf>,
     ) -> Result<Self, Error> {
+        // it chooses the code of TLS, so it comes first
+        let runtime = runtime()?;
         let store = address.store()?;
         let found = async {
             if !address.is_folder {
@@ -133,7 +135,7 @@ impl Mount {
                 files => Ok((None, files?)),
             }
         };
-        let (file, files) = runtime()?.block_on(found)?;
+        let (file, files) = runtime.block_on(found)?;
         let is_whole = file.is_none();
         let folder = if is_whole { address.clone() } else { address.parent() };
         let mount = Self {

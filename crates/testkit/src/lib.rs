@@ -23,6 +23,7 @@ mod need;
 mod place;
 mod random;
 mod rounds;
+pub mod server;
 
 pub use blockmill_testkit_needs::needs;
 pub use disk::disk_bytes;

@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All needs.
-pub const NEEDS: [Need; 11] = [
+pub const NEEDS: [Need; 12] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -91,6 +91,14 @@ pub const NEEDS: [Need; 11] = [
         what: "a Python with DuckDB and Polars",
         how: "make a virtual environment, install duckdb and polars in it with pip, and set it to \
               its `bin/python`",
+        is_built: false,
+    },
+    Need {
+        name: "moto",
+        variable: "BLOCKMILL_MOTO",
+        what: "moto, a server of the protocol of S3",
+        how: "make a virtual environment, install moto[s3,server] in it with pip, and set it to its \
+              `bin/moto_server`",
         is_built: false,
     },
     Need {

@@ -5,7 +5,7 @@
 use super::import::{Job, hint};
 use super::{network, sources};
 use crate::answer::{Answer, Payload};
-use crate::args::{Remote, Verification};
+use crate::args::Verification;
 use crate::remote;
 use crate::shard::{Documents, sealed, with_summary};
 use anyhow::{Context, Result, bail, ensure};
@@ -222,7 +222,7 @@ pub fn merge(
         chain: asked.chain.clone().or_else(|| given.shards.first().map(|it| it.chain.clone())),
         ..asked.clone()
     };
-    let _mounted = remote::mount(&asked.paths, &Remote::default())?;
+    let _mounted = remote::mount(&asked.paths, &asked.remote)?;
     let Job { files, mut options, .. } = Job::prepare(&asked, None, cancel)?;
     options.level = level(&asked, &options)?;
     options.by_itself = true;

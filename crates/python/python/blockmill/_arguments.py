@@ -31,6 +31,16 @@ class Options(TypedDict, total=False):
     label: str
     record: Path
     force: bool
+    cache_dir: Path
+    manifest: Path
+
+
+SCHEMES = ("http://", "https://", "s3://", "gs://", "az://")
+
+
+def is_url(name: str) -> bool:
+    """Returns whether this is the URL of a remote archive."""
+    return name.startswith(SCHEMES)
 
 
 def names(paths: Paths) -> list[str]:
@@ -49,6 +59,6 @@ def there(paths: Paths) -> list[str]:
     if not found:
         raise ValueError("expected paths, found none")
     for name in found:
-        if name != "-":
+        if name != "-" and not is_url(name):
             os.stat(name)
     return found

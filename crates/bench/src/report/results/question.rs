@@ -55,7 +55,7 @@ impl Question {
             (_, "reindex") => Self::Bitcoin,
             (_, "restore") => Self::Neo,
             (_, "rlp" | "signatures") => Self::Codecs,
-            (_, "store" | "snapshot") => Self::Stores,
+            (_, "store" | "snapshot" | "remote") => Self::Stores,
             (_, "export") => Self::Tables,
             _ => return None,
         })

@@ -15,6 +15,9 @@ import fsspec
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
+from .. import _native
+from .._arguments import is_url
+
 PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
 BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
 # in a datadir of Bitcoin Core
@@ -76,6 +79,9 @@ def archives(paths, with_coins=False):
     `with_coins` also its unspent coins."""
     found = []
     for path in map(str, paths):
+        if is_url(path):
+            found += remote_archives(path)
+            continue
         fs, plain = fsspec.core.url_to_fs(path)
         url = fs.unstrip_protocol if "://" in path else str
         if not fs.isdir(plain):
@@ -95,6 +101,15 @@ def archives(paths, with_coins=False):
     return sorted(found, key=lambda shard: natural(shard.url))
 
 
+def remote_archives(url):
+    """The shards at the URL of a file or a folder."""
+    files = [Shard(os.fspath(name), size) for name, size in _native.remote_files(url)]
+    own = [shard for shard in files if shard.url == url or is_archive(shard.url)]
+    if not own:
+        raise ValueError(f"{url}: expected archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)")
+    return own
+
+
 def files_in(fs, folder):
     """The files in a folder."""
     return [entry for entry in fs.ls(folder, detail=True) if entry["type"] != "directory"]
@@ -102,8 +117,9 @@ def files_in(fs, folder):
 
 @contextlib.contextmanager
 def local(url):
-    """A path on this machine for reading the file; remote files are copied."""
-    if "://" not in url:
+    """A path for reading the file: a path of this machine, or a URL that blockmill reads. Files of
+    other systems are copied."""
+    if "://" not in url or is_url(url):
         yield url
         return
     fs, plain = fsspec.core.url_to_fs(url)
@@ -115,6 +131,12 @@ def local(url):
 
 def text_next_to(url, name):
     """The text of a file with this name in the folder of `url`. None if there is none."""
+    if is_url(url):
+        try:
+            file = _native.RemoteFile(f"{url.rpartition('/')[0]}/{name}")
+        except FileNotFoundError:
+            return None
+        return file.read(file.size).decode()
     fs, plain = fsspec.core.url_to_fs(url)
     path = f"{plain.rpartition('/')[0]}/{name}"
     return fs.cat_file(path).decode() if fs.isfile(path) else None

@@ -9,6 +9,7 @@ from itertools import islice
 
 from blockmill import _native
 
+from .._arguments import is_url
 from .folder import Folder, is_of_coins, plain, sealed, states_totals
 from .rows import Rows
 
@@ -91,8 +92,8 @@ def of_ranges(rows, shards, found, partial):
 def of_block_files(rows, paths, shards, partial):
     """Merges shards that are block files: their headers, then their bodies by the tables of the
     merge, until no table is left."""
-    if remote := [shard.url for shard in shards if "://" in shard.url]:
-        raise ValueError(f"{remote[0]}: expected block files at paths of this machine, too")
+    if copied := [it.url for it in shards if "://" in it.url and not is_url(it.url)]:
+        raise ValueError(f"{copied[0]}: expected block files at paths of this machine or at URLs")
     job, by_path = rows.job, {shard.url: shard for shard in shards}
     coins = next((shard for shard in shards if is_of_coins(shard.url)), None)
     documents, asked = list(texts(job, shards)), set()
@@ -103,7 +104,7 @@ def of_block_files(rows, paths, shards, partial):
     while True:
         # a table has only blocks that no earlier table had
         drawn = [kept] if kept else []
-        of = list(map(plain, paths))
+        of = [path if is_url(path) else plain(path) for path in paths]
         answer, asks = merge(job, documents + drawn, partial, of, level=job.level)
         if asks is None:
             return answer

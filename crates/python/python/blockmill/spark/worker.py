@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import blockmill
 import pyarrow as pa
 
+from .. import _native
+from .._arguments import is_url
 from .folder import Folder, is_block_file, is_of_coins, local, sealed
 
 KEY = ["shard", "size", "sha256", "after", "level", "options", "revision"]
@@ -224,6 +226,11 @@ def hash_of(header):
 
 def sum_of(path):
     """The SHA-256 of a file. None for a folder that could not be opened as a shard."""
+    if is_url(path):
+        file, sum = _native.RemoteFile(path), hashlib.sha256()
+        while part := file.read(1 << 20):
+            sum.update(part)
+        return sum.hexdigest()
     if os.path.isdir(path):
         return None
     with open(path, "rb") as file:
