@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::schema::{Names, Table};
 use blockmill_hashes::Sha256;
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Digits;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,8 @@ impl HashedSource {
 }
 
 fn sum_of(path: &Path) -> std::io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
+    let file = InputFile::open(path)?;
+    let mut file = file.reader();
     let (mut sum, mut buffer) = (Sha256::new(), vec![0; READ]);
     loop {
         match file.read(&mut buffer)? {

@@ -97,8 +97,8 @@ pub const NEEDS: [Need; 12] = [
         name: "moto",
         variable: "BLOCKMILL_MOTO",
         what: "moto, a server of the protocol of S3",
-        how: "make a virtual environment, install moto[s3,server] in it with pip, and set it to its \
-              `bin/moto_server`",
+        how: "make a virtual environment, install moto[s3,server] in it with pip, and set it to \
+              its `bin/moto_server`",
         is_built: false,
     },
     Need {
