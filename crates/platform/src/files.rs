@@ -3,7 +3,7 @@
 //! this program asks them, and a test of its style holds it to that.
 
 use std::fmt;
-use std::fs::{self, FileType};
+use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -166,6 +166,18 @@ pub fn length(path: &Path) -> io::Result<u64> {
         Some(remote) => Ok(remote.open(path)?.length()),
         None => Ok(fs::metadata(path)?.len()),
     }
+}
+
+/// Reads some bytes of an open file from `offset` on.
+#[cfg(unix)]
+pub(crate) fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, offset)
+}
+
+/// Reads some bytes of an open file from `offset` on.
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, into, offset)
 }
 
 /// Checks that a path is not a link, because writing to it would change another file.

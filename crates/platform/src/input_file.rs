@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::files::read_at;
 use crate::remote::{self, RemoteFile};
 
 /// An open file. Clones share it; no read moves a position that they share.
@@ -132,14 +133,4 @@ impl Read for InOrder<'_> {
         self.at += count as u64;
         Ok(count)
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, into, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, into, offset)
 }

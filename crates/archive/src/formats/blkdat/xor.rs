@@ -78,6 +78,7 @@ impl fmt::Display for XorKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn any_stretch_is_obfuscated_as_the_whole_would_be() {

@@ -6,9 +6,8 @@ use crate::baselines::file_map::FileMap;
 use blockmill_archive::Error;
 use blockmill_archive::blkdat::{BlockFile, MAX_BLOCK, Positioned, Source};
 use blockmill_platform::holes::end_of_hole;
-use std::fs::File;
+use blockmill_platform::input_file::InputFile;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// The stream's buffer: a block of the largest size stays in it while the frame after it is read,
 /// and what is moved to its front is a third of what is read.
@@ -20,14 +19,18 @@ const STREAM_KEEP: usize = MAX_BLOCK as usize + 1024;
 /// An open file, and the way it is read.
 pub(super) enum Opened {
     Map(FileMap),
-    Positioned(File),
-    Stream(File),
+    Positioned(InputFile),
+    Stream(InputFile),
 }
 
 impl Opened {
     pub fn open(file: &BlockFile, read: Read) -> Result<Self, Error> {
         let open = || match read {
-            Read::Map => file.open().and_then(|file| FileMap::of(&file)).map(Self::Map),
+            Read::Map => {
+                let file = file.open()?;
+                let local = file.local().ok_or(io::ErrorKind::Unsupported)?;
+                FileMap::of(local).map(Self::Map)
+            }
             Read::Positioned => file.open().map(Self::Positioned),
             Read::Stream => file.open().map(Self::Stream),
         };
@@ -84,7 +87,7 @@ impl Source for AnySource<'_> {
 
 /// Reads everything, one large piece after the other.
 pub(super) struct Stream<'a> {
-    file: &'a File,
+    file: &'a InputFile,
     /// Where in the file the buffer begins.
     start: u64,
     bytes: Vec<u8>,
@@ -95,7 +98,7 @@ pub(super) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn new(file: &'a File) -> Self {
+    fn new(file: &'a InputFile) -> Self {
         // fresh pages are zero without being touched
         Self { file, start: 0, bytes: vec![0; STREAM_BUFFER], filled: 0, read: 0 }
     }
@@ -119,7 +122,7 @@ impl<'a> Stream<'a> {
                 (self.start, self.filled) = (self.start + drop as u64, STREAM_KEEP);
             }
             let end = self.start + self.filled as u64;
-            let read = read_full_at(self.file, &mut self.bytes[self.filled..], end)?;
+            let read = self.file.read_full_at(&mut self.bytes[self.filled..], end)?;
             if read == 0 {
                 break;
             }
@@ -138,26 +141,12 @@ impl Source for Stream<'_> {
     }
 
     fn end_of_hole(&self, offset: u64, length: u64) -> u64 {
-        end_of_hole(self.file, offset, length)
+        self.file.local().map_or(offset, |file| end_of_hole(file, offset, length))
     }
 
     fn bytes_read(&self) -> u64 {
         self.read
     }
-}
-
-/// Fills `bytes` from `offset` on, or as far as the file reaches; how many.
-fn read_full_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]
@@ -171,8 +160,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, &bytes).unwrap();
-        let file = || File::open(&path).unwrap();
-        let map = Opened::Map(FileMap::of(&file()).unwrap());
+        let file = || InputFile::open(&path).unwrap();
+        let map = Opened::Map(FileMap::of(file().local().unwrap()).unwrap());
         for opened in [map, Opened::Positioned(file()), Opened::Stream(file())] {
             let mut source = opened.source();
             source.note_stride(1 << 20);
