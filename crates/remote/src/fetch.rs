@@ -46,14 +46,20 @@ impl Object {
 
     /// The ETag that a server compares byte for byte.
     fn strong_tag(&self) -> Option<String> {
-        self.meta.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
+        self.meta.e_tag.as_deref().filter(|tag| !tag.starts_with("W/")).map(quoted)
     }
+}
+
+/// An ETag as headers have it. Azure lists them without quotes.
+fn quoted(tag: &str) -> String {
+    let is_whole = tag.starts_with(['"', 'W']);
+    if is_whole { tag.to_owned() } else { format!("\"{tag}\"") }
 }
 
 fn identity(meta: &ObjectMeta) -> String {
     let length = meta.size;
     match &meta.e_tag {
-        Some(tag) => format!("ETag {tag}, {length} bytes"),
+        Some(tag) => format!("ETag {}, {length} bytes", quoted(tag)),
         None => format!("{length} bytes of {}", meta.last_modified.to_rfc3339()),
     }
 }
@@ -159,7 +165,7 @@ async fn changed(store: &dyn ObjectStore, object: &Object) -> Option<Error> {
 fn other_file(object: &Object, found: &ObjectMeta) -> Result<(), Error> {
     let tags = object.meta.e_tag.as_ref().zip(found.e_tag.as_ref());
     let is_same = match tags {
-        Some((expected, found)) => expected == found,
+        Some((expected, found)) => quoted(expected) == quoted(found),
         None => object.meta.last_modified == found.last_modified,
     };
     if is_same && object.meta.size == found.size {
@@ -215,4 +221,16 @@ async fn fetch_once(
         return Err(short(bytes.len() as u64));
     }
     Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etags_are_compared_as_headers_have_them() {
+        for (listed, header) in [("0x8D", "\"0x8D\""), ("\"a\"", "\"a\""), ("W/\"a\"", "W/\"a\"")] {
+            assert_eq!(quoted(listed), header);
+        }
+    }
 }

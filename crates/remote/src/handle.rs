@@ -8,6 +8,7 @@ use crate::fetch::{self, Object};
 use crate::mount::Mount;
 use crate::pool::Content;
 use blockmill_platform::remote::{RemoteFile, is_stopped};
+use bytes::Bytes;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -162,8 +163,33 @@ impl Mount {
         }
         // none if another reader was faster
         let Some(end) = self.pool().await_range(object.id, start, end, run) else { return Ok(()) };
-        let (mount, id) = (self.clone(), object.id);
-        let arrived = move |came| mount.arrive(id, start, came);
+        let arrival = Arrival { mount: self.clone(), object: object.clone(), start, came: None };
+        let arrived = move |came| arrival.with(came);
         fetch::start(self.store(), object.clone(), cached, start..end, arrived)
+    }
+}
+
+/// A range that is waited for. When this is dropped, it has arrived, so nobody waits for ever.
+struct Arrival {
+    mount: Arc<Mount>,
+    object: Arc<Object>,
+    start: u64,
+    came: Option<Result<Bytes, Error>>,
+}
+
+impl Arrival {
+    fn with(mut self, came: Result<Bytes, Error>) {
+        self.came = Some(came);
+    }
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        let lost = || Error::Failed {
+            url: self.object.url.clone(),
+            reason: format!("the request of the range at byte {} was given up", self.start),
+        };
+        let came = self.came.take().unwrap_or_else(|| Err(lost()));
+        self.mount.arrive(self.object.id, self.start, came);
     }
 }

@@ -106,7 +106,8 @@ def remote_archives(url):
     files = [Shard(os.fspath(name), size) for name, size in _native.remote_files(url)]
     own = [shard for shard in files if shard.url == url or is_archive(shard.url)]
     if not own:
-        raise ValueError(f"{url}: expected archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)")
+        what = "archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)"
+        raise ValueError(f"{url}: expected {what}")
     return own
 
 
