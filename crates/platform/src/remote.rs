@@ -74,7 +74,7 @@ pub(crate) fn of(path: &Path) -> io::Result<Option<&'static dyn RemoteFiles>> {
         return Ok(None);
     }
     let missing = || {
-        let text = format!("{}: this program reads no remote files", path.display());
+        let text = format!("{}: only files of this machine are read here", path.display());
         io::Error::new(io::ErrorKind::Unsupported, text)
     };
     REGISTERED.get().map(|files| Some(&**files)).ok_or_else(missing)
