@@ -83,7 +83,8 @@ pub fn blkdat_scan(data: &[u8]) -> bool {
     for (file, report) in files.files().iter().zip(&expected.reports) {
         let mut bytes = vec![0; file.length() as usize];
         let opened = file.open().expect("a file to open");
-        opened.read_exact_at(&mut bytes, 0).expect("a file to read");
+        let read = opened.read_full_at(&mut bytes, 0).expect("a file to read");
+        assert_eq!(read, bytes.len());
         let mut walk = Walk::new(file, &bytes[..]);
         while let Some(Record { offset, size, header }) = walk.next_record().expect("memory") {
             let found = found.next().expect("the same block");
