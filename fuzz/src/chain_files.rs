@@ -14,7 +14,6 @@ use blockmill_pipeline::Cancel;
 use blockmill_signatures::Signatures;
 use blockmill_verdict::Span;
 use std::fs;
-use std::os::unix::fs::FileExt;
 
 #[path = "../../crates/bitcoin/tests/naive/mod.rs"]
 pub(crate) mod naive;
