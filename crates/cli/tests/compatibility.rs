@@ -1,7 +1,7 @@
 //! The tables of COMPATIBILITY.md against the forks and formats in the code. That of formats is
 //! generated.
 
-use crate::program::{blockmill, run};
+use crate::program::{Scratch, blockmill, run};
 use blockmill_archive::format::{self, Properties};
 use blockmill_archive::{Format, Output, Target};
 use blockmill_ethereum::params::Fork;
@@ -37,19 +37,29 @@ fn every_fork_has_a_row_that_says_how_deep_it_is_verified() {
     }
 }
 
-/// The table of formats.
+/// What can be done with each format. Every one is recognised by its content and inspected;
+/// [`what_cannot_be_done_is_refused_by_name`] tries what is left out.
 fn table_of_formats() -> String {
-    let mut table = "| format | chain | verify, import, export | written by `convert --to` | \
-                     specification |\n|---|---|---|---|---|\n"
+    let mut table = "| format | chain | detect, inspect | verify, import | convert from | \
+                     `convert --to` | export | remote | specification |\n\
+                     |---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for Properties { name, family, document, .. } in format::all() {
         let chain = format!("{family:?}").to_lowercase();
-        let level = if name.ends_with("headers") { "level `headers`" } else { "yes" };
         let of_format = Target::all().filter(|target| format_of(target) == *name);
         let targets: Vec<String> = of_format.map(|target| format!("`{}`", target.name)).collect();
         let targets = if *name == "btc-headers" { vec!["`headers`".into()] } else { targets };
+        let (verify, from, export) = match *name {
+            "headers" => ("level `headers`", "yes", "table `blocks`"),
+            "btc-headers" => ("verify, level `headers`", "yes", "no"),
+            _ => ("yes", "yes", "yes"),
+        };
+        let remote = if *name == "store" { "no" } else { "yes" };
         let (targets, file) = (targets.join(", "), document.rsplit('/').next().expect("a name"));
-        table += &format!("| {name} | {chain} | {level} | {targets} | [{file}]({document}) |\n");
+        table += &format!(
+            "| {name} | {chain} | yes | {verify} | {from} | {targets} | {export} | {remote} | \
+             [{file}]({document}) |\n"
+        );
     }
     table
 }
@@ -89,4 +99,33 @@ fn convert_offers_every_target() {
     let mut offered: Vec<_> = offered.map(|(name, _)| name).collect();
     offered.sort_unstable();
     assert_eq!(targets, offered, "{help}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    let scratch = Scratch::new("compatibility");
+    let at = |name: &str| scratch.path(name).display().to_string();
+    let done = |words: String, code: i32| {
+        let ended = run(&mut blockmill(&words));
+        assert_eq!(ended.code, Some(code), "{words}: {}{}", ended.stdout, ended.stderr);
+        ended.stderr
+    };
+    let (headers, blocks, of_bitcoin) = (at("headers"), at("blocks"), at("bitcoin"));
+    done(format!("generate ethereum --headers 9 --format headers --out {headers}"), 0);
+    done(format!("generate bitcoin --inputs 0 --blocks 9 --out {blocks}"), 0);
+    done(format!("convert {blocks} --to headers --out {of_bitcoin}"), 0);
+    for (from, to) in [(&headers, "headers"), (&of_bitcoin, "headers")] {
+        done(format!("convert {from} --to {to} --out {}", at("again")), 0);
+        fs::remove_file(at("again")).expect("a file");
+    }
+    done(format!("verify --seal off {headers}"), 0);
+    done(format!("import --seal off {headers} --data {}", at("store")), 0);
+    done(format!("export --seal off --tables blocks {headers} --to {}", at("tables")), 0);
+    let refused = done(format!("export --seal off {headers} --to {}", at("all")), 2);
+    assert!(refused.contains("expected blocks with bodies"), "{refused}");
+    done(format!("verify {of_bitcoin}"), 0);
+    for words in ["import --data", "export --to"] {
+        let refused = done(format!("{words} {} {of_bitcoin}", at("none")), 2);
+        assert!(refused.contains("headers of Bitcoin without blocks"), "{words}: {refused}");
+    }
 }

@@ -73,7 +73,8 @@ pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> R
 struct BlockGenerator<'a> {
     chain: HeaderChain<'a>,
     blocks: Option<Blocks<'a>>,
-    storage_receipts: bool,
+    /// How receipts are encoded.
+    encoding: ReceiptEncoding,
 }
 
 impl<'a> BlockGenerator<'a> {
@@ -83,7 +84,7 @@ impl<'a> BlockGenerator<'a> {
         Ok(Self {
             chain: HeaderChain::new(spec, recipe.seed)?,
             blocks: signers.map(|signers| Blocks::new(spec, recipe.seed, signers)),
-            storage_receipts: parts.receipts == Some(ReceiptEncoding::Storage),
+            encoding: parts.receipts.unwrap_or(ReceiptEncoding::Consensus),
         })
     }
 
@@ -103,15 +104,11 @@ impl<'a> BlockGenerator<'a> {
         };
         chunk.headers.push(header);
         chunk.bodies.push(&content.body);
-        if self.storage_receipts {
-            let mut stored = vec![];
-            receipts::consensus_to_storage(&content.receipts, &mut stored)?;
-            chunk.receipts.push(&stored);
-            chunk.receipt_encoding = ReceiptEncoding::Storage;
-        } else {
-            chunk.receipts.push(&content.receipts);
-            chunk.receipt_encoding = ReceiptEncoding::Consensus;
-        }
+        let mut encoded = vec![];
+        let how = (ReceiptEncoding::Consensus, self.encoding);
+        receipts::recode(&content.receipts, how, [], &mut encoded)?;
+        chunk.receipts.push(&encoded);
+        chunk.receipt_encoding = self.encoding;
         chunk.total_difficulties.push(self.chain.total_difficulty().to_be_bytes());
         Ok(())
     }
@@ -136,6 +133,8 @@ mod tests {
         assert_eq!(one, same);
         assert_ne!(one, other);
         let blocks = std::fs::read(make("d", 1, Format::RlpExport)).unwrap();
+        let ere = make("f", 1, Format::Ere);
+        assert_eq!(std::fs::read_dir(ere).unwrap().count(), 1);
         let blocks_again = std::fs::read(make("e", 1, Format::RlpExport)).unwrap();
         assert_eq!(blocks, blocks_again);
     }
