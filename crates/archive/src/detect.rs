@@ -67,7 +67,7 @@ pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// The archive that is a folder and is found in `folder`, with its format.
-fn archive_of(folder: &Path) -> Result<Option<(PathBuf, Format)>, Error> {
+pub(crate) fn archive_of(folder: &Path) -> Result<Option<(PathBuf, Format)>, Error> {
     for row in &formats::ARCHIVES {
         if let Recognise::Folder(find) = row.recognise
             && let Some(archive) = find(folder)?

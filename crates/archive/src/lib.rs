@@ -21,6 +21,7 @@ pub mod file_checksums;
 mod foreign;
 pub mod format;
 mod formats;
+pub mod growing;
 mod input;
 mod inspect;
 mod left_out;

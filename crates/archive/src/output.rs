@@ -8,7 +8,7 @@
 mod claim;
 mod file;
 mod folder;
-mod identity;
+pub(crate) mod identity;
 
 pub use claim::{Claim, Shape, is_numbered, keep_apart, keep_store_apart};
 pub use file::OutputFile;

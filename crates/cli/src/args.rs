@@ -256,6 +256,10 @@ pub struct Import {
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Import what is whole, wait until the paths have more, and continue until Ctrl-C, or until
+    /// the block of --until (see docs/following.md)
+    #[arg(long, conflicts_with_all = ["state", "partial", "checksums", "profile"])]
+    pub follow: bool,
     /// Ethereum: begin with the state of this dump, as `geth dump --iterative` and `geth snapshot
     /// dump` write it, compressed or not. It is that after the store's last block
     #[arg(long, value_name = "DUMP", conflicts_with = "paths")]

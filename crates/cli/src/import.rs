@@ -3,6 +3,7 @@
 
 use crate::answer::{Answer, Payload};
 use crate::args::{Import, Verification, Verify};
+use crate::follow::{self, Round};
 use crate::library::BlockSender;
 use crate::profile::Profiler;
 use crate::serve::Server;
@@ -30,6 +31,8 @@ pub struct Run {
     json: bool,
     serve: Option<SocketAddr>,
     profiler: Option<Profiler>,
+    /// What a round of an import that follows a growing archive shares with the others.
+    round: Option<Round>,
     /// Receives the verified blocks, if a program reads them.
     pub blocks: Option<BlockSender>,
     /// Set when the run should stop.
@@ -54,6 +57,10 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     for path in asked.paths.iter().filter(is_here) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
+    if args.follow {
+        writes();
+        return follow::run(args, json, cancel);
+    }
     if let [path] = &asked.paths[..]
         && ethereum::snapshot::is_snapshot(path)
             .with_context(|| format!("cannot read {}", path.display()))?
@@ -67,12 +74,16 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let family = family(asked)?;
     paths::create_folder(&args.data)?;
     writes();
-    let answer = match family {
+    Ok(checked.with(import(args, family, run)?))
+}
+
+/// Imports an archive of these chains into a store.
+pub fn import(args: &Import, family: Family, run: Run) -> Result<Answer> {
+    match family {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
         Family::Neo => neo::import::import(args, run),
-    };
-    Ok(checked.with(answer?))
+    }
 }
 
 /// `blockmill verify`.
@@ -140,7 +151,24 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        Ok(Self { label, record_to, json, serve: args.serve, profiler, blocks: None, cancel })
+        let (serve, round) = (args.serve, None);
+        Ok(Self { label, record_to, json, serve, profiler, round, blocks: None, cancel })
+    }
+
+    /// A round of an import that follows a growing archive: it prints nothing at its end, and
+    /// leaves the record to its caller.
+    pub fn of_round(args: &Verification, json: bool, cancel: Cancel, round: Round) -> Result<Self> {
+        Ok(Self { round: Some(round), ..Self::new(args, "import", None, json, cancel)? })
+    }
+
+    /// Whether more blocks may come to the archive, so that a round waits for what is missing.
+    pub fn follows(&self) -> bool {
+        self.round.is_some()
+    }
+
+    /// Whether blocks that the store has are compared with those of the archive.
+    pub fn rechecks(&self) -> bool {
+        self.round.as_ref().is_none_or(|round| round.recheck)
     }
 
     /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
@@ -151,9 +179,13 @@ impl Run {
         paths: &[PathBuf],
         bytes: u64,
     ) -> Result<Option<Server>> {
+        let about = serve::about(&self.label, (chain, level), (paths, bytes));
+        if let Some(round) = &self.round {
+            round.server.iter().for_each(|server| server.describe(about.clone()));
+            return Ok(None);
+        }
         let Some(address) = self.serve else { return Ok(None) };
-        let live = self.cancel.live().clone();
-        serve::start(address, live, &self.label, (chain, level), (paths, bytes)).map(Some)
+        serve::start(address, self.cancel.live().clone(), about).map(Some)
     }
 
     /// Is nothing to be printed but the answer's document?
@@ -172,6 +204,15 @@ impl Run {
         }
         if let (Some(fault), Some(hint)) = (&mut record.result.fault, ending.hint) {
             fault.hint = Some(hint.to_owned());
+        }
+        if self.follows() {
+            let answer = answer(&record, ending.unit);
+            // what is missing may come
+            let goes_on = answer.status.is_success() || answer.status == Status::Incomplete;
+            let committed = record.result.committed.filter(|_| goes_on);
+            let resumes = committed.map(|number| kept(ending.unit, number) + RESUMES);
+            let answer = Answer { kept: resumes.or(answer.kept), ..answer };
+            return Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer });
         }
         // the run's own result is reported whatever becomes of its record
         let saved = self.save(&record);
@@ -194,17 +235,21 @@ impl Run {
 
     /// Writes the run record, where one is wanted.
     fn save(&self, record: &RunRecord) -> Result<()> {
-        let Some(path) = &self.record_to else { return Ok(()) };
-        if let Some(folder) = path.parent() {
-            // a folder in a store is the store's own
-            if folder.ends_with(RECORDS) {
-                expect_no_link(folder)?;
-            }
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot create {}", folder.display()))?;
-        }
-        record.write(path).with_context(|| format!("cannot write {}", path.display()))
+        self.record_to.as_deref().map_or(Ok(()), |path| save(record, path))
     }
+}
+
+/// Writes a run record.
+pub fn save(record: &RunRecord, path: &Path) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        // a folder in a store is the store's own
+        if folder.ends_with(RECORDS) {
+            expect_no_link(folder)?;
+        }
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    record.write(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Tells of trouble that does not change what the run found.
@@ -222,7 +267,7 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
         error: result.fault.clone(),
         kept: result.committed.filter(|_| stopped).map(|number| {
             let goes_on = matches!(result.status, Status::Environment | Status::Interrupted);
-            let then = if goes_on { ", and the same command resumes after it" } else { "" };
+            let then = if goes_on { RESUMES } else { "" };
             kept(unit, number) + then
         }),
         shortfalls: result.shortfalls.clone(),
@@ -230,6 +275,9 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
         ..Answer::default()
     }
 }
+
+/// What follows [`kept`] where the same command continues.
+const RESUMES: &str = ", and the same command resumes after it";
 
 /// What a run that stopped leaves behind.
 pub fn kept(unit: &str, number: u64) -> String {

@@ -35,6 +35,7 @@ mod export;
 #[cfg(not(feature = "export"))]
 #[path = "absent/export.rs"]
 mod export;
+mod follow;
 pub mod front;
 mod generate;
 mod host;

@@ -18,22 +18,24 @@ use std::time::Duration;
 /// How soon a request to stop is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Starts the live page of a run, until the server is dropped.
-pub fn start(
-    address: SocketAddr,
-    live: Live,
+/// Describes a run for its live page.
+pub fn about(
     label: &str,
     (chain, level): (&str, &str),
     (paths, total_bytes): (&[PathBuf], u64),
-) -> Result<Server> {
-    let about = About {
+) -> About {
+    About {
         label: label.to_owned(),
         chain: chain.to_owned(),
         level: level.to_owned(),
         paths: paths.iter().map(|path| path.display().to_string()).collect(),
         total_bytes,
         program: crate::program::this(),
-    };
+    }
+}
+
+/// Starts the live page of a run, until the server is dropped.
+pub fn start(address: SocketAddr, live: Live, about: About) -> Result<Server> {
     let server = Server::start(address, about, live).context("--serve")?;
     eprintln!("the run is shown at http://{}", server.address());
     Ok(server)

@@ -213,6 +213,7 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,

@@ -19,6 +19,7 @@ mod era_files;
 mod ethereum_rules;
 mod execution;
 mod exports;
+mod following;
 mod foreign_and_compressed_input;
 mod foreign_tests;
 mod inspect_blocks;

@@ -80,7 +80,7 @@ pub(crate) fn import_after(
         }
         Err(error) => Err(error),
     };
-    if outcome.is_ok() && run.found_nothing_new() {
+    if outcome.is_ok() && options.recheck && run.found_nothing_new() {
         outcome = overlap::compare(archive, options, sink, &mut progress, &mut run);
     }
     let behind = |number| archive.blocks_from(number);

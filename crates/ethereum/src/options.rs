@@ -31,6 +31,8 @@ pub struct Options {
     pub until: Option<u64>,
     /// May the archive be partial?
     pub partial: bool,
+    /// Whether to compare the blocks that the store has if the archive has no new ones.
+    pub recheck: bool,
     /// Hashes that must be met.
     pub trust: Vec<Hash>,
     /// Ethash caches.

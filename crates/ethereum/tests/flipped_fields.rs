@@ -82,6 +82,7 @@ fn verdict_at(
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: caches.clone(),
         now: None,

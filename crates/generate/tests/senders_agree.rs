@@ -141,6 +141,7 @@ impl Chain {
             from: None,
             until: None,
             partial: false,
+            recheck: true,
             trust: vec![],
             caches: Caches::new(None, 1),
             now: None,

@@ -27,8 +27,8 @@ use tokio::sync::oneshot;
 
 use connections::Bounded;
 pub use execution::{Execution, Recent, Times};
-pub use status::Status;
 use status::Watcher;
+pub use status::{Following, Status};
 
 /// How often the server takes note of how far the run has come.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -54,6 +54,8 @@ pub struct About {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    /// What is shown of a run in progress.
+    watcher: Option<Arc<Mutex<Watcher>>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -72,7 +74,16 @@ impl Server {
         let look = move || looking.lock().unwrap_or_else(PoisonError::into_inner).look();
         let shown = watcher.clone();
         let page = move || page::html(&lock(&shown));
-        Self::listen(address, look, Shown::new(page, move || lock(&watcher)))
+        let described = watcher.clone();
+        let mut server = Self::listen(address, look, Shown::new(page, move || lock(&watcher)))?;
+        server.watcher = Some(described);
+        Ok(server)
+    }
+
+    /// Changes the description of the run in progress.
+    pub fn describe(&self, about: About) {
+        let Some(watcher) = &self.watcher else { return };
+        watcher.lock().unwrap_or_else(PoisonError::into_inner).describe(about);
     }
 
     /// Listens at `address` and shows `page`, which is about the run that `record` is of.
@@ -112,7 +123,7 @@ impl Server {
         };
         let thread = thread::Builder::new().name("serve".into());
         let thread = thread.spawn(move || runtime.block_on(serve)).with_context(wrong)?;
-        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { address, watcher: None, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it listens.

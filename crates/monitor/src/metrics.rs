@@ -73,6 +73,15 @@ impl RunCollector {
             let help = "Last block that is committed";
             all.push(("blockmill_committed_block_number", help, None, count(committed)));
         }
+        if let Some(following) = &status.following {
+            let help = "Time since the oldest change of the archive that no round has read";
+            all.push(("blockmill_lag", help, Some(Unit::Seconds), following.lag_s));
+            if let Some(known) = status.known {
+                let pending = known.saturating_sub(status.committed.unwrap_or(0));
+                let help = "Blocks that the archive is known to have and that are not committed";
+                all.push(("blockmill_pending_blocks", help, None, count(pending)));
+            }
+        }
         all
     }
 
@@ -113,6 +122,10 @@ impl RunCollector {
                 status.minor_page_faults as f64,
             ),
         ];
+        if let Some(following) = &status.following {
+            let help = "Rounds of an import that follows a growing archive";
+            all.push(("blockmill_rounds", help, None, following.rounds as f64));
+        }
         if let Some(done) = &status.execution {
             let counts = done.counts.iter();
             all.extend(counts.map(|it| {
@@ -216,7 +229,7 @@ mod tests {
     use super::*;
     use crate::eta::Eta;
     use crate::execution::Recent;
-    use crate::status::Stage;
+    use crate::status::{Following, Stage};
     use blockmill_verdict::Counts;
 
     #[test]
@@ -228,6 +241,9 @@ mod tests {
             blocks: 100,
             cpu_s: 2.5,
             major_page_faults: 9,
+            committed: Some(90),
+            known: Some(100),
+            following: Some(Following { rounds: 4, lag_s: 7.0, waiting: vec![] }),
             eta: Some(Eta { low_s: 1.0, median_s: 2.0, high_s: 3.0 }),
             stages: vec![stage],
             execution: Some(Execution {
@@ -260,6 +276,10 @@ mod tests {
             "blockmill_recent_block_seconds{share=\"0.95\"} 0.5",
             "blockmill_speculations_aborted_total 6",
             "blockmill_major_page_faults_total 9",
+            "blockmill_lag_seconds 7",
+            "blockmill_pending_blocks 10",
+            "blockmill_rounds_total 4",
+            "blockmill_committed_block_number 90",
         ] {
             assert!(
                 text.lines().any(|found| found.trim_end_matches(".0") == line),
@@ -267,9 +287,10 @@ mod tests {
             );
         }
         assert!(text.contains("label=\"im\\\"port\""), "{text}");
-        assert!(!text.contains("committed_block"), "nothing is stored\n{text}");
         assert!(text.ends_with("# EOF\n"));
         let other = super::text(&Status::default()).unwrap();
         assert!(!other.contains("gas") && !other.contains("execution"), "nothing is executed");
+        assert!(!other.contains("committed_block"), "nothing is stored\n{other}");
+        assert!(!other.contains("lag") && !other.contains("pending"), "nothing is followed");
     }
 }

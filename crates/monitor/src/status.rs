@@ -3,7 +3,7 @@
 use crate::About;
 use crate::eta::{Eta, Looks};
 use crate::execution::Execution;
-use blockmill_pipeline::live::Live;
+use blockmill_pipeline::live::{self, Live};
 use blockmill_pipeline::record::{self, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S};
 use blockmill_pipeline::usage;
 use blockmill_platform::proc;
@@ -35,6 +35,10 @@ pub struct Status {
     pub total_bytes: u64,
     /// The last block that is committed; `None` if nothing is stored.
     pub committed: Option<u64>,
+    /// Number of the last block that the archive is known to have; `None` if it states none.
+    pub known: Option<u64>,
+    /// What a run that follows a growing archive waits for; `None` for any other run.
+    pub following: Option<Following>,
     /// Bytes a second now; none at the beginning.
     pub bytes_per_s: Option<f64>,
     /// Blocks a second since the beginning.
@@ -63,6 +67,25 @@ pub struct Status {
     pub major_page_faults: u64,
     /// See above.
     pub minor_page_faults: u64,
+}
+
+/// A run that follows a growing archive.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Following {
+    /// Rounds that have begun.
+    pub rounds: u64,
+    /// Seconds since the oldest change of the archive that no complete round has read; 0 if there
+    /// is none.
+    pub lag_s: f64,
+    /// What the run waits for, each in a sentence.
+    pub waiting: Vec<String>,
+}
+
+impl From<live::Following> for Following {
+    fn from(found: live::Following) -> Self {
+        let lag_s = found.changed.map_or(0.0, |changed| changed.elapsed().as_secs_f64());
+        Self { rounds: found.rounds, lag_s, waiting: found.waiting }
+    }
 }
 
 /// One stage.
@@ -102,6 +125,8 @@ impl Status {
             bytes: record.data.bytes,
             total_bytes: record.data.bytes,
             committed: record.result.committed,
+            known: None,
+            following: None,
             bytes_per_s: Some(record::rate(record.data.bytes, wall_s)),
             blocks_per_s: record::rate(record.data.blocks, wall_s),
             execution: Execution::of_record(record),
@@ -121,6 +146,7 @@ impl Status {
 }
 
 /// Samples the status of a run repeatedly.
+#[derive(Debug)]
 pub struct Watcher {
     about: About,
     live: Live,
@@ -131,6 +157,11 @@ pub struct Watcher {
 impl Watcher {
     pub fn new(about: About, live: Live) -> Self {
         Self { about, live, start: Instant::now(), looks: Looks::default() }
+    }
+
+    /// Changes the description of the run.
+    pub fn describe(&mut self, about: About) {
+        self.about = about;
     }
 
     /// Adds a sample.
@@ -144,6 +175,8 @@ impl Watcher {
         let state = live.look();
         let (progress, elapsed_s) = (state.progress, start.elapsed().as_secs_f64());
         let total_bytes = progress.total_bytes.unwrap_or(about.total_bytes);
+        let eta = looks.eta(total_bytes.saturating_sub(progress.bytes));
+        let waits = state.following.as_ref().is_some_and(|it| it.changed.is_none());
         let stages = state.stages.iter().enumerate().map(|(at, stage)| Stage {
             name: stage.name.to_owned(),
             busy_s: stage.busy.as_secs_f64(),
@@ -165,10 +198,12 @@ impl Watcher {
             bytes: progress.bytes,
             total_bytes,
             committed: progress.committed,
+            known: state.known,
+            following: state.following.map(Following::from),
             bytes_per_s: looks.speed(),
             blocks_per_s: if elapsed_s > 0.0 { progress.blocks as f64 / elapsed_s } else { 0.0 },
             execution: progress.execution.map(|all| Execution::new(&all, elapsed_s)),
-            eta: looks.eta(total_bytes.saturating_sub(progress.bytes)),
+            eta: eta.filter(|_| !waits),
             threads: state.threads,
             stages: stages.collect(),
             slice_s: state.timeline.width_s(),

@@ -79,7 +79,8 @@ fn stages(
     let (tip, mut first) = begin(dumps, options, sink, &genesis)?;
     run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
     let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
-    let reader = acc::Reader::new(dumps, 0, options.batch);
+    let begin = if options.recheck { 0 } else { from };
+    let reader = acc::Reader::new(dumps, begin, options.batch);
     let mut reader = reader.continuing(from).until(options.until);
     let mut link = Link::new(protocol, genesis.hash, tip);
     let tables = settings.keys.tables();

@@ -41,6 +41,8 @@ pub struct Options {
     pub until: Option<u32>,
     /// Up to this block, witnesses and transaction rules are not checked.
     pub assume_valid: Option<UInt256>,
+    /// Whether to compare the blocks that the store has with those of the dumps.
+    pub recheck: bool,
     /// Accepts an incomplete input.
     pub partial: bool,
     /// Receives rows derived from verified blocks.
@@ -63,6 +65,7 @@ impl Options {
             commit_every: Duration::from_secs(300),
             until: None,
             assume_valid: None,
+            recheck: true,
             partial: false,
             consumer: None,
             cancel: Cancel::new(),

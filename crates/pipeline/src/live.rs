@@ -22,6 +22,21 @@ pub struct State {
     pub threads: usize,
     /// Busy time of each stage over time.
     pub timeline: Timeline,
+    /// Number of the last block that is known to exist; `None` if the archive does not state it.
+    pub known: Option<u64>,
+    /// What a run that follows a growing archive waits for; `None` for any other run.
+    pub following: Option<Following>,
+}
+
+/// How far a run that follows a growing archive has come.
+#[derive(Clone, Debug, Default)]
+pub struct Following {
+    /// Rounds that have begun.
+    pub rounds: u64,
+    /// When the oldest change of the archive was seen that no complete round has read.
+    pub changed: Option<Instant>,
+    /// What the run waits for, each in a sentence.
+    pub waiting: Vec<String>,
 }
 
 /// One stage so far.
@@ -44,6 +59,22 @@ impl Live {
     /// Reports progress.
     pub fn progress(&self, progress: &Progress) {
         self.lock().progress = *progress;
+    }
+
+    /// Reports the last block that is known to exist.
+    pub fn knows(&self, number: u64) {
+        self.lock().known = Some(number);
+    }
+
+    /// Reports the last block that is committed, of a run that may have read none.
+    pub fn committed(&self, number: u64) {
+        let progress = &mut self.lock().progress;
+        (progress.number, progress.committed) = (progress.number.max(number), Some(number));
+    }
+
+    /// Changes what the run reports of the archive that it follows.
+    pub fn follow(&self, change: impl FnOnce(&mut Following)) {
+        change(self.lock().following.get_or_insert_default());
     }
 
     /// Starts the stages. If an earlier part of the run had the same stages, their times are kept.

@@ -101,6 +101,24 @@ pub struct RunRecord {
     /// Notes for a reader of the figures.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// All rounds of an import that follows a growing archive; the rest of the record is of one of
+    /// them. `None` for any other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub following: Option<Rounds>,
+}
+
+/// The rounds of an import that follows a growing archive, all together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rounds {
+    /// How many have begun.
+    pub rounds: u64,
+    /// How many stored blocks.
+    pub stored: u64,
+    /// Blocks that they stored.
+    pub blocks: u64,
+    /// Start of the first one, seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
 }
 
 /// Seconds since 1970-01-01T00:00:00Z.
@@ -131,6 +149,7 @@ impl RunRecord {
             answer: BTreeMap::new(),
             result: Outcome::default(),
             notes: Vec::new(),
+            following: None,
         }
     }
 

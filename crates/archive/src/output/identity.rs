@@ -13,9 +13,17 @@ pub fn same(a: &Path, b: &Path) -> bool {
     is_same(a, b).unwrap_or(false)
 }
 
+/// What distinguishes a file from all others.
+#[cfg(unix)]
+pub(crate) type Identity = (u64, u64);
+
+/// What distinguishes a file from all others.
+#[cfg(not(unix))]
+pub(crate) type Identity = PathBuf;
+
 /// Device and number of a file; two names of one file have both in common.
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino()))
@@ -23,7 +31,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// On systems without file numbers the path is the identity.
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<PathBuf> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     path.canonicalize().ok()
 }
 

@@ -148,6 +148,7 @@ pub(crate) fn choose(
     }
     anchor(files, options, index)?;
     note_best(&index.tree, run);
+    run.best.iter().for_each(|best| options.cancel.live().knows(best.height.into()));
     if run.anchor.is_some() {
         // the best tip has changed
         run.trailing = suspects::find(files, &index.tree)?;

@@ -11,13 +11,21 @@ use std::path::PathBuf;
 /// There is none.
 pub enum Server {}
 
-pub fn start(
-    _: SocketAddr,
-    _: Live,
-    _: &str,
-    _: (&str, &str),
-    _: (&[PathBuf], u64),
-) -> Result<Server> {
+/// Nothing is described.
+#[derive(Clone)]
+pub struct About;
+
+impl Server {
+    pub fn describe(&self, _: About) {
+        match *self {}
+    }
+}
+
+pub fn about(_: &str, _: (&str, &str), _: (&[PathBuf], u64)) -> About {
+    About
+}
+
+pub fn start(_: SocketAddr, _: Live, _: About) -> Result<Server> {
     absent("monitor")
 }
 

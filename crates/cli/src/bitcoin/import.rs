@@ -4,6 +4,7 @@ use super::{blocks, network, sources};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
 use crate::data_folder;
+use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run, kept};
 use crate::progress::Display;
@@ -26,13 +27,26 @@ use std::time::Duration;
 /// `blockmill import` of block files.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Bitcoin)?;
-    let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
+    let mut job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
+    job.options.recheck = run.rechecks();
+    // blocks that a growing folder lacks at its beginning may come
+    job.default_level &= !run.follows();
+    let follows = run.follows();
     job.expect_set_of_coins()?;
     expect_own(&args.data, &job.options.params)?;
     keep_challenge(&args.data, &job.options.params)
         .with_context(|| format!("cannot write into {}", args.data.display()))?;
     stop::leaves_after_commit(stop::of_store(&args.data));
-    job.run(&args.data, true, run)
+    match job.run(&args.data, true, run) {
+        Err(error) if follows => match error.downcast_ref() {
+            Some(Error::NoBeginning(first)) => {
+                let missing = format!("the blocks before {first} are not there");
+                Ok(follow::waits_for(missing))
+            }
+            _ => Err(error),
+        },
+        answer => answer,
+    }
 }
 
 /// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder

@@ -80,6 +80,7 @@ fn execution(spec: ChainSpec, cancel: Cancel) -> Options {
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, CACHES),
         now: None,

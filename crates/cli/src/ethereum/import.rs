@@ -5,6 +5,7 @@ use super::{network, upgrade};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
 use crate::data_folder;
+use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
@@ -50,12 +51,16 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         tell_recovery(&recovery);
     }
     upgrade::finish(&args.data, &store, quiet)?;
+    if let Some(missing) = missing_beginning(args, &store, &run)? {
+        return Ok(follow::waits_for(missing));
+    }
     let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
     if is_of_headers && asked.level > Some(Level::Headers) {
         return upgrade::run(args, store, quiet, run.cancel);
     }
     let settings = settings_for(&asked.with, &store)?;
-    let job = Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
+    let mut job = Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
+    job.options.recheck = run.rechecks();
     job.keep_chain(&store)?;
     if job.options.level < Level::Execution {
         return job.run(Sink::Segments(Box::new(store)), run);
@@ -65,6 +70,23 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let (store, _) = ExecutedStore::open(&args.data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
+}
+
+/// What is missing of an archive that grows, if its first block cannot be the first one of a store:
+/// without `--from` a store begins with the genesis block.
+fn missing_beginning(args: &Import, store: &ChainStore, run: &Run) -> Result<Option<String>> {
+    if !run.follows() || store.tip().is_some() {
+        return Ok(None);
+    }
+    let Some((found, _)) = Archive::open(&args.verification.paths)?.range() else {
+        return Ok(None);
+    };
+    let first = args.verification.from.unwrap_or(0);
+    let text = || {
+        let (first, found) = (grouped(first), grouped(found));
+        format!("block {first} is not there, the first one is {found} (--from begins with it)")
+    };
+    Ok((found > first.max(1)).then(text))
 }
 
 /// How much of the state's log is kept, and how the state is.
@@ -165,6 +187,7 @@ impl Job {
             from: args.from,
             until: args.until,
             partial: args.partial,
+            recheck: true,
             trust: trust?,
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
             now: Some(args.now.unwrap_or_else(host::unix_seconds)),
@@ -194,6 +217,8 @@ impl Job {
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
+        let last = archive.range().and_then(|(_, last)| last);
+        last.into_iter().for_each(|last| options.cancel.live().knows(last));
         Ok(display
             .watch(options.cancel.live(), |progress| engine(archive, options, sink, progress)))
     }

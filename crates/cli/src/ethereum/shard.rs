@@ -136,6 +136,7 @@ fn options(asked: &Verification, shards: &[ShardSummary], cancel: Cancel) -> Res
         from: None,
         until: None,
         partial: asked.partial,
+        recheck: true,
         trust: first.trust.iter().map(|hash| hash.0).collect(),
         caches: Caches::new(None, CACHES),
         now: Some(asked.now.unwrap_or_else(host::unix_seconds)),

@@ -45,7 +45,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
         bail!("{}: expected headers only, found {parts} besides", data.display());
     }
     expect_level_of(&folder, args.verification.level)?;
-    let mut inner = args.clone();
+    let mut inner = Import { follow: false, ..args.clone() };
     inner.data.clone_from(&folder);
     inner.verification.chain = chain_for(args, &store, &folder)?;
     inner.verification.record.get_or_insert_with(|| default_record(&data));

@@ -21,6 +21,10 @@ pub const PAGES: &[Page] = &[
                 "blockmill import ~/.bitcoin/blocks --data store",
             ),
             (
+                "Import what a node writes, until Ctrl-C:",
+                "blockmill import --follow ~/.bitcoin/blocks --data store --serve",
+            ),
+            (
                 "Execute a chain export from its genesis:",
                 "blockmill import chain.rlp --chain genesis.json --level execution --data store",
             ),

@@ -4,6 +4,7 @@ use super::{blocks, network};
 use crate::answer::Answer;
 use crate::args::{Import, Verification};
 use crate::data_folder;
+use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
@@ -22,6 +23,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_pipeline::options::OptionSet;
 use blockmill_store::ChainStore;
 use blockmill_store::disk::ScratchDisk;
+use blockmill_verdict::grouped;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +33,14 @@ use tempfile::TempDir;
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
     // no store is created if the input is no dump
-    let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
+    let mut job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
+    job.options.recheck = run.rechecks();
+    let first = job.dumps.range().map_or(0, |(first, _)| first);
+    if run.follows() && first > 1 && stored(&args.data)?.is_none() {
+        let first = grouped(first.into());
+        let missing = format!("block 0 is not there, the first one is {first}");
+        return Ok(follow::waits_for(missing));
+    }
     let sink = match args.history {
         true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
         true => Ledger::open_with_history(&args.data, &blockmill_store::Options::default())
@@ -163,6 +172,8 @@ impl Job {
         let paths: Vec<PathBuf> = dumps.files().iter().map(|dump| dump.path.clone()).collect();
         let display = Display::new(bytes, level, run.is_quiet());
         let _server = run.serve(name, level, &paths, bytes)?;
+        let last = dumps.range().map(|(_, last)| last);
+        last.into_iter().for_each(|last| options.cancel.live().knows(last.into()));
         Ok(display.watch(options.cancel.live(), |progress| engine(dumps, options, sink, progress)))
     }
 

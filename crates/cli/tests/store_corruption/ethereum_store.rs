@@ -46,6 +46,7 @@ fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Resul
         from: None,
         until,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,

@@ -235,6 +235,7 @@ impl Walk<'_> {
             from: None,
             until: Some(until),
             partial: false,
+            recheck: true,
             trust: vec![],
             caches: Caches::new(None, 1),
             now: None,

@@ -30,6 +30,7 @@ pub fn options(spec: ChainSpec, settings: Settings) -> Options {
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,

@@ -38,6 +38,7 @@ fn options(spec: &ChainSpec, level: Level) -> Options {
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,

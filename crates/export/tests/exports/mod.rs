@@ -77,6 +77,7 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,

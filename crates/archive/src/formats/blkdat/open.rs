@@ -174,6 +174,14 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
     }
 }
 
+/// The folder with the block files of a folder or a datadir; `None` if there are none, or several.
+pub(crate) fn folder(path: &Path) -> Result<Option<PathBuf>, Error> {
+    match folder_of_network(path, None) {
+        Err(Error::Mixed { .. }) => Ok(None),
+        found => found,
+    }
+}
+
 fn has_block_files(folder: &Path) -> Result<bool, Error> {
     Ok(!files_of(folder, is_block_file)?.is_empty())
 }

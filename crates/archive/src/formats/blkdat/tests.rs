@@ -4,6 +4,7 @@ mod compressed;
 mod damaged;
 mod folders;
 mod generated;
+mod growing;
 
 use std::path::Path;
 

@@ -169,6 +169,7 @@ pub(in crate::workloads) fn opened(job: &Job, with: &[String]) -> Result<(Archiv
         from: None,
         until: job.settings.get("until").map(|_| job.parsed("until")).transpose()?,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches,
         now: None,

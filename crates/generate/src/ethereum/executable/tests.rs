@@ -118,6 +118,7 @@ fn import_into(sink: &mut Sink, folder: &Path, made: &Generated, with: &str) -> 
         from: None,
         until: None,
         partial: false,
+        recheck: true,
         trust: vec![],
         caches: Caches::new(None, 1),
         now: None,
