@@ -6,11 +6,12 @@
 //! their readers report the record that the end of the file cuts off. Programs that reserve space
 //! fill it with zeros, so zeros up to the end of a file count as not written.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use blockmill_platform::input_file::InputFile;
 use blockmill_verdict::Status;
 
 use crate::detect::{archive_of, format_of_file};
@@ -19,7 +20,6 @@ use crate::formats::acc;
 use crate::formats::blkdat;
 use crate::formats::e2store::file::RecordFile;
 use crate::formats::e2store::{BLOCK_INDEX, DYNAMIC_INDEX};
-use crate::input::read_full_at;
 use crate::listing::{files_of, is_folder};
 use crate::names::{is_block_file, is_harmless, without_compression};
 use crate::output::identity::{Identity, identity};
@@ -117,8 +117,8 @@ pub enum Growth {
 ///
 /// Returns [`Error::Io`] if the file cannot be read.
 pub fn growth(path: &Path) -> Result<Growth, Error> {
-    let file = File::open(path).map_err(Error::io("cannot open", path))?;
-    let length = file.metadata().map_err(Error::io("cannot open", path))?.len();
+    let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
+    let length = file.length().map_err(Error::io("cannot open", path))?;
     if length < HEAD || is_zero_from(&file, 0).map_err(Error::io("cannot read", path))? {
         return Ok(Growth::Unfinished(0));
     }
@@ -126,7 +126,8 @@ pub fn growth(path: &Path) -> Result<Growth, Error> {
         return cut(acc::open(&[path.to_path_buf()]));
     }
     match format_of_file(path) {
-        Ok(format @ (Format::Era1 | Format::Ere)) => match (format.row().range)(path) {
+        Ok(format @ (Format::Era1 | Format::Ere | Format::Era)) => match (format.row().range)(path)
+        {
             Ok(_) => Ok(Growth::Whole),
             Err(error @ Error::Io { .. }) => Err(error),
             Err(_) => records_until(path, &file),
@@ -156,7 +157,7 @@ fn cut<T>(result: Result<T, Error>) -> Result<Growth, Error> {
 /// Walks the records of an e2store file without a readable index. The file is unfinished if the
 /// walk comes to its end, or to zeros up to its end; everything else is corruption, which those who
 /// open the file report.
-fn records_until(path: &Path, plain: &File) -> Result<Growth, Error> {
+fn records_until(path: &Path, plain: &InputFile) -> Result<Growth, Error> {
     let file = match RecordFile::open(path) {
         Ok(file) => file,
         Err(error) => return cut::<()>(Err(error)),
@@ -181,10 +182,10 @@ fn records_until(path: &Path, plain: &File) -> Result<Growth, Error> {
 }
 
 /// Whether a file has only zeros from `offset` to its end, and at least one.
-fn is_zero_from(file: &File, offset: u64) -> io::Result<bool> {
+fn is_zero_from(file: &InputFile, offset: u64) -> io::Result<bool> {
     let (mut at, mut piece) = (offset, vec![0; PIECE]);
     loop {
-        let count = read_full_at(file, &mut piece, at)?;
+        let count = file.read_full_at(&mut piece, at)?;
         if piece[..count].iter().any(|byte| *byte != 0) {
             return Ok(false);
         }

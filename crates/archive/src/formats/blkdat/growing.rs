@@ -5,9 +5,10 @@
 //! record. The zeros are not obfuscated. Blocks often end with the zeros of a lock time: where such
 //! a block is the last one before reserved space, a corrupt one looks like a half written one.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
+
+use blockmill_platform::input_file::InputFile;
 
 use super::files::BlockFile;
 use super::open::open;
@@ -16,7 +17,6 @@ use super::source::Positioned;
 use super::walk::Walk;
 use super::{FRAME, HEADER};
 use crate::Error;
-use crate::input::read_full_at;
 
 /// See [`crate::growing::is_being_written`].
 pub(crate) fn is_being_written(path: &Path, offset: u64) -> Result<bool, Error> {
@@ -49,7 +49,7 @@ fn ends_inside(block_file: &BlockFile, offset: u64) -> io::Result<bool> {
         return Ok(false);
     }
     let mut stated = [0; 4];
-    read_full_at(&file, &mut stated, begins + 4)?;
+    file.read_full_at(&mut stated, begins + 4)?;
     block_file.key().apply(&mut stated, begins + 4);
     let size = record.size.max(u32::from_le_bytes(stated));
     let end = record.offset.saturating_add(size.into());
@@ -58,13 +58,13 @@ fn ends_inside(block_file: &BlockFile, offset: u64) -> io::Result<bool> {
 }
 
 /// Where the zeros at the end of a file begin.
-fn written_end(file: &File, length: u64) -> io::Result<u64> {
+fn written_end(file: &InputFile, length: u64) -> io::Result<u64> {
     const PIECE: u64 = 64 << 10;
     let (mut end, mut piece) = (length, vec![0; PIECE as usize]);
     while end > 0 {
         let start = end.saturating_sub(PIECE);
         let bytes = &mut piece[..(end - start) as usize];
-        let count = read_full_at(file, bytes, start)?;
+        let count = file.read_full_at(bytes, start)?;
         if let Some(last) = bytes[..count].iter().rposition(|byte| *byte != 0) {
             return Ok(start + last as u64 + 1);
         }
@@ -73,10 +73,10 @@ fn written_end(file: &File, length: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-fn has_line_end(file: &File, offset: u64) -> io::Result<bool> {
+fn has_line_end(file: &InputFile, offset: u64) -> io::Result<bool> {
     let (mut at, mut piece) = (offset, vec![0; 64 << 10]);
     loop {
-        let count = read_full_at(file, &mut piece, at)?;
+        let count = file.read_full_at(&mut piece, at)?;
         if piece[..count].contains(&b'\n') {
             return Ok(true);
         }
