@@ -268,13 +268,13 @@ mod tests {
         let (path, new) = (folder.path().join("a.acc"), folder.path().join("new"));
         fs::write(&path, [1; 9]).unwrap();
         fs::write(&new, [1; 10]).unwrap();
-        let one = |paths: &[PathBuf]| list(paths).unwrap().remove(0);
-        let before = one(&[path.clone()]);
-        assert_eq!(one(&[path.clone()]), before);
+        let one = |path: &PathBuf| list(std::slice::from_ref(path)).unwrap().remove(0);
+        let before = one(&path);
+        assert_eq!(one(&path), before);
         fs::write(&path, [1; 10]).unwrap();
-        assert!(!one(&[path.clone()]).replaces(&before));
+        assert!(!one(&path).replaces(&before));
         fs::rename(&new, &path).unwrap();
-        assert!(one(&[path]).replaces(&before));
+        assert!(one(&path).replaces(&before));
     }
 
     #[test]

@@ -467,7 +467,9 @@ fn metrics_live_across_rounds_and_show_the_lag() {
     follower.interrupt("TERM");
     let records = fs::read_dir(data.join("records")).expect("records").count();
     assert_eq!(records, 2, "that of the first round and that of the last one");
-    let record = files(&data.join("records")).pop().expect("the last record");
+    let mut records = files(&data.join("records")).into_iter();
+    let record = records.find(|path| path.to_string_lossy().ends_with("-last.json"));
+    let record = record.expect("that of the last round");
     let record: Value = serde_json::from_slice(&fs::read(record).expect("a record")).expect("JSON");
     assert_eq!(record["following"]["blocks"], chain.last + 1);
     assert_eq!(record["following"]["stored"].as_u64(), Some(2), "{}", record["following"]);

@@ -75,8 +75,11 @@ fn under_a_fixed_difficulty_all_else_is_as_under_proof_of_work() {
     accept("fixed-difficulty", 6);
 }
 
-/// The error of a chain up to a block whose header is changed.
-fn refused(name: &str, block: usize, change: &dyn Fn(&mut Header)) -> String {
+/// Changes a header.
+type Change<'a> = &'a dyn Fn(&mut Header);
+
+/// The error of a chain up to a block of which the header is changed.
+fn refused(name: &str, block: usize, change: Change<'_>) -> String {
     let (spec, path) = chain(name);
     let export = std::fs::read(path).unwrap();
     let mut reader = Reader::new(&export);
@@ -101,7 +104,7 @@ fn refused(name: &str, block: usize, change: &dyn Fn(&mut Header)) -> String {
 
 #[test]
 fn headers_that_clique_forbids_are_refused() {
-    let cases: [(usize, &str, &dyn Fn(&mut Header)); 10] = [
+    let cases: [(usize, &str, Change<'_>); 10] = [
         (8, "vote of clique", &|header| header.beneficiary = [1; 20]),
         (8, "vote of clique", &|header| header.nonce = [0xff; 8]),
         (7, "vote of clique", &|header| header.nonce = [1; 8]),

@@ -1,5 +1,5 @@
-//! The tables of Bitcoin: names of bitcoin-etl, but for scripts, which are bytes here. Hashes stand in the order in which users know them,
-//! last byte first.
+//! The tables of Bitcoin: names of bitcoin-etl, but for scripts, which are bytes here. Hashes are in
+//! the order in which users know them, last byte first.
 
 use crate::schema::{Column, Kind, Table};
 
@@ -98,9 +98,9 @@ pub static INPUTS: Table = Table {
 /// Outputs.
 pub static OUTPUTS: Table = Table {
     name: "outputs",
-    about: "A row is an output. Needs level `bodies`. Types of scripts are those of Bitcoin Core's \
-            RPC (`pubkeyhash`, `witness_v1_taproot`, `nulldata`); a bare key and a script of several \
-            signatures have no address.",
+    about: "A row is an output. Needs level `bodies`. Types of scripts are those of Bitcoin \
+            Core's RPC (`pubkeyhash`, `witness_v1_taproot`, `nulldata`); a bare key and a script \
+            of several signatures have no address.",
     sorted: &["block_number", "transaction_index", "index"],
     columns: &[
         TRANSACTION_HASH,

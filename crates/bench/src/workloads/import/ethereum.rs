@@ -53,20 +53,7 @@ pub fn prepare(
             })?;
             settings.insert(PATHS.into(), cached.path.display().to_string());
         }
-        "blocks" => {
-            let (last, seed) = (parsed(settings, "blocks")?, parsed(settings, "seed")?);
-            let name = setting(settings, "format")?;
-            let (format, gzip) = match Target::by_name(name).map(|target| target.output) {
-                Some(Output::Blocks(format, gzip)) => (format, gzip),
-                _ => bail!("format = '{name}': expected a format of blocks of Ethereum"),
-            };
-            let of = format!("{last} blocks as {name}, seed {seed}");
-            let cached = data::cached(folder, "ethereum-blocks", &of, progress, |path| {
-                let recipe = generated::Recipe { last, seed, format, gzip };
-                generated::generate(&recipe, path, |_| {}).map(|()| None)
-            })?;
-            settings.insert(PATHS.into(), cached.path.display().to_string());
-        }
+        "blocks" => blocks(settings, folder, progress)?,
         "transfers" => {
             let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
             let block_transfers = parsed(settings, "block-transfers")?;
@@ -105,6 +92,23 @@ pub fn prepare(
     settings.insert("seal-every".into(), every.to_string());
     let caches = folder.join("ethash");
     settings.insert("caches".into(), caches.display().to_string());
+    Ok(())
+}
+
+/// Whole blocks, in a format of archives.
+fn blocks(settings: &mut Settings, folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<()> {
+    let (last, seed) = (parsed(settings, "blocks")?, parsed(settings, "seed")?);
+    let name = setting(settings, "format")?;
+    let (format, gzip) = match Target::by_name(name).map(|target| target.output) {
+        Some(Output::Blocks(format, gzip)) => (format, gzip),
+        _ => bail!("format = '{name}': expected a format of blocks of Ethereum"),
+    };
+    let of = format!("{last} blocks as {name}, seed {seed}");
+    let cached = data::cached(folder, "ethereum-blocks", &of, progress, |path| {
+        let recipe = generated::Recipe { last, seed, format, gzip };
+        generated::generate(&recipe, path, |_| {}).map(|()| None)
+    })?;
+    settings.insert(PATHS.into(), cached.path.display().to_string());
     Ok(())
 }
 
