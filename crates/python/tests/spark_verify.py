@@ -1,9 +1,11 @@
 """Archives in shards on an engine get the verdict of a single run, whatever is wrong with them."""
 
+import http.server
 import itertools
 import json
 import random
 import shutil
+import threading
 import unittest
 
 import blockmill
@@ -13,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from spark_support import ERAS, FIXTURES, MASTER, OnEngine, chain, cut, cut_anywhere, items, payload
 from spark_support import relinked, single_run, table, with_header, with_ommers, write_shards
+from test_remote import Handler
 
 CHAIN = "execution-apis"
 PARENT, STATE_ROOT, DIFFICULTY, NUMBER, GAS_LIMIT, TIMESTAMP = 0, 3, 7, 8, 9, 11
@@ -74,6 +77,17 @@ class Verdicts(OnEngine):
                 folder = write_shards(self.new(), CHAIN, *(bad[start:end] for start, end in cuts))
                 statuses.add(self.run_both([folder])["status"])
         self.assertEqual(statuses, {"invalid"})
+
+    def test_archives_at_urls_are_verified_as_files_are(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = f"http://127.0.0.1:{server.server_port}"
+        for paths in [[f"{url}/"], [f"{url}/{path.name}" for path in ERAS]]:
+            answer = self.run_both(paths, level="headers")
+            self.assertEqual((answer["status"], answer["shards"]), ("verified", 2))
+            self.assertEqual(answer["summary"]["last"]["number"], 16_383)
 
     def test_era1_files_are_verified(self):
         answer = self.run_both(ERAS, level="headers")

@@ -22,7 +22,7 @@ PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
 BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
 # in a datadir of Bitcoin Core
 BLOCKS, COINS = "blocks", "chainstate"
-ARCHIVE = re.compile(rf"(\.era1|\.ere|\.erae|\.rlp){PACKED}")
+ARCHIVE = re.compile(rf"(\.era1?|\.erae|\.ere|\.rlp){PACKED}")
 RLP = re.compile(rf"\.rlp{PACKED}")
 
 
@@ -95,7 +95,7 @@ def archives(paths, with_coins=False):
             coins = f"{plain}/{COINS}"
             own.append(Shard(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
         if not own:
-            what = "archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)"
+            what = "archives (*.era1, *.ere, *.era, *.rlp, blk*.dat, also compressed)"
             raise ValueError(f"{path}: expected {what}")
         found += own
     return sorted(found, key=lambda shard: natural(shard.url))
@@ -106,7 +106,7 @@ def remote_archives(url):
     files = [Shard(os.fspath(name), size) for name, size in _native.remote_files(url)]
     own = [shard for shard in files if shard.url == url or is_archive(shard.url)]
     if not own:
-        what = "archives (*.era1, *.ere, *.rlp, blk*.dat, also compressed)"
+        what = "archives (*.era1, *.ere, *.era, *.rlp, blk*.dat, also compressed)"
         raise ValueError(f"{url}: expected {what}")
     return own
 
