@@ -23,7 +23,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let settings = settings(&asked.verification.with)?;
     let cancel = run.cancel.clone();
     let mut job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
-    let facts = facts(&job.options);
+    let facts = facts(&job.options, asked);
     let threads = job.options.threads;
     let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;
     let format = job.archive.format();
@@ -39,7 +39,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 /// Writes the tables of one shard, verified as by `verify --shard`.
 pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel) -> Result<Answer> {
     let Job { archive, mut options, .. } = shard::job(asked.verification, after, cancel)?;
-    let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
+    let writing = export::Job::new(asked, &tables::ALL, facts(&options, asked), options.threads)?;
     options.consumer = Some(consumer(writing.export.clone(), &writing.tables, archive.format()));
     let live = options.cancel.live();
     let progress = |progress: &Progress| live.progress(progress);
@@ -49,14 +49,15 @@ pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel)
     shard::answer_of(&summary).with(json!({ "summary": sealed(&summary)?, "files": files }))
 }
 
-/// What the files say of the chain, and of what else decides on its verdict.
-fn facts(options: &Options) -> Facts {
-    let seal = &options.seal;
+/// What the files say of the chain, and of what else decides on its verdict. A random seed is left
+/// out, so that equal blocks make equal files.
+fn facts(options: &Options, asked: &Asked<'_>) -> Facts {
+    let seed = asked.verification.seal_seed.map(|seed| format!(", seed {seed}"));
     Facts {
         chain: options.spec.name.clone(),
         genesis: Hex(&options.spec.genesis.hash).to_string(),
         level: options.level.name(),
-        rules: format!("seal {}, seed {}", seal.mode, seal.seed),
+        rules: format!("seal {}{}", options.seal.mode, seed.unwrap_or_default()),
         ..Facts::default()
     }
 }
