@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::args::Convert;
 use crate::bitcoin::convert::{block_files, datadir, headers};
-use crate::data_folder::name_of;
+use crate::data_folder::{family_of, name_of};
 use crate::{bitcoin, ethereum, neo, outputs};
 use anyhow::{Result, ensure};
 use blockmill_archive::{Family, Format, Output};
@@ -45,7 +45,10 @@ fn expect_its_chain(args: &Convert) -> Result<()> {
         Output::Dump(_) | Output::NeoGoDatabase => Family::Neo,
     };
     let Some(path) = args.paths.first() else { return Ok(()) };
-    let found = Family::detect(&args.paths).unwrap_or(family);
+    let found = match family_of(path)? {
+        Some(of_store) => of_store,
+        None => Family::detect(&args.paths).unwrap_or(family),
+    };
     ensure!(
         found == family,
         "--to {}: expected blocks of {}, found those of {} in {}",

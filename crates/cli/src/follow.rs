@@ -11,7 +11,7 @@ mod verdict;
 use crate::answer::{Answer, Payload};
 use crate::args::{Import, Verification};
 use crate::import::{Run, default_record, family, import, save};
-use crate::paths::create_folder;
+use crate::paths::expect_folder;
 use crate::serve::{self, Server};
 use crate::stop;
 use anyhow::{Result, bail, ensure};
@@ -54,7 +54,7 @@ pub struct Round {
 /// `blockmill import --follow`.
 pub fn run(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     expect_growing(&args.verification.paths)?;
-    create_folder(&args.data)?;
+    expect_folder(&args.data)?;
     let mut follower = Follower::new(args, json, cancel)?;
     let mut before = vec![];
     loop {

@@ -72,7 +72,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
     let family = family(asked)?;
-    paths::create_folder(&args.data)?;
+    paths::expect_folder(&args.data)?;
     writes();
     Ok(checked.with(import(args, family, run)?))
 }

@@ -33,9 +33,16 @@ pub struct NotCreated {
     source: io::Error,
 }
 
-/// Creates a folder and those above it, if they are not there.
-pub fn create_folder(path: &Path) -> Result<(), NotCreated> {
-    fs::create_dir_all(path).map_err(|source| NotCreated { path: path.to_path_buf(), source })
+/// Checks that a folder is there or can be created, and leaves everything as it was.
+pub fn expect_folder(path: &Path) -> Result<(), NotCreated> {
+    let is_new = |path: &&Path| files::is_there(path).is_ok_and(|is_there| !is_there);
+    let new: Vec<&Path> = path.ancestors().take_while(is_new).collect();
+    let created = fs::create_dir_all(path);
+    for folder in new {
+        // what another process has put into it stays
+        let _ = fs::remove_dir(folder);
+    }
+    created.map_err(|source| NotCreated { path: path.to_path_buf(), source })
 }
 
 fn cannot_open(path: &Path) -> String {

@@ -2,7 +2,7 @@
 //! geth, Besu and Nethermind write them.
 
 use blockmill_ethereum::U256;
-use blockmill_ethereum::params::{ChainSpec, Fork};
+use blockmill_ethereum::params::{ChainSpec, Clique, Consensus, Fork};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -312,11 +312,11 @@ fn chains_of_other_seals_and_rules_are_refused_by_name() {
     for (setting, expected) in [
         ("\"qbft\": {\"blockperiodseconds\": 2}", "qbft"),
         ("\"ibft2\": {}", "ibft2"),
-        ("\"clique\": {\"period\": 15}", "clique"),
+        ("\"clique\": {\"periods\": 15}", "periods in clique"),
         ("\"zeroBaseFee\": true", "zeroBaseFee"),
         ("\"classicForkBlock\": 0", "Ethereum Classic"),
         ("\"constantinopleFixBlock\": 0", "petersburgBlock too"),
-        ("\"ETHASH\": {\"FixedDifficulty\": 5}", "fixedDifficulty"),
+        ("\"ETHASH\": {\"FixedDifficulty\": 0}", "fixedDifficulty"),
         ("\"builderExitRequestContractAddress\": \"0x01\"", "builderExitRequestContractAddress"),
         ("\"bogotaTime\": 1800000000", "bogotaTime"),
     ] {
@@ -325,7 +325,7 @@ fn chains_of_other_seals_and_rules_are_refused_by_name() {
     }
     let text = nethermind(&MAINNET);
     for (before, after, expected) in [
-        ("\"Ethash\"", "\"clique\"", "engine.clique"),
+        ("\"Ethash\"", "\"clique\"", "in clique: an unknown setting"),
         ("\"Ethash\"", "\"authorityRound\"", "headers of another form"),
         ("\"durationLimit\": \"0x0d\"", "\"durationLimit\": \"0x0e\"", "formula of the difficulty"),
         ("\"eip211Transition\": \"0x42ae50\"", "\"eip211Transition\": \"0x1\"", "at once"),
@@ -338,6 +338,22 @@ fn chains_of_other_seals_and_rules_are_refused_by_name() {
         let found = refusal(&text.replace(before, after));
         assert!(found.contains(expected), "{after}: {found}");
     }
+}
+
+#[test]
+fn clique_and_a_fixed_difficulty_are_read_from_a_chainspec() {
+    let text = |engine: &str| {
+        format!(
+            r#"{{"engine": {engine}, "params": {{"chainID": 7}}, "accounts": {{}}, "genesis": {{
+                "difficulty": "0x1", "gasLimit": "0x1388"}}}}"#
+        )
+    };
+    let consensus = |engine| ChainSpec::from_genesis_json(&text(engine)).unwrap().consensus;
+    let clique = consensus(r#"{"clique": {"params": {"period": 3, "epoch": "0x10"}}}"#);
+    assert_eq!(clique, Consensus::Clique(Clique { period: 3, epoch: 16 }));
+    let fixed = consensus(r#"{"Ethash": {"params": {"fixedDifficulty": "0x64"}}}"#);
+    assert_eq!(fixed, Consensus::FixedDifficulty(U256::from(100)));
+    assert_eq!(consensus(r#"{"Ethash": {"params": {}}}"#), Consensus::Work);
 }
 
 const ALLOC: &str = "\"gasLimit\": 5000, \"difficulty\": 1, \"alloc\": {}";

@@ -1,5 +1,5 @@
-//! The tables of Bitcoin: names of bitcoin-etl, but for scripts, which are bytes here. Hashes are in
-//! the order in which users know them, last byte first.
+//! The tables of Bitcoin: names of bitcoin-etl, but for scripts, which are bytes here. Hashes are
+//! in the order in which users know them, last byte first.
 
 use crate::schema::{Column, Kind, Table};
 
