@@ -62,7 +62,7 @@ fn each_need_has_a_name_and_a_variable_of_its_own() {
     assert_eq!((names.len(), variables.len()), (NEEDS.len(), NEEDS.len()));
     assert!(NEEDS.iter().all(|need| need.reason().contains(need.variable)));
     let required = |value| NEEDS.iter().filter(|need| need.is_required(value)).count();
-    assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 8, 11]);
+    assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 9, 12]);
 }
 
 #[blockmill_testkit::needs(fixtures)]
