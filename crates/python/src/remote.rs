@@ -44,8 +44,8 @@ impl RemoteFile {
 
 /// The URLs and lengths of the files at a URL: of a folder, those in it.
 #[pyfunction]
-pub fn remote_files(py: Python<'_>, url: PathBuf) -> PyResult<Vec<(PathBuf, u64)>> {
-    let list = || -> io::Result<Vec<(PathBuf, u64)>> {
+pub fn remote_files(py: Python<'_>, url: PathBuf) -> PyResult<Vec<(String, u64)>> {
+    let list = || -> io::Result<Vec<(String, u64)>> {
         let _mounted = mount(std::slice::from_ref(&url), &Options::default())?;
         let mut found = vec![];
         let all = match files::kind(&url)? {
@@ -55,7 +55,8 @@ pub fn remote_files(py: Python<'_>, url: PathBuf) -> PyResult<Vec<(PathBuf, u64)
         for path in all {
             if files::is_file(&path)? {
                 let length = files::length(&path)?;
-                found.push((path, length));
+                // a path of Python would lose a slash of a URL
+                found.push((path.display().to_string(), length));
             }
         }
         Ok(found)

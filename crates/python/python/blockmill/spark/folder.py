@@ -103,7 +103,7 @@ def archives(paths, with_coins=False):
 
 def remote_archives(url):
     """The shards at the URL of a file or a folder."""
-    files = [Shard(os.fspath(name), size) for name, size in _native.remote_files(url)]
+    files = [Shard(name, size) for name, size in _native.remote_files(url)]
     own = [shard for shard in files if shard.url == url or is_archive(shard.url)]
     if not own:
         what = "archives (*.era1, *.ere, *.era, *.rlp, blk*.dat, also compressed)"
