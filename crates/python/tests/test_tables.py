@@ -200,7 +200,7 @@ def native_threads():
 
     tasks = pathlib.Path("/proc/self/task").glob("*/comm")
     names = [task.read_text() for task in tasks]
-    return sum(name.startswith("blockmill") and "-remot" not in name for name in names)
+    return sum(name.startswith("blockmill") and not name.startswith("blockmill-r") for name in names)
 
 
 def polled(done, seconds=20):
