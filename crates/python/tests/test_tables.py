@@ -199,8 +199,8 @@ def native_threads():
     import pathlib
 
     tasks = pathlib.Path("/proc/self/task").glob("*/comm")
-    names = [task.read_text() for task in tasks]
-    return sum(name.startswith("blockmill") and not name.startswith("blockmill-r") for name in names)
+    ours = [name for name in (task.read_text() for task in tasks) if name.startswith("blockmill")]
+    return sum(not name.startswith("blockmill-r") for name in ours)
 
 
 def polled(done, seconds=20):
