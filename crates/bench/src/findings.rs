@@ -141,6 +141,7 @@ impl Comparison {
                 record.stages.clear();
                 record.threads.clear();
                 record.notes.clear();
+                record.details.clear();
                 record.command.clear();
                 record.data.paths.clear();
             }

@@ -79,17 +79,17 @@ fn passes(
     let kept = Some(data).filter(|_| options.from.is_none());
     let mut index = pass1::index(files, finder, options, kept, run)?;
     let job = Job { files, options, data, start };
+    let is_empty = run.anchor.is_none() && run.best.is_none_or(|best| best.height == 0);
     let outcome = match options.level {
+        _ if is_empty => Err(Error::Empty),
         Level::Headers => {
             job.headers(&index, run);
             Ok(())
         }
-        _ if run.anchor.is_none() && run.best.is_none_or(|best| best.height == 0) => {
-            Err(Error::Empty)
-        }
         Level::Bodies => job.bodies(&mut index, progress, run),
         Level::Execution => job.execution(&mut index, progress, run),
     };
+    run.describe_tip(&index.tree);
     shortfalls::judge(files, options, &index, run);
     match (outcome, pass1::refused_above(&index.tree, files)) {
         (Ok(()), Some(refused)) => Err(refused.into()),

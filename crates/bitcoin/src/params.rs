@@ -71,6 +71,9 @@ pub struct Params {
     pub halving: u32,
     /// Core's default of the assumed-valid block.
     pub assume_valid: Option<BlockHash>,
+    /// Work of the network's chain when Core was released (`nMinimumChainWork`); `None` where
+    /// anyone can begin a chain. It decides nothing.
+    pub known_work: Option<u128>,
     /// BIP325: the script that a signature in each block must satisfy.
     pub signet_challenge: Option<Vec<u8>>,
 }

@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_pipeline::options::OptionSet;
-use blockmill_pipeline::record::{Data, Facts, Program, RunRecord};
+use blockmill_pipeline::record::{Data, Facts, Program, RunRecord, Work};
 use blockmill_verdict::counted;
 
 /// Maximum number of listed corrupt ranges.
@@ -36,6 +36,12 @@ pub fn of(
     record.level = options.level.name().into();
     record.options = options.settings.to_map();
     facts(run, &mut record.facts);
+    record.result.checked = checked(run, options);
+    record.result.unchecked = unchecked(run, options);
+    record.result.work = run.tip_work.map(|work| Work {
+        chain: format!("{work:064x}"),
+        known: options.params.known_work.map(|work| format!("{work:064x}")),
+    });
     if options.level == Level::Execution {
         record.answer.insert("coins".into(), run.coins.to_string());
     }
@@ -83,25 +89,49 @@ fn facts(run: &Run, facts: &mut Facts) {
     facts.set("commit_s", run.commit_s);
 }
 
+/// What was checked of every connected block.
+fn checked(run: &Run, options: &Options) -> Vec<String> {
+    let mut checked = vec!["links".into(), "proof of work".into(), "header rules".into()];
+    if options.level >= Level::Bodies && run.blocks > 0 {
+        checked.push("Merkle roots".into());
+        checked.push(counted(run.transactions, "transaction"));
+    }
+    if options.level >= Level::Execution && run.blocks > 0 {
+        checked.extend(["coins".into(), "amounts".into()]);
+        if run.scripts > 0 {
+            checked.push(counted(run.scripts, "script"));
+        }
+    }
+    checked
+}
+
+/// What was not checked, although the level asks for it.
+fn unchecked(run: &Run, options: &Options) -> Vec<String> {
+    let mut unchecked = vec![];
+    if let Some(anchor) = run.anchor {
+        let id = anchor.hash;
+        unchecked.push(format!(
+            "what comes before block {id}, the first of these files, on which all rests: rules \
+             that ask for blocks before it are left out (median times of the first eleven, the \
+             difficulty of its period)"
+        ));
+        if anchor.height.is_none() {
+            unchecked.push(
+                "rules that begin at a height, as the height is not known (--from HEIGHT gives it)"
+                    .into(),
+            );
+        }
+    }
+    if let Some(hash) = &options.assume_valid {
+        unchecked.push(format!("scripts up to block {hash}, which were taken as valid"));
+    }
+    unchecked
+}
+
 fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(tip) = run.resumed {
         notes.push(format!("resumed after height {}, committed by an earlier run", tip.height));
-    }
-    if let Some(anchor) = run.anchor {
-        let id = anchor.hash;
-        notes.push(format!(
-            "all rests on block {id}, the first of these files, which is believed: rules that ask \
-             for blocks before it are left out (median times of the first eleven, the difficulty \
-             of its period)"
-        ));
-        if anchor.height.is_none() {
-            notes.push(
-                "the height is not known (--from HEIGHT gives it): rules that begin at a height \
-                 are left out"
-                    .into(),
-            );
-        }
     }
     notes.extend(run.proof.map(|proof| proof.to_string()));
     if let Some(unproven) = &run.unproven {
@@ -127,9 +157,6 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
             "in branches other than the best chain: {}",
             counted(run.stale, "block")
         ));
-    }
-    if let Some(hash) = &options.assume_valid {
-        notes.push(format!("scripts up to block {hash} were taken as valid"));
     }
     if run.stopped {
         notes.push("stopped on request; the next run continues from here".into());

@@ -3,7 +3,7 @@
 use crate::BlockHash;
 use crate::error::Error;
 use crate::execute::Batch;
-use crate::index::{Anchor, WrongLength};
+use crate::index::{Anchor, Tree, WrongLength};
 use crate::multiset::Proof;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::ChunkTimes;
@@ -79,6 +79,11 @@ pub struct Run {
     pub stale: u64,
     /// The last connected block.
     pub tip: Option<Tip>,
+    /// Its time, in seconds since 1970-01-01T00:00:00Z.
+    pub tip_time: Option<u32>,
+    /// Expected number of hashes to mine the chain up to it; `None` where the files begin in the
+    /// middle of the chain.
+    pub tip_work: Option<u128>,
     /// The last committed block. `None` without a store.
     pub committed: Option<Tip>,
     /// Blocks of the store whose bodies were read again, because the files have no new blocks.
@@ -146,6 +151,7 @@ impl Run {
             blocks: self.blocks,
             bytes: self.bytes,
             tip: self.tip.map(Tip::shown),
+            tip_time: self.tip_time.map(u64::from),
             anchor: self.anchor.map(|anchor| BlockRef {
                 number: anchor.height.unwrap_or(0).into(),
                 hash: anchor.hash.to_string(),
@@ -175,6 +181,13 @@ impl Run {
     #[must_use]
     pub fn corruption_of_files(&self) -> Option<FaultReport> {
         self.wrong_lengths.first().map(WrongLength::report)
+    }
+
+    /// Notes time and work of the last connected block.
+    pub(crate) fn describe_tip(&mut self, tree: &Tree) {
+        let Some(tip) = self.tip.and_then(|tip| tree.find(&tip.hash)) else { return };
+        self.tip_time = Some(tree.time(tip));
+        self.tip_work = self.anchor.is_none().then(|| tree.chain_work(tip));
     }
 
     /// Whether the run read headers only, because the store has all blocks.

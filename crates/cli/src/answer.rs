@@ -9,6 +9,7 @@ use crate::paths::NotCreated;
 use crate::{bitcoin, ethereum, neo, shard};
 use anyhow::{Error, Result};
 use blockmill_pipeline::record::RunRecord;
+use blockmill_report::{error_width, wrap};
 use blockmill_verdict::{FaultReport, Shortfall, Status};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +27,8 @@ const OTHERWISE: Status = Status::Usage;
 pub struct Answer {
     /// In one word.
     pub status: Status,
+    /// A text for people that says more than the error does, in its place.
+    pub help: Option<String>,
     /// What stopped it.
     pub error: Option<FaultReport>,
     /// What is kept of the work, in a sentence, after an end before the end.
@@ -153,14 +156,17 @@ impl Answer {
             }
             return;
         }
-        if let Some(error) = &self.error {
-            eprintln!("error: {}", error.message);
+        let wrapped = |text: String, indent| wrap(&text, error_width(), indent);
+        if let Some(help) = &self.help {
+            eprintln!("{help}");
+        } else if let Some(error) = &self.error {
+            eprintln!("{}", wrapped(format!("error: {}", error.message), "       "));
             if let Some(hint) = &error.hint {
-                eprintln!("hint: {hint}");
+                eprintln!("{}", wrapped(format!("hint: {hint}"), "      "));
             }
         }
         if let Some(kept) = &self.kept {
-            eprintln!("{kept}");
+            eprintln!("{}", wrapped(kept.clone(), ""));
         }
     }
 }

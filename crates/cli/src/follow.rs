@@ -10,7 +10,8 @@ mod verdict;
 
 use crate::answer::{Answer, Payload};
 use crate::args::{Import, Verification};
-use crate::import::{Run, default_record, family, import, save};
+use crate::import::{Run, default_record, family, import, save, show};
+use crate::next;
 use crate::paths::expect_folder;
 use crate::serve::{self, Server};
 use crate::stop;
@@ -20,7 +21,7 @@ use blockmill_archive::{Family, is_pipe};
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::{Rounds, RunRecord, unix_time};
 use blockmill_platform::remote::is_remote;
-use blockmill_report::{Colour, duration};
+use blockmill_report::duration;
 use blockmill_verdict::{FaultReport, Shortfall, ShortfallKind, Status, counted, grouped};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -341,8 +342,7 @@ impl<'a> Follower<'a> {
         let Some((mut record, path)) = record else { return Ok(answer) };
         record.following = Some(rounds);
         if !json {
-            print!("{}", blockmill_report::summary(&record, Colour::of_stdout()));
-            println!("run record: {}", path.display());
+            show(&record, true, None, Some(&next::report_of(&path)));
         }
         // last: a request to stop leaves little time
         warn_unless_saved(&record, &path);

@@ -89,6 +89,7 @@ fn answer<C: CommandLine>(args: Vec<OsString>) -> (String, Answer) {
     });
     match parsed {
         Ok((name, mut line)) => {
+            print::set_up(line.general());
             let logged = line.general().log.as_deref().map_or(Ok(()), log::to);
             let ready = logged.and_then(|()| {
                 stop::leaves(line.leaves());
@@ -117,11 +118,11 @@ fn not_understood(error: &clap::Error) -> Answer {
 /// Says what is wrong with the command line.
 pub(crate) fn usage(error: &clap::Error) -> Answer {
     let text = error.render().to_string();
-    let message = match error.kind() {
+    let (message, help) = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            format!("expected a command, found none\n\n{}", text.trim_end())
+            ("expected a command, found none".to_owned(), Some(text.trim_end().to_owned()))
         }
-        _ => text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned(),
+        _ => (text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned(), None),
     };
-    Answer { error: Some(FaultReport::new(message)), ..Answer::with_status(Status::Usage) }
+    Answer { error: Some(FaultReport::new(message)), help, ..Answer::with_status(Status::Usage) }
 }

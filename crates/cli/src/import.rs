@@ -3,11 +3,13 @@
 
 use crate::answer::{Answer, Payload};
 use crate::args::{Import, Verification, Verify};
+use crate::data_folder::name_of;
 use crate::follow::{self, Round};
 use crate::library::BlockSender;
+use crate::print::{self, Detail};
 use crate::profile::Profiler;
 use crate::serve::Server;
-use crate::{bitcoin, checksums, ethereum, host, neo, outputs, paths, serve, shard, stop};
+use crate::{bitcoin, checksums, ethereum, host, neo, next, outputs, paths, serve, shard, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
 use blockmill_archive::output::keep_store_apart;
@@ -15,7 +17,7 @@ use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_platform::files::expect_no_link;
 use blockmill_platform::remote::is_remote;
-use blockmill_report::Colour;
+use blockmill_report::{Colour, View};
 use blockmill_verdict::Status;
 use blockmill_verdict::grouped;
 use std::fs::metadata;
@@ -28,6 +30,8 @@ pub struct Run {
     pub label: String,
     /// Where the record is written, if it is.
     record_to: Option<PathBuf>,
+    /// `import` or `verify`, and what was given to it.
+    asked: (&'static str, Vec<PathBuf>),
     json: bool,
     serve: Option<SocketAddr>,
     profiler: Option<Profiler>,
@@ -72,6 +76,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
     let family = family(asked)?;
+    expect_options_of(family, asked)?;
+    ensure_of(family, &[Family::Neo], args.history, "--history")?;
     paths::expect_folder(&args.data)?;
     writes();
     Ok(checked.with(import(args, family, run)?))
@@ -101,7 +107,9 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 
 /// Verifies an archive and keeps nothing.
 pub fn verify(asked: &Verification, run: Run) -> Result<Answer> {
-    match family(asked)? {
+    let family = family(asked)?;
+    expect_options_of(family, asked)?;
+    match family {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
         Family::Neo => neo::import::verify(asked, run),
@@ -118,6 +126,31 @@ pub fn family(args: &Verification) -> Result<Family> {
     }
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
     if is_named { Ok(Family::Bitcoin) } else { Ok(Family::detect(&args.paths)?) }
+}
+
+/// Refuses options that only other chains have.
+pub fn expect_options_of(family: Family, asked: &Verification) -> Result<()> {
+    const ETHEREUM: &[Family] = &[Family::Ethereum];
+    for (given, name, families) in [
+        (asked.seal.is_some(), "--seal", ETHEREUM),
+        (asked.seal_seed.is_some(), "--seal-seed", ETHEREUM),
+        (asked.ethash_cache.is_some(), "--ethash-cache", ETHEREUM),
+        (!asked.trust.is_empty(), "--trust", ETHEREUM),
+        (asked.beacon_roots.is_some(), "--beacon-roots", ETHEREUM),
+        (asked.now.is_some(), "--now", &[Family::Ethereum, Family::Bitcoin]),
+        (asked.assume_valid.is_some(), "--assume-valid", &[Family::Bitcoin, Family::Neo]),
+    ] {
+        ensure_of(family, families, given, name)?;
+    }
+    Ok(())
+}
+
+/// Refuses an option that is `given` for blocks of another chain than it is for.
+fn ensure_of(family: Family, families: &[Family], given: bool, name: &str) -> Result<()> {
+    let names: Vec<_> = families.iter().map(|family| name_of(*family)).collect();
+    let (of, found) = (names.join(" and "), name_of(family));
+    ensure!(!given || families.contains(&family), "{name} is for {of}, and this is {found}");
+    Ok(())
 }
 
 /// Where an import's record is written unless the user says it.
@@ -144,15 +177,15 @@ impl Run {
     /// Of this verb.
     pub fn new(
         args: &Verification,
-        verb: &str,
+        verb: &'static str,
         record_to: Option<PathBuf>,
         json: bool,
         cancel: Cancel,
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        let (serve, round) = (args.serve, None);
-        Ok(Self { label, record_to, json, serve, profiler, round, blocks: None, cancel })
+        let (serve, round, asked) = (args.serve, None, (verb, args.paths.clone()));
+        Ok(Self { label, record_to, asked, json, serve, profiler, round, blocks: None, cancel })
     }
 
     /// A round of an import that follows a growing archive: it prints nothing at its end, and
@@ -216,18 +249,15 @@ impl Run {
         }
         // the run's own result is reported whatever becomes of its record
         let saved = self.save(&record);
+        let is_old = record.data.blocks == 0 && ending.resumed && record.result.error.is_none();
         if !self.json {
-            if record.data.blocks == 0 && ending.resumed && record.result.status.is_success() {
-                println!("nothing new: the store already has what {}", ending.source);
-            }
-            print!("{}", blockmill_report::summary(&record, Colour::of_stdout()));
+            let nothing_new = format!("Nothing new: the store already has what {}.", ending.source);
+            let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
+            let stores = self.asked.0 == "import";
+            show(&record, stores, is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
-        match (&saved, &self.record_to) {
-            (Ok(()), Some(path)) if !self.json => println!("run record: {}", path.display()),
-            (Ok(()), _) => {}
-            (Err(error), _) => {
-                warn(&mut record, format!("the run record is not saved: {error:#}"));
-            }
+        if let Err(error) = saved {
+            warn(&mut record, format!("the run record is not saved: {error:#}"));
         }
         let answer = answer(&record, ending.unit);
         Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer })
@@ -237,6 +267,14 @@ impl Run {
     fn save(&self, record: &RunRecord) -> Result<()> {
         self.record_to.as_deref().map_or(Ok(()), |path| save(record, path))
     }
+}
+
+/// Prints what a person reads of a run.
+pub fn show(record: &RunRecord, stores: bool, nothing_new: Option<&str>, next: Option<&str>) {
+    let (colour, width) = (Colour::of_stdout(), blockmill_report::width());
+    let verbose = print::detail() == Detail::Verbose;
+    let view = View { colour, width, verbose, stores, nothing_new, next };
+    print!("{}", blockmill_report::summary(record, &view));
 }
 
 /// Writes a run record.
@@ -271,7 +309,7 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
             kept(unit, number) + then
         }),
         shortfalls: result.shortfalls.clone(),
-        notes: record.notes.clone(),
+        notes: record.notes.iter().chain(&record.details).cloned().collect(),
         ..Answer::default()
     }
 }

@@ -49,6 +49,7 @@ mod neo;
 #[cfg(not(feature = "neo"))]
 #[path = "absent/neo.rs"]
 mod neo;
+mod next;
 pub mod outputs;
 pub mod paths;
 mod profile;

@@ -6,13 +6,15 @@
 //! exit code of its verdict. Any other error of standard output is reported once on standard error
 //! and turns success into [`Status::Environment`].
 
+use crate::args::General;
 use crate::log;
+use anstream::ColorChoice;
 use blockmill_report::Colour;
 use blockmill_verdict::Status;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Prints to standard output.
 macro_rules! print {
@@ -33,9 +35,47 @@ macro_rules! eprintln {
 /// document with a hole in it is worse than one that ends early.
 static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
 
+/// How much is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Errors only, and documents.
+    Quiet,
+    /// A short answer.
+    #[default]
+    Short,
+    /// Also what was found and measured.
+    Verbose,
+}
+
+/// What the command line asks for. A program that uses the library has a short answer.
+static DETAIL: OnceLock<Detail> = OnceLock::new();
+
+/// How much is printed.
+pub fn detail() -> Detail {
+    DETAIL.get().copied().unwrap_or_default()
+}
+
+/// Sets how much is printed, and in which colours: once, before anything is printed.
+pub fn set_up(general: &General) {
+    let detail = match (general.quiet && !general.json, general.verbose) {
+        (true, _) => Detail::Quiet,
+        (false, true) => Detail::Verbose,
+        (false, false) => Detail::Short,
+    };
+    let _ = DETAIL.set(detail);
+    match general.color.as_str() {
+        "always" => ColorChoice::Always.write_global(),
+        "never" => ColorChoice::Never.write_global(),
+        _ => {}
+    }
+}
+
 /// Prints to standard output.
 pub fn out(text: Arguments<'_>) {
     log_too(text);
+    if detail() == Detail::Quiet {
+        return;
+    }
     let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
     if trouble.is_none() {
         *trouble = io::stdout().lock().write_fmt(text).err();

@@ -1,6 +1,7 @@
 //! How far a run has come: a bar on a terminal, plain lines otherwise.
 
 use crate::log;
+use crate::print::{self, Detail};
 use crate::stop;
 use blockmill_pipeline::live::Live;
 use blockmill_verdict::{Progress, grouped};
@@ -102,6 +103,7 @@ impl Display {
     }
 
     fn with(total_bytes: u64, template: &str, prefix: String, quiet: bool) -> Self {
+        let quiet = quiet || print::detail() == Detail::Quiet;
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let bar = terminal.then(|| {
             let draw = ProgressDrawTarget::stderr_with_hz(10);

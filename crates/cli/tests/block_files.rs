@@ -113,7 +113,7 @@ fn nothing_new_is_said_of_whole_files_only_and_never_before_a_failure() {
     };
     ends(&mut import(), 0, "verified");
     let again = run(&mut import());
-    assert!(again.stdout.contains("nothing new"), "{}", again.stdout);
+    assert!(again.stdout.contains("Nothing new"), "{}", again.stdout);
     assert!(again.stdout.contains("300 blocks that the store has were read again"), "{again:?}");
     // a byte of a body, which no header shows
     let file = blocks.join("blk00001.dat");
@@ -122,7 +122,7 @@ fn nothing_new_is_said_of_whole_files_only_and_never_before_a_failure() {
     fs::write(&file, bytes).expect("a block file");
     let ended = run(&mut import());
     assert!(matches!(ended.code, Some(1 | 4)), "{ended:?}");
-    assert!(!ended.stdout.contains("nothing new"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("Nothing new"), "{}", ended.stdout);
     assert!(ended.stderr.contains("blk00001.dat"), "{}", ended.stderr);
     // the store is as good as before
     assert!(ended.stderr.contains("everything up to height 300 is verified"), "{}", ended.stderr);
@@ -137,7 +137,7 @@ fn nothing_is_said_to_be_committed_that_cannot_be_read_again() {
     let mut command = blockmill("import --level bodies --data");
     let ended = run(command.arg(&store).arg(&blocks));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stdout.contains("stored         nothing"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("stored       nothing"), "{}", ended.stdout);
     assert!(ended.stdout.contains("level bodies keeps no coins"), "{}", ended.stdout);
 }
 

@@ -265,7 +265,7 @@ fn an_import_that_is_asked_to_stop_goes_on_later() {
             assert!(ended.stderr.contains("stopping"), "{}", ended.stderr);
             let tip = tip_of(&store).expect("a tip");
             assert!(tip < 100_000);
-            let stored = format!("stored         up to block {}", grouped(tip));
+            let stored = format!("stored       up to block {}", grouped(tip));
             assert!(ended.stdout.contains(&stored), "no {stored:?} in {}", ended.stdout);
             break;
         }

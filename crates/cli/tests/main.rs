@@ -39,6 +39,7 @@ mod options_page;
 mod outputs;
 mod remote_archives;
 mod revision;
+mod screens;
 mod serving;
 mod shards;
 mod snapshots;

@@ -49,7 +49,8 @@ pub fn of(
         total_difficulty: tip.and_then(|tip| tip.total_difficulty).map(|total| total.to_string()),
         trusted: run.trusted.iter().map(BlockId::shown).collect(),
         accumulators: run.accumulators,
-        unchecked: run.unchecked.clone(),
+        checked: notes::checked(run, archive, options),
+        unchecked: notes::unchecked(run, archive, options),
         ..record.result
     };
     if options.level >= Level::Execution
@@ -66,6 +67,7 @@ pub fn of(
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);
+    record.details = notes::details(run, options);
     record
 }
 

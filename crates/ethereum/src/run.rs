@@ -122,6 +122,7 @@ impl Run {
             blocks: self.blocks,
             bytes: self.bytes,
             tip: self.tip.as_ref().map(|tip| tip.id.shown()),
+            tip_time: self.tip.as_ref().map(|tip| tip.header.view().timestamp),
             anchor: self.anchor.as_ref().map(BlockId::shown),
             resumed: self.resumed.map(|id| id.number),
             committed: self.committed,

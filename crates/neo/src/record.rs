@@ -7,7 +7,7 @@ use crate::run::{PHASES, Run};
 use blockmill_archive::acc::Dumps;
 use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{Data, Program, RunRecord};
-use blockmill_verdict::{Level, grouped};
+use blockmill_verdict::{Level, counted, grouped};
 
 /// Builds the record of `run`. `label` is its name in tables, `program` the running program.
 #[must_use]
@@ -42,7 +42,10 @@ pub fn of(
         record.answer.insert("root".into(), root.to_string());
     }
     split_check(run, &mut record);
-    record.notes = notes(run, options);
+    record.result.checked = checked(run, options);
+    record.result.unchecked = unchecked(run, options);
+    record.notes = notes(run);
+    record.details = details(run, options);
     record
 }
 
@@ -55,8 +58,35 @@ fn split_check(run: &Run, record: &mut RunRecord) {
     record.split_stage(CHECK, [("decode", share), ("verify", 1.0 - share)]);
 }
 
+/// What was checked of every block.
+fn checked(run: &Run, options: &Options) -> Vec<String> {
+    let mut checked = vec!["links".into(), "header rules".into(), "witnesses of blocks".into()];
+    if options.level >= Level::Bodies && run.blocks > 0 {
+        checked.push("Merkle roots".into());
+        checked.push(counted(run.transactions, "transaction"));
+        checked.push(format!("{} of their witnesses", grouped(run.witnesses)));
+    }
+    if run.root.is_some() {
+        checked.push("execution".into());
+    }
+    checked
+}
+
+/// What was not checked, although the level asks for it.
+fn unchecked(run: &Run, options: &Options) -> Vec<String> {
+    let mut unchecked = vec![];
+    if let Some(hash) = options.assume_valid {
+        unchecked.push(format!("witnesses and rules of transactions up to block {hash}"));
+    }
+    if run.unverified > 0 {
+        let unverified = grouped(run.unverified);
+        unchecked.push(format!("{unverified} witnesses that the virtual machine would run"));
+    }
+    unchecked
+}
+
 /// Notes for the reader of the record.
-fn notes(run: &Run, options: &Options) -> Vec<String> {
+fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.left_out.clone();
     if let Some(height) = run.resumed {
         notes.push(format!("resumed after height {}", grouped(height.into())));
@@ -64,25 +94,6 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     if run.repeated > 0 {
         let repeated = grouped(run.repeated);
         notes.push(format!("{repeated} repeated blocks equal the earlier ones: skipped"));
-    }
-    if let Some(hash) = options.assume_valid {
-        notes.push(format!(
-            "witnesses and rules of transactions up to block {hash} were not checked"
-        ));
-    }
-    if options.level >= Level::Bodies && run.blocks > 0 {
-        let (transactions, witnesses) = (grouped(run.transactions), grouped(run.witnesses));
-        let by = options.settings.signatures.verifier().width().name();
-        notes.push(format!(
-            "{transactions} transactions with {witnesses} witnesses verified by signatures={by}"
-        ));
-    }
-    if let Some(root) = run.root {
-        notes.push(format!("state root {root} after the last block"));
-    }
-    if run.unverified > 0 {
-        let unverified = grouped(run.unverified);
-        notes.push(format!("{unverified} witnesses need the virtual machine: not verified"));
     }
     if run.tolerated > 0 {
         let tolerated = grouped(run.tolerated);
@@ -96,8 +107,24 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     if run.stopped {
         notes.push("stopped on request; the next run resumes here".into());
     }
-    if run.sync_s >= 0.001 {
-        notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
-    }
     notes
+}
+
+/// How the work was done.
+fn details(run: &Run, options: &Options) -> Vec<String> {
+    let mut details = vec![];
+    if options.level >= Level::Bodies && run.blocks > 0 {
+        let (transactions, witnesses) = (grouped(run.transactions), grouped(run.witnesses));
+        let by = options.settings.signatures.verifier().width().name();
+        details.push(format!(
+            "{transactions} transactions with {witnesses} witnesses verified by signatures={by}"
+        ));
+    }
+    if let Some(root) = run.root {
+        details.push(format!("state root {root} after the last block"));
+    }
+    if run.sync_s >= 0.001 {
+        details.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
+    }
+    details
 }

@@ -28,6 +28,8 @@ pub struct Run {
     pub bytes: u64,
     /// The last block of the chain.
     pub tip: Option<(u32, UInt256)>,
+    /// Its time, in seconds since 1970-01-01T00:00:00Z.
+    pub tip_time: Option<u64>,
     /// The state root after it, if blocks are executed.
     pub root: Option<UInt256>,
     /// The last block of an earlier run that this run continued.
@@ -77,6 +79,7 @@ impl Run {
             blocks: self.blocks,
             bytes: self.bytes,
             tip: self.tip.map(block),
+            tip_time: self.tip_time,
             anchor: None,
             resumed: self.resumed.map(u64::from),
             committed: self.committed,
@@ -124,6 +127,7 @@ impl Run {
         outcome: Result<(), Error>,
     ) -> Result<(), Error> {
         self.tip = tip.map(|tip| (tip.index, tip.hash));
+        self.tip_time = tip.map(|tip| tip.timestamp / 1000);
         match outcome {
             // the read stage knows the location, this stage the expected block
             Err(Error::Archive(error)) => {

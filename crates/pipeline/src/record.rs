@@ -98,9 +98,12 @@ pub struct RunRecord {
     /// How the run ended.
     #[serde(default)]
     pub result: Outcome,
-    /// Notes for a reader of the figures.
+    /// What every reader should know besides the result.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// How the work was done, for readers of the figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// All rounds of an import that follows a growing archive; the rest of the record is of one of
     /// them. `None` for any other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,6 +152,7 @@ impl RunRecord {
             answer: BTreeMap::new(),
             result: Outcome::default(),
             notes: Vec::new(),
+            details: Vec::new(),
             following: None,
         }
     }
@@ -301,6 +305,17 @@ impl From<&ThreadTimes> for Thread {
     }
 }
 
+/// The work of a Bitcoin chain: how many hashes its blocks took on average.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Work {
+    /// From the genesis block to the tip, 64 hexadecimal digits, as Bitcoin Core's `chainwork`.
+    pub chain: String,
+    /// That which the chain of this network had when the program was released; `None` where there
+    /// is none to compare with.
+    pub known: Option<String>,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -309,6 +324,12 @@ pub struct Outcome {
     pub tip_number: u64,
     /// Its hash, `0x` and hexadecimal digits.
     pub tip_hash: String,
+    /// When it was made, as its header says: seconds since 1970-01-01T00:00:00Z.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tip_time: Option<u64>,
+    /// Work of the chain of block files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// Total difficulty at the tip, decimal; `None` if the chain has none or the run began in the
     /// middle of it.
     pub total_difficulty: Option<String>,
@@ -331,6 +352,9 @@ pub struct Outcome {
     /// Parts that the archive lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shortfalls: Vec<Shortfall>,
+    /// What was checked of every block, each in a few words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<String>,
     /// Parts of the input that were not checked, each in a sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,

@@ -131,6 +131,20 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
+/// A hash by its first and last digits: `0x5ec1ffb8…780b4218`. A short text stays.
+pub fn short_hash(hash: &str) -> String {
+    let count = hash.chars().count();
+    if count < 24 {
+        return hash.to_owned();
+    }
+    // those of Bitcoin begin with zeros
+    let zeros = hash.chars().take_while(|c| *c == '0').count();
+    let first = if hash.starts_with("0x") { 10 } else { zeros.clamp(0, 24) + 6 };
+    let head: String = hash.chars().take(first).collect();
+    let tail: String = hash.chars().skip(count - 8).collect();
+    format!("{head}…{tail}")
+}
+
 /// A range of blocks with the number of them.
 pub fn block_range(first: u64, last: u64, blocks: u64) -> String {
     format!("{} to {} ({})", count(first), count(last), counted(blocks, "block"))

@@ -27,8 +27,8 @@ use blockmill_pipeline::record::RunRecord;
 pub use chart::{Chart, charts};
 pub use format::{bytes, counted, date, date_time, duration};
 pub use page::html;
-pub use summary::summary;
-pub use terminal::Colour;
+pub use summary::{View, summary};
+pub use terminal::{Colour, error_width, width, wrap};
 
 /// The stages of a run, or several runs side by side, for a terminal.
 #[must_use]

@@ -1,6 +1,7 @@
 //! The summary of a run for people: the verdict, the checks, and where the time went.
 
 mod facts;
+mod short;
 
 use anstyle::Style;
 use blockmill_pipeline::record::{RunRecord, VALIDATION, WRITE};
@@ -9,54 +10,100 @@ use blockmill_verdict::Status;
 use crate::block_files;
 use crate::executed;
 use crate::format::{self, printable};
-use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar};
+use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar, wrap};
 
 pub(crate) use facts::facts;
 
 /// Shortfalls that are shown.
 const SHOWN: usize = 10;
-/// Characters of the bar of a part of the time.
+/// Characters of the bar of a part of the time, on a terminal that is wide enough.
 const BAR: usize = 30;
+/// Columns of the names of rows.
+const NAMES: usize = 13;
+/// Columns next to which a hash is shown in short.
+const WIDE: usize = 100;
 
-/// The summary of one run for a terminal; ends with a line break.
-pub fn summary(record: &RunRecord, colour: Colour) -> String {
-    let mut text = headline(record, colour);
-    for unchecked in &record.result.unchecked {
-        let line = printable(&format!("NOT CHECKED: {unchecked}"));
-        text += &format!("{}\n", colour.paint(WARN, &line));
-    }
-    for (name, value) in facts(record) {
-        text +=
-            &format!("  {} {}\n", colour.paint(FAINT, &format!("{name:<14}")), printable(&value));
-    }
-    text += &shortfall_lines(record, colour);
-    text += &time_lines(record, colour);
-    for note in &record.notes {
-        text += &format!("  {}\n", colour.paint(WARN, &format!("note: {}", printable(note))));
-    }
-    text
+/// How much of a summary is shown, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Whether it may be coloured.
+    pub colour: Colour,
+    /// Columns of the terminal; `None` for lines of any length.
+    pub width: Option<usize>,
+    /// Also what was found and measured, how the work was done, and the phases.
+    pub verbose: bool,
+    /// Whether the run was to store blocks.
+    pub stores: bool,
+    /// The first line, where the run found no new block.
+    pub nothing_new: Option<&'a str>,
+    /// The command that a user may need next.
+    pub next: Option<&'a str>,
 }
 
-/// What the archive lacks, the first of it.
-fn shortfall_lines(record: &RunRecord, colour: Colour) -> String {
-    let all = &record.result.shortfalls;
-    let mut text = String::new();
-    for shortfall in all.iter().take(SHOWN) {
-        let line = printable(&format!("missing: {shortfall}"));
-        text += &format!("  {}\n", colour.paint(WARN, &line));
+impl View<'_> {
+    /// A name and its value, in as many lines as it takes.
+    fn row(&self, name: &str, value: &str, style: Style) -> String {
+        let indent = " ".repeat(NAMES + 2);
+        let width = self.width.map(|width| width - NAMES - 2);
+        let value = wrap(&printable(value), width, "");
+        let lines: Vec<String> = value.lines().map(|line| self.colour.paint(style, line)).collect();
+        let name = self.colour.paint(FAINT, &format!("{name:<NAMES$}"));
+        format!("  {name}{}\n", lines.join(&format!("\n{indent}")))
     }
-    if all.len() > SHOWN {
-        let more = format::count((all.len() - SHOWN) as u64);
-        text += &format!("  and {more} more; --json lists all\n");
+}
+
+/// The summary of one run for a terminal; ends with a line break.
+#[must_use]
+pub fn summary(record: &RunRecord, view: &View<'_>) -> String {
+    let mut text = headline(record, view);
+    let mut row = |name: &str, value: &str, style| text += &view.row(name, value, style);
+    for (name, value) in short::facts(record, view) {
+        row(name, &value, Style::new());
+    }
+    for unchecked in short::unchecked(record) {
+        row("not checked", &unchecked, WARN);
+    }
+    let missing = &record.result.shortfalls;
+    for shortfall in missing.iter().take(SHOWN) {
+        row("missing", &shortfall.to_string(), WARN);
+    }
+    if missing.len() > SHOWN {
+        let more = format::count((missing.len() - SHOWN) as u64);
+        row("", &format!("and {more} more; --json lists all"), Style::new());
+    }
+    for note in &record.notes {
+        row("note", note, WARN);
+    }
+    if let Some(time) = short::time(record) {
+        row("time", &time, Style::new());
+    }
+    if view.verbose {
+        for (name, value) in facts::details(record) {
+            row(name, &value, Style::new());
+        }
+        for detail in &record.details {
+            row("detail", detail, Style::new());
+        }
+        text += &time_lines(record, view);
+    }
+    if let Some(next) = view.next {
+        text += &view.row("next", next, STRONG);
     }
     text
 }
 
 /// The verdict, without the error, which goes to standard error.
-fn headline(record: &RunRecord, colour: Colour) -> String {
+fn headline(record: &RunRecord, view: &View<'_>) -> String {
     let (style, verdict) = verdict(record);
-    let what = format!("{} {}", record.data.chain, record.data.format);
-    format!("{} {}\n", colour.paint(style, &printable(&verdict)), printable(what.trim()))
+    let verdict = match (view.nothing_new, status(record)) {
+        (Some(text), Status::Verified | Status::Ok) => text.to_owned(),
+        (Some(_), Status::Partial) => "Partly verified: nothing new, the rest is missing.".into(),
+        (Some(_), Status::Incomplete) => "Incomplete: nothing new, and not all is there.".into(),
+        _ => verdict,
+    };
+    let text = wrap(&printable(&verdict), view.width, "");
+    let lines: Vec<String> = text.lines().map(|line| view.colour.paint(style, line)).collect();
+    lines.join("\n") + "\n"
 }
 
 /// How the run ended. Peers and older programs record an error or nothing.
@@ -76,7 +123,7 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
             Some(from) => {
                 (GOOD, format!("Verified from block {from}: {verified} at level {level}."))
             }
-            None => (GOOD, format!("Verified {verified} at level {level}.")),
+            None => (GOOD, format!("Verified {verified} at level {level}: complete and valid.")),
         },
         Status::Partial => {
             (WARN, format!("Partly verified: {verified} at level {level}, the rest is missing."))
@@ -137,21 +184,24 @@ pub(crate) fn shown_phases(record: &RunRecord) -> Vec<&str> {
     }
 }
 
-fn time_lines(record: &RunRecord, colour: Colour) -> String {
+fn time_lines(record: &RunRecord, view: &View<'_>) -> String {
     let parts = parts(record);
     let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     if sum <= 0.0 {
         return String::new();
     }
-    let mut text = format!("  {}\n", colour.paint(STRONG, "Where the working time went"));
+    // names, a time and a percentage take the rest
+    let room = view.width.map_or(BAR, |width| BAR.min(width.saturating_sub(NAMES + 22)));
+    let colour = view.colour;
+    let mut text = format!("  {}\n", colour.paint(STRONG, "CPU time of the phases"));
     for (name, seconds) in parts.into_iter().filter(|(_, seconds)| *seconds > 0.0) {
         let share = seconds / sum;
         text += &format!(
-            "  {} {:>10} {:>5}  {}\n",
-            colour.paint(FAINT, &format!("{:<14}", printable(name))),
+            "  {}{:>10} {:>5}  {}\n",
+            colour.paint(FAINT, &format!("{:<NAMES$}", printable(name))),
             format::duration(seconds),
             format::percent(share),
-            bar(share, BAR)
+            bar(share, room)
         );
     }
     text

@@ -1,10 +1,13 @@
 //! One table, shown three ways: on a terminal, as markdown and as HTML.
 
-use comfy_table::{Attribute, Cell as TermCell, CellAlignment, Color, LineStyle, TableStyle};
+use comfy_table::{
+    Attribute, Cell as TermCell, CellAlignment, Color, ContentArrangement, LineStyle, TableStyle,
+};
 use maud::{Markup, html};
 
 use crate::format::{self, printable};
-use crate::terminal::Colour;
+use crate::terminal::{self, Colour};
+use textwrap::core::display_width;
 
 /// A table with one heading row. The first column and those in `left` are set to the left, the
 /// others, which hold numbers, to the right.
@@ -101,10 +104,20 @@ impl Table {
         column == 0 || self.left.contains(&column)
     }
 
-    /// For a terminal; ends with a line break.
+    /// For the terminal that standard output is; ends with a line break.
     pub fn terminal(&self, colour: Colour) -> String {
+        self.within(colour, terminal::width())
+    }
+
+    /// For a terminal of `width` columns. The last columns of the table are left out where there is
+    /// no room for them, and named below it; the first two are always there.
+    pub fn within(&self, colour: Colour, width: Option<usize>) -> String {
+        let shown = width.map_or(self.heads.len(), |width| self.columns_within(width));
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
+        if let Some(columns) = width.and_then(|width| u16::try_from(width).ok()) {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
+        }
         match colour {
             Colour::On => table.enforce_styling(),
             Colour::Off => table.force_no_tty(),
@@ -113,21 +126,34 @@ impl Table {
             true => cell,
             false => cell.set_alignment(CellAlignment::Right),
         };
-        table.set_header(self.heads.iter().enumerate().map(|(column, head)| {
+        table.set_header(self.heads.iter().take(shown).enumerate().map(|(column, head)| {
             align(TermCell::new(printable(head)).add_attribute(Attribute::Bold), column)
         }));
         for row in &self.rows {
-            table.add_row(
-                row.iter().enumerate().map(|(column, cell)| align(cell.for_terminal(), column)),
-            );
+            let cells = row.iter().take(shown).enumerate();
+            table.add_row(cells.map(|(column, cell)| align(cell.for_terminal(), column)));
         }
         let mut text = table.trim_fmt();
         text.push('\n');
-        for note in &self.notes {
-            text.push_str(&printable(note));
+        let left_out = self.heads[shown..].join(", ");
+        let left_out = format!("A wider terminal shows also: {left_out}.");
+        let left_out = (shown < self.heads.len()).then_some(left_out);
+        for note in left_out.iter().chain(&self.notes) {
+            text.push_str(&terminal::wrap(&printable(note), width, ""));
             text.push('\n');
         }
         text
+    }
+
+    /// How many columns `width` has room for, with one space on each side of a cell.
+    fn columns_within(&self, width: usize) -> usize {
+        let mut used = 0;
+        let fits = |column: &usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(*column)).map(Cell::width);
+            used += 2 + cells.chain([display_width(&self.heads[*column])]).max().unwrap_or(0);
+            used <= width
+        };
+        (0..self.heads.len()).take_while(fits).count().max(2.min(self.heads.len()))
     }
 
     /// As a GitHub-flavoured markdown table; ends with a line break.
@@ -188,6 +214,12 @@ impl Mark {
 }
 
 impl Cell {
+    /// Columns that it takes on a terminal.
+    fn width(&self) -> usize {
+        let small = self.small.as_deref().map_or(0, display_width);
+        display_width(&self.text).max(small)
+    }
+
     fn for_terminal(&self) -> TermCell {
         let mut text = printable(&self.text);
         if let Some(small) = &self.small {
@@ -256,6 +288,22 @@ mod tests {
         assert!(!text.contains('\x1b'), "{text:?}");
         assert!(text.contains("1.5") && text.contains("1..2"));
         assert!(table().terminal(Colour::On).contains("\x1b["));
+    }
+
+    #[test]
+    fn columns_without_room_are_left_out_and_named() {
+        let mut wide = Table::new(&["step", "total s", "threads", "memory", "notes"]);
+        wide.rows
+            .push(["execute", "1.5", "2", "12 MB", &"words ".repeat(9)].map(Cell::from).into());
+        wide.notes.push("a note that is longer than the terminal is wide".into());
+        for width in [30, 40, 80, 160] {
+            let text = wide.within(Colour::Off, Some(width));
+            assert!(text.lines().all(|line| display_width(line) <= width), "{width}\n{text}");
+            assert!(text.contains("execute") && text.contains("1.5"), "{text}");
+            assert_eq!(text.contains("also: notes."), width < 80, "{text}");
+            assert_eq!(text.contains("12 MB"), width > 36, "{text}");
+        }
+        assert!(!wide.within(Colour::Off, None).contains("wider"));
     }
 
     #[test]

@@ -1,6 +1,45 @@
 //! Colour on a terminal, and bars of characters.
 
 use anstyle::{AnsiColor, Style};
+use std::io::{IsTerminal, stderr, stdout};
+
+/// Fewer columns than these are taken for these.
+const LEAST_WIDTH: usize = 30;
+
+/// Columns of the terminal that standard output is, or of the variable `COLUMNS`; `None` where text
+/// may be as wide as it is, as in a file.
+#[must_use]
+pub fn width() -> Option<usize> {
+    width_of(stdout())
+}
+
+/// The same of standard error.
+#[must_use]
+pub fn error_width() -> Option<usize> {
+    width_of(stderr())
+}
+
+fn width_of(output: impl IsTerminal) -> Option<usize> {
+    let columns: u16 = match output.is_terminal() {
+        true => terminal_size::terminal_size()?.0.0,
+        false => std::env::var("COLUMNS").ok()?.parse().ok()?,
+    };
+    Some(usize::from(columns).max(LEAST_WIDTH))
+}
+
+/// `text` in lines of at most `width` columns, of which all but the first begin with `indent`. A
+/// word that is longer, such as a path, stays whole, so that it can be copied; a text in lines stays
+/// as it is.
+#[must_use]
+pub fn wrap(text: &str, width: Option<usize>, indent: &str) -> String {
+    let Some(width) = width.filter(|_| !text.contains('\n')) else { return text.to_owned() };
+    let options = textwrap::Options::new(width)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).join("\n")
+}
 
 /// Whether text may contain colour codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +107,15 @@ mod tests {
         assert_eq!(bar(f64::NAN, 2), "");
         assert_eq!(two_part_bar(0.26, 4), "█░░░");
         assert_eq!(two_part_bar(f64::NAN, 2), "░░");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_only() {
+        let text = "block 7 of a/long/path/that/has/no/space is wrong";
+        let expected = "block 7 of\n  a/long/path/that/has/no/space\n  is wrong";
+        assert_eq!(wrap(text, Some(12), "  "), expected);
+        assert_eq!(wrap(text, None, "  "), text);
+        assert_eq!(wrap("two\nlines of text", Some(5), ""), "two\nlines of text");
     }
 
     #[test]

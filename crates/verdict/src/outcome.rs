@@ -24,6 +24,8 @@ pub struct RunOutcome {
     pub bytes: u64,
     /// The last block of the chain now.
     pub tip: Option<BlockRef>,
+    /// When it was made, as its header says: seconds since 1970-01-01T00:00:00Z.
+    pub tip_time: Option<u64>,
     /// The first block of an archive that begins in the middle of its chain. It is not proven.
     pub anchor: Option<BlockRef>,
     /// The last block that the store had before the run.

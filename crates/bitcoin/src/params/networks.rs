@@ -98,6 +98,7 @@ impl Params {
             assume_valid: Some(id(
                 "00000000000000000000ccebd6d74d9194d8dcdc1d177c478e094bfad51ba5ac",
             )),
+            known_work: Some(0x0001_1287_50f8_2f4c_3661_53a3_a030),
             ..with_new_rules(&genesis)
         }
     }
@@ -122,6 +123,7 @@ impl Params {
             assume_valid: Some(id(
                 "000000007a61e4230b28ac5cb6b5e5a0130de37ac1faf2f8987d2fa6505b67f4",
             )),
+            known_work: Some(0x17dd_e1c6_49f3_708d_14b6),
             ..with_new_rules(&genesis)
         }
     }
@@ -145,6 +147,7 @@ impl Params {
             assume_valid: Some(id(
                 "0000000002368b1e4ee27e2e85676ae6f9f9e69579b29093e9a82c170bf7cf8a",
             )),
+            known_work: Some(0x09a0_fe15_d017_7d08_6304),
             ..with_new_rules(&genesis)
         }
     }
@@ -156,6 +159,7 @@ impl Params {
             assume_valid: Some(id(
                 "00000008414aab61092ef93f1aacc54cf9e9f16af29ddad493b908a01ff5c329",
             )),
+            known_work: Some(0x0b46_3ea0_a4b8),
             ..Params::signet_with(bytes(SIGNET_CHALLENGE))
         }
     }
@@ -213,6 +217,7 @@ fn with_new_rules(genesis: &Genesis) -> Params {
         bip30_repeats: &[],
         halving: 210_000,
         assume_valid: None,
+        known_work: None,
         signet_challenge: None,
     }
 }

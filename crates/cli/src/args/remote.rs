@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 pub struct Remote {
     /// URLs: keep what is fetched in this folder; a later run fetches only what is not there
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub cache_dir: Option<PathBuf>,
     /// URLs: the names of the files in the folder, one on each line, perhaps after a hash, for a
     /// server that does not list them
-    #[arg(long, value_name = "FILE|URL")]
+    #[arg(long, value_name = "FILE|URL", hide_short_help = true)]
     pub manifest: Option<PathBuf>,
 }

@@ -298,7 +298,7 @@ fn nothing_new_is_said_only_of_what_was_compared() {
         let mut good = Good::new("overlap", format, blocks.clone());
         let (chain, archive) = (good.chain.clone(), good.archive.clone());
         let text = succeed(&mut import(&good.store, &chain, &archive));
-        assert!(text.contains("nothing new"), "{text}");
+        assert!(text.contains("Nothing new"), "{text}");
         assert!(text.contains("2001 were read and are those of the store"), "{text}");
 
         // a corrupt body far from the end, a corrupt header, another chain from a block on
@@ -319,7 +319,7 @@ fn nothing_new_is_said_only_of_what_was_compared() {
             let path = good.next_copy();
             blocks.part(0, 1_950).write(format, &path);
             let ended = run(&mut import(&good.store, &chain, &path));
-            assert!(!ended.stdout.contains("nothing new"), "{}", ended.stdout);
+            assert!(!ended.stdout.contains("Nothing new"), "{}", ended.stdout);
             refuse(&mut import(&good.store, &chain, &path), &words);
         }
         good.snapshot.assert_same(&good.store);
@@ -407,9 +407,9 @@ fn what_rests_on_unchecked_seals_is_said() {
     let scratch = Scratch::new("verdict-rests");
     let path = scratch.path("rlp");
     Blocks::generated(50).write("rlp", &path);
-    let notes = verify(&path, "")["notes"].to_string();
-    for words in ["50 seals were not checked", "no block follows block 50", "state root", "nonce"] {
-        assert!(notes.contains(words), "{notes}");
+    let unchecked = verify(&path, "")["result"]["result"]["unchecked"].to_string();
+    for words in ["50 seals (--seal all)", "no block follows block 50", "state root", "nonce"] {
+        assert!(unchecked.contains(words), "{unchecked}");
     }
 }
 

@@ -39,13 +39,13 @@ fn a_second_import_says_that_there_is_nothing_new() {
     let store = scratch.path("store");
     let files = mainnet(&fixtures);
     let text = succeed(import(&store, "--seal off").args(&files));
-    assert!(!text.contains("nothing new"), "{text}");
+    assert!(!text.contains("Nothing new"), "{text}");
     let before = read_store(&store);
     let text = succeed(import(&store, "--seal off").args(&files));
-    assert!(text.contains("nothing new: the store already has what this archive holds"), "{text}");
+    assert!(text.contains("Nothing new: the store already has what this archive holds"), "{text}");
     // an archive that ends before the store does
     let text = succeed(import(&store, "--seal off").arg(&files[0]));
-    assert!(text.contains("nothing new"), "{text}");
+    assert!(text.contains("Nothing new"), "{text}");
     assert_eq!(read_store(&store), before);
 }
 

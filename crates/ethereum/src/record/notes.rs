@@ -15,30 +15,28 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     if let Some(id) = &run.resumed {
         notes.push(resumed(run, id));
     }
-    if let Some(id) = &run.anchor {
-        let proof = match is_proven(run) {
-            true => "roots of the beacon chain prove",
-            false => "nothing here proves",
-        };
-        notes.push(format!(
-            "the archive begins in the middle of the chain: everything rests on block {} ({}), \
-             which {proof}",
-            id.number,
-            Hex(&id.hash)
-        ));
-    }
-    if run.beacon_proofs > 0 {
-        let proofs = counted(run.beacon_proofs, "proof");
-        notes.push(format!("{proofs} that blocks are canonical agree with --beacon-roots"));
+    if let Some(id) = run.anchor.as_ref().filter(|_| is_proven(run)) {
+        notes.push(rests(id, "roots of the beacon chain prove"));
     }
     if let Some(hint) = archive.network_hint().filter(|hint| *hint != options.spec.name) {
         let chain = &options.spec.name;
         notes.push(format!("the files are named after {hint}, and are verified as {chain}"));
     }
-    notes.extend(unsealed(run, archive, options));
     if run.stopped {
         notes.push("stopped on request; the next run resumes here".into());
     }
+    if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
+        notes.push(
+            "every trusted hash was found: all blocks up to the last of them are the trusted ones"
+                .into(),
+        );
+    }
+    notes
+}
+
+/// How the work was done.
+pub(super) fn details(run: &Run, options: &Options) -> Vec<String> {
+    let mut notes = vec![];
     let caches = options.caches.stats();
     if caches.generated + caches.loaded > 0 {
         let (generated, loaded) = (caches.generated, caches.loaded);
@@ -51,7 +49,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let transactions = grouped(run.transactions);
         notes.push(format!("{transactions} transactions are covered by verified roots"));
     }
-    notes.extend(access_lists(run, options.level));
+    notes.extend(access_lists(run));
     if run.senders > 0 {
         let unit = match options.settings.sender_batches {
             SenderBatches::Block => "block",
@@ -71,26 +69,64 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
             grouped(aborted_gas)
         ));
     }
-    if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
-        notes.push(
-            "every trusted hash was found: all blocks up to the last of them are the trusted ones"
-                .into(),
-        );
-    }
     notes
 }
 
-/// What block access lists were good for (EIP-7928).
-fn access_lists(run: &Run, level: Level) -> Vec<String> {
-    let mut notes = vec![];
-    let lists = |count| counted(count, "block access list");
-    if run.access_lists > 0 {
-        let lists = lists(run.access_lists);
-        notes.push(format!("{lists} of the archive are covered by verified headers (EIP-7928)"));
+/// What was checked of every block.
+pub(super) fn checked(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+    let mut checked = vec!["links".into(), "header rules".into()];
+    if run.seals_checked > 0 {
+        let share = match run.seals_left {
+            0 => "all ",
+            _ => "",
+        };
+        checked.push(format!("{share}{}", counted(run.seals_checked, "seal")));
     }
-    if run.access_lists_absent > 0 && level == Level::Bodies {
-        let lists = lists(run.access_lists_absent);
-        notes.push(format!("{lists} were not checked, as the archive has none (EIP-7928)"));
+    if run.beacon_proofs > 0 {
+        checked.push(format!("{} of the beacon chain", counted(run.beacon_proofs, "proof")));
+    }
+    if options.level >= Level::Bodies {
+        checked.extend(["transactions", "senders", "ommers", "withdrawals"].map(String::from));
+        if archive.has_receipts() || options.level == Level::Execution {
+            checked.push("receipts".into());
+        }
+    }
+    if options.level == Level::Execution {
+        checked.push("state roots".into());
+    }
+    checked
+}
+
+/// What was not checked, although the level asks for it.
+pub(super) fn unchecked(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+    let mut unchecked = run.unchecked.clone();
+    if let Some(id) = run.anchor.as_ref().filter(|_| !is_proven(run)) {
+        unchecked.push(rests(id, "nothing here proves"));
+    }
+    unchecked.extend(unsealed(run, archive, options));
+    if run.access_lists_absent > 0 && options.level == Level::Bodies {
+        let lists = counted(run.access_lists_absent, "block access list");
+        unchecked.push(format!("{lists}, as the archive has none (EIP-7928)"));
+    }
+    unchecked
+}
+
+/// On what an archive rests that begins in the middle of its chain.
+fn rests(id: &BlockId, proof: &str) -> String {
+    format!(
+        "the archive begins in the middle of the chain: everything rests on block {} ({}), which \
+         {proof}",
+        id.number,
+        Hex(&id.hash)
+    )
+}
+
+/// What block access lists were good for (EIP-7928).
+fn access_lists(run: &Run) -> Vec<String> {
+    let mut notes = vec![];
+    if run.access_lists > 0 {
+        let lists = counted(run.access_lists, "block access list");
+        notes.push(format!("{lists} of the archive are covered by verified headers (EIP-7928)"));
     }
     if run.by_access_list > 0 {
         let blocks = counted(run.by_access_list, "block");
@@ -123,12 +159,11 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
         let seals = grouped(run.seals_left);
         notes.push(match options.spec.consensus.signed_by() {
             Some(engine) => format!(
-                "{seals} blocks are signed as {engine} has it; whether their signers were allowed \
-                 to sign was not checked, so nothing covers {fields} of these blocks"
+                "whether the signers of {seals} blocks, which are signed as {engine} has it, were \
+                 allowed to sign: nothing covers {fields} of these blocks"
             ),
             None => format!(
-                "{seals} seals were not checked, so no proof of work covers {fields} of these \
-                 blocks (--seal all)"
+                "{seals} seals (--seal all): no proof of work covers {fields} of these blocks"
             ),
         });
     }

@@ -33,6 +33,7 @@ impl RunRecord {
         record.result = Outcome {
             tip_number,
             tip_hash,
+            tip_time: outcome.tip_time,
             anchor: outcome.anchor.clone(),
             committed: outcome.committed,
             error: outcome.fault.as_ref().map(|fault| fault.message.clone()),

@@ -191,7 +191,11 @@ fn functions(records: &[RunRecord]) -> Markup {
 /// What was imported and checked, on which machine, with which options and notes.
 fn data_and_machine(records: &[RunRecord]) -> Markup {
     let Some(first) = records.first() else { return html! {} };
-    let mut notes: Vec<&str> = records.iter().flat_map(|r| &r.notes).map(String::as_str).collect();
+    let mut notes: Vec<&str> = records
+        .iter()
+        .flat_map(|record| record.notes.iter().chain(&record.details))
+        .map(String::as_str)
+        .collect();
     notes.sort_unstable();
     notes.dedup();
     let program = [

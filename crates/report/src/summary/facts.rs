@@ -27,8 +27,20 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     });
     facts.extend(figures(record));
     facts.extend(executed::facts(record));
+    if !result.unchecked.is_empty() {
+        facts.push((UNCHECKED, result.unchecked.join("; ")));
+    }
     facts
 }
+
+/// What a person who asks for all reads besides the short answer.
+pub(super) fn details(record: &RunRecord) -> Vec<(&'static str, String)> {
+    facts(record).into_iter().filter(|(name, _)| !SHORT.contains(name)).collect()
+}
+
+/// Facts that the short answer has.
+const SHORT: [&str; 4] = ["range", "tip", "stored", UNCHECKED];
+const UNCHECKED: &str = "not checked";
 
 /// What a run over numbered blocks proved, and what it assumed.
 fn proofs(record: &RunRecord) -> Vec<(&'static str, String)> {

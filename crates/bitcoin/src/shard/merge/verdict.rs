@@ -93,6 +93,7 @@ impl Merger<'_> {
             self.run.range = Some((base + first as u32, base + last as u32));
             let hash = *tree.hash(path.nodes[last]);
             self.run.tip = Some(Tip { height: base + last as u32, hash });
+            self.run.describe_tip(tree);
         }
         for height in requested {
             let record = tree.record(path.nodes[height]);
@@ -102,7 +103,7 @@ impl Merger<'_> {
         }
         let outcome = match self.fault.take() {
             Some(fault) => Err(fault),
-            None if options.level > Level::Headers && self.is_empty() => Err(Error::Empty),
+            None if self.is_empty() => Err(Error::Empty),
             None => self.prove(&path),
         };
         shortfalls::judge(self.files, options, &self.index, &mut self.run);

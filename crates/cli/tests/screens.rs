@@ -1,0 +1,152 @@
+//! What every command prints fits the terminal: 40, 80 and 160 columns, after success and after
+//! failure. A line may be longer only if it is one word, such as a path, that a user copies.
+
+use crate::program::{Ended, Scratch, blockmill, run};
+use blockmill_testkit::path_of;
+use std::fs;
+use std::path::Path;
+
+const WIDTHS: [usize; 3] = [40, 80, 160];
+
+fn at(width: usize, folder: &Path, words: &str) -> Ended {
+    run(blockmill(words).current_dir(folder).env("COLUMNS", width.to_string()))
+}
+
+/// Whether a line fits, or has no place where it could have been broken.
+fn fits(line: &str, width: usize) -> bool {
+    line.chars().count() <= width || !line.trim().contains(' ')
+}
+
+fn expect_screens(folder: &Path, words: &str, code: i32) {
+    for width in WIDTHS {
+        let ended = at(width, folder, words);
+        assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!text.is_empty(), "{words}");
+        for line in text.lines() {
+            assert!(fits(line, width), "{words}, {width} columns:\n{line}\nin\n{text}");
+        }
+    }
+}
+
+#[test]
+fn helps_fit_the_terminal() {
+    let scratch = Scratch::new("screens-help");
+    let folder = scratch.path("");
+    fs::create_dir_all(&folder).unwrap();
+    expect_screens(&folder, "--help", 0);
+    expect_screens(&folder, "-h", 0);
+    expect_screens(&folder, "", 2);
+    for command in [
+        "verify",
+        "import",
+        "inspect",
+        "check",
+        "convert",
+        "export",
+        "prove",
+        "witness",
+        "unwind",
+        "heal",
+        "report",
+        "serve",
+        "test",
+        "demo",
+        "generate",
+        "completions",
+        "man",
+    ] {
+        expect_screens(&folder, &format!("{command} --help"), 0);
+        let ended = at(80, &folder, &format!("{command} -h"));
+        let lines = ended.stdout.lines().count();
+        assert!(lines <= 50, "{command} -h has {lines} lines:\n{}", ended.stdout);
+    }
+}
+
+#[test]
+fn misspelt_words_are_answered_with_the_right_ones() {
+    let scratch = Scratch::new("screens-words");
+    let folder = scratch.path("");
+    fs::create_dir_all(&folder).unwrap();
+    for (words, right) in [("verfy x", "'verify'"), ("verify x --untill 7", "'--until'")] {
+        let ended = at(80, &folder, words);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(right), "{}", ended.stderr);
+    }
+    let alone = at(80, &folder, "");
+    assert!(alone.stderr.contains("Verify and import:"), "{}", alone.stderr);
+    assert!(!alone.stderr.contains("error"), "{}", alone.stderr);
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn answers_fit_the_terminal() {
+    let scratch = Scratch::new("screens-answers");
+    let folder = scratch.path("");
+    let fixtures = path_of("fixtures");
+    fs::create_dir_all(&folder).unwrap();
+    let copy = |from: &str, to: &str| fs::copy(fixtures.join(from), folder.join(to)).unwrap();
+    copy("ethereum/era1/mainnet-00000-5ec1ffb8.era1", "mainnet-00000-5ec1ffb8.era1");
+    copy("bitcoin/mainnet-0-4521.dat", "blk00000.dat");
+    copy("neo/chain50x2.acc", "chain.acc");
+    let mut bytes = fs::read(folder.join("blk00000.dat")).unwrap();
+    bytes[100_000] ^= 1;
+    fs::write(folder.join("bad.dat"), &bytes).unwrap();
+    fs::write(folder.join("cut.dat"), &bytes[..90_000]).unwrap();
+    let era1 = "mainnet-00000-5ec1ffb8.era1";
+    for (words, code) in [
+        (format!("verify {era1} --seal off"), 0),
+        (format!("verify {era1} --seal off -v"), 0),
+        (format!("import {era1} --seal off --data ethereum"), 0),
+        (format!("import {era1} --seal off --data ethereum"), 0),
+        (format!("inspect {era1}"), 0),
+        ("check ethereum".into(), 0),
+        (format!("convert {era1} --to rlp --out chain.rlp --force"), 0),
+        (format!("export {era1} --seal off --to tables --force"), 0),
+        ("verify blk00000.dat".into(), 0),
+        ("verify blk00000.dat -v".into(), 0),
+        ("verify bad.dat".into(), 1),
+        ("verify cut.dat".into(), 3),
+        ("import blk00000.dat --data bitcoin".into(), 0),
+        ("inspect blk00000.dat".into(), 0),
+        ("inspect --deep bad.dat".into(), 1),
+        ("inspect cut.dat".into(), 3),
+        ("check bitcoin".into(), 0),
+        ("inspect bitcoin".into(), 0),
+        ("verify chain.acc --level bodies".into(), 0),
+        ("inspect chain.acc".into(), 0),
+        ("verify nothing".into(), 2),
+        ("check nothing".into(), 2),
+        ("inspect bad.dat nothing".into(), 2),
+        ("report bad.dat".into(), 2),
+        ("serve nothing".into(), 2),
+        ("verify blk00000.dat --seal off".into(), 2),
+        ("verify chain.acc --trust 0x00".into(), 2),
+        (format!("verify {era1} --assume-valid 00"), 2),
+    ] {
+        expect_screens(&folder, &words, code);
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn quiet_prints_errors_only_and_colour_is_chosen() {
+    let scratch = Scratch::new("screens-quiet");
+    let folder = scratch.path("");
+    fs::create_dir_all(&folder).unwrap();
+    let file = path_of("fixtures").join("bitcoin/mainnet-0-4521.dat");
+    fs::copy(&file, folder.join("blk00000.dat")).unwrap();
+    let quiet = at(80, &folder, "verify -q blk00000.dat");
+    assert_eq!((quiet.code, &*quiet.stdout, &*quiet.stderr), (Some(0), "", ""));
+    let wrong = at(80, &folder, "verify -q nothing");
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stdout.is_empty() && wrong.stderr.starts_with("error: "), "{wrong:?}");
+    let document = at(80, &folder, "verify -q --json blk00000.dat");
+    assert!(document.stdout.contains("\"verified\""), "{document:?}");
+    let coloured = at(80, &folder, "verify --color always blk00000.dat");
+    assert!(coloured.stdout.starts_with("\u{1b}["), "{coloured:?}");
+    for plain in ["verify blk00000.dat", "verify --color never blk00000.dat"] {
+        let plain = at(80, &folder, plain);
+        assert!(!plain.stdout.contains('\u{1b}'), "{plain:?}");
+    }
+}
