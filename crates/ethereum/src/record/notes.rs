@@ -5,6 +5,7 @@ use crate::body::senders::BATCH;
 use crate::execute::evm::Tally;
 use crate::link::BlockId;
 use crate::options::Options;
+use crate::params::Consensus;
 use crate::run::Run;
 use crate::settings::SenderBatches;
 use blockmill_archive::Archive;
@@ -119,7 +120,19 @@ fn resumed(run: &Run, id: &BlockId) -> String {
 fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     let fields = resting(archive, options);
-    if run.seals_left > 0 {
+    if let Consensus::Bft(bft) = &options.spec.consensus
+        && run.seals_checked + run.seals_left > 0
+    {
+        let (blocks, engine) = (grouped(run.seals_checked + run.seals_left), bft.name());
+        notes.push(format!(
+            "{blocks} blocks name the validators that seal them ({engine}); whether votes made them \
+             validators was not checked, so nothing covers {fields} of these blocks"
+        ));
+        if run.seals_left > 0 {
+            let left = grouped(run.seals_left);
+            notes.push(format!("the seals of {left} blocks were not checked (--seal all)"));
+        }
+    } else if run.seals_left > 0 {
         let seals = grouped(run.seals_left);
         notes.push(match options.spec.consensus.signed_by() {
             Some(engine) => format!(

@@ -97,7 +97,7 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)) as _);
     check_blocks(open, layout.first..=last, report, |chunk: &Chunk, _| {
         for (header, total) in chunk.headers.iter().zip(&chunk.total_difficulties) {
-            accumulator.push(&blockmill_hashes::keccak256(header), total);
+            accumulator.push(&blockmill_rlp::ethereum::block_hash(header), total);
         }
     });
     // without all blocks the root cannot be compared

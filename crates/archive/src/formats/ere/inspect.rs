@@ -145,7 +145,7 @@ fn check_all(path: &Path, layout: &Layout, report: &mut FileReport) {
             }
             match totals.total(path) {
                 Ok(total) => {
-                    accumulator.push(&blockmill_hashes::keccak256(header), &total);
+                    accumulator.push(&blockmill_rlp::ethereum::block_hash(header), &total);
                 }
                 Err(_) => is_known = false,
             }
