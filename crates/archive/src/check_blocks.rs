@@ -81,7 +81,7 @@ fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
 /// Compares the hash of each header with the one that the archive states.
 pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
     for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
-        let hash = blockmill_hashes::keccak256(header);
+        let hash = blockmill_rlp::ethereum::block_hash(header);
         if hash != *stated {
             report.add_error(&Error::BadRecord {
                 location: location_of(chunk, Part::Header, i),

@@ -72,7 +72,7 @@ pub(crate) static ARCHIVES: [Row; 7] = [
         open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range))),
         inspect: era1::inspect,
         survey: |file, _, survey| {
-            survey.notes.extend(era1::notes(file));
+            era1::survey(file, survey);
             Ok(())
         },
         create: Some(|path, options| {

@@ -61,8 +61,8 @@ pub use row::{StoredParts, WriteOptions};
 pub use target::{Files, Output, Target};
 pub use write::ArchiveWriter;
 
-/// The largest header that is read, in bytes. A header is below 1 KiB; only a clique checkpoint,
-/// which lists 20 bytes for each signer in its extra data, is larger.
+/// The largest header that is read, in bytes. A header is below 1 KiB; only those that list signers
+/// or validators in their extra data are larger: 20 bytes each, and 67 for a committed seal.
 pub const MAX_HEADER: usize = 64 << 10;
 
 /// The largest body that is read, in bytes. The gas limit of every main network block so far keeps

@@ -7,7 +7,7 @@ use crate::run::{PHASES, Run};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_pipeline::options::OptionSet;
 use blockmill_pipeline::record::{Data, Facts, Program, RunRecord, Work};
-use blockmill_verdict::counted;
+use blockmill_verdict::{counted, grouped};
 
 /// Maximum number of listed corrupt ranges.
 const MAX_LISTED: usize = 20;
@@ -131,7 +131,8 @@ fn unchecked(run: &Run, options: &Options) -> Vec<String> {
 fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(tip) = run.resumed {
-        notes.push(format!("resumed after height {}, committed by an earlier run", tip.height));
+        let height = grouped(tip.height.into());
+        notes.push(format!("resumed after height {height}, committed by an earlier run"));
     }
     notes.extend(run.proof.map(|proof| proof.to_string()));
     if let Some(unproven) = &run.unproven {
@@ -140,8 +141,8 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         ));
     }
     if let Some(blocks) = run.rechecked {
-        notes
-            .push(format!("the {blocks} blocks that the store has were read again: all are whole"));
+        let blocks = grouped(blocks);
+        notes.push(format!("{blocks} blocks that the store has were read again: all are whole"));
     }
     if options.level == Level::Bodies {
         notes.push("level bodies keeps no coins and no blocks: of an import only the index".into());

@@ -54,15 +54,15 @@ pub struct General {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print also what was found and measured, the times of the phases, and notes
+    /// Print also what was found and measured, and the CPU time of the phases
     #[arg(long, short, global = true)]
     pub verbose: bool,
     /// Print nothing but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Colour text: where a terminal shows it, always, or never
+    /// Colour text: auto (where a terminal shows it), always or never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    #[arg(hide_short_help = true)]
+    #[arg(hide_short_help = true, hide_possible_values = true, hide_default_value = true)]
     #[arg(value_parser = ["auto", "always", "never"])]
     pub color: String,
     /// Read flags from this file [default: blockmill.toml, if there is one]

@@ -183,7 +183,7 @@ fn who_signs_under_clique_is_said_not_to_be_checked() {
             let answer = document(&with_chain(&words, &archive, &genesis));
             assert_eq!(answer["status"], "verified", "{level}: {answer}");
             let said = answer["result"]["result"]["unchecked"].to_string();
-            let expected = "whether the signers of 8 blocks, which are signed as clique has it";
+            let expected = "whether the signers of 8 blocks were allowed to sign (clique)";
             assert!(said.contains(expected), "{level}: {said}");
         }
     }

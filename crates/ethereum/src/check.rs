@@ -12,6 +12,7 @@ use crate::stored::split_body;
 use crate::{Hash, U256};
 use blockmill_archive::ReceiptEncoding;
 use blockmill_hashes::ManyKeccak;
+use blockmill_rlp::ethereum::block_hashes;
 use blockmill_store::{BlockPart, ChainStore, OwnedItems};
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::{CheckReport, Finding, Hex};
@@ -146,7 +147,7 @@ impl Worker<'_> {
             false => None,
         };
         let mut hashes = vec![[0; 32]; headers.ends.len()];
-        self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut hashes);
+        block_hashes(&self.hasher, &headers.bytes, &headers.ends, &mut hashes);
         let bytes = headers.bytes.len() + bodies.bytes.len() + receipts.bytes.len();
         let mut done = RangeReport {
             blocks: count,

@@ -270,7 +270,10 @@ impl<'a> State<'a> {
             Some(i) => (chunk.headers.get(i), file_of(chunk, i)),
             None => self.last.as_ref().map(|(raw, file)| (&raw[..], file.clone()))?,
         };
-        let last = BlockId { number: next.checked_sub(1)?, hash: blockmill_hashes::keccak256(raw) };
+        let last = BlockId {
+            number: next.checked_sub(1)?,
+            hash: blockmill_rlp::ethereum::block_hash(raw),
+        };
         gaps::before(header, chunk.location(Part::Header, i)?, last, file)
     }
 

@@ -2,6 +2,7 @@
 //! headers, the formulas that they need, and seals.
 
 mod base_fee;
+pub(crate) mod bft;
 mod blobs;
 pub mod clique;
 pub mod difficulty;

@@ -15,7 +15,7 @@ mod schedule;
 pub use code_size::{CodeLimits, CodeSize};
 pub use config::Config;
 pub(crate) use config::SWITCHES;
-pub use consensus::{Clique, Consensus};
+pub use consensus::{Bft, Clique, Consensus};
 pub use error::SpecError;
 pub use kept::{
     KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in, kept_without_sum,
@@ -184,7 +184,7 @@ impl ChainSpec {
     /// an entry for another fork is obeyed (EIP-7840) where geth passes over it.
     ///
     /// Errors: no valid JSON, a missing or malformed field, forks out of order, blob numbers that
-    /// make no sense, a feature that is not supported (IBFT, forks after Amsterdam).
+    /// make no sense, a feature that is not supported (Aura, forks after Amsterdam).
     pub fn from_genesis_json(text: &str) -> Result<Self, SpecError> {
         let (config, fields, alloc) = genesis::from_json(text)?;
         Self::new("custom", &config, &fields, alloc)

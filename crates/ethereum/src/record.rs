@@ -67,7 +67,7 @@ pub fn of(
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);
-    record.details = notes::details(run, options);
+    record.details = notes::details(run, archive, options);
     record
 }
 

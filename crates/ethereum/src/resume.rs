@@ -155,7 +155,7 @@ fn check_tip(store: &ChainStore, tip: &blockmill_store::Tip, header: &[u8]) -> R
         let (expected, found) = (Hex(expected).to_string(), Hex(found).to_string());
         Err(blockmill_store::Error::Corrupt { path, offset, what, expected, found }.into())
     };
-    let hash = blockmill_hashes::keccak256(header);
+    let hash = blockmill_rlp::ethereum::block_hash(header);
     if hash != tip.hash {
         return damaged("last header", &tip.hash, &hash);
     }

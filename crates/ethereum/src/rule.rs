@@ -88,6 +88,26 @@ pub enum Rule {
     CliquePeriod,
     /// Some key made the signature of a block of clique.
     CliqueSignature,
+    /// The extra data of IBFT 2.0 and QBFT is the list of the engine.
+    BftExtraData,
+    /// The validators of a block are in order, and one at least.
+    BftValidators,
+    /// The proposer of a block is one of its validators.
+    BftProposer,
+    /// The mix hash under IBFT 2.0 and QBFT.
+    BftMixHash,
+    /// No ommers under IBFT 2.0 and QBFT.
+    BftOmmers,
+    /// The difficulty is 1 under IBFT 2.0 and QBFT.
+    BftDifficulty,
+    /// Nonce 0 under IBFT 2.0 and QBFT.
+    BftNonce,
+    /// Under IBFT 2.0 and QBFT, a block is at least the period later than its parent.
+    BftPeriod,
+    /// A committed seal is the signature of a validator, which seals once.
+    BftSeal,
+    /// Two thirds of the validators have sealed a block.
+    BftSeals,
     /// The archive has the body of each block.
     BodyMissing,
     /// The hash that an archive states for a header is the header's.
@@ -205,6 +225,7 @@ const BODY: &str = "Yellow Paper 4.3.2";
 const ACCESS_LIST: &str = "EIP-7928";
 const TRANSACTION: &str = "Yellow Paper 6.2";
 const CLIQUE: &str = "EIP-225";
+const BFT: &str = "Hyperledger Besu";
 
 impl Rule {
     /// The rule in a few words.
@@ -260,6 +281,16 @@ impl Rule {
             Self::CliqueDifficulty => ("difficulty under clique", CLIQUE),
             Self::CliquePeriod => ("period of clique", CLIQUE),
             Self::CliqueSignature => ("signature of clique", CLIQUE),
+            Self::BftExtraData => ("extra data of validators", BFT),
+            Self::BftValidators => ("validators of the block", BFT),
+            Self::BftProposer => ("proposer of the block", BFT),
+            Self::BftMixHash => ("mix hash of validators", BFT),
+            Self::BftOmmers => ("no ommers under validators", BFT),
+            Self::BftDifficulty => ("difficulty 1 under validators", BFT),
+            Self::BftNonce => ("nonce 0 under validators", BFT),
+            Self::BftPeriod => ("period of the blocks", BFT),
+            Self::BftSeal => ("committed seal", BFT),
+            Self::BftSeals => ("seals of two thirds of the validators", BFT),
             Self::BodyMissing => ("body present", "level bodies"),
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),

@@ -1,5 +1,6 @@
 //! Execution on real and on published chains: every root of every block.
 
+mod bft_chains;
 mod chains;
 pub mod executed_store;
 mod geth_chains;
@@ -8,6 +9,7 @@ pub mod imports;
 mod level_upgrades;
 mod proofs;
 mod refused;
+mod small_chains;
 mod snapshots;
 mod witness_forms;
 mod witnesses;

@@ -82,6 +82,11 @@ pub enum ErrorKind {
         /// The byte.
         found: u8,
     },
+    /// One byte that is neither a vote for a validator nor one against it.
+    UnknownVote {
+        /// The byte.
+        found: u8,
+    },
     /// A path in a trie begins with a wrong byte (Yellow Paper, appendix C).
     BadPath {
         /// The byte.
@@ -131,6 +136,9 @@ impl fmt::Display for Error {
             }
             ErrorKind::UnknownStatus { found } => {
                 write!(f, "expected a status of 0 or 1, found {found}")
+            }
+            ErrorKind::UnknownVote { found } => {
+                write!(f, "expected a vote for or against a validator, found {found:#04x}")
             }
             ErrorKind::BadPath { found } => {
                 write!(f, "expected a path that begins with 00, 1x, 20 or 3x, found {found:02x}")

@@ -21,6 +21,7 @@
 mod access_list;
 mod account;
 mod authorization;
+mod bft;
 mod block;
 mod block_access_list;
 mod body;
@@ -39,6 +40,7 @@ mod withdrawal;
 pub use access_list::AccessListEntry;
 pub use account::Account;
 pub use authorization::Authorization;
+pub use bft::{BFT_MIX_HASH, BftEngine, BftExtraData, BftVote};
 pub use block::Block;
 pub use block_access_list::{
     AccountChanges, BalanceChange, CodeChange, NonceChange, SlotChanges, StorageChange,
@@ -46,7 +48,7 @@ pub use block_access_list::{
 pub use body::Body;
 pub use header::{
     EMPTY_OMMERS, EMPTY_ROOT, EditLater, EncodedHeader, Header, HeaderIndex, HeaderView,
-    LaterField, LaterValue, OwnedHeader, UnsealedHeader,
+    LaterField, LaterValue, OwnedHeader, UnsealedHeader, block_hash, block_hashes,
 };
 pub use log::Log;
 pub use path::{Path, PathBuffer};

@@ -16,7 +16,7 @@ use super::e2store::{self, Kind};
 use crate::Error;
 
 pub use super::e2store::accumulator::{Accumulator, ERA_BLOCKS};
-pub(crate) use inspect::{inspect, notes};
+pub(crate) use inspect::{inspect, survey};
 pub(crate) use layout::Layout;
 pub(crate) use write::Writer;
 

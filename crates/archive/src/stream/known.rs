@@ -143,14 +143,14 @@ impl Known {
         if (found.header, found.body) == (known.header, known.body) {
             return Ok(true);
         }
-        let last = self.last.as_ref().map(|last| blockmill_hashes::keccak256(&last.header));
+        let last = self.last.as_ref().map(|last| blockmill_rlp::ethereum::block_hash(&last.header));
         if found.header != known.header && parent(found.header).is_some_and(|p| last == Some(*p)) {
             return Ok(false);
         }
         Err(Error::Repeated {
             number,
-            expected: Box::new(blockmill_hashes::keccak256(known.header)),
-            found: Box::new(blockmill_hashes::keccak256(found.header)),
+            expected: Box::new(blockmill_rlp::ethereum::block_hash(known.header)),
+            found: Box::new(blockmill_rlp::ethereum::block_hash(found.header)),
             before: Box::new(before()),
             location: packed.location(i),
         })

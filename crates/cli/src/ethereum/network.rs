@@ -159,7 +159,7 @@ pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     }
     packed.unpack(&mut chunk)?;
     let header = chunk.headers.iter().next();
-    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&blockmill_hashes::keccak256(raw))))
+    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&blockmill_rlp::ethereum::block_hash(raw))))
 }
 
 /// A genesis.json in the same folder.

@@ -50,7 +50,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         chain_id,
         genesis: spec.genesis.hash,
         number,
-        hash: blockmill_hashes::keccak256(&encoded),
+        hash: blockmill_rlp::ethereum::block_hash(&encoded),
         state_root: *header.state_root,
     };
     let Some(state) = source.state_after(number, &spec, cancel)? else {

@@ -83,6 +83,13 @@ pub fn check(run: &Run, truth: &Truth) -> Vec<String> {
             let anchor = anchor.and_then(Value::as_u64);
             expect(!verified || anchor == *from, format!("verified from {anchor:?}"));
         }
+        Truth::Unknown { last: expected } => {
+            let path = "/result/result/unchecked";
+            let unchecked = run.document.as_ref().and_then(|document| document.pointer(path));
+            let names = unchecked.is_some_and(|it| it.to_string().contains("of unknown types"));
+            expect(!verified || last == Some(*expected), format!("ends at {last:?}"));
+            expect(!verified || names, "verified, and an unknown record is not named".into());
+        }
         Truth::LastHeader => {}
     }
     faults

@@ -181,7 +181,7 @@ pub(crate) fn read_back(sink: &dyn BlockSink) -> Result<Option<u64>, Error> {
     let (number, expected) = (tip.number, tip.hash);
     let damaged = |found| Err(Error::StoredBlock { number, expected, found });
     let Some(header) = store.header(number)? else { return damaged(None) };
-    let found = blockmill_hashes::keccak256(&header);
+    let found = blockmill_rlp::ethereum::block_hash(&header);
     if found != expected {
         return damaged(Some(found));
     }

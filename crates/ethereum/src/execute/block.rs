@@ -119,6 +119,7 @@ impl PreparedBlock {
         let withdrawals = body.withdrawals().into_iter().flatten();
         let reward = match spec.consensus {
             Consensus::Clique(_) => U256::ZERO,
+            Consensus::Bft(bft) => bft.reward,
             Consensus::Work | Consensus::FixedDifficulty(_) => block_reward(rules.fork),
         };
         Self {

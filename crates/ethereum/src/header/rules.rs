@@ -7,8 +7,8 @@
 
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
 use crate::header::later::later_fields;
-use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs, clique};
-use crate::params::{ChainSpec, Clique, Consensus, DaoFork, Fork, ForkRules};
+use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, bft, blobs, clique};
+use crate::params::{ChainSpec, Consensus, DaoFork, Fork, ForkRules};
 use crate::rule::{Rule, Violation};
 use crate::{Address, Hash, U256};
 use blockmill_verdict::Hex;
@@ -53,13 +53,15 @@ pub(crate) fn verify_contents(
     header: &HeaderView<'_>,
 ) -> Verdict {
     let rules = spec.rules_of(header);
-    let clique = clique_of(spec, &rules);
-    match clique {
-        None => timestamp(parent.timestamp, header.timestamp)?,
-        Some(clique) => clique::timestamp(clique, parent.timestamp, header.timestamp)?,
-    }
-    if clique.is_none() {
-        extra_data(header.extra_data)?;
+    match engine(spec, &rules) {
+        Consensus::Work | Consensus::FixedDifficulty(_) => {
+            timestamp(parent.timestamp, header.timestamp)?;
+            extra_data(header.extra_data)?;
+        }
+        Consensus::Clique(clique) => {
+            clique::timestamp(*clique, parent.timestamp, header.timestamp)?;
+        }
+        Consensus::Bft(bft) => bft::timestamp(bft, parent.timestamp, header.timestamp)?,
     }
     // a wrong limit is the fault, and not what follows from it
     gas_limit_range(header.gas_limit)?;
@@ -70,10 +72,11 @@ pub(crate) fn verify_contents(
     } else {
         before_merge(rules.fork, header)?;
         not_after_proof_of_stake(spec, parent, header)?;
-        match spec.consensus {
+        match &spec.consensus {
             Consensus::Work => difficulty(rules.difficulty, parent, header)?,
-            Consensus::FixedDifficulty(fixed) => fixed_difficulty(fixed, header)?,
-            Consensus::Clique(clique) => clique::alone(clique, header)?,
+            Consensus::FixedDifficulty(fixed) => fixed_difficulty(*fixed, header)?,
+            Consensus::Clique(clique) => clique::alone(*clique, header)?,
+            Consensus::Bft(bft) => bft::alone(bft, header)?,
         }
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
@@ -91,7 +94,7 @@ pub(crate) fn verify_contents(
 /// in the middle of a chain. Everything that follows from a parent is believed.
 pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
     let rules = spec.rules_of(header);
-    if clique_of(spec, &rules).is_none() {
+    if let Consensus::Work | Consensus::FixedDifficulty(_) = engine(spec, &rules) {
         extra_data(header.extra_data)?;
     }
     gas_limit_range(header.gas_limit)?;
@@ -100,10 +103,11 @@ pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
         post_merge_constants(header)?;
     } else {
         before_merge(rules.fork, header)?;
-        match spec.consensus {
+        match &spec.consensus {
             Consensus::Work => minimum_difficulty(header)?,
-            Consensus::FixedDifficulty(fixed) => fixed_difficulty(fixed, header)?,
-            Consensus::Clique(clique) => clique::alone(clique, header)?,
+            Consensus::FixedDifficulty(fixed) => fixed_difficulty(*fixed, header)?,
+            Consensus::Clique(clique) => clique::alone(*clique, header)?,
+            Consensus::Bft(bft) => bft::alone(bft, header)?,
         }
         dao_extra_data(spec.dao, header.number, header.extra_data)?;
     }
@@ -111,23 +115,23 @@ pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
     rules.blobs.map_or(Ok(()), |params| blobs::blob_gas_used(params, header))
 }
 
-/// The settings of clique, where a block under these rules is made by it.
+/// How a block under these rules is made. Proof of stake has the rules of [`Consensus::Work`] for
+/// extra data and time.
 #[inline]
-fn clique_of(spec: &ChainSpec, rules: &ForkRules<'_>) -> Option<Clique> {
-    match spec.consensus {
-        Consensus::Clique(clique) if !rules.proof_of_stake => Some(clique),
-        _ => None,
-    }
+fn engine<'s>(spec: &'s ChainSpec, rules: &ForkRules<'_>) -> &'s Consensus {
+    if rules.proof_of_stake { &Consensus::Work } else { &spec.consensus }
 }
 
-/// The account that gets the fees and the reward of a block: under clique its signer.
+/// The account that gets the fees and the reward of a block: under clique its signer, and under
+/// IBFT 2.0 and QBFT whom the chain names.
 ///
 /// # Errors
 /// The block needs the signature of a signer, and has none.
 pub fn author(spec: &ChainSpec, header: &HeaderView<'_>) -> Result<Address, Violation> {
-    match clique_of(spec, &spec.rules_of(header)) {
-        None => Ok(*header.beneficiary),
-        Some(_) => clique::signer(header),
+    match engine(spec, &spec.rules_of(header)) {
+        Consensus::Work | Consensus::FixedDifficulty(_) => Ok(*header.beneficiary),
+        Consensus::Clique(_) => clique::signer(header),
+        Consensus::Bft(bft) => Ok(bft.beneficiary.unwrap_or(*header.beneficiary)),
     }
 }
 

@@ -234,7 +234,7 @@ impl Head {
             let Ok(header) = HeaderView::decode(&block.header.0) else { break };
             headers.extend(&[header]);
             chunk.headers.push(&block.header.0);
-            blocks.hashes.push(blockmill_hashes::keccak256(&block.header.0));
+            blocks.hashes.push(blockmill_rlp::ethereum::block_hash(&block.header.0));
             if let Some(total) = block.total_difficulty.filter(|_| with_total) {
                 chunk.total_difficulties.push(total.0.to_be_bytes());
             }

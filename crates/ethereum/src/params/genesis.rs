@@ -1,5 +1,6 @@
 //! Block 0 of a chain and the accounts that it begins with.
 
+mod bft;
 mod chainspec;
 mod json;
 pub(super) mod known;
@@ -151,7 +152,7 @@ impl Genesis {
         let mut header = Header { state_root, gas_limit, ..fields.clone() };
         let Ok(()) = header.edit_later(&mut AtGenesis { fork, london });
         let raw = header.encode();
-        Self { hash: blockmill_hashes::keccak256(&raw), raw, header, alloc }
+        Self { hash: blockmill_rlp::ethereum::block_hash(&raw), raw, header, alloc }
     }
 
     /// The accounts, ordered by address.

@@ -5,6 +5,7 @@ use crate::body::senders::BATCH;
 use crate::execute::evm::Tally;
 use crate::link::BlockId;
 use crate::options::Options;
+use crate::params::Consensus;
 use crate::run::Run;
 use crate::settings::SenderBatches;
 use blockmill_archive::Archive;
@@ -35,8 +36,8 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
 }
 
 /// How the work was done.
-pub(super) fn details(run: &Run, options: &Options) -> Vec<String> {
-    let mut notes = vec![];
+pub(super) fn details(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+    let mut notes = uncovered(run, archive, options);
     let caches = options.caches.stats();
     if caches.generated + caches.loaded > 0 {
         let (generated, loaded) = (caches.generated, caches.loaded);
@@ -103,7 +104,7 @@ pub(super) fn unchecked(run: &Run, archive: &Archive, options: &Options) -> Vec<
     if let Some(id) = run.anchor.as_ref().filter(|_| !is_proven(run)) {
         unchecked.push(rests(id, "nothing here proves"));
     }
-    unchecked.extend(unsealed(run, archive, options));
+    unchecked.extend(unsealed(run, options));
     if run.access_lists_absent > 0 && options.level == Level::Bodies {
         let lists = counted(run.access_lists_absent, "block access list");
         unchecked.push(format!("{lists}, as the archive has none (EIP-7928)"));
@@ -150,37 +151,63 @@ fn resumed(run: &Run, id: &BlockId) -> String {
     }
 }
 
+/// What seals and the hash of the last block would prove, where they were not checked.
+fn unsealed(run: &Run, options: &Options) -> Vec<String> {
+    let mut unchecked = vec![];
+    let seals = counted(run.seals_left, "seal");
+    match &options.spec.consensus {
+        Consensus::Bft(bft) if run.seals_checked + run.seals_left > 0 => {
+            let blocks = grouped(run.seals_checked + run.seals_left);
+            let engine = bft.name();
+            unchecked.push(format!(
+                "whether votes made the validators that {blocks} blocks name ({engine})"
+            ));
+            unchecked.extend((run.seals_left > 0).then(|| format!("{seals} (--seal all)")));
+        }
+        _ if run.seals_left == 0 => {}
+        consensus => unchecked.push(match consensus.signed_by() {
+            Some(engine) => {
+                let blocks = counted(run.seals_left, "block");
+                format!("whether the signers of {blocks} were allowed to sign ({engine})")
+            }
+            None => format!("{seals} (--seal all)"),
+        }),
+    }
+    if let Some((number, true)) = unconfirmed(run, options) {
+        unchecked.push(format!(
+            "whether block {}, the last one, is the one of the consensus layer (--trust HASH)",
+            grouped(number)
+        ));
+    }
+    unchecked
+}
+
+/// The last block, if nothing confirms its hash; whether it is one of proof of stake.
+fn unconfirmed(run: &Run, options: &Options) -> Option<(u64, bool)> {
+    let tip = run.tip.as_ref().filter(|tip| run.blocks > 0 && tip.id.number > 0)?;
+    let (number, difficulty) = (tip.id.number, tip.header.view().difficulty);
+    let is_sealed = !difficulty.is_zero() && options.seal.selects(number);
+    let confirmed = run.trusted.contains(&tip.id) || is_proven(run) || is_sealed;
+    (!confirmed).then_some((number, difficulty.is_zero()))
+}
+
 /// The fields that seals would prove, if seals were not checked. The parent hash of the next block
 /// proves all fields of a block but the last.
-fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+fn uncovered(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     let fields = resting(archive, options);
-    if run.seals_left > 0 {
-        let seals = grouped(run.seals_left);
-        notes.push(match options.spec.consensus.signed_by() {
-            Some(engine) => format!(
-                "whether the signers of {seals} blocks, which are signed as {engine} has it, were \
-                 allowed to sign: nothing covers {fields} of these blocks"
-            ),
-            None => format!(
-                "{seals} seals (--seal all): no proof of work covers {fields} of these blocks"
-            ),
-        });
+    let is_bft = matches!(options.spec.consensus, Consensus::Bft(_));
+    if run.seals_left > 0 || is_bft && run.seals_checked > 0 {
+        notes.push(format!("no seal that was checked covers {fields} of all blocks"));
     }
-    let Some(tip) = run.tip.as_ref().filter(|tip| run.blocks > 0 && tip.id.number > 0) else {
-        return notes;
-    };
-    let header = tip.header.view();
-    let number = tip.id.number;
-    let pinned = run.trusted.contains(&tip.id);
-    if pinned || is_proven(run) || !header.difficulty.is_zero() && options.seal.selects(number) {
-        return notes;
+    if let Some((number, of_stake)) = unconfirmed(run, options) {
+        let rest = match of_stake {
+            false => "its seal, which was not checked",
+            true => "the hash that the consensus layer has of it (--trust)",
+        };
+        let number = grouped(number);
+        notes.push(format!("no block follows block {number}: its {fields} rest on {rest}"));
     }
-    let rest = match header.difficulty.is_zero() {
-        false => "its seal, which was not checked",
-        true => "the hash that the consensus layer has of it (--trust)",
-    };
-    notes.push(format!("no block follows block {number}: its {fields} rest on {rest}"));
     notes
 }
 

@@ -50,7 +50,7 @@ fn header<'a>(
     bytes: &'a [u8],
     hash: &[u8; 32],
 ) -> Result<HeaderView<'a>, Inconsistent> {
-    let found = blockmill_hashes::keccak256(bytes);
+    let found = blockmill_rlp::ethereum::block_hash(bytes);
     expect(format!("{field}.hash"), Digits(&found).to_string(), Digits(hash).to_string())?;
     HeaderView::decode(bytes).map_err(|error| Inconsistent {
         field: format!("{field}.header"),

@@ -4,6 +4,7 @@ use crate::Hash;
 use crate::fault::{Cause, Fault};
 use blockmill_archive::{Chunk, Packed, Part, Want};
 use blockmill_hashes::ManyKeccak;
+use blockmill_rlp::ethereum::block_hashes;
 
 /// Consecutive blocks of an archive, with their hashes.
 #[derive(Default)]
@@ -40,7 +41,7 @@ impl Blocks {
     pub fn hash(&mut self, hasher: ManyKeccak) {
         let headers = &self.chunk.headers;
         self.hashes.resize(headers.len(), [0; 32]);
-        hasher.keccak256_column(&headers.bytes, &headers.ends, &mut self.hashes);
+        block_hashes(&hasher, &headers.bytes, &headers.ends, &mut self.hashes);
     }
 
     /// The encoded access list of block `i` (EIP-7928), if the archive has it.

@@ -4,9 +4,11 @@ use super::{Checked, Checks, Content, Verdict};
 use crate::Level;
 use crate::body::BodyView;
 use crate::fault::Cause;
+use crate::header::bft;
 use crate::header::ethash::{self, EPOCH_LENGTH, Seal};
 use crate::header::seal::SealMode;
 use crate::header::{EMPTY_OMMERS, HeaderView, rules};
+use crate::params::{Bft, Consensus};
 use crate::rule::{Rule, Violation};
 use blockmill_archive::Part;
 
@@ -28,6 +30,9 @@ impl Checks<'_> {
         let blocks = checked.blocks;
         // the genesis block has no seal, nor has any under proof of stake
         let is_mined = |i: usize| blocks.number(i) > 0 && !checked.difficulty(i).is_zero();
+        if let Consensus::Bft(bft) = &self.spec.consensus {
+            return self.check_committed_seals(bft, checked, content, verdict);
+        }
         if self.spec.consensus.signed_by().is_some() {
             let signed = (0..verdict.good).filter(|i| is_mined(*i));
             content.seals_left = signed.clone().count() as u64;
@@ -79,6 +84,33 @@ impl Checks<'_> {
         if let Some((index, violation)) = self.first_wrong_seal(&seals) {
             let (i, part) = owners[index];
             verdict.refuse(blocks, i, part, Cause::Rule(violation));
+        }
+    }
+
+    /// Checks the seals of validators on the selected blocks, by the validators that these list.
+    fn check_committed_seals(
+        &self,
+        bft: &Bft,
+        checked: Checked<'_>,
+        content: &mut Content,
+        verdict: &mut Verdict,
+    ) {
+        let (mut seals, mut sealed) = (bft::Seals::default(), vec![]);
+        // nobody seals the genesis block
+        for i in (0..verdict.good).filter(|i| checked.blocks.number(*i) > 0) {
+            if !self.seal.selects(checked.blocks.number(i)) {
+                content.seals_left += 1;
+                continue;
+            }
+            seals.add(&checked.header(i));
+            sealed.push(i);
+        }
+        content.seals_checked = sealed.len() as u64;
+        for (i, makers) in sealed.into_iter().zip(seals.makers(self.signatures)) {
+            if let Err(violation) = bft::verify_seals(bft, &checked.header(i), &makers) {
+                verdict.refuse(checked.blocks, i, Part::Header, Cause::Rule(violation));
+                return;
+            }
         }
     }
 

@@ -164,7 +164,7 @@ impl JsonHeader {
         };
         header.edit_later(&mut &self.later)?;
         let encoded = header.encode();
-        let found = blockmill_hashes::keccak256(&encoded);
+        let found = blockmill_rlp::ethereum::block_hash(&encoded);
         match &self.hash {
             Some(stated) if stated.0 != found => Err(format!(
                 "the header {} has the hash {}, as its fields are",

@@ -33,7 +33,7 @@ impl Parts {
         });
         let mut headers = self.headers.iter();
         parent.is_some_and(|parent| {
-            headers.any(|header| blockmill_hashes::keccak256(header) == parent)
+            headers.any(|header| blockmill_rlp::ethereum::block_hash(header) == parent)
         })
     }
 }

@@ -201,7 +201,7 @@ impl Payload {
             ..Header::default()
         };
         let header = header.encode();
-        let found = blockmill_hashes::keccak256(&header);
+        let found = blockmill_rlp::ethereum::block_hash(&header);
         let raw = Assembled { header, transactions: raw, ommers: vec![], withdrawals }.encode();
         Built { raw, stated: self.block_hash.0, found }
     }

@@ -1,37 +1,26 @@
 //! Small chains that go-ethereum made and accepts, with rules that no public chain has:
 //! `tests/geth-chains`.
 
-use super::chains::execute;
-use super::imports::{Place, options, run};
-use crate::source;
+use super::imports::{options, run};
+use super::small_chains::{self, Change};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::commit::Sink;
-use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::header::Header;
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::SealMode;
 use blockmill_ethereum::settings::Settings;
-use blockmill_rlp::{Encode, RawList, Reader};
 use std::path::PathBuf;
 
-/// The chain of a folder, and its export.
 fn chain(name: &str) -> (ChainSpec, PathBuf) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/geth-chains").join(name);
-    let genesis = std::fs::read_to_string(folder.join("genesis.json")).unwrap();
-    (ChainSpec::from_genesis_json(&genesis).unwrap(), folder.join("chain.rlp"))
+    small_chains::chain(&format!("geth-chains/{name}"))
 }
 
-/// Executes every block of a chain, with the state in every place.
 fn accept(name: &str, blocks: u64) {
-    let (spec, path) = chain(name);
-    let made = source::export(name, &std::fs::read(&path).unwrap());
-    let counts = execute(&spec, &made);
-    assert_eq!(counts.values().sum::<usize>() as u64, blocks, "{name}");
-    for place in Place::all() {
-        for speculate in ["speculate=off", "speculate=all"] {
-            let options = options(spec.clone(), place.with(&[speculate]));
-            let (done, error) = run(path.clone(), &options, &mut Sink::Discard);
-            assert_eq!((done.blocks, error), (blocks + 1, None), "{name} {place:?} {speculate}");
-        }
-    }
+    small_chains::accept(&format!("geth-chains/{name}"), blocks);
+}
+
+fn refused(name: &str, block: usize, change: Change<'_>) -> String {
+    small_chains::refused(&format!("geth-chains/{name}"), SealMode::Off, block, change)
 }
 
 #[test]
@@ -73,33 +62,6 @@ fn under_clique_the_signer_gets_the_fees_and_no_reward() {
 #[test]
 fn under_a_fixed_difficulty_all_else_is_as_under_proof_of_work() {
     accept("fixed-difficulty", 6);
-}
-
-/// Changes a header.
-type Change<'a> = &'a dyn Fn(&mut Header);
-
-/// The error of a chain up to a block of which the header is changed.
-fn refused(name: &str, block: usize, change: Change<'_>) -> String {
-    let (spec, path) = chain(name);
-    let export = std::fs::read(path).unwrap();
-    let mut reader = Reader::new(&export);
-    let mut blocks: Vec<Vec<u8>> =
-        (0..=block).map(|_| reader.item().unwrap().raw.to_vec()).collect();
-    let last = blocks.pop().unwrap();
-    let mut parts = Reader::new(&last).list().unwrap();
-    let mut header = HeaderView::decode(parts.item().unwrap().raw).unwrap().to_owned();
-    change(&mut header);
-    let mut items = vec![header.encode()];
-    while !parts.is_empty() {
-        items.push(parts.item().unwrap().raw.to_vec());
-    }
-    let items: Vec<&[u8]> = items.iter().map(Vec::as_slice).collect();
-    blocks.push(RawList(&items).encode());
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("chain.rlp");
-    std::fs::write(&path, blocks.concat()).unwrap();
-    let (_, error) = run(path, &options(spec, Settings::default()), &mut Sink::Discard);
-    error.unwrap_or_else(|| panic!("{name}: a changed block {block} was accepted"))
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub fn blocks(
         let (cells, row) = blocks.row();
         let number = cells.int("number", row)?;
         let header = header(cells, row)?;
-        let hash = blockmill_hashes::keccak256(&header);
+        let hash = blockmill_rlp::ethereum::block_hash(&header);
         if hash != cells.fixed("hash", row)? {
             return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
         }

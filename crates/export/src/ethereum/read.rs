@@ -24,7 +24,7 @@ pub fn headers(
         let cells = cells?;
         for row in 0..cells.rows() {
             let header = header(&cells, row)?;
-            let hash = blockmill_hashes::keccak256(&header);
+            let hash = blockmill_rlp::ethereum::block_hash(&header);
             if hash != cells.fixed("hash", row)? {
                 return Err(cells.wrong(row, "a header of the hash that the row has", "another"));
             }

@@ -10,10 +10,12 @@ use ruint::aliases::U256;
 
 #[macro_use]
 mod fields;
+mod hash;
 mod index;
 mod later;
 mod view;
 
+pub use hash::{block_hash, block_hashes};
 use index::Places;
 pub use index::{EncodedHeader, HeaderIndex};
 pub use later::{EditLater, LaterField, LaterValue};

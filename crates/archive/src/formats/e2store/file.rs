@@ -1,7 +1,7 @@
 //! An open e2store file, which is read at offsets.
 
 use blockmill_platform::input_file::InputFile;
-use blockmill_verdict::Location;
+use blockmill_verdict::{Location, counted};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,6 +75,13 @@ impl RecordFile {
             return Err(short(needed));
         }
         Ok((u16::from_le_bytes([*k0, *k1]), at + needed))
+    }
+
+    /// Names the records of unknown types, which are not checked; `None` if there are none.
+    pub fn others(&self, count: usize) -> Option<String> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let records = counted(count as u64, "record");
+        (count > 0).then(|| format!("{name}: {records} of unknown types"))
     }
 
     /// Counts the records of unknown types from `at` to the first record of type `end`, or to

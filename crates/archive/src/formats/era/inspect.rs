@@ -53,10 +53,7 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
 /// Adds the notes on a file, and the parts of it that are not checked.
 pub(super) fn survey_of(blocks: &Blocks, survey: &mut Survey) {
     let name = blocks.index.file.path.file_name().unwrap_or_default().to_string_lossy();
-    if blocks.index.others > 0 {
-        let others = blocks.index.others;
-        survey.notes.push(format!("{name}: not checked: {others} records of unknown types"));
-    }
+    survey.unchecked.extend(blocks.index.file.others(blocks.index.others));
     if blocks.skipped > 0 {
         let skipped = counted(blocks.skipped as u64, "beacon block");
         let reason = "from before the merge, without an execution block";

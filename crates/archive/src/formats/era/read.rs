@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use blockmill_hashes::keccak256;
+use blockmill_rlp::ethereum::block_hash;
 use blockmill_trie::RootBuilder;
 use blockmill_verdict::{Digits, Location};
 
@@ -130,7 +130,7 @@ impl Packed {
             return Err(bad("number of an execution block", number.to_string(), found));
         }
         let header = payload.header(roots).map_err(fault)?;
-        let (found, expected) = (payload.hash(), keccak256(&header));
+        let (found, expected) = (payload.hash(), block_hash(&header));
         if found != expected {
             let (expected, found) = (Digits(&expected).to_string(), Digits(&found).to_string());
             let what = "hash of an execution block, by the fields of its payload";

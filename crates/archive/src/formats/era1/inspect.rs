@@ -8,7 +8,7 @@ use super::layout::{Layout, count_blocks};
 use crate::check_blocks::check_blocks;
 use crate::formats::e2store::accumulator::{Accumulator, ERA_BLOCKS};
 use crate::formats::e2store::read::BlockFile;
-use crate::{Chunk, Error, FileReport};
+use crate::{Chunk, Error, FileReport, Survey};
 
 /// Fills in `report`. Without `deep` only the version record, the index and the accumulator record
 /// are read. With it every block is decoded, and the accumulator is computed from hashes and total
@@ -31,7 +31,9 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     report.first = Some(layout.first);
     report.last = Some(layout.first + blocks - 1);
     report.blocks = blocks;
-    report.notes.extend(notes_of(path, &layout));
+    report.notes.extend(notes_of_name(path, &layout));
+    let others = layout.file.others(layout.others);
+    report.notes.extend(others.map(|what| format!("not checked: {what}")));
     if deep {
         check_accumulator(path, &layout, report);
     }
@@ -51,20 +53,12 @@ fn inspect_without_index(path: &Path, report: &mut FileReport) {
     }
 }
 
-/// Notes for the user on a file, although all its blocks may be valid.
-pub(crate) fn notes(path: &Path) -> Vec<String> {
+/// Adds the notes on a file, although all its blocks may be valid, and what of it is not checked.
+pub(crate) fn survey(path: &Path, survey: &mut Survey) {
     // a file that cannot be opened is reported by its reader
-    Layout::open(path).map_or(vec![], |layout| notes_of(path, &layout))
-}
-
-fn notes_of(path: &Path, layout: &Layout) -> Vec<String> {
-    let mut notes = notes_of_name(path, layout);
-    if layout.others > 0 {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let others = layout.others;
-        notes.push(format!("{name}: not checked: {others} records of unknown types"));
-    }
-    notes
+    let Ok(layout) = Layout::open(path) else { return };
+    survey.notes.extend(notes_of_name(path, &layout));
+    survey.unchecked.extend(layout.file.others(layout.others));
 }
 
 /// Notes on a name `NETWORK-ERA-ROOT.era1` that contradicts the content. Other names are ignored.
@@ -97,7 +91,7 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     let open = |want, range| Ok(Box::new(Reader::new(vec![path.to_path_buf()], want, range)) as _);
     check_blocks(open, layout.first..=last, report, |chunk: &Chunk, _| {
         for (header, total) in chunk.headers.iter().zip(&chunk.total_difficulties) {
-            accumulator.push(&blockmill_hashes::keccak256(header), total);
+            accumulator.push(&blockmill_rlp::ethereum::block_hash(header), total);
         }
     });
     // without all blocks the root cannot be compared

@@ -59,7 +59,7 @@ impl EraFile for Era1File {
         little_endian.reverse();
         self.records.push(TOTAL_DIFFICULTY, &little_endian);
         // The caller ends a file at each multiple of 8,192, so it never has more blocks.
-        self.accumulator.push(&blockmill_hashes::keccak256(header), &total);
+        self.accumulator.push(&blockmill_rlp::ethereum::block_hash(header), &total);
         self.records.flush()
     }
 

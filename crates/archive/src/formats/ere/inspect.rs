@@ -81,9 +81,7 @@ pub(super) fn survey(layout: &Layout, with_bodies: bool, survey: &mut Survey) {
             }
         }
     }
-    if layout.others > 0 {
-        note(format!("not checked: {} records of unknown types", layout.others));
-    }
+    survey.unchecked.extend(layout.file().others(layout.others));
     if layout.index.has(PROOFS) && !with_bodies {
         let proofs = counted(layout.blocks() as u64, "proof");
         survey.unchecked.push(format!("{name}: {proofs} that blocks are canonical"));
@@ -145,7 +143,7 @@ fn check_all(path: &Path, layout: &Layout, report: &mut FileReport) {
             }
             match totals.total(path) {
                 Ok(total) => {
-                    accumulator.push(&blockmill_hashes::keccak256(header), &total);
+                    accumulator.push(&blockmill_rlp::ethereum::block_hash(header), &total);
                 }
                 Err(_) => is_known = false,
             }

@@ -153,7 +153,7 @@ impl Packed {
             what: "proof",
             source,
         })?;
-        let hash = blockmill_hashes::keccak256(unpacker.chunk.headers.get(i));
+        let hash = blockmill_rlp::ethereum::block_hash(unpacker.chunk.headers.get(i));
         if let Some(kind) = ProofKind::of(kind) {
             let location = Location { unpacked: self.compression.is_some(), ..location() };
             match BeaconProof::read(kind, branch, &hash, i, location) {
@@ -225,7 +225,7 @@ fn fields(proof: &[u8]) -> Result<(u64, &[u8]), blockmill_rlp::Error> {
 
 /// Compares the hash of the last header with the one in the file's name.
 fn check_hash(named: &str, header: &[u8], location: Location) -> Result<(), Error> {
-    let hash = blockmill_hashes::keccak256(header);
+    let hash = blockmill_rlp::ethereum::block_hash(header);
     let expected = Digits(&hash[..4]).to_string();
     if expected == named {
         return Ok(());

@@ -79,7 +79,7 @@ impl EraFile for EreFile {
             }
             unknown => *unknown = None,
         }
-        self.last = blockmill_hashes::keccak256(header);
+        self.last = blockmill_rlp::ethereum::block_hash(header);
         let mut total = match totals.has_work() {
             true => Some(totals.total(path)?),
             false => totals.total(path).ok(),

@@ -116,7 +116,7 @@ impl Writer {
         }
         let header = chunk.headers.get(i);
         self.headers.append(header)?;
-        self.hashes.append(&blockmill_hashes::keccak256(header))?;
+        self.hashes.append(&blockmill_rlp::ethereum::block_hash(header))?;
         if !chunk.bodies.is_empty() {
             self.bodies.append(chunk.bodies.get(i))?;
         }

@@ -25,6 +25,9 @@ pub enum Truth {
     /// Every record, unchanged; the number of the last block. When the archive `must` be
     /// verified, no reader may refuse it.
     Same { last: u64, must: bool },
+    /// Every block, unchanged. What vouches for them, and may be missing, is a record of an unknown
+    /// type, which the answer has to name.
+    Unknown { last: u64 },
     /// Some of the blocks without a gap and nothing else: an archive by itself. Where it begins
     /// in the middle of the chain, `from` is its first block, on which all of it rests.
     Part { from: Option<u64>, last: u64 },

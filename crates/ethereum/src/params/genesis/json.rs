@@ -2,7 +2,7 @@
 //! Nethermind has a format of its own: see [`chainspec`].
 
 use super::object::{Object, bytes, malformed, missing, word};
-use super::{Alloc, GenesisAccount, chainspec, settings};
+use super::{Alloc, GenesisAccount, bft, chainspec, settings};
 use crate::Address;
 use crate::header::Header;
 use crate::params::{BlobParams, Clique, CodeSize, Config, Consensus, SWITCHES, SpecError};
@@ -51,7 +51,8 @@ fn config(object: &Object<'_>, header: &Header) -> Result<Config, SpecError> {
         }
     }
     besu(object, &mut config)?;
-    if !object.has("clique") {
+    let bft = bft::of_genesis(object, header)?;
+    if bft.is_none() && !object.has("clique") {
         config.merge_from_genesis(header.difficulty, header.timestamp);
     }
     config.imply();
@@ -69,7 +70,10 @@ fn config(object: &Object<'_>, header: &Header) -> Result<Config, SpecError> {
             }
         }
     }
-    config.consensus = consensus(object, &config)?;
+    config.consensus = match bft {
+        Some(bft) => Consensus::Bft(bft),
+        None => consensus(object, &config)?,
+    };
     Ok(config)
 }
 
@@ -237,7 +241,6 @@ mod tests {
         assert!(refusal(r#""homesteadBlock": "x""#, alloc).contains("homesteadBlock in config"));
         assert!(refusal(r#""clique": {"epochs": 15}"#, alloc).contains("epochs"));
         assert!(refusal(r#""ethash": {"fixedDifficulty": 0}"#, alloc).contains("from 1 on"));
-        assert!(refusal(r#""qbft": {}"#, alloc).contains("qbft"));
         assert!(refusal(r#""bogotaTime": 1"#, alloc).contains("not supported: bogotaTime"));
         assert!(refusal(CONFIG, r#", "alloc": {"12": {"balance": "1"}}"#).contains("20 bytes"));
         assert!(refusal(CONFIG, r#", "alloc": []"#).starts_with("alloc: "));

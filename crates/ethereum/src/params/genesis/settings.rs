@@ -97,6 +97,8 @@ pub(super) static CONFIG: Table = Table {
         obeyed("blobSchedule", "blob numbers (EIP-7840)"),
         obeyed("ethash", "proof of work"),
         obeyed("clique", "proof of authority (EIP-225); who may sign is not checked"),
+        obeyed("ibft2", "Besu: blocks sealed by validators; who may be one is not checked"),
+        obeyed("qbft", "Besu: blocks sealed by validators; who may be one is not checked"),
         obeyed("constantinopleFixBlock", "Besu's name of petersburgBlock"),
         obeyed("contractSizeLimit", "Besu: most bytes of a contract's code (EIP-170)"),
         harmless("terminalTotalDifficultyPassed", "how a node syncs; geth dropped it"),
@@ -135,8 +137,6 @@ pub(super) static CONFIG: Table = Table {
         refused("mystiqueBlock", "Ethereum Classic"),
         refused("spiralBlock", "Ethereum Classic"),
         refused("ibft", "blocks sealed by validators"),
-        refused("ibft2", "blocks sealed by validators"),
-        refused("qbft", "blocks sealed by validators"),
         refused("istanbul", "blocks sealed by validators"),
         refused("aura", "blocks sealed by validators"),
         refused("bor", "blocks of Polygon"),
@@ -195,6 +195,27 @@ pub(super) static CLIQUE: Table = Table {
         obeyed("blockPeriodSeconds", "Besu's name of period"),
         obeyed("epochLength", "Besu's name of epoch"),
         harmless("createEmptyBlocks", "Besu: when a node makes blocks"),
+    ],
+};
+
+/// The objects `ibft2` and `qbft` of a genesis.json.
+pub(super) static BFT: Table = Table {
+    place: "ibft2 and qbft",
+    settings: &[
+        obeyed("blockPeriodSeconds", "seconds between blocks, 1 if left out"),
+        obeyed("miningBeneficiary", "who gets fees and rewards"),
+        obeyed("blockReward", "wei for each block"),
+        harmless("epochLength", "blocks after which votes are forgotten; they are not checked"),
+        harmless("requestTimeoutSeconds", "messages of validators"),
+        harmless("gossipedHistoryLimit", "messages of validators"),
+        harmless("messageQueueLimit", "messages of validators"),
+        harmless("duplicateMessageLimit", "messages of validators"),
+        harmless("futureMessagesLimit", "messages of validators"),
+        harmless("futureMessagesMaxDistance", "messages of validators"),
+        harmless("xEmptyBlockPeriodSeconds", "when a node makes blocks"),
+        only("xBlockPeriodMilliseconds", &["0"], "blocks of less than a second"),
+        refused("validatorContractAddress", "validators that a contract names"),
+        refused("startBlock", "another engine before this block"),
     ],
 };
 
@@ -272,11 +293,12 @@ mod tests {
     use super::*;
     use crate::params::ChainSpec;
 
-    static TABLES: [&Table; 12] = [
+    static TABLES: [&Table; 13] = [
         &FILE,
         &CONFIG,
         &ETHASH,
         &CLIQUE,
+        &BFT,
         &ACCOUNT,
         &BLOBS,
         &chainspec::FILE,

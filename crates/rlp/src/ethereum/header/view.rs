@@ -18,7 +18,7 @@ use core::ops::Deref;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderView<'a> {
-    /// The whole encoding; its Keccak-256 is the block hash.
+    /// The whole encoding.
     pub raw: &'a [u8],
     /// The fields, which the view gives itself too.
     pub fields: Header<'a>,
@@ -43,10 +43,24 @@ impl<'a> HeaderView<'a> {
         Ok(Self { raw, fields: Header::decode(raw)? })
     }
 
-    /// The block hash.
+    /// The block hash, as [`block_hash`](super::block_hash) has it.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
-        blockmill_hashes::keccak256(self.raw)
+        match self.bft() {
+            None => blockmill_hashes::keccak256(self.raw),
+            Some(extra_data) => self.with_extra_data(&extra_data.for_hash()),
+        }
+    }
+
+    /// What the committed seals of a block sign; `None` if validators do not seal it.
+    #[must_use]
+    pub fn bft_seal_hash(&self) -> Option<[u8; 32]> {
+        Some(self.with_extra_data(&self.bft()?.for_seals()))
+    }
+
+    /// The hash of the header with other extra data.
+    fn with_extra_data(&self, extra_data: &[u8]) -> [u8; 32] {
+        Header { extra_data, ..self.fields }.hash()
     }
 
     /// What the ethash seal signs: the hash of the header without mix hash and nonce.
