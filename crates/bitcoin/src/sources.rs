@@ -24,7 +24,8 @@ pub struct Sources {
 pub struct SourceBlockFile {
     /// Its path.
     pub path: PathBuf,
-    /// Its length in bytes. `None` for a corrupt file, which each import scans again.
+    /// Its length in bytes; of a corrupt file, which each import scans again, that of now. `None`
+    /// for a corrupt file that is gone.
     pub length: Option<u64>,
     /// Its state.
     pub state: SourceState,
@@ -89,10 +90,14 @@ impl SourceBlockFile {
     fn from_stamp(stamp: FileStamp) -> Result<Self, Error> {
         let now = FileStamp::read(&stamp.path, stamp.xor_key);
         let now = files::if_there(&stamp.path, now).map_err(Error::system("open", &stamp.path))?;
-        let length = (stamp.length != CORRUPT_LENGTH).then_some(stamp.length);
+        let is_corrupt = stamp.length == CORRUPT_LENGTH;
+        let length = match &now {
+            Some(now) if is_corrupt => Some(now.length),
+            _ => (!is_corrupt).then_some(stamp.length),
+        };
         let state = match now {
             None => SourceState::Gone,
-            Some(now) if now == stamp || length.is_none() => SourceState::Same,
+            Some(now) if now == stamp || is_corrupt => SourceState::Same,
             Some(_) => SourceState::Changed,
         };
         Ok(Self { path: stamp.path, length, state })

@@ -13,6 +13,7 @@ use blockmill_archive::Family;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{FaultReport, Status};
 use serde::Serialize;
+use std::fs::metadata;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -83,6 +84,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
     let threads = args.threads.map_or_else(host::cores, |threads| threads as usize);
     let watch = |total| Watch::new(total, json, &cancel);
     let data = &args.data;
+    metadata(data).with_context(|| format!("cannot open {}", data.display()))?;
     let (checked, repaired) = match data_folder::family_of(data)? {
         None if ethereum::snapshot::is_snapshot(data)
             .with_context(|| format!("cannot read {}", data.display()))? =>

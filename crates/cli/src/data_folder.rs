@@ -37,6 +37,19 @@ fn is_new(folder: &Path) -> bool {
     ChainStore::open_read_only(folder).is_ok_and(|(store, _)| is_empty(&store))
 }
 
+/// Refuses the store of another family.
+#[cfg(feature = "ethereum")]
+pub fn expect_store_of(family: Family, folder: &Path) -> Result<()> {
+    let found = family_of(folder)?.filter(|found| *found != family);
+    let (name, expected) = (folder.display(), name_of(family));
+    ensure!(
+        found.is_none(),
+        "{name}: expected a store of {expected}, found one of {}",
+        found.map_or("", name_of)
+    );
+    Ok(())
+}
+
 /// Refuses to add blocks to the store of another family, before anything is written.
 pub fn expect(folder: &Path, family: Family) -> Result<()> {
     let name = folder.display();

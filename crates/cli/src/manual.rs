@@ -4,6 +4,7 @@ pub(crate) mod pages;
 
 use crate::answer::Answer;
 use crate::args::Force;
+use crate::print;
 use anyhow::{Context, Result, ensure};
 use blockmill_platform::files;
 use blockmill_verdict::Status;
@@ -83,7 +84,7 @@ pub fn completions(mut command: clap::Command, shell: Shell, json: bool) -> Resu
     if json {
         return Answer::ok().with(script);
     }
-    print!("{script}");
+    print::raw(format_args!("{script}"));
     Ok(Answer::ok())
 }
 

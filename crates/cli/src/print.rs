@@ -14,6 +14,7 @@ use blockmill_verdict::Status;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Prints to standard output.
@@ -63,6 +64,7 @@ pub fn set_up(general: &General) {
         (false, false) => Detail::Short,
     };
     let _ = DETAIL.set(detail);
+    WRAPS.store(!general.json, Ordering::Relaxed);
     match general.color.as_str() {
         "always" => ColorChoice::Always.write_global(),
         "never" => ColorChoice::Never.write_global(),
@@ -70,12 +72,28 @@ pub fn set_up(general: &General) {
     }
 }
 
+/// Whether lines are broken to fit the terminal: documents are not.
+static WRAPS: AtomicBool = AtomicBool::new(true);
+
 /// Prints to standard output.
 pub fn out(text: Arguments<'_>) {
     log_too(text);
     if detail() == Detail::Quiet {
         return;
     }
+    match blockmill_report::width().filter(|_| WRAPS.load(Ordering::Relaxed)) {
+        Some(width) => write_out(format_args!("{}", fitted(&text.to_string(), width))),
+        None => write_out(text),
+    }
+}
+
+/// Prints a script or a document to standard output: its lines stay as they are.
+pub fn raw(text: Arguments<'_>) {
+    log_too(text);
+    write_out(text);
+}
+
+fn write_out(text: Arguments<'_>) {
     let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
     if trouble.is_none() {
         *trouble = io::stdout().lock().write_fmt(text).err();
@@ -85,8 +103,35 @@ pub fn out(text: Arguments<'_>) {
 /// Prints to standard error. An error is ignored, as it cannot be reported.
 pub fn err(text: Arguments<'_>) {
     log_too(text);
-    let _ = io::stderr().lock().write_fmt(text);
+    let mut stderr = io::stderr().lock();
+    let _ = match blockmill_report::error_width() {
+        Some(width) => stderr.write_all(fitted(&text.to_string(), width).as_bytes()),
+        None => stderr.write_fmt(text),
+    };
 }
+
+/// The lines of `text`, of which those that are too long continue below the place where their
+/// value begins: after a name and two spaces or more.
+fn fitted(text: &str, width: usize) -> String {
+    let fits = |line: &str| {
+        // a command line is there to be copied
+        if line.starts_with("$ ") {
+            return line.to_owned();
+        }
+        let indent = line.len() - line.trim_start().len();
+        let after_name = line[indent..].find("  ").map_or(0, |gap| {
+            let value = line[indent + gap..].trim_start();
+            line.len() - value.len()
+        });
+        let is_name = (1..=MOST_INDENT.min(width / 2)).contains(&after_name);
+        let indent = if is_name { after_name } else { indent.min(MOST_INDENT) };
+        blockmill_report::wrap(line, Some(width), &" ".repeat(indent))
+    };
+    text.split('\n').map(fits).collect::<Vec<_>>().join("\n")
+}
+
+/// Columns after which no text continues in the next line.
+const MOST_INDENT: usize = 24;
 
 /// Nothing is formatted twice unless there is a log.
 fn log_too(text: Arguments<'_>) {
@@ -116,5 +161,21 @@ pub fn ended(exit: ExitCode) -> ExitCode {
             if is_good { ExitCode::from(Status::Environment.exit_code()) } else { exit }
         }
         _ => exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_continue_below_their_values() {
+        let text =
+            "  tip        height 4,521 and a long hash\n$ blockmill verify some/long/path/x\nok";
+        let expected = "  tip        height 4,521 and\n             a long hash\n\
+                        $ blockmill verify some/long/path/x\nok";
+        assert_eq!(fitted(text, 30), expected);
+        assert_eq!(fitted(text, 80), text);
+        assert_eq!(fitted("    one two three\n", 12), "    one two\n    three\n");
     }
 }

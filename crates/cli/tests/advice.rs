@@ -42,6 +42,8 @@ fn advice_fits_what_is_there() {
         ("verify plain.dat --from 100 --until 50", 2, &["--until 50 is before --from 100"]),
         ("verify one.dat", 6, &["obfuscated with the key 46c3204f98c017a3", "xor.dat"]),
         ("verify nothing --with coins=sum", 2, &["nothing: cannot open: No such file"]),
+        ("verify plain.dat --seal off", 2, &["--seal is for Ethereum, and this is Bitcoin"]),
+        ("import plain.dat --data s --history", 2, &["--history is for Neo, and this is Bitcoin"]),
     ] {
         let (found, text) = said(&folder, words);
         assert_eq!(found, code, "{words}: {text}");
@@ -92,7 +94,27 @@ fn a_path_that_is_not_there_is_named_once() {
     let scratch = Scratch::new("advice-paths");
     for words in ["serve nope", "report nope", "verify nope", "inspect nope", "check nope"] {
         let (code, text) = said(&scratch.path(""), words);
-        assert_ne!(code, 0, "{words}: {text}");
+        assert_eq!(code, 2, "{words}: {text}");
         assert_eq!(text.matches("nope").count(), 1, "{words}: {text}");
+        assert!(text.contains("No such file"), "{words}: {text}");
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_store_of_a_cut_file_has_its_size_and_is_refused_by_the_commands_of_other_chains() {
+    let scratch = of_core("advice-store");
+    let folder = scratch.path("");
+    let bytes = fs::read(scratch.path("plain.dat")).unwrap();
+    fs::write(scratch.path("cut.dat"), &bytes[..bytes.len() - 100]).unwrap();
+    assert_eq!(said(&folder, "import cut.dat --data store").0, 3);
+    let (code, text) = said(&folder, "inspect store");
+    let size = blockmill_verdict::grouped(bytes.len() as u64 - 100);
+    assert!(code == 0 && text.contains(&format!("blocks, {size} bytes")), "{text}");
+    let account = "0x0000000000000000000000000000000000000000";
+    for words in ["heal store".to_owned(), format!("prove store --account {account}")] {
+        let (code, text) = said(&folder, &words);
+        let expected = "error: store: expected a store of Ethereum, found one of Bitcoin\n";
+        assert_eq!((code, &*text), (2, expected), "{words}");
     }
 }

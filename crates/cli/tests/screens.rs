@@ -12,9 +12,10 @@ fn at(width: usize, folder: &Path, words: &str) -> Ended {
     run(blockmill(words).current_dir(folder).env("COLUMNS", width.to_string()))
 }
 
-/// Whether a line fits, or has no place where it could have been broken.
+/// Whether a line fits, or has no place where it could have been broken, or is a command.
 fn fits(line: &str, width: usize) -> bool {
-    line.chars().count() <= width || !line.trim().contains(' ')
+    let is_command = line.starts_with("$ ") || line.starts_with("  next ");
+    line.chars().count() <= width || !line.trim().contains(' ') || is_command
 }
 
 fn expect_screens(folder: &Path, words: &str, code: i32) {

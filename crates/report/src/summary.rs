@@ -87,7 +87,9 @@ pub fn summary(record: &RunRecord, view: &View<'_>) -> String {
         text += &time_lines(record, view);
     }
     if let Some(next) = view.next {
-        text += &view.row("next", next, STRONG);
+        // a command line is there to be copied
+        let width = view.width.filter(|_| !next.starts_with("blockmill "));
+        text += &View { width, ..*view }.row("next", next, STRONG);
     }
     text
 }

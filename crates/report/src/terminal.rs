@@ -33,6 +33,9 @@ fn width_of(output: impl IsTerminal) -> Option<usize> {
 #[must_use]
 pub fn wrap(text: &str, width: Option<usize>, indent: &str) -> String {
     let Some(width) = width.filter(|_| !text.contains('\n')) else { return text.to_owned() };
+    if textwrap::core::display_width(text) <= width {
+        return text.to_owned();
+    }
     let options = textwrap::Options::new(width)
         .subsequent_indent(indent)
         .break_words(false)

@@ -6,8 +6,8 @@ use super::import::{Job, hint};
 use super::{network, sources};
 use crate::answer::{Answer, Payload};
 use crate::args::Verification;
-use crate::remote;
 use crate::shard::{Documents, sealed, with_summary};
+use crate::{print, remote};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{BlockFile, BlockFiles};
 use blockmill_bitcoin::import::{Options, Run};
@@ -296,7 +296,7 @@ fn to_verify(
     }
     eprintln!("note: {note}");
     for document in &all {
-        println!("{}", document.get());
+        print::raw(format_args!("{}\n", document.get()));
     }
     Ok(answer)
 }

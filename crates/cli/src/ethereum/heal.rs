@@ -19,7 +19,7 @@ const PRINTED: usize = 20;
 pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     stop::leaves("what was put right and committed stays; another run goes over all of it again");
     let data = &args.data;
-    data_folder::expect(data, Family::Ethereum)?;
+    data_folder::expect_store_of(Family::Ethereum, data)?;
     let mut store = ExecutedStore::open_to_heal(data)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let bytes = store.blocks().bytes_to_check(Some(&blockmill_state_store::PAGE_FORMAT));

@@ -67,7 +67,7 @@ fn print_file(file: &FileReport) {
         }
         _ => "no blocks".to_string(),
     };
-    let compression = file.compression;
+    let compression = if file.compression == "none" { "plain" } else { file.compression };
     println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.tables.iter().for_each(print_table);
     file.notes.iter().for_each(|note| println!("  note: {note}"));

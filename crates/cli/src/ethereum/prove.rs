@@ -4,6 +4,7 @@
 use super::state::StateReader;
 use crate::answer::Answer;
 use crate::args::Prove;
+use crate::print;
 use anyhow::Result;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::state::{AccountProof, NodeBytes, SlotProof};
@@ -25,7 +26,7 @@ pub fn run(args: &Prove, json: bool, cancel: &Cancel) -> Result<Answer> {
             json!({ "block": number, "state_root": Hex(&root).to_string(), "proof": proof });
         return Answer::ok().with(result);
     }
-    println!("{}", serde_json::to_string_pretty(&proof)?);
+    print::raw(format_args!("{}\n", serde_json::to_string_pretty(&proof)?));
     Ok(Answer::ok())
 }
 

@@ -1,7 +1,9 @@
 //! Reading parts of the state of a store.
 
 use super::network;
+use crate::data_folder::expect_store_of;
 use anyhow::{Context, Result, ensure};
+use blockmill_archive::Family;
 use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::error::Error;
 use blockmill_ethereum::header::HeaderView;
@@ -21,6 +23,7 @@ pub struct StateReader {
 
 impl StateReader {
     pub fn open(data: &Path) -> Result<Self> {
+        expect_store_of(Family::Ethereum, data)?;
         let store = ExecutedStore::open_read_only(data)
             .with_context(|| format!("cannot read the store {}", data.display()))?;
         Ok(Self { store })

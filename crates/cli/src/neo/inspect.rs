@@ -98,7 +98,8 @@ fn print_file(file: &FileReport) {
         }
         _ => "no blocks".to_string(),
     };
-    println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
+    let compression = if file.compression == "none" { "plain" } else { file.compression };
+    println!("  acc{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.notes.iter().for_each(|note| println!("  note: {note}"));
     file.corruption.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
 }
