@@ -8,7 +8,9 @@ use blockmill_ethereum::receipts::{
     consensus_to_storage, receipts_root, recode, storage_to_consensus, verify_receipts,
 };
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType};
-use blockmill_rlp::ethereum::{Body, Log, Receipt, TrieNode};
+use blockmill_rlp::ethereum::{
+    BFT_MIX_HASH, BftEngine, BftExtraData, Body, Header, Log, Receipt, TrieNode, block_hash,
+};
 use blockmill_rlp::{Decode, Encode, Error, Item, List, RawList, Reader, U256};
 use blockmill_trie::RootBuilder;
 use std::collections::BTreeMap;
@@ -82,8 +84,33 @@ pub fn header(data: &[u8]) -> bool {
     let owned = view.to_owned();
     let again = owned.encode();
     assert_eq!(again, data);
-    assert_eq!(owned.hash(), view.hash());
+    assert_eq!(block_hash(data), view.hash());
+    assert!(view.bft().is_some() || owned.hash() == view.hash());
     assert_eq!(owned.view(&again).seal_hash(), view.seal_hash());
+    true
+}
+
+/// What decodes as extra data of validators is written again from its parts, and a block with it is
+/// hashed without its round and seals.
+pub fn bft_extra_data(data: &[u8]) -> bool {
+    let Ok(extra_data) = BftExtraData::decode(data) else { return false };
+    let mut list = Reader::new(data).list().expect("it was decoded as a list");
+    let items: Vec<&[u8]> = std::iter::from_fn(|| Some(list.item().ok()?.raw)).collect();
+    let of = |end: &[&[u8]]| RawList(&[&items[..3], end].concat()).encode();
+    let (for_seals, for_hash) = match extra_data.engine {
+        BftEngine::Ibft2 => (of(&[items[3]]), of(&[])),
+        BftEngine::Qbft => (of(&[items[3], &[0xc0]]), of(&[&[0x80], &[0xc0]])),
+    };
+    assert_eq!((extra_data.for_seals(), extra_data.for_hash()), (for_seals, for_hash.clone()));
+    let with = |extra_data| Header {
+        number: 1,
+        difficulty: U256::ONE,
+        mix_hash: &BFT_MIX_HASH,
+        extra_data,
+        ..Header::default()
+    };
+    let sealed = if data.len() > 32 { &for_hash } else { data };
+    assert_eq!(block_hash(&with(data).encode()), with(sealed).hash());
     true
 }
 

@@ -28,7 +28,7 @@ pub use archives::{
     era1, era1_records, ere, ere_records, freezer, gzip, header_stream, rlp_export,
 };
 pub use chain_files::{bitcoin_block, bitcoin_headers, bitcoin_scripts, bitcoin_undo, blkdat_scan};
-pub use decoders::{body, header, receipts, rlp, transaction};
+pub use decoders::{bft_extra_data, body, header, receipts, rlp, transaction};
 pub use era::{era, era_records};
 pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
@@ -58,11 +58,12 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 47] = [
+pub const TARGETS: [Target; 48] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
     target("header", header, 20_000),
+    target("bft_extra_data", bft_extra_data, 20_000),
     target("body", body, 20_000),
     target("transaction", transaction, 20_000),
     target("receipts", receipts, 20_000),

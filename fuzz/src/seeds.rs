@@ -33,6 +33,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "rlp" | "rlp_identity" => vec![vec![0x80], Block::new(1).body, Block::new(2).header],
         "header" => blocks().map(|block| block.header).chain([newest_header()]).collect(),
+        "bft_extra_data" => bft_extra_data(),
         "body" => blocks().map(|block| block.body).collect(),
         "transaction" => TransactionType::ALL.map(transaction).to_vec(),
         "receipts" => blocks().flat_map(|block| [block.receipts, block.storage]).collect(),
@@ -135,6 +136,16 @@ fn newest_header() -> Vec<u8> {
         ..header(9)
     }
     .encode()
+}
+
+/// Extra data of IBFT 2.0 and of QBFT: a validator, a vote, a round, a seal.
+fn bft_extra_data() -> Vec<Vec<u8>> {
+    let list = |item: &[u8]| RawList(&[item]).encode();
+    let (validators, seals) = (list(&[7u8; 20].encode()), list(&[8u8; 65].encode()));
+    let vote = RawList(&[&[9u8; 20].encode(), &[0x81, 0xff]]).encode();
+    let vanity = [1u8; 32].encode();
+    let of = |round: &[u8]| RawList(&[&vanity, &validators, &vote, round, &seals]).encode();
+    vec![of(&[0x84, 0, 0, 0, 1]), of(&[5])]
 }
 
 /// An RLP list of encoded items.

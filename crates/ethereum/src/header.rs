@@ -14,5 +14,7 @@ pub mod seal;
 pub use base_fee::{INITIAL_BASE_FEE, next_base_fee};
 pub use blobs::{BLOB_GAS, blob_base_fee, next_excess_blob_gas};
 pub use blockmill_rlp::ethereum::OwnedHeader as Header;
-pub use blockmill_rlp::ethereum::{EMPTY_OMMERS, EMPTY_ROOT, EncodedHeader, HeaderView};
+pub use blockmill_rlp::ethereum::{
+    EMPTY_OMMERS, EMPTY_ROOT, EncodedHeader, HeaderView, block_hash,
+};
 pub use later::AtGenesis;

@@ -3,7 +3,7 @@
 use crate::paths::{is_file, is_folder};
 use anyhow::{Context, Result, bail};
 use blockmill_archive::{Archive, ChunkLimit, Packed, Want};
-use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::header::{HeaderView, block_hash};
 use blockmill_ethereum::params::{ChainSpec, KeptError, Reached, expect_same_rules, kept_in};
 use blockmill_platform::input_file::InputFile;
 use blockmill_store::ChainStore;
@@ -159,7 +159,7 @@ pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     }
     packed.unpack(&mut chunk)?;
     let header = chunk.headers.iter().next();
-    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&blockmill_rlp::ethereum::block_hash(raw))))
+    Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&block_hash(raw))))
 }
 
 /// A genesis.json in the same folder.

@@ -14,7 +14,7 @@ use blockmill_archive::Family;
 use blockmill_archive::output::OutputFile;
 use blockmill_ethereum::commit::executed_store::ExecutedStore;
 use blockmill_ethereum::error::Error;
-use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::header::{HeaderView, block_hash};
 use blockmill_ethereum::params::ChainSpec;
 pub use blockmill_ethereum::snapshot::is_snapshot;
 use blockmill_ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
@@ -50,7 +50,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         chain_id,
         genesis: spec.genesis.hash,
         number,
-        hash: blockmill_rlp::ethereum::block_hash(&encoded),
+        hash: block_hash(&encoded),
         state_root: *header.state_root,
     };
     let Some(state) = source.state_after(number, &spec, cancel)? else {

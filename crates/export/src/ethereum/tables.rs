@@ -39,10 +39,14 @@ pub static BLOCKS: Table = Table {
     sorted: &["number"],
     columns: &[
         Column::new("number", Kind::Int, "Height").cryo("block_number").or_none(),
-        Column::new("hash", HASH, "Keccak-256 of the header")
-            .cryo("block_hash")
-            .searched()
-            .random(),
+        Column::new(
+            "hash",
+            HASH,
+            "Keccak-256 of the header; without round and seals (IBFT 2.0, QBFT)",
+        )
+        .cryo("block_hash")
+        .searched()
+        .random(),
         Column::new("parent_hash", HASH, "Hash of the block before").random(),
         Column::new("nonce", Kind::Fixed(8), "Ethash nonce; 0 after the merge"),
         Column::new("sha3_uncles", HASH, "Keccak-256 of the list of ommers").cryo("uncles_hash"),

@@ -5,6 +5,8 @@ use blockmill_hashes::{ManyKeccak, keccak256};
 
 /// The encoding of the fields before the difficulty.
 const HEAD: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
+/// Headers that are hashed, then looked at, while they are in the nearest caches.
+const RUN: usize = 64;
 
 /// The hash of the block with this encoded header, by which the next block names it.
 ///
@@ -27,20 +29,27 @@ pub fn block_hash(header: &[u8]) -> [u8; 32] {
     }
 }
 
-/// Writes the [`block_hash`] of each header of a column to `out`, as
-/// [`ManyKeccak::keccak256_column`] has the column.
+/// Writes the [`block_hash`] of each header of a column to `out`; the column is as
+/// [`ManyKeccak::keccak256_column`] has it.
 ///
 /// # Panics
 /// As `keccak256_column`.
 pub fn block_hashes(hasher: &ManyKeccak, bytes: &[u8], ends: &[u32], out: &mut [[u8; 32]]) {
-    hasher.keccak256_column(bytes, ends, out);
+    assert_eq!(ends.len(), out.len(), "one place for each hash");
     let mut start = 0;
-    for (end, hash) in ends.iter().zip(out) {
-        let header = &bytes[start..*end as usize];
-        if let Some(view) = validators(header) {
-            *hash = view.hash();
+    let mut headers = [&[][..]; RUN];
+    for (ends, hashes) in ends.chunks(RUN).zip(out.chunks_mut(RUN)) {
+        for (header, end) in headers.iter_mut().zip(ends) {
+            *header = &bytes[start..*end as usize];
+            start = *end as usize;
         }
-        start = *end as usize;
+        let headers = &headers[..ends.len()];
+        hasher.keccak256(headers, hashes);
+        for (hash, header) in hashes.iter_mut().zip(headers) {
+            if let Some(view) = validators(header) {
+                *hash = view.hash();
+            }
+        }
     }
 }
 
