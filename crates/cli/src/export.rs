@@ -121,6 +121,9 @@ pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) ->
     }
 }
 
+/// The tables of a chain, and those of them that a run can write.
+pub type Tables<'a> = (&'a [&'static Table], &'a [&'static Table]);
+
 /// An export that can begin: the tables, and the run that writes them.
 pub struct Job {
     /// The tables.
@@ -130,15 +133,16 @@ pub struct Job {
 }
 
 impl Job {
-    /// Of these tables among `all`; `facts` are those of the chain.
+    /// Of the requested tables among `all`; `given` are those that the run can write, and `facts`
+    /// those of the chain.
     pub fn new(
         asked: &Asked<'_>,
-        all: &[&'static Table],
+        (all, given): Tables<'_>,
         facts: Facts,
         threads: usize,
     ) -> Result<Self, Error> {
         let rows = asked.rows;
-        let tables = tables_named(all, &rows.tables)?;
+        let tables = tables_named(all, given, &rows.tables)?;
         let names = match rows.names {
             ExportNames::Etl => Names::Etl,
             ExportNames::Cryo => Names::Cryo,
@@ -213,8 +217,14 @@ pub fn answer(
         return answer.with(json!({ "to": to, "verified": verified, "files": files }));
     }
     if complete {
-        for table in &asked.rows.tables {
-            let own = || files.iter().filter(|file| file.table == *table);
+        let mut tables: Vec<&str> = vec![];
+        for file in files {
+            if !tables.contains(&&*file.table) {
+                tables.push(&file.table);
+            }
+        }
+        for table in tables {
+            let own = || files.iter().filter(|file| file.table == table);
             let rows = grouped(own().map(|file| file.rows).sum());
             let bytes = grouped(own().map(|file| file.bytes).sum());
             let count = counted(own().count() as u64, "file");

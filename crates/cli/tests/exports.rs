@@ -62,6 +62,54 @@ fn an_export_names_its_files_by_what_they_hold_and_a_second_one_gives_the_same()
     assert!(names(&cryo)[0].ends_with("__blocks__00000001_to_00001024.parquet"));
 }
 
+/// The tables of an export, in order.
+fn tables_of(answer: &Value) -> Vec<&str> {
+    let files = answer["files"].as_array().unwrap();
+    files.iter().map(|file| file["table"].as_str().unwrap()).collect()
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn all_tables_are_those_that_level_and_archive_give() {
+    let scratch = Scratch::new("exports_all");
+    let chain = blockmill_testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
+    let era1 = blockmill_testkit::fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
+    let of_bodies = ["blocks", "ommers", "transactions", "withdrawals", "block_access_list"];
+    for (name, archive, words, expected) in [
+        ("default", &chain, "", "blocks transactions".into()),
+        ("bodies", &chain, "--tables all", of_bodies.join(" ")),
+        (
+            "receipts",
+            &era1,
+            "--tables all",
+            "blocks ommers transactions receipts logs withdrawals block_access_list".into(),
+        ),
+        ("headers", &chain, "--tables all --level headers", "blocks".into()),
+        ("named", &chain, "--tables all,ommers --level bodies", of_bodies.join(" ")),
+    ] {
+        let answer = succeed_json(&mut export(archive, &scratch.path(name), words));
+        assert_eq!(tables_of(&answer).join(" "), expected, "{name}");
+    }
+    let answer =
+        succeed_json(&mut export(&chain, &scratch.path("x"), "--tables all --level execution"));
+    assert_eq!(tables_of(&answer).len(), 11);
+
+    let neo = blockmill_testkit::fixture("neo/chain50x2.acc");
+    let protocol = blockmill_testkit::fixture("neo/chain50x2.yml");
+    let bitcoin = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");
+    for (archive, words, default, all) in [
+        (neo, format!("--chain {}", protocol.display()), 2, 4),
+        (bitcoin, "--partial".into(), 2, 4),
+    ] {
+        for (tables, count) in [("", default), ("--tables all", all)] {
+            let mut command = blockmill(&format!("export {words} {tables}"));
+            let to = scratch.path(&format!("{}-{count}", archive.file_name().unwrap().display()));
+            let answer = succeed_json(command.arg(&archive).arg("--to").arg(to));
+            assert_eq!(tables_of(&answer).len(), count, "{words} {tables}");
+        }
+    }
+}
+
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_cannot_be_meant_is_refused_before_anything_is_written() {
@@ -70,6 +118,9 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let to = scratch.path("out");
     let words = ["--tables", "blocks, ommers, transactions, receipts, logs, withdrawals", "traces"];
     misunderstand(&mut export(&archive, &to, "--tables blocks,traces"), &words);
+    let words = ["found trasactions; did you mean transactions?"];
+    misunderstand(&mut export(&archive, &to, "--tables blocks,trasactions"), &words);
+    misunderstand(&mut export(&archive, &to, "--tables al"), &["did you mean all?"]);
     assert!(names(&to).is_empty());
     let own = scratch.path("own");
     fs::create_dir_all(&own).unwrap();

@@ -16,12 +16,14 @@ pub enum Error {
         block: u64,
     },
     /// A table that this chain, or this level, does not have.
-    #[error("--tables {found}: expected {expected}")]
+    #[error("--tables: expected {expected}, found {found}{hint}")]
     Table {
         /// What there is.
         expected: String,
         /// What was asked for.
         found: String,
+        /// The question whether another name was meant, or nothing.
+        hint: String,
     },
     /// A file that is not one of these tables.
     #[error("{file}: expected {expected}, found {found}")]

@@ -60,20 +60,44 @@ impl Facts {
     }
 }
 
-/// The tables of `all` that are called `names`, in the order of `all`.
+/// The name that stands for all tables that a run can write.
+pub const ALL_TABLES: &str = "all";
+
+/// The least similarity of a name to another that is suggested in its place, from 0 to 1.
+const SIMILAR: f64 = 0.7;
+
+/// The tables of `all` that are called `names`, in the order of `all`. [`ALL_TABLES`] are those of
+/// `given`.
 ///
 /// # Errors
 /// For a name that is not there.
 pub fn tables_named(
     all: &[&'static Table],
+    given: &[&'static Table],
     names: &[String],
 ) -> Result<Vec<&'static Table>, Error> {
-    let is_there = |name: &&String| all.iter().any(|table| table.name == **name);
+    let is_there =
+        |name: &&String| *name == ALL_TABLES || all.iter().any(|table| table.name == **name);
     if let Some(name) = names.iter().find(|name| !is_there(name)) {
-        let expected: Vec<_> = all.iter().map(|table| table.name).collect();
-        return Err(Error::Table { expected: expected.join(", "), found: name.clone() });
+        return Err(no_table(all, name));
     }
-    Ok(all.iter().copied().filter(|table| names.iter().any(|name| name == table.name)).collect())
+    let is_asked = |table: &&'static Table| {
+        let is_given = || given.iter().any(|given| given.name == table.name);
+        let is_own = |name: &String| name == table.name || (name == ALL_TABLES && is_given());
+        names.iter().any(is_own)
+    };
+    Ok(all.iter().copied().filter(is_asked).collect())
+}
+
+/// The error for a name that no table has.
+fn no_table(all: &[&'static Table], name: &str) -> Error {
+    let names = || all.iter().map(|table| table.name).chain([ALL_TABLES]);
+    let similarity = |of: &str| strsim::jaro(of, name);
+    let similar = names().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    let similar = similar.filter(|similar| similarity(similar) > SIMILAR);
+    let expected = names().collect::<Vec<_>>().join(", ");
+    let hint = similar.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    Error::Table { expected, found: name.into(), hint }
 }
 
 /// A run that writes tables. Clones are the same run.

@@ -28,7 +28,7 @@ mod write;
 pub use arrow_array::RecordBatch;
 pub use encode::{Piece, ROW_GROUP};
 pub use error::Error;
-pub use export::{Encoder, Export, Facts, Verdict, tables_named};
+pub use export::{ALL_TABLES, Encoder, Export, Facts, Verdict, tables_named};
 pub use manifest::{FileEntry, Manifest, NAME as MANIFEST, remove as remove_manifest};
 pub use partition::{Partition, is_ours};
 pub use read::{Cells, TableReader};

@@ -60,7 +60,7 @@ impl Workload for Export {
         let mut writing = None;
         if writes {
             let names: Vec<_> = job.setting("tables")?.split(',').map(str::to_owned).collect();
-            let tables = tables_named(&tables::ALL, &names)?;
+            let tables = tables_named(&tables::ALL, &tables::ALL, &names)?;
             let export =
                 blockmill_export::Export::new(&tables, facts(job, &options)?, options.threads)?;
             options.consumer = Some(consumer(export.clone(), &tables, archive.format()));

@@ -18,10 +18,10 @@ pub struct Export {
 /// Which rows there are, and how they look.
 #[derive(Args, Clone, Debug)]
 pub struct Rows {
-    /// Tables: Ethereum: blocks, ommers, transactions, receipts, logs, withdrawals,
-    /// block_access_list, and with --level execution balance_diffs, nonce_diffs, code_diffs,
-    /// storage_diffs; Bitcoin: blocks, transactions, inputs, outputs; Neo: blocks, transactions,
-    /// notifications, transfers
+    /// Tables, or all: every table that this level and archive give. Ethereum: blocks, ommers,
+    /// transactions, receipts, logs, withdrawals, block_access_list, and with --level execution
+    /// balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks, transactions, inputs,
+    /// outputs; Neo: blocks, transactions, notifications, transfers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_value = "blocks,transactions")]
     pub tables: Vec<String>,

@@ -14,6 +14,9 @@ use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::Cancel;
 use serde_json::json;
 
+/// Every level that connects or parses bodies gives all tables.
+const ALL: export::Tables<'static> = (&tables::ALL, &tables::ALL);
+
 /// `blockmill export` of block files.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
@@ -22,7 +25,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     network::refuse_headers(&job.files)?;
     // the files say their level before the first block is there
     job.default_level = false;
-    let writing = export::Job::new(asked, &tables::ALL, facts(&job.options), job.options.threads)?;
+    let writing = export::Job::new(asked, ALL, facts(&job.options), job.options.threads)?;
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables));
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-export-").tempdir();
@@ -56,7 +59,7 @@ pub fn of_shard(
     let Job { files, mut options, .. } = Job::prepare(asked.verification, None, cancel)?;
     let [file] = files.files() else { bail!("expected one block file as a shard") };
     options.level = shard::level(asked.verification, &options)?;
-    let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
+    let writing = export::Job::new(asked, ALL, facts(&options), options.threads)?;
     let path = file.path();
     options.consumer = Some(consumer_of_file(writing.export.clone(), &writing.tables, path));
     let (answer, summary) = shard::verify_table(&files, after, &options)?;

@@ -25,7 +25,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let mut job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
     let facts = facts(&job.options, asked);
     let threads = job.options.threads;
-    let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;
+    let given = tables::of_level(job.options.level, job.archive.has_receipts());
+    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, threads)?;
     let format = job.archive.format();
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables, format));
     let (ended, mut outcome) = job.engine(&mut Sink::Discard, &run)?;
@@ -39,7 +40,9 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 /// Writes the tables of one shard, verified as by `verify --shard`.
 pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel) -> Result<Answer> {
     let Job { archive, mut options, .. } = shard::job(asked.verification, after, cancel)?;
-    let writing = export::Job::new(asked, &tables::ALL, facts(&options, asked), options.threads)?;
+    let given = tables::of_level(options.level, archive.has_receipts());
+    let facts = facts(&options, asked);
+    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, options.threads)?;
     options.consumer = Some(consumer(writing.export.clone(), &writing.tables, archive.format()));
     let live = options.cancel.live();
     let progress = |progress: &Progress| live.progress(progress);

@@ -14,7 +14,8 @@ use blockmill_neo::import::Options;
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
-    let writing = export::Job::new(asked, &tables::ALL, facts(&job.options)?, job.options.threads)?;
+    let (given, facts) = (tables::of_level(job.options.level), facts(&job.options)?);
+    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, job.options.threads)?;
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables));
     let (mut sink, folder) = job.keeping_nothing()?;
     let (ended, mut outcome) = job.engine(&mut sink, &run)?;

@@ -1,6 +1,8 @@
 //! The tables of Ethereum: names of ethereum-etl, and of cryo.
 
+use super::changes;
 use crate::schema::{Column, Kind, LARGE, Table};
+use blockmill_ethereum::Level;
 
 const HASH: Kind = Kind::Fixed(32);
 const ADDRESS: Kind = Kind::Fixed(20);
@@ -31,6 +33,19 @@ pub const ALL: [&Table; 11] = [
     &CODE_DIFFS,
     &STORAGE_DIFFS,
 ];
+
+/// The tables that blocks verified at this level give; `receipts` says whether the archive has
+/// receipts.
+#[must_use]
+pub fn of_level(level: Level, receipts: bool) -> Vec<&'static Table> {
+    let given = |table: &&Table| match table.name {
+        "blocks" => true,
+        "receipts" | "logs" => level >= if receipts { Level::Bodies } else { Level::Execution },
+        name if changes::TABLES.contains(&name) => level >= Level::Execution,
+        _ => level >= Level::Bodies,
+    };
+    ALL.into_iter().filter(given).collect()
+}
 
 /// Headers, and what the body tells of itself.
 pub static BLOCKS: Table = Table {

@@ -2,6 +2,7 @@
 //! first; an address is a text of its own.
 
 use crate::schema::{Column, Kind, LARGE, Table};
+use blockmill_neo::Level;
 
 const HASH: Kind = Kind::Fixed(32);
 const ACCOUNT: Kind = Kind::Fixed(20);
@@ -24,6 +25,14 @@ const EXECUTION: Column = Column::new(
 
 /// Every table, as users list them.
 pub const ALL: [&Table; 4] = [&BLOCKS, &TRANSACTIONS, &NOTIFICATIONS, &TRANSFERS];
+
+/// The tables that blocks verified at this level give.
+#[must_use]
+pub fn of_level(level: Level) -> Vec<&'static Table> {
+    let is_of_bodies = |table: &&Table| matches!(table.name, "blocks" | "transactions");
+    let given = |table: &&Table| level >= Level::Execution || is_of_bodies(table);
+    ALL.into_iter().filter(given).collect()
+}
 
 /// Headers.
 pub static BLOCKS: Table = Table {

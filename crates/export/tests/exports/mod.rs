@@ -85,7 +85,7 @@ pub fn export_to(folder: &Path, paths: &[PathBuf], asked: &Asked<'_>) -> Result<
         cancel: Cancel::new(),
     };
     let names: Vec<String> = asked.tables.iter().map(|name| (*name).to_owned()).collect();
-    let tables = tables_named(&tables::ALL, &names).unwrap();
+    let tables = tables_named(&tables::ALL, &tables::ALL, &names).unwrap();
     let facts = Facts {
         folder: folder.to_path_buf(),
         form: asked.form,

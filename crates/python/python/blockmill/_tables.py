@@ -11,12 +11,14 @@ from . import _native
 from ._arguments import Options, Path, Paths, there
 from ._commands import Summary
 
+DEFAULT_TABLES = "blocks,transactions"
+
 
 def export(
     paths: Paths,
     to: Path,
     *,
-    tables: str | Iterable[str],
+    tables: str | Iterable[str] = DEFAULT_TABLES,
     level: str | None = None,
     chain: Path | None = None,
     partial: bool = False,
@@ -28,7 +30,8 @@ def export(
     """Verifies an archive and writes it as tables: Parquet files in the folder ``to``.
 
     Returns the manifest, which is also written to ``to``: the files and what was verified.
-    ``tables`` are names such as ``blocks`` and ``transactions``. With ``hex``, bytes are text.
+    ``tables`` are names such as ``blocks`` and ``transactions``, or ``all``: every table that this
+    level and archive give. With ``hex``, bytes are text.
     ``names`` is the naming scheme of columns, ``etl`` or ``cryo``. An archive that is not complete
     and valid raises as in :func:`verify`, and no manifest is written.
 
@@ -50,7 +53,7 @@ def export_shard(
     paths: Paths,
     to: Path,
     *,
-    tables: str | Iterable[str],
+    tables: str | Iterable[str] = DEFAULT_TABLES,
     after: Summary | None = None,
     level: str | None = None,
     chain: Path | None = None,
