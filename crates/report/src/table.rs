@@ -1,7 +1,11 @@
 //! One table, shown three ways: on a terminal, as markdown and as HTML.
 
-use comfy_table::{Attribute, Cell as TermCell, CellAlignment, Color, LineStyle, TableStyle};
+use comfy_table::{
+    Attribute, Cell as TermCell, CellAlignment, Color, ColumnConstraint, ContentArrangement,
+    LineStyle, TableStyle, Width,
+};
 use maud::{Markup, html};
+use std::io::{IsTerminal, stdout};
 
 use crate::format::{self, printable};
 use crate::terminal::Colour;
@@ -22,6 +26,10 @@ pub struct Table {
 /// A line above, below and under the headings, and nothing else.
 const STYLE: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+/// A longer word is broken where a terminal is narrow.
+const LONGEST_WORD: usize = 14;
+/// Fewer columns than these are taken for these.
+const LEAST_WIDTH: u16 = 30;
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 /// How a cell is set off from the others.
@@ -101,10 +109,23 @@ impl Table {
         column == 0 || self.left.contains(&column)
     }
 
-    /// For a terminal; ends with a line break.
+    /// For a terminal; ends with a line break. Columns are as narrow as a terminal needs, or as the
+    /// variable `COLUMNS` says where there is none.
     pub fn terminal(&self, colour: Colour) -> String {
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        self.within(colour, columns.filter(|_| !stdout().is_terminal()))
+    }
+
+    /// For a terminal of so many columns; without a number as standard output says.
+    fn within(&self, colour: Colour, columns: Option<u16>) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        if let Some(columns) = columns {
+            table.set_width(columns.max(LEAST_WIDTH));
+        }
+        let room = table.width().or(columns);
+        let shown = self.shown(room.map_or(usize::MAX, usize::from));
         match colour {
             Colour::On => table.enforce_styling(),
             Colour::Off => table.force_no_tty(),
@@ -113,21 +134,53 @@ impl Table {
             true => cell,
             false => cell.set_alignment(CellAlignment::Right),
         };
-        table.set_header(self.heads.iter().enumerate().map(|(column, head)| {
+        table.set_header(self.heads.iter().enumerate().take(shown).map(|(column, head)| {
             align(TermCell::new(printable(head)).add_attribute(Attribute::Bold), column)
         }));
         for row in &self.rows {
-            table.add_row(
-                row.iter().enumerate().map(|(column, cell)| align(cell.for_terminal(), column)),
-            );
+            let cells = row.iter().enumerate().take(shown);
+            table.add_row(cells.map(|(column, cell)| align(cell.for_terminal(), column)));
+        }
+        for column in 0..shown {
+            let word = self.word(column).min(usize::from(u16::MAX)) as u16;
+            if let Some(column) = table.column_mut(column) {
+                // with the space at both sides
+                let least = ColumnConstraint::LowerBoundary(Width::Fixed(word.saturating_add(2)));
+                column.set_constraint(least);
+            }
         }
         let mut text = table.trim_fmt();
         text.push('\n');
+        if shown < self.heads.len() {
+            let hidden = self.heads[shown..].iter().filter(|head| !head.is_empty());
+            let hidden: Vec<String> = hidden.map(|head| printable(head)).collect();
+            text.push_str(&format!("Not shown in so few columns: {}.\n", hidden.join(", ")));
+        }
         for note in &self.notes {
             text.push_str(&printable(note));
             text.push('\n');
         }
         text
+    }
+
+    /// The longest word of a column, up to which it can be narrowed; a long one is broken.
+    fn word(&self, column: usize) -> usize {
+        let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max();
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let texts = cells.flat_map(|cell| [Some(cell.text.as_str()), cell.small.as_deref()]);
+        let head = self.heads.get(column).map(String::as_str);
+        let words = texts.chain([head]).flatten().filter_map(longest);
+        words.max().unwrap_or(0).min(LONGEST_WORD)
+    }
+
+    /// How many columns fit, the first ones first: at least two.
+    fn shown(&self, room: usize) -> usize {
+        let mut used = 0;
+        let fits = |column: &usize| {
+            used += self.word(*column) + 2;
+            used <= room || *column < 2
+        };
+        (0..self.heads.len()).take_while(fits).count()
     }
 
     /// As a GitHub-flavoured markdown table; ends with a line break.
@@ -152,7 +205,7 @@ impl Table {
     pub fn html(&self) -> Markup {
         let align = |column| if self.is_left(column) { "l" } else { "r" };
         html! {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr {
                     @for (column, head) in self.heads.iter().enumerate() {
                         th scope="col" class=(align(column)) { (head) }
@@ -256,6 +309,21 @@ mod tests {
         assert!(!text.contains('\x1b'), "{text:?}");
         assert!(text.contains("1.5") && text.contains("1..2"));
         assert!(table().terminal(Colour::On).contains("\x1b["));
+    }
+
+    #[test]
+    fn a_terminal_is_wide_enough_for_every_table() {
+        let mut table = table();
+        table.heads.extend(["a column of words", "another one"].map(String::from));
+        for row in &mut table.rows {
+            row.extend(["some words that take a line", "1,234,567"].map(Cell::from));
+        }
+        for columns in [40, 80, 160] {
+            let text = table.within(Colour::Off, Some(columns));
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= usize::from(columns), "{widest} of {columns}:\n{text}");
+            assert!(text.contains("1,234,567"), "{text}");
+        }
     }
 
     #[test]
