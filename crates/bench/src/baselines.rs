@@ -25,7 +25,8 @@ impl BaselineOption {
     pub fn values(&self) -> OptionValues {
         let values: Vec<String> = self.values.iter().map(|value| (*value).to_owned()).collect();
         let default = values.last().cloned().unwrap_or_default();
-        OptionValues { name: self.name.to_owned(), values, default }
+        let (name, about) = (self.name.to_owned(), self.about.to_owned());
+        OptionValues { name, values, default, about, said: vec![] }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod instructions;
+mod list;
 mod measure;
 mod report;
 

@@ -8,12 +8,18 @@
 //! The first variant is the baseline, and the second is the baseline again: their difference is the
 //! noise floor, and no smaller difference is reported.
 
+mod time;
+
 use crate::definition::Settings;
+use crate::report::Unit;
 use crate::statistics::{Estimate, LEAST_PAIRS, median};
 use anyhow::{Result, ensure};
 use blockmill_pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::time::Duration;
+pub use time::NoTime;
+use time::Time;
 
 /// Index of the baseline in the list of variants.
 pub const BASELINE: usize = 0;
@@ -102,67 +108,52 @@ pub fn compare(
 ) -> Result<Vec<Run>> {
     let mut runs: Vec<Run> = vec![];
     let mut chance = fastrand::Rng::with_seed(rules.seed);
-    let mut active: Vec<usize> = (0..labels.len()).collect();
-    let mut seconds = vec![0.0; labels.len()];
+    let mut time = Time::new(labels, rules);
     for block in u32::from(!rules.warm_up).. {
-        let mut turns = active.clone();
-        if block == 0 {
-            // the same as the baseline
-            turns.retain(|variant| *variant != AGAIN);
-        } else {
-            chance.shuffle(&mut turns);
-            turns.extend(turns.clone().into_iter().rev());
-        }
-        for variant in turns {
+        let mut turns = turns(&time.active, block, &mut chance);
+        while let Some(variant) = turns.pop_front() {
             let began = runner.elapsed();
             let record = runner.run(variant)?;
-            seconds[variant] = runner.elapsed().saturating_sub(began).as_secs_f64();
+            time.ran(variant, began, runner.elapsed());
             let first = runs.iter().find(|run| works[run.variant] == works[variant]);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { variant, block, disturbed, record });
+            if runs.len() == 1 {
+                time.announce(runner)?;
+                turns.retain(|one| time.active.contains(one));
+            }
+            if block > 1 && time.is_over(runner.elapsed()) {
+                return Ok(runs);
+            }
         }
-        runner.progress(&line(labels, figure, &runs, block));
+        let line = line(labels, figure, &runs, block);
+        runner.progress(&format!("{}{line}", time.passed(runner.elapsed())));
         if block == 0 {
+            time.begin(runner)?;
             continue;
         }
-        active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
-        let left = rules.budget.saturating_sub(runner.elapsed()).as_secs_f64();
-        for gone in leave(&mut active, &seconds, left, block as usize, rules) {
-            runner.progress(&format!("{}: no time for more pairs", labels[gone]));
-        }
-        let known = active.iter().all(|one| is_known(&runs, *one, figure, rules));
-        if known || took(&active, &seconds) > left {
+        time.active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
+        time.leave(block as usize, runner);
+        let known = time.active.iter().all(|one| is_known(&runs, *one, figure, rules));
+        if known || !time.has_room(runner.elapsed()) {
             break;
         }
     }
     Ok(runs)
 }
 
-/// Seconds of the next block, if each run takes as long as its last one.
-fn took(active: &[usize], seconds: &[f64]) -> f64 {
-    active.iter().map(|one| 2.0 * seconds[*one]).sum()
-}
-
-/// Who leaves after `block` blocks, so that the seconds that are `left` are enough for an interval
-/// of the rest: the slowest first, because a large ratio needs an interval the least. At least one
-/// variant stays with the baseline.
-fn leave(
-    active: &mut Vec<usize>,
-    seconds: &[f64],
-    left: f64,
-    block: usize,
-    rules: &Rules,
-) -> Vec<usize> {
-    let blocks = rules.least_pairs.div_ceil(2).saturating_sub(block) as f64;
-    let mut gone = vec![];
-    while rules.may_leave && active.len() > AGAIN + 2 && blocks * took(active, seconds) > left {
-        let others = active.iter().filter(|one| **one > AGAIN);
-        let slowest = others.max_by(|a, b| seconds[**a].total_cmp(&seconds[**b])).copied();
-        active.retain(|one| Some(*one) != slowest);
-        gone.extend(slowest);
+/// Who runs in a block, in which order.
+fn turns(active: &[usize], block: u32, chance: &mut fastrand::Rng) -> VecDeque<usize> {
+    let mut turns = active.to_vec();
+    if block == 0 {
+        // the same as the baseline
+        turns.retain(|variant| *variant != AGAIN);
+    } else {
+        chance.shuffle(&mut turns);
+        turns.extend(turns.clone().into_iter().rev());
     }
-    gone
+    turns.into()
 }
 
 /// Is enough known about a variant?
@@ -253,27 +244,35 @@ fn agree(
     Ok(())
 }
 
+/// What a block measured: the median of each variant, of many only the first.
 fn line(labels: &[String], figure: &str, runs: &[Run], block: u32) -> String {
+    const SHOWN: usize = 4;
     let of_block = runs.iter().filter(|run| run.block == block);
-    let mut words = vec![match block {
-        0 => "warming up".to_owned(),
-        block => format!("block {block}"),
-    }];
+    let mut words = vec![];
     for (at, label) in labels.iter().enumerate() {
         let values: Vec<f64> = of_block
             .clone()
             .filter(|run| run.variant == at)
             .map(|run| figure_of(&run.record, figure))
             .collect();
-        if let Some(median) = median(&values) {
-            words.push(format!("{label} {median:.4}"));
-        }
+        words.extend(
+            median(&values).map(|value| format!("{label} {}", Unit::of(figure).show(value))),
+        );
+    }
+    let more = words.len().saturating_sub(SHOWN);
+    words.truncate(SHOWN);
+    if more > 0 {
+        words.push(format!("and {more} more"));
     }
     let disturbed = of_block.filter(|run| run.disturbed).count();
     if disturbed > 0 {
         words.push(format!("{disturbed} runs disturbed"));
     }
-    words.join("  ")
+    let what = match block {
+        0 => "warm-up".to_owned(),
+        block => format!("pairs {} and {}", 2 * block - 1, 2 * block),
+    };
+    format!("{what}: {}", words.join(", "))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What is measured: a file of `benchmarks/definitions` for each benchmark, as
 //! `docs/formats/benchmark-definition.md` describes it.
 
+mod about;
+
 use crate::experiment::Experiment;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_platform::files;
@@ -17,6 +19,9 @@ const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definition
 /// What not every build has, and whether this one does.
 const FEATURES: [(&str, bool); 1] = [("rocksdb", blockmill_ethereum::state::HAS_ROCKSDB)];
 
+/// How long all runs of a comparison may take for a first look, in seconds.
+const QUICK_S: f64 = 30.0;
+
 /// Names and values, such as `level = "headers"`.
 pub type Settings = BTreeMap<String, String>;
 
@@ -32,8 +37,9 @@ pub struct Definition {
     pub name: String,
     /// Its title in tables and charts.
     pub title: String,
-    /// What is measured, and why, in a sentence or two.
-    pub about: String,
+    /// What is measured, and why, in a sentence or two, with names of settings in braces; see
+    /// [`Self::about`].
+    about: String,
     /// The workload: `import`, `rlp`, ...
     pub measures: String,
     /// The facts that are compared, the one that leads first.
@@ -89,14 +95,17 @@ pub struct Definition {
     /// Names of peers in `peers.toml`.
     #[serde(default)]
     pub peers: Vec<String>,
+    /// The settings of a first look, and of the matrix.
+    #[serde(default, deserialize_with = "texts")]
+    pub quick: Settings,
     /// What others have published about the same thing.
     pub reference: Option<Reference>,
     /// What the user said otherwise, as `name=value`.
     #[serde(skip)]
     pub assignments: Vec<String>,
-    /// Has a setting another value than in the file, apart from those that only the user can give?
+    /// The settings and the matrix of the file.
     #[serde(skip)]
-    is_changed: bool,
+    own: (Settings, Lists),
 }
 
 /// A line of a ladder.
@@ -124,6 +133,22 @@ pub struct Reference {
     pub measured: String,
     /// Why ours is not the same.
     pub differs: String,
+    /// Where it is published.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What they published of single steps, cases or peers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
+}
+
+/// A published figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The name of a step, or of a case, that answers it.
+    pub of: String,
+    /// The figure with its unit.
+    pub value: String,
 }
 
 impl Definition {
@@ -171,7 +196,8 @@ impl Definition {
     /// # Errors
     /// When the text is not as described.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        let definition = Self { name: name.to_owned(), ..toml::from_str(text)? };
+        let mut definition = Self { name: name.to_owned(), ..toml::from_str(text)? };
+        definition.own = (definition.settings.clone(), definition.matrix.clone());
         let Self { compare, steps, budget_s, peers_budget_s, .. } = &definition;
         ensure!(!compare.is_empty(), "compare: expected the names of facts, found none");
         ensure!(steps.len() <= 1, "steps: expected one setting, found {}", steps.len());
@@ -191,6 +217,11 @@ impl Definition {
             let is_set = definition.settings.contains_key(name);
             ensure!(is_set, "sweep.{name}: expected a name of settings");
         }
+        definition.check_about()?;
+        for (name, value) in &definition.quick {
+            let mut changed = definition.clone();
+            changed.set(&format!("{name}={value}")).context("quick")?;
+        }
         Ok(definition)
     }
 
@@ -203,11 +234,8 @@ impl Definition {
             .split_once('=')
             .with_context(|| format!("expected name=value, found {assignment}"))?;
         if let Some(values) = self.matrix.get_mut(name) {
-            let given: Vec<_> = value.split(',').map(str::to_owned).collect();
-            self.is_changed |= *values != given;
-            *values = given;
+            *values = value.split(',').map(str::to_owned).collect();
         } else if let Some(known) = self.settings.get_mut(name) {
-            self.is_changed |= *known != value && !self.asks.iter().any(|asked| asked == name);
             value.clone_into(known);
         } else {
             let names: Vec<&str> =
@@ -219,23 +247,42 @@ impl Definition {
         Ok(())
     }
 
-    /// What is measured, in a sentence or two. The text of the file is about the settings of the
-    /// file, and is left out where they were changed.
+    /// This benchmark for a first look: the settings of [`Self::quick`], and little time.
     #[must_use]
-    pub fn about(&self) -> String {
-        match self.is_changed {
-            false => self.about.clone(),
-            true => {
-                let changed = self.assignments.join(", ");
-                format!("Settings differ from the definition {}: {changed}.", self.name)
-            }
+    pub fn quickly(&self) -> Self {
+        let mut quick = self.clone();
+        for (name, value) in &self.quick {
+            // checked when the definition was read
+            let _ = quick.set(&format!("{name}={value}"));
         }
+        // the flag says it
+        quick.assignments.clone_from(&self.assignments);
+        quick.budget_s = self.budget_s.min(QUICK_S);
+        quick.peers_budget_s = self.peers_budget_s.map(|seconds| seconds.min(QUICK_S));
+        quick
+    }
+
+    /// The settings that have another value than in the file, apart from those that only the user
+    /// can give, and the values of the matrix that do.
+    fn changes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let (settings, matrix) = &self.own;
+        let is_asked = |name: &String| self.asks.contains(name);
+        let changed = self
+            .settings
+            .iter()
+            .filter(move |(name, value)| settings.get(*name) != Some(*value) && !is_asked(name));
+        let lists = self.matrix.iter().flat_map(|(name, values)| {
+            let own = matrix.get(name);
+            let is_new = move |value: &&String| own.is_none_or(|own| !own.contains(value));
+            values.iter().filter(is_new).map(move |value| (name, value))
+        });
+        changed.chain(lists).map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// What others have published, where this measures what the file says.
     #[must_use]
     pub fn reference(&self) -> Option<Reference> {
-        self.reference.clone().filter(|_| !self.is_changed)
+        self.reference.clone().filter(|_| self.changes().next().is_none())
     }
 
     /// The settings that the user must set and has not.

@@ -1,12 +1,16 @@
 //! The variants of a comparison: which variants a definition and an experiment have in each case,
 //! and which of them are compared.
 
+mod only;
+
 use crate::comparison::{AGAIN, BASELINE};
 use crate::definition::{Definition, Settings};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::thread::available_parallelism;
+
+pub use only::{kept, only};
 
 /// The name of our default.
 pub const OURS: &str = "blockmill";
@@ -91,6 +95,19 @@ pub struct OptionValues {
     pub values: Vec<String>,
     /// Its default value.
     pub default: String,
+    /// What it chooses, in one line.
+    pub about: String,
+    /// What each value does, in one line; empty if nothing is said of values.
+    pub said: Vec<String>,
+}
+
+impl OptionValues {
+    /// What happens at `value`, in one line.
+    fn about_value(&self, value: &str) -> String {
+        let at = self.values.iter().position(|known| known == value);
+        let said = at.and_then(|at| self.said.get(at)).filter(|said| !said.is_empty());
+        said.unwrap_or(&self.about).clone()
+    }
 }
 
 /// A participant of a comparison: our program with some options, another revision of it, or a peer.
@@ -236,8 +253,11 @@ fn ablation(
         turned.extend(options.iter().filter(|option| option.name == *name));
     }
     for option in &turned {
-        let others = option.values.iter().filter_map(|value| setting(option, value));
-        all.extend(others.map(|other| Variant::ours(&other, vec![other.clone()])));
+        for value in &option.values {
+            let Some(other) = setting(option, value) else { continue };
+            let about = option.about_value(value);
+            all.push(Variant { about, ..Variant::ours(&other, vec![other.clone()]) });
+        }
     }
     let mut with = vec![];
     for option in &turned {
@@ -248,7 +268,9 @@ fn ablation(
     for option in turned.iter().filter(|option| option.values.first() != Some(&option.default)) {
         let on = format!("{}={}", option.name, option.default);
         let with = changed(&with, std::slice::from_ref(&on), options)?;
-        all.push(Variant::ours(format!("only {on}"), with).against(place));
+        let about = option.about_value(&option.default);
+        let variant = Variant { about, ..Variant::ours(format!("only {on}"), with) };
+        all.push(variant.against(place));
     }
     Ok(())
 }

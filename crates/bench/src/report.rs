@@ -13,6 +13,7 @@ mod history;
 mod overview;
 mod page;
 mod results;
+mod side_by_side;
 
 #[cfg(test)]
 mod sample;
@@ -22,6 +23,7 @@ use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
 pub use comment::{comment, slower};
 pub use document::{page_charts, page_markdown, session_markdown};
+pub(crate) use fact::Unit;
 pub use overview::session_table;
 pub use page::html;
 pub use results::{Results, condensed, results};

@@ -116,7 +116,10 @@ impl CaseRunner<'_> {
     /// A run of our own program, of this or another revision.
     fn ours(&self, who: &Variant, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let program = self.programs.get(&who.revision);
-        let program = program.with_context(|| format!("no program of {:?}", who.revision))?;
+        let program = program.with_context(|| {
+            let revision = who.revision.as_deref().unwrap_or("this program");
+            format!("{revision} was not built")
+        })?;
         let (path, record) = (self.folder.join("job.json"), self.folder.join("record.json"));
         let job = Job {
             measures: self.workload.name().into(),

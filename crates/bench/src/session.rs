@@ -5,7 +5,7 @@ mod budget;
 mod case;
 mod programs;
 
-use crate::comparison::Rules;
+use crate::comparison::{NoTime, Rules};
 use crate::definition::{Definition, Settings};
 use crate::experiment::Experiment;
 use crate::findings::Comparison;
@@ -80,6 +80,10 @@ pub struct Plan {
     pub left_out: Vec<String>,
     /// When a comparison ends; its budget is that of its definition unless `budget` says otherwise.
     pub rules: Rules,
+    /// The variants to measure, by their names; all without a name.
+    pub only: Vec<String>,
+    /// The flags of the command line that a comparison needs to be repeated as it was.
+    pub flags: Vec<String>,
     /// How long everything may take, preparations included. No comparison starts after that.
     pub budget: Option<Duration>,
     /// Does each comparison in turn get the time of its definition, instead of an equal share?
@@ -131,6 +135,11 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Session> {
             let one = Case { plan, definition, workload, experiment, case, settings, budget };
             match one.compare(&mut built, progress) {
                 Ok(comparison) => session.comparisons.push(comparison),
+                Err(error) if error.is::<NoTime>() => {
+                    let why = format!("{}, {experiment}: {error}", definition.name);
+                    progress(&format!("left out: {why}"));
+                    session.left_out.push(why);
+                }
                 Err(error) => {
                     let error = format!("{}, {experiment}: {error:#}", definition.name);
                     progress(&format!("error: {error}"));

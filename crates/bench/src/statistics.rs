@@ -27,6 +27,19 @@ pub struct Estimate {
     pub high: f64,
     /// Number of pairs.
     pub pairs: usize,
+    /// The smallest and the largest ratio of the pairs.
+    pub range: (f64, f64),
+}
+
+/// Two ends, between which the true ratio is in this share of all cases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The confidence: 0.95 for an interval from signed ranks.
+    pub confidence: f64,
 }
 
 impl Estimate {
@@ -41,7 +54,24 @@ impl Estimate {
             0 => (0.0, f64::INFINITY),
             rank => (means[rank - 1].exp(), means[means.len() - rank].exp()),
         };
-        Some(Self { ratio: median_of_sorted(&means).exp(), low, high, pairs: logs.len() })
+        let ends = |(low, high): (f64, f64), log: &f64| (low.min(log.exp()), high.max(log.exp()));
+        let range = logs.iter().fold((f64::INFINITY, 0.0), ends);
+        Some(Self { ratio: median_of_sorted(&means).exp(), low, high, pairs: logs.len(), range })
+    }
+
+    /// The interval of 95 %. Of too few pairs for one, their range: the median is outside of it if
+    /// all pairs are on one side of it, which has a probability of 2 in 2 to the power of the
+    /// number of pairs (the sign test). `None` of one pair.
+    pub fn bounds(&self) -> Option<Bounds> {
+        let Self { low, high, range, pairs, .. } = *self;
+        match (low > 0.0 && high.is_finite(), pairs) {
+            (true, _) => Some(Bounds { low, high, confidence: 1.0 - MISSED }),
+            (false, 0 | 1) => None,
+            (false, pairs) => {
+                let confidence = 1.0 - 0.5f64.powi(pairs as i32 - 1);
+                Some(Bounds { low: range.0, high: range.1, confidence })
+            }
+        }
     }
 
     /// Half of the interval's width, as a share of the ratio.

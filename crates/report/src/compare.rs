@@ -7,9 +7,11 @@ use blockmill_pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
 use crate::runs::{cautions, distinct, names, seals};
-use crate::summary::shown_phases;
+use crate::stages::{parts, shown};
+use crate::summary::{INDEX, SET_UP, shown_phases};
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
+use crate::times::{self, THREAD_TIME};
 
 /// Compares runs on a terminal. Lines without any figure are left out.
 pub(crate) fn compare_table(records: &[RunRecord], colour: Colour) -> String {
@@ -25,7 +27,9 @@ type Show = fn(&RunRecord) -> Option<String>;
 type Pick = fn(&Percentiles) -> f64;
 
 /// The lines before the phases.
-const LINES: [(&str, Show); 10] = [
+const LINES: [(&str, Show); 12] = [
+    ("CPU time", times::cpu),
+    ("threads busy", times::threads_busy),
     ("program", |r| text(format!("{} {}", r.program.name, r.program.version))),
     ("revision", |r| text(r.program.revision.chars().take(10).collect())),
     ("profile", |r| text(r.program.profile.clone())),
@@ -37,18 +41,14 @@ const LINES: [(&str, Show); 10] = [
         let speed = rate(r.data.bytes, r.wall_s()) / 1e6;
         (speed > 0.0).then(|| format::figure(speed))
     }),
-    ("set-up", |r| time(r.facts.value("setup_s"))),
-    ("index", |r| time(r.facts.value("index_s"))),
+    ("set-up, wall time", |r| time(r.facts.value("setup_s"))),
+    ("index, wall time", |r| time(r.facts.value("index_s"))),
 ];
 
 /// The lines after the phases.
-const MORE_LINES: [(&str, Show); 4] = [
-    ("CPU, user", |r| time(r.facts.value(CPU_USER_S))),
-    ("CPU, system", |r| time(r.facts.value(CPU_SYS_S))),
-    ("cores busy", |r| {
-        let cores = r.cpu_s() / r.wall_s();
-        (cores > 0.0).then(|| format::number(cores, 2))
-    }),
+const MORE_LINES: [(&str, Show); 3] = [
+    ("CPU time, user", |r| time(r.facts.value(CPU_USER_S))),
+    ("CPU time, system", |r| time(r.facts.value(CPU_SYS_S))),
     ("peak memory", |r| Some(format::bytes(r.facts.get(PEAK_RSS_BYTES)? as u64))),
 ];
 
@@ -59,22 +59,25 @@ const PERCENTILES: [(&str, Pick); 4] =
 pub(crate) fn table(records: &[RunRecord]) -> Table {
     let mut table = Table::new(&[""]);
     table.heads.extend(names(records));
-    push(&mut table, "whole run", records.iter().map(whole).collect());
+    push(&mut table, "whole run, wall time", records.iter().map(whole).collect());
     let lines = |table: &mut Table, lines: &[(&str, Show)]| {
         for (name, show) in lines {
             push(table, name, records.iter().map(|r| show(r).map(Cell::from)).collect());
         }
     };
     lines(&mut table, &LINES);
-    for phase in phases(records) {
-        let busy = records.iter().map(|r| time(r.busy_s(phase)).map(Cell::from));
-        push(&mut table, phase, busy.collect());
+    for stage in distinct(records.iter().flat_map(stages)) {
+        let busy = records.iter().map(|r| {
+            let all = parts(r).into_iter().filter(|part| part.0 == stage);
+            time(all.map(|part| part.1).sum()).map(Cell::from)
+        });
+        push(&mut table, &format!("{}, thread time", shown(stage)), busy.collect());
     }
     lines(&mut table, &MORE_LINES);
     for phase in records.iter().map(shown_phases).find(|all| !all.is_empty()).unwrap_or_default() {
         for (name, pick) in PERCENTILES {
             let values = records.iter().map(|r| tail(r, phase, pick).map(Cell::from));
-            push(&mut table, &format!("{phase}, chunk {name}"), values.collect());
+            push(&mut table, &format!("{}, chunk {name}", shown(phase)), values.collect());
         }
     }
     for option in options(records) {
@@ -82,6 +85,9 @@ pub(crate) fn table(records: &[RunRecord]) -> Table {
         push(&mut table, &format!("with {option}"), records.iter().map(value).collect());
     }
     table.notes = cautions(records);
+    if records.iter().any(|record| !record.phases().is_empty()) {
+        table.notes.push(THREAD_TIME.to_owned());
+    }
     table
 }
 
@@ -99,9 +105,10 @@ fn push(table: &mut Table, name: &str, values: Vec<Option<Cell>>) {
     table.rows.push(row);
 }
 
-/// The phases of all runs, in order.
-fn phases(records: &[RunRecord]) -> Vec<&str> {
-    distinct(records.iter().flat_map(RunRecord::phases))
+/// The stages of a run, in order; what is done once before has a line of its own.
+fn stages(record: &RunRecord) -> Vec<&str> {
+    let all = parts(record).into_iter().map(|part| part.0);
+    all.filter(|name| ![INDEX, SET_UP].contains(name)).collect()
 }
 
 /// The names of the options in which the runs differ.
@@ -148,14 +155,16 @@ mod tests {
         assert!(!text.contains("| with hash |"), "the same in both:\n{text}");
         assert!(text.contains("| blocks | 1,000,000 | 1,000,000 |"), "{text}");
         assert!(!text.contains("| set-up |"), "no run had a set-up:\n{text}");
-        assert!(text.contains("| validation, chunk p99 | - |"), "{text}");
+        assert!(text.contains("| check: verify, chunk p99 | - |"), "{text}");
     }
 
     #[test]
     fn single_runs_have_their_times_and_no_ratio() {
         let text = compare_markdown(&[sample::full("import", 3.0), sample::full("import", 1.5)]);
         assert!(text.contains("| import 1 | import 2 |"), "{text}");
-        assert!(text.contains("| whole run | **3.00 s** | **1.50 s** |"), "{text}");
+        assert!(text.contains("| whole run, wall time | **3.00 s** | **1.50 s** |"), "{text}");
+        assert!(text.contains("| threads busy | 1.2 of 2 | 1.2 of 2 |"), "{text}");
+        assert!(text.contains("for a verdict, use blockmill bench."), "{text}");
         assert!(!text.contains("as fast"), "{text}");
         assert!(text.contains("- One run of each"), "{text}");
     }
@@ -163,11 +172,14 @@ mod tests {
     #[test]
     fn block_files_are_compared_by_their_own_phases() {
         let text = compare_markdown(&[sample::reindexed("a"), sample::reindexed("b")]);
-        for phase in ["index", "read", "prepare", "connect", "check", "finish", "check, chunk p99"]
+        let phases = ["read", "prepare", "connect", "check", "finish"];
+        let phases = phases.map(|phase| format!("{phase}, thread time"));
+        for phase in
+            phases.into_iter().chain(["index, wall time", "check, chunk p99"].map(String::from))
         {
             assert!(text.contains(&format!("\n| {phase} | ")), "{phase} is not in:\n{text}");
         }
-        assert!(!text.contains("| validation") && !text.contains("| decode"), "{text}");
+        assert!(!text.contains("| check: verify"), "{text}");
     }
 
     #[test]

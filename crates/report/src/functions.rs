@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use blockmill_pipeline::record::{Profile, RunRecord};
 
+use crate::symbol;
 use crate::table::{Cell, Table};
 
 /// How many are shown.
@@ -16,7 +17,7 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     let share = |samples: u64| Cell::of_share(samples as f64 / profile.samples as f64);
     let mut table = Table::new(&["function", "itself", "with callees"]);
     for (name, own, all) in heaviest(profile).into_iter().take(SHOWN) {
-        table.rows.push(vec![Cell::from(name.to_owned()), share(own), share(all)]);
+        table.rows.push(vec![Cell::from(symbol::with_crate(name)), share(own), share(all)]);
     }
     Some(table)
 }

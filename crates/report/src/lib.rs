@@ -19,6 +19,7 @@ mod summary;
 mod symbol;
 pub mod table;
 mod terminal;
+mod times;
 
 #[cfg(test)]
 mod sample;

@@ -131,9 +131,21 @@ pub fn list<'a>(entries: impl IntoIterator<Item = (&'a str, String)>) -> Markup 
     html! { dl { @for (name, value) in entries { dt { (name) } dd { (value) } } } }
 }
 
-/// Figures that matter most.
-pub fn cards<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
-    html! { div.cards { @for (name, value) in all { div.card { (name) b { (value) } } } } }
+/// The figure that matters most: its value, and what it is.
+#[must_use]
+pub fn hero(value: &str, what: &str) -> Markup {
+    html! { p.hero { b { (value) } " " span.faint { (what) } } }
+}
+
+/// A part of a page that is folded until a reader wants it.
+#[must_use]
+pub fn part(title: &str, body: &Markup) -> Markup {
+    html! { details.part { summary { h2 { (title) } } (body) } }
+}
+
+/// Figures next to the one that matters most.
+pub fn cards(all: impl IntoIterator<Item = (impl AsRef<str>, String)>) -> Markup {
+    html! { div.cards { @for (name, value) in all { div.card { (name.as_ref()) b { (value) } } } } }
 }
 
 #[cfg(test)]

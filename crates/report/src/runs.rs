@@ -4,6 +4,10 @@
 use crate::format;
 use blockmill_pipeline::record::RunRecord;
 
+/// What single runs do not say.
+pub(crate) const ONE_RUN_EACH: &str = "One run of each does not say which is faster, because two \
+                                       equal runs differ, too: for a verdict, use blockmill bench.";
+
 /// What each run is called: its label, with a number where several have the same.
 pub(crate) fn names(records: &[RunRecord]) -> Vec<String> {
     let same = |label: &str, all: &[RunRecord]| all.iter().filter(|r| r.label == label).count();
@@ -81,10 +85,7 @@ pub(crate) fn cautions(records: &[RunRecord]) -> Vec<String> {
         }
     }
     if drawn(records).len() > 1 {
-        found.push(
-            "One run of each: how much two equal runs differ here is not known; bench finds it."
-                .to_owned(),
-        );
+        found.push(ONE_RUN_EACH.to_owned());
     }
     found
 }

@@ -140,6 +140,12 @@ pub(crate) fn reindexed(label: &str) -> RunRecord {
     let mut record = full(label, 0.51);
     record.data.chain = "mainnet".into();
     record.data.format = "blk".into();
+    let names = ["read", "prepare", "connect", "check"];
+    for (stage, name) in record.stages.iter_mut().zip(names) {
+        stage.name = name.to_owned();
+    }
+    let last = record.stages[3].clone();
+    record.stages.push(Stage { name: "finish".into(), ..last });
     (record.data.first, record.data.last, record.data.blocks) = (1, 4_521, 4_521);
     record.level = "execution".into();
     record.settings.clear();

@@ -1,5 +1,8 @@
 //! Names of functions, for people.
 
+/// How the names of our crates begin.
+const OURS: &str = "blockmill_";
+
 /// The last two parts of a path, without generic arguments: `keccak::hash`.
 pub(crate) fn short(name: &str) -> String {
     let plain = plain(name);
@@ -13,6 +16,21 @@ pub(crate) fn short(name: &str) -> String {
 pub(crate) fn crate_of(name: &str) -> &str {
     let name = name.trim_start_matches(['<', '&', '(', '[']);
     name.split([':', ' ', '<', '>']).next().unwrap_or_default()
+}
+
+/// The name of a function's crate for people: ours without their common prefix, and nothing for a
+/// function of no crate.
+pub(crate) fn crate_name(name: &str) -> &str {
+    let of = if name.contains("::") { crate_of(name) } else { "" };
+    of.strip_prefix(OURS).unwrap_or(of)
+}
+
+/// The crate and the short name: `signatures: x8::hash`; of a function of no crate its name.
+pub(crate) fn with_crate(name: &str) -> String {
+    let (of, short) = (crate_name(name), short(name));
+    let short = short.strip_prefix(OURS).unwrap_or(&short);
+    let is_in_it = of.is_empty() || short.split("::").next() == Some(of);
+    if is_in_it { short.to_owned() } else { format!("{of}: {short}") }
 }
 
 /// Is this a function through which others are called, of which nobody wants to know? Closures
@@ -82,6 +100,14 @@ mod tests {
         }
         assert_eq!(crate_of("<blockmill_rlp::List as core::Iterator>::next"), "blockmill_rlp");
         assert_eq!(crate_of("memcpy"), "memcpy");
+        for (long, expected) in [
+            ("blockmill_signatures::keccak::x8::hash", "signatures: x8::hash"),
+            ("blockmill_rlp::decode", "rlp::decode"),
+            ("revm::run", "revm::run"),
+            ("memcpy", "memcpy"),
+        ] {
+            assert_eq!(with_crate(long), expected, "{long}");
+        }
     }
 
     #[test]

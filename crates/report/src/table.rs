@@ -1,13 +1,13 @@
 //! One table, shown three ways: on a terminal, as markdown and as HTML.
 
 use comfy_table::{
-    Attribute, Cell as TermCell, CellAlignment, Color, ContentArrangement, LineStyle, TableStyle,
+    Attribute, Cell as TermCell, CellAlignment, Color, ColumnConstraint, ContentArrangement,
+    LineStyle, TableStyle, Width,
 };
 use maud::{Markup, html};
 
 use crate::format::{self, printable};
 use crate::terminal::{self, Colour};
-use textwrap::core::display_width;
 
 /// A table with one heading row. The first column and those in `left` are set to the left, the
 /// others, which hold numbers, to the right.
@@ -25,6 +25,8 @@ pub struct Table {
 /// A line above, below and under the headings, and nothing else.
 const STYLE: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+/// A longer word is broken where a terminal is narrow.
+const LONGEST_WORD: usize = 14;
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 /// How a cell is set off from the others.
@@ -109,15 +111,15 @@ impl Table {
         self.within(colour, terminal::width())
     }
 
-    /// For a terminal of `width` columns. The last columns of the table are left out where there is
-    /// no room for them, and named below it; the first two are always there.
-    pub fn within(&self, colour: Colour, width: Option<usize>) -> String {
-        let shown = width.map_or(self.heads.len(), |width| self.columns_within(width));
+    /// For a terminal of so many columns. The last columns of the table are left out where there is
+    /// no room for them, and named below it.
+    fn within(&self, colour: Colour, width: Option<usize>) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
         if let Some(columns) = width.and_then(|width| u16::try_from(width).ok()) {
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
         }
+        let shown = self.shown(width.unwrap_or(usize::MAX));
         match colour {
             Colour::On => table.enforce_styling(),
             Colour::Off => table.force_no_tty(),
@@ -126,34 +128,55 @@ impl Table {
             true => cell,
             false => cell.set_alignment(CellAlignment::Right),
         };
-        table.set_header(self.heads.iter().take(shown).enumerate().map(|(column, head)| {
+        table.set_header(self.heads.iter().enumerate().take(shown).map(|(column, head)| {
             align(TermCell::new(printable(head)).add_attribute(Attribute::Bold), column)
         }));
         for row in &self.rows {
-            let cells = row.iter().take(shown).enumerate();
+            let cells = row.iter().enumerate().take(shown);
             table.add_row(cells.map(|(column, cell)| align(cell.for_terminal(), column)));
+        }
+        for column in 0..shown {
+            let word = self.word(column).min(usize::from(u16::MAX)) as u16;
+            if let Some(column) = table.column_mut(column) {
+                // with the space at both sides
+                let least = ColumnConstraint::LowerBoundary(Width::Fixed(word.saturating_add(2)));
+                column.set_constraint(least);
+            }
         }
         let mut text = table.trim_fmt();
         text.push('\n');
-        let left_out = self.heads[shown..].join(", ");
-        let left_out = format!("A wider terminal shows also: {left_out}.");
-        let left_out = (shown < self.heads.len()).then_some(left_out);
-        for note in left_out.iter().chain(&self.notes) {
+        if shown < self.heads.len() {
+            let hidden = self.heads[shown..].iter().filter(|head| !head.is_empty());
+            let hidden: Vec<String> = hidden.map(|head| printable(head)).collect();
+            let hidden = format!("Not shown in so few columns: {}.", hidden.join(", "));
+            text.push_str(&terminal::wrap(&hidden, width, ""));
+            text.push('\n');
+        }
+        for note in &self.notes {
             text.push_str(&terminal::wrap(&printable(note), width, ""));
             text.push('\n');
         }
         text
     }
 
-    /// How many columns `width` has room for, with one space on each side of a cell.
-    fn columns_within(&self, width: usize) -> usize {
+    /// The longest word of a column, up to which it can be narrowed; a long one is broken.
+    fn word(&self, column: usize) -> usize {
+        let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max();
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let texts = cells.flat_map(|cell| [Some(cell.text.as_str()), cell.small.as_deref()]);
+        let head = self.heads.get(column).map(String::as_str);
+        let words = texts.chain([head]).flatten().filter_map(longest);
+        words.max().unwrap_or(0).min(LONGEST_WORD)
+    }
+
+    /// How many columns fit, the first ones first: at least two.
+    fn shown(&self, room: usize) -> usize {
         let mut used = 0;
         let fits = |column: &usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(*column)).map(Cell::width);
-            used += 2 + cells.chain([display_width(&self.heads[*column])]).max().unwrap_or(0);
-            used <= width
+            used += self.word(*column) + 2;
+            used <= room || *column < 2
         };
-        (0..self.heads.len()).take_while(fits).count().max(2.min(self.heads.len()))
+        (0..self.heads.len()).take_while(fits).count()
     }
 
     /// As a GitHub-flavoured markdown table; ends with a line break.
@@ -178,7 +201,7 @@ impl Table {
     pub fn html(&self) -> Markup {
         let align = |column| if self.is_left(column) { "l" } else { "r" };
         html! {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr {
                     @for (column, head) in self.heads.iter().enumerate() {
                         th scope="col" class=(align(column)) { (head) }
@@ -214,12 +237,6 @@ impl Mark {
 }
 
 impl Cell {
-    /// Columns that it takes on a terminal.
-    fn width(&self) -> usize {
-        let small = self.small.as_deref().map_or(0, display_width);
-        display_width(&self.text).max(small)
-    }
-
     fn for_terminal(&self) -> TermCell {
         let mut text = printable(&self.text);
         if let Some(small) = &self.small {
@@ -291,19 +308,18 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_room_are_left_out_and_named() {
-        let mut wide = Table::new(&["step", "total s", "threads", "memory", "notes"]);
-        wide.rows
-            .push(["execute", "1.5", "2", "12 MB", &"words ".repeat(9)].map(Cell::from).into());
-        wide.notes.push("a note that is longer than the terminal is wide".into());
-        for width in [30, 40, 80, 160] {
-            let text = wide.within(Colour::Off, Some(width));
-            assert!(text.lines().all(|line| display_width(line) <= width), "{width}\n{text}");
-            assert!(text.contains("execute") && text.contains("1.5"), "{text}");
-            assert_eq!(text.contains("also: notes."), width < 80, "{text}");
-            assert_eq!(text.contains("12 MB"), width > 36, "{text}");
+    fn a_terminal_is_wide_enough_for_every_table() {
+        let mut table = table();
+        table.heads.extend(["a column of words", "another one"].map(String::from));
+        for row in &mut table.rows {
+            row.extend(["some words that take a line", "1,234,567"].map(Cell::from));
         }
-        assert!(!wide.within(Colour::Off, None).contains("wider"));
+        for columns in [40, 80, 160] {
+            let text = table.within(Colour::Off, Some(columns));
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns, "{widest} of {columns}:\n{text}");
+            assert!(text.contains("1,234,567"), "{text}");
+        }
     }
 
     #[test]

@@ -5,14 +5,27 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The default of `--disturbed`.
+pub const DISTURBED: &str = "5%";
+/// The default of `--seed`.
+pub const SEED: u64 = 1;
+/// The default of `--benchmarks`.
+pub const BENCHMARKS: &str = "benchmarks";
+
 #[derive(Args, Clone, Debug)]
 pub struct Bench {
     /// What to measure: names that --list shows, or `all`
     #[arg(value_name = "NAME", required_unless_present_any = ["list", "job"])]
     pub names: Vec<String>,
-    /// Show what can be measured
-    #[arg(long, conflicts_with = "names")]
+    /// Show what can be measured; with names, their settings, steps, options and cost
+    #[arg(long)]
     pub list: bool,
+    /// A first look: less data, at most 30 s for a comparison, ratios to within 10%
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure only these steps, options, values or peers, and what they are compared with
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
     /// Compare each step of the ladder with the one before
     #[arg(long)]
     pub ladder: bool,
@@ -51,10 +64,10 @@ pub struct Bench {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
     /// A run is disturbed when others take more than this share of the machine
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = DISTURBED, value_parser = percent)]
     pub disturbed: f64,
     /// Chooses the order of runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     pub seed: u64,
     /// Folder for the record, the tables and the page
     #[arg(long, default_value = "blockmill-report/bench", value_name = "DIR")]
@@ -63,7 +76,7 @@ pub struct Bench {
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Folder of peers.toml and of further definitions
-    #[arg(long, default_value = "benchmarks", value_name = "DIR")]
+    #[arg(long, default_value = BENCHMARKS, value_name = "DIR")]
     pub benchmarks: PathBuf,
     /// One run, for the process that compares
     #[arg(long, hide = true, value_name = "FILE")]
@@ -97,6 +110,11 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let share = number.map(|number| number / 100.0).filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("expected 0% to 100%, found {text}"))
+}
+
+/// A share as the flag takes it: `2%`.
+pub fn in_percent(share: f64) -> String {
+    format!("{}%", (share * 1e5).round() / 1e3)
 }
 
 /// A time such as `90s`, `10m` or `1h`.

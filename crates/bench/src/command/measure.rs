@@ -1,7 +1,7 @@
 //! Measures: plans the comparisons that the arguments request, runs them, and writes the results.
 
-use super::args::Bench;
-use super::{instructions, progress, report};
+use super::args::{BENCHMARKS, Bench, DISTURBED, SEED, in_percent};
+use super::{instructions, list, progress, report};
 use crate::comparison::Rules;
 use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
@@ -13,7 +13,7 @@ use crate::session::{self, Plan, Session};
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
-use blockmill_cli::{outputs, print};
+use blockmill_cli::outputs;
 use blockmill_pipeline::disk::replace_file;
 use blockmill_report::Colour;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,10 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     }
     let all = Definition::all(&args.benchmarks.join("definitions"))?;
     if args.list {
-        return list(&all, json);
+        return match args.names.is_empty() {
+            true => list::all(&all, json),
+            false => list::named(&named(&all, &args.names)?, json),
+        };
     }
     let repository = Path::new(".");
     let args = &with_ranges(args, repository)?;
@@ -43,6 +46,8 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         rules: rules(args),
         budget: args.budget.or_else(|| is_everything(args).then_some(EVERYTHING)),
         in_turn: is_everything(args),
+        only: args.only.clone(),
+        flags: flags(args),
         comparisons,
         left_out,
         benchmarks: args.benchmarks.clone(),
@@ -69,6 +74,27 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
+/// The flags that say how a comparison is measured, as they were given: with those that say what,
+/// they repeat it.
+fn flags(args: &Bench) -> Vec<String> {
+    let mut flags = vec![];
+    let mut push = |name: &str, value: Option<String>| {
+        flags.extend(value.map(|value| [format!("--{name}"), value]).into_iter().flatten());
+    };
+    push("only", (!args.only.is_empty()).then(|| args.only.join(",")));
+    push("pairs", args.pairs.map(|pairs| pairs.to_string()));
+    push("budget", args.budget.map(|budget| format!("{}s", budget.as_secs_f64())));
+    push("precision", args.precision.map(in_percent));
+    let disturbed = in_percent(args.disturbed);
+    push("disturbed", (disturbed != DISTURBED).then_some(disturbed));
+    push("seed", (args.seed != SEED).then(|| args.seed.to_string()));
+    let benchmarks = args.benchmarks.display().to_string();
+    push("benchmarks", (benchmarks != BENCHMARKS).then_some(benchmarks));
+    push("scratch", args.scratch.as_ref().map(|folder| folder.display().to_string()));
+    flags.extend(args.quick.then(|| "--quick".to_owned()));
+    flags
+}
+
 /// The arguments with every range of `--history` replaced by its commits.
 fn with_ranges(args: &Bench, repository: &Path) -> Result<Bench> {
     let mut args = args.clone();
@@ -84,38 +110,6 @@ fn write_comment(session: &Session, folder: &Path) -> Result<PathBuf> {
     replace_file(&path, comment(session).as_bytes())
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
-}
-
-/// What can be measured.
-fn list(all: &[Definition], json: bool) -> Result<Answer> {
-    if json {
-        let rows: Vec<_> = all.iter().map(row).collect();
-        return Answer::ok().with(rows);
-    }
-    for definition in all {
-        let experiments: Vec<String> =
-            Experiment::all_of(definition).iter().map(Experiment::to_string).collect();
-        let Definition { name, title, about, .. } = definition;
-        let experiments = experiments.join(", ");
-        let indent = " ".repeat(25);
-        print::out(format_args!(
-            "{name:<24} {title}\n{indent}{about}\n{indent}experiments: {experiments}\n"
-        ));
-    }
-    Ok(Answer::ok())
-}
-
-fn row(definition: &Definition) -> serde_json::Value {
-    let experiments: Vec<String> =
-        Experiment::all_of(definition).iter().map(Experiment::to_string).collect();
-    serde_json::json!({
-        "name": definition.name,
-        "title": definition.title,
-        "about": definition.about,
-        "measures": definition.measures,
-        "settings": definition.settings,
-        "experiments": experiments,
-    })
 }
 
 /// Definitions, each with an experiment.
@@ -139,6 +133,9 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
     let (mut turns, mut left_out) = (vec![], vec![]);
     let mut named: Vec<_> = named(all, &args.names)?.into_iter().cloned().collect();
+    if args.quick {
+        named.iter_mut().for_each(|one| *one = one.quickly());
+    }
     args.set.iter().try_for_each(|assignment| set(&mut named, assignment))?;
     for definition in named {
         let is_named = args.names.contains(&definition.name);
@@ -239,7 +236,7 @@ fn experiments(definition: &Definition, args: &Bench, everything: bool) -> Vec<E
 
 fn rules(args: &Bench) -> Rules {
     let compares_revisions = args.check.is_some() || !args.history.is_empty();
-    let roughly = (is_everything(args) && !compares_revisions).then_some(ROUGHLY);
+    let roughly = (is_everything(args) && !compares_revisions || args.quick).then_some(ROUGHLY);
     let usual = Rules::default();
     let precision = args.precision.or(roughly).unwrap_or(usual.precision);
     let rules = Rules { precision, disturbed: args.disturbed, seed: args.seed, ..usual };
@@ -299,6 +296,40 @@ mod tests {
         assert_eq!(order(&["all"]), "a alone, b sweep x");
         assert_eq!(order(&["b", "c", "--sweep", "x"]), "b sweep x, c sweep x");
         assert_eq!(order(&["b", "--sweep", "x", "--peers"]), "b sweep x", "peers at each value");
+    }
+
+    #[test]
+    fn all_flags_of_a_comparison_are_repeated() {
+        let repeated = |words: &str| {
+            let words = ["blockmill-bench", "headers"].into_iter().chain(words.split_whitespace());
+            flags(&Cli::try_parse_from(words).unwrap().bench).join(" ")
+        };
+        assert_eq!(repeated("--ladder --set headers=5"), "", "the experiment and the settings");
+        for words in [
+            "--only mod1,mod2 --pairs 2",
+            "--budget 90s --precision 2.5%",
+            "--disturbed 7% --seed 3",
+            "--benchmarks b --scratch s --quick",
+        ] {
+            assert_eq!(repeated(words), words);
+        }
+    }
+
+    #[test]
+    fn a_first_look_has_less_data_and_less_time() {
+        let mut one = definition("a", "x=9\n[quick]\nx=1");
+        one.budget_s = 100.0;
+        let args = |words: &str| {
+            let words = ["blockmill-bench", "a"].into_iter().chain(words.split_whitespace());
+            Cli::try_parse_from(words).unwrap().bench
+        };
+        let chosen = |words: &str| chosen(&[one.clone()], &args(words)).unwrap().0.remove(0).0;
+        assert_eq!((&*chosen("").settings["x"], chosen("").budget_s), ("9", 100.0));
+        let quick = chosen("--quick");
+        assert_eq!((&*quick.settings["x"], quick.budget_s), ("1", 30.0));
+        assert!(quick.assignments.is_empty(), "--quick says it");
+        assert_eq!(chosen("--quick --set x=5").settings["x"], "5");
+        assert_eq!(rules(&args("--quick")).precision, ROUGHLY);
     }
 
     #[test]

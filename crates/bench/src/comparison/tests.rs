@@ -192,10 +192,67 @@ fn a_comparison_ends_with_its_budget_and_after_a_block_at_least() {
         "a fifth block would be too long"
     );
     let mut runner = Simulated::new(8, &[1.0, 1.0, 1.0]);
-    let runs = runner.compare(&Rules { budget: Duration::ZERO, ..rules }).unwrap();
+    runner.times = vec![1.0];
+    let runs = runner.compare(&Rules { budget: Duration::from_secs(10), ..rules }).unwrap();
     assert_eq!(runs.iter().map(|run| run.block).max(), Some(1));
     let estimate = Pairs::of(&runs, 2, BASELINE, WALL_S).estimate().unwrap();
     assert!(estimate.high.is_infinite() && !estimate.differs(0.0), "two pairs say nothing");
+    let mut runner = Simulated::new(8, &[1.0, 1.0, 1.0]);
+    runner.times = vec![1.0];
+    let error = runner.compare(&Rules { budget: Duration::from_secs(5), ..rules }).unwrap_err();
+    let why = "two pairs take about 8 s, the budget is 5 s: --budget 10s, or fewer variants \
+               with --only";
+    assert!(error.is::<NoTime>() && error.to_string() == why, "{error}");
+    assert_eq!(runner.runs, 1, "one run shows it");
+}
+
+#[test]
+fn a_budget_is_kept_to_within_a_fifth() {
+    for (seed, count) in [(1, 3), (2, 8), (3, 35), (4, 120)] {
+        let factors: Vec<f64> = (0..count).map(|at| 1.0 + f64::from(at % 5) / 4.0).collect();
+        for budget in [5, 20, 60, 600] {
+            for may_leave in [true, false] {
+                let mut runner = Simulated::new(seed, &factors);
+                runner.times.iter_mut().for_each(|time| *time *= 2.0);
+                let all = Duration::from_secs(budget);
+                let rules = Rules { precision: -1.0, budget: all, may_leave, ..Rules::default() };
+                let measured = runner.compare(&rules);
+                let text = format!("{count} variants took {} of {budget} s", runner.clock);
+                assert!(runner.clock <= 1.2 * all.as_secs_f64() + 1.0, "{text}");
+                match measured {
+                    Ok(runs) => assert!(runs.iter().any(|run| run.variant == 2), "{text}"),
+                    Err(error) => assert!(error.is::<NoTime>(), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_will_run_is_said_after_the_first_run() {
+    let said = |rules: &Rules| {
+        let mut runner = Simulated::new(8, &[1.0; 35]);
+        runner.times = vec![1.0];
+        runner.compare(rules).unwrap();
+        let variants = (2..35).filter(|at| {
+            runner.lines.iter().all(|line| !line.starts_with(&format!("variant {at}:")))
+        });
+        (runner.lines[0].clone(), runner.lines[1].clone(), variants.count())
+    };
+    let counted = Rules { budget: Duration::MAX, most_pairs: 2, precision: -1.0, ..pairs(2) };
+    assert_eq!(said(&counted).0, "35 variants x 2 pairs = about 103 s");
+    let short = Rules { budget: Duration::from_secs(60), ..Rules::default() };
+    let (first, second, _) = said(&short);
+    let text = "35 variants x 6 pairs = about 243 s; the budget is 60 s: --budget 5m, or \
+                some of them with --only A,B";
+    assert_eq!(first, text);
+    let gone = "variant 8, variant 9, variant 10, variant 11, variant 12, variant 13 and 21 more: \
+                no time";
+    assert_eq!(second, gone);
+    let long = Rules { budget: Duration::from_secs(600), ..Rules::default() };
+    let text = "35 variants x 6 pairs = about 243 s; the budget is 10 min: more pairs \
+                until ratios are known to within 2 %";
+    assert_eq!(said(&long).0, text);
 }
 
 #[test]
@@ -216,7 +273,7 @@ fn the_slowest_leave_where_there_is_no_time_for_all() {
     assert_eq!((found, seconds), ([6, 6, 2], 70 + 142 + 2 * 22), "44 s are left for two blocks");
     assert!(lines.contains(&"variant 4: no time for more pairs".to_owned()), "{lines:?}");
     assert_eq!(held(true, 240).0, [6, 2, 2], "the fastest stays");
-    assert_eq!(held(true, 100).0, [2, 2, 2], "a block at least");
+    assert_eq!(held(true, 100).0, [2, 2, 0], "the slowest leaves before the first block");
     assert_eq!(held(false, 270).0, [2, 2, 2]);
 }
 

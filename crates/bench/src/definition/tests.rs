@@ -51,19 +51,92 @@ fn what_is_set_must_be_there_and_takes_the_answer_away() {
 }
 
 #[test]
-fn the_text_of_the_file_is_not_said_of_other_settings() {
-    let mut headers = Definition::parse("headers", HEADERS).unwrap();
+fn the_text_has_the_values_that_are_measured() {
+    let text = HEADERS.replace("What the rules of headers cost.", "{headers} headers, {level}.");
+    let mut headers = Definition::parse("headers", &text).unwrap();
     headers.set("headers=1000").unwrap();
-    let text = "What the rules of headers cost.";
-    assert_eq!((&*headers.about(), headers.reference().is_some()), (text, true), "the same value");
+    assert_eq!(headers.about(), "1,000 headers, headers.");
+    assert!(headers.reference().is_some(), "the same value");
     headers.set("headers=7").unwrap();
-    let changed = "Settings differ from the definition headers: headers=1000, headers=7.";
-    assert_eq!((&*headers.about(), headers.reference()), (changed, None));
+    assert_eq!((&*headers.about(), headers.reference()), ("7 headers, headers.", None));
+    let sweep = Experiment::Sweep { setting: "headers".into(), peers: false };
+    let swept = "7, 10 and 100 headers, headers. Measured with headers 7, 10 and 100.";
+    assert_eq!(headers.about_case(&sweep, &headers.settings), swept);
+    let case = [("headers".to_owned(), "1000000".to_owned()), ("level".into(), "x".into())];
+    assert_eq!(headers.about_case(&Experiment::Alone, &case.into()), "1,000,000 headers, x.");
+}
+
+#[test]
+fn a_text_is_left_out_where_a_setting_of_which_it_does_not_speak_was_changed() {
+    let file = HEADERS.replace("[settings]", "[settings]\nthreads = 2");
+    let file =
+        file.replace("What the rules of headers cost.", "{headers} headers in {headers*headers}.");
+    let mut headers = Definition::parse("headers", &file).unwrap();
+    headers.set("headers=7").unwrap();
+    headers.set("threads=4").unwrap();
+    assert_eq!(headers.about(), "7 headers in 49. With threads=4.");
+    headers.set("level=bodies").unwrap();
+    let other = "headers, with other settings than its own: headers=7, level=bodies, threads=4.";
+    assert_eq!(headers.about(), other);
+    headers.set("level=headers").unwrap();
+    assert_eq!(headers.about(), "7 headers in 49. With threads=4.", "changed back");
     // what only the user can give is no change
     let asks = HEADERS.replace("[settings]", "asks = [\"paths\"]\n[settings]\npaths = \"\"");
     let mut given = Definition::parse("headers", &asks).unwrap();
     given.set("paths=/x").unwrap();
-    assert_eq!(given.about(), text);
+    assert_eq!(given.about(), "What the rules of headers cost.");
+    for (about, why) in [
+        ("{header}", "about: no setting 'header'"),
+        ("{headers*level}", "about: level is no number to multiply"),
+        ("{headers", "about: expected }, found the end"),
+    ] {
+        let text = HEADERS.replace("What the rules of headers cost.", about);
+        assert_eq!(Definition::parse("headers", &text).unwrap_err().to_string(), why);
+    }
+}
+
+/// What may have digits in a text, or words for numbers, although no setting has them: names, and
+/// what the workload itself fixes.
+const FIXED: [&str; 8] = [
+    "EIP-7928",
+    "era1",
+    "Keccak-256",
+    "pull request 16981",
+    "seal=1/100",
+    "a hundred slots each",
+    "500 changes",
+    "four of five",
+];
+
+#[test]
+fn no_text_of_this_repository_has_a_number_of_its_own() {
+    let words = ["hundred", "thousand", "million", "billion"];
+    for definition in Definition::all(tempfile::tempdir().unwrap().path()).unwrap() {
+        let fixed =
+            FIXED.iter().fold(definition.about.clone(), |text, fixed| text.replace(fixed, ""));
+        let own: String = fixed
+            .split('{')
+            .map(|part| part.split_once('}').map_or(part, |(_, rest)| rest))
+            .collect();
+        let found = own.contains(|c: char| c.is_ascii_digit())
+            || words.iter().any(|word| own.contains(word));
+        assert!(!found, "{}: a number in {own}", definition.name);
+        for setting in definition.sweep.keys().filter(|name| *name != "threads") {
+            let named = definition.about.contains(&format!("{{{setting}"))
+                || definition.about.contains(&format!("{setting}}}"));
+            assert!(
+                named,
+                "{}: {setting} is swept, and its text does not name it",
+                definition.name
+            );
+        }
+        for (_, case) in definition.cases() {
+            for experiment in Experiment::all_of(&definition) {
+                let text = definition.about_case(&experiment, &case);
+                assert!(!text.contains(['{', '}']) && !text.contains("  "), "{text}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -27,7 +27,8 @@ const TEXT: &str = r#"
 fn option(name: &str, values: &[&str]) -> OptionValues {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     let default = values.last().unwrap().clone();
-    OptionValues { name: name.into(), values, default }
+    let said = values.iter().map(|value| format!("does {value}")).collect();
+    OptionValues { name: name.into(), values, default, about: String::new(), said }
 }
 
 /// The machine has no width of 8.
@@ -144,4 +145,27 @@ fn what_is_not_there_is_named() {
     assert_eq!(error(&text, &Experiment::Ablation), expected);
     let text = text.replace("cache=8M", "cash=8M");
     assert!(error(&text, &Experiment::Ladder).starts_with("unknown option 'cash=8M'; available:"));
+}
+
+#[test]
+fn some_variants_are_measured_with_those_that_they_are_compared_with() {
+    let definition = Definition::parse("d", TEXT).unwrap();
+    let rows = |experiment: &Experiment, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let all = variants(&definition, experiment, &options()).unwrap();
+        let all = only(all, &names)?;
+        let row = |one: &Variant| format!("{} against {}", one.label, all[one.against].label);
+        anyhow::Ok(all.iter().skip(2).map(row).collect::<Vec<_>>().join(", "))
+    };
+    let ladder = rows(&Experiment::Ladder, &["wide"]).unwrap();
+    assert_eq!(ladder, "cache against cache, wide against cache");
+    let width = rows(&Experiment::Ablation, &["width"]).unwrap();
+    let plainest = "all at the plainest value";
+    let expected = format!(
+        "width=1 against blockmill, {plainest} against blockmill, only width=4 against {plainest}"
+    );
+    assert_eq!(width, expected);
+    assert_eq!(rows(&Experiment::Peers, &["geth"]).unwrap(), "geth against blockmill");
+    let error = rows(&Experiment::Peers, &["reth"]).unwrap_err().to_string();
+    assert_eq!(error, "--only reth: no such variant; available: geth");
 }

@@ -104,7 +104,7 @@ pub fn find_tool(name: &str, tool: &Tool) -> Result<(), String> {
         Some(found) if Some(found) >= wanted => Ok(()),
         Some((major, minor)) => Err(format!("`{name}` is version {major}.{minor} ({install})")),
         None => {
-            Err(format!("`{name}` does not progress its version: {:?} ({install})", said.trim()))
+            Err(format!("`{name}` does not print its version but '{}' ({install})", said.trim()))
         }
     }
 }

@@ -19,6 +19,7 @@ use blockmill_report::chart::series::Series;
 use blockmill_report::chart::{Chart, Key, keys_of, part_ink, shortened};
 use blockmill_report::format;
 use blockmill_report::runs::distinct;
+use blockmill_report::stages::shown;
 use heat::{HeatChart, STRENGTHS};
 use ratios::{Ratio, RatioChart};
 use std::collections::HashMap;
@@ -97,34 +98,50 @@ fn ratios_of(comparison: &Comparison, block: &Block) -> Option<Chart> {
         Some(heading) => format!("{heading}: {}", what.to_lowercase()),
         None => what.to_owned(),
     };
-    let subtitle = format!("{} · {with} · lines are intervals of 95 %", words(figure));
+    let subtitle =
+        format!("{} · {with} · {}", words(figure), lines(rows.iter().map(|row| &row.found)));
     let sides = if speed { ("slower", "faster") } else { ("more", "less") };
     let chart = RatioChart { rows, sides, one_comparison: true };
-    (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle, vec![], chart))
+    (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle, chart.keys(), chart))
+}
+
+/// What the lines of a chart of ratios are.
+fn lines<'a>(all: impl Iterator<Item = &'a Gain>) -> &'static str {
+    match all.into_iter().all(|found| found.ends().is_some()) {
+        true => "lines are intervals of 95 %",
+        false => "lines are intervals of 95 %, thin ones ranges of too few pairs",
+    }
 }
 
 /// The main result of each of several comparisons.
 pub(crate) fn overview(rows: Vec<(String, Gain)>) -> Option<Chart> {
     let row = |(name, found)| Ratio { name, found };
     let rows: Vec<Ratio> = rows.into_iter().map(row).collect();
-    let subtitle = "the main result of each comparison · lines are intervals of 95 %";
+    let lines = lines(rows.iter().map(|row| &row.found));
+    let subtitle = format!("the main result of each comparison · {lines}");
     let chart = RatioChart { rows, sides: ("slower", "faster"), one_comparison: false };
     let title = "All results".to_owned();
-    (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle.into(), vec![], chart))
+    (!chart.rows.is_empty()).then(|| Chart::drawn(title, subtitle, chart.keys(), chart))
 }
 
 /// Where the time of the typical run of each variant goes; without stages, how long it is.
 pub fn typical_runs(comparison: &Comparison) -> Option<Chart> {
+    let blocks = crate::report::comparison::blocks(comparison);
+    let lines = blocks.iter().flat_map(|block| &block.lines).map(|line| line.at);
+    bars(comparison, &distinct(lines))
+}
+
+/// The same of the variants that the headline is about.
+pub fn leading_runs(comparison: &Comparison) -> Option<Chart> {
+    let found = crate::report::comparison::headline(comparison).found;
+    let (one, other) = found.map_or((BASELINE, BASELINE), |found| found.of);
+    bars(comparison, &distinct([one, other]))
+}
+
+fn bars(comparison: &Comparison, variants: &[usize]) -> Option<Chart> {
     let figure = comparison.figure();
-    let mut all: Vec<(usize, &RunRecord)> = vec![];
-    for line in crate::report::comparison::blocks(comparison).iter().flat_map(|block| &block.lines)
-    {
-        if let Some(run) =
-            comparison.typical(line.at).filter(|_| all.iter().all(|(at, _)| *at != line.at))
-        {
-            all.push((line.at, run));
-        }
-    }
+    let all = variants.iter().filter_map(|at| Some((*at, comparison.typical(*at)?)));
+    let all: Vec<(usize, &RunRecord)> = all.collect();
     let staged = figure == WALL_S && all.iter().any(|(_, run)| !run.stages.is_empty());
     let parts = all.iter().filter(|_| staged).flat_map(|(_, run)| working(run));
     let names = distinct(parts.map(|(part, _)| part));
@@ -138,8 +155,10 @@ pub fn typical_runs(comparison: &Comparison) -> Option<Chart> {
         Some(Row { name: shortened(&name(comparison, *at)), parts, text })
     };
     let rows: Vec<Row> = all.iter().filter_map(row).collect();
-    let key =
-        |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
+    let key = |name: &&str| {
+        let ink = part_ink(name, &names);
+        Key { name: shortened(shown(name)), ink, strength: 1.0 }
+    };
     let mut keys: Vec<Key> = names.iter().map(key).collect();
     if staged {
         keys.push(Key { name: REST.into(), ink: FAINT, strength: PALE });
@@ -240,7 +259,7 @@ fn stacked(run: &RunRecord, names: &[&str]) -> Vec<BarPart> {
         ink: part_ink(name, names),
         strength: 1.0,
         text: format::duration(value),
-        name: name.to_owned(),
+        name: shown(name).to_owned(),
     };
     let mut parts: Vec<BarPart> = working(run).into_iter().map(part).collect();
     let rest = run.wall_s() - parts.iter().map(|part| part.value).sum::<f64>();

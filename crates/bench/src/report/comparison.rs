@@ -16,6 +16,7 @@ use blockmill_report::format::{self, NONE};
 use blockmill_report::table::{Cell, Mark, Table};
 pub(crate) use by_block::{block_tables, percentile_table};
 pub(crate) use headline::{Headline, headline};
+use notes::published;
 pub(crate) use notes::{caution, notes, reference};
 pub(crate) use operations::{operation_table, operations};
 
@@ -45,6 +46,9 @@ fn text(comparison: &Comparison, show: &dyn Fn(&Table) -> String) -> String {
         }
         all += &show(&block.table);
         all.push('\n');
+    }
+    for (question, answer) in reference(comparison) {
+        all += &format!("{question}: {}\n", format::printable(&answer));
     }
     for (heading, table) in block_tables(comparison) {
         all += &format!("{heading}:\n\n{}\n", show(&table));
@@ -192,12 +196,18 @@ fn table(comparison: &Comparison, lines: &[Line]) -> Table {
     if grows {
         table.heads.push("for one".to_owned());
     }
+    let theirs = |line: &Line| published(comparison, &comparison.variants.get(line.at)?.label);
+    let is_published = lines.iter().any(|line| theirs(line).is_some());
+    if is_published {
+        table.left.push(table.heads.len());
+        table.heads.push("published".to_owned());
+    }
     table.heads.extend(further.iter().map(|name| words(name)));
     table.heads.push("runs".to_owned());
     let show =
         |found: Option<Gain>, cell: fn(&Gain) -> Cell| found.as_ref().map_or(NONE.into(), cell);
     for line in lines {
-        let mark = if line.at == BASELINE { Mark::Strong } else { Mark::Plain };
+        let mark = name_mark(comparison, line);
         let mut row = vec![Cell::from(name(comparison, line.at)).marked(mark)];
         row.push(amount(comparison, line.at, figure));
         if compares {
@@ -212,12 +222,23 @@ fn table(comparison: &Comparison, lines: &[Line]) -> Table {
         if let Some(value) = swept(comparison, line.at).filter(|_| grows) {
             row.push(for_one(comparison, line.at, value));
         }
+        row.extend(is_published.then(|| Cell::from(theirs(line).unwrap_or(NONE))));
         row.extend(further.iter().map(|name| further_cell(comparison, line, name)));
         let runs = comparison.records(line.at).len();
         row.push(Cell::from(format::count(runs as u64)).sorted(runs as f64));
         table.rows.push(row);
     }
     table
+}
+
+/// The baseline is set off, and what makes no difference is grey.
+fn name_mark(comparison: &Comparison, line: &Line) -> Mark {
+    let found = line.compared.and_then(|(a, b)| Gain::of(comparison, a, b, comparison.figure()));
+    match found.map(|found| found.outcome) {
+        _ if line.at == BASELINE => Mark::Strong,
+        Some(Outcome::Same | Outcome::Unknown) => Mark::Faint,
+        _ => Mark::Plain,
+    }
 }
 
 /// The facts after the leading one: the compared ones, then CPU time and memory if a run has them.

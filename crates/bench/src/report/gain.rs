@@ -2,23 +2,24 @@
 
 use crate::findings::{Comparison, Verdict};
 use crate::report::fact::{Unit, is_speed, words};
-use blockmill_report::format::{number, percent_of_noise, times};
+use crate::statistics::Bounds;
+use blockmill_report::format::{number, percent, percent_of_noise, times};
 
 /// The ratio of a fact of two variants, inverted if needed so that more than 1 is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gain {
     /// How many times better the first one is.
     pub gain: f64,
-    /// The interval of 95 % begins here.
-    pub low: f64,
-    /// It ends here.
-    pub high: f64,
+    /// Between what the true ratio is, with its confidence; `None` of one pair.
+    pub bounds: Option<Bounds>,
     /// Number of pairs.
     pub pairs: usize,
     /// By which share the baseline differs from itself.
     pub noise: f64,
     /// The verdict.
     pub outcome: Outcome,
+    /// The two variants.
+    pub of: (usize, usize),
     /// Is it a matter of speed? Otherwise it is one of amount.
     is_speed: bool,
 }
@@ -32,14 +33,17 @@ pub(crate) enum Outcome {
     Unknown,
 }
 
+/// The confidence of an interval that a verdict may rest on.
+const SURE: f64 = 0.95;
+
 impl Gain {
     /// Compares variant `one` with the `other`; `None` if one of them lacks the fact.
     pub fn of(comparison: &Comparison, one: usize, other: usize, figure: &str) -> Option<Self> {
         let finding = comparison.finding(one, other, figure)?;
         let (more, estimate) = (Unit::of(figure).more_is_better(), finding.estimate);
-        let (gain, low, high) = match more {
-            true => (estimate.ratio, estimate.low, estimate.high),
-            false => (1.0 / estimate.ratio, 1.0 / estimate.high, 1.0 / estimate.low),
+        let (gain, bounds) = match (more, estimate.bounds()) {
+            (true, bounds) => (estimate.ratio, bounds),
+            (false, bounds) => (1.0 / estimate.ratio, bounds.map(inverse)),
         };
         let outcome = match finding.verdict() {
             Verdict::Same => Outcome::Same,
@@ -49,20 +53,31 @@ impl Gain {
             Verdict::More | Verdict::Less => Outcome::Worse,
         };
         let (pairs, noise) = (estimate.pairs, finding.noise);
-        Some(Self { gain, low, high, pairs, noise, outcome, is_speed: is_speed(figure) })
+        let (of, is_speed) = ((one, other), is_speed(figure));
+        Some(Self { gain, bounds, pairs, noise, outcome, of, is_speed })
     }
 
-    /// The ratio or its inverse, whichever is at least 1, with its interval.
-    pub fn at_least_1(&self) -> (f64, f64, f64) {
+    /// The ratio or its inverse, whichever is at least 1, with its bounds.
+    pub fn at_least_1(&self) -> (f64, Option<Bounds>) {
         match self.gain < 1.0 {
-            true => (1.0 / self.gain, 1.0 / self.high, 1.0 / self.low),
-            false => (self.gain, self.low, self.high),
+            true => (1.0 / self.gain, self.bounds.map(inverse)),
+            false => (self.gain, self.bounds),
         }
     }
 
-    /// `1.31 times as fast`, `1.25 times as long`, `1.20 times less`.
+    /// The ends of the interval of 95 %, of the gain as it is; `None` of too few pairs.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.bounds.filter(|all| all.confidence >= SURE).map(|all| (all.low, all.high))
+    }
+
+    /// `1.31 times as fast`, `1.25 times as long`, `1.20 times less`; of too few pairs for an
+    /// interval of 95 % their range, and of one pair that there is none.
     pub fn words(&self) -> String {
-        format!("{} {}", times(self.at_least_1().0), self.direction())
+        match (self.ends(), self.range()) {
+            (Some(_), _) => format!("{} {}", times(self.at_least_1().0), self.direction()),
+            (None, Some(range)) => format!("{range} {}", self.direction()),
+            (None, None) => "one pair".to_owned(),
+        }
     }
 
     /// The words after the ratio.
@@ -79,24 +94,36 @@ impl Gain {
     /// revisions a difference of less than a hundredth counts.
     pub fn precise(&self) -> (String, Option<String>) {
         let digits = |value: f64| number(value, if value < 9.9995 { 3 } else { 1 });
-        let (ratio, low, high) = self.at_least_1();
-        let interval = self.interval().map(|_| format!("{}..{}", digits(low), digits(high)));
-        (format!("{} {}", digits(ratio), self.direction()), interval)
+        let (ratio, bounds) = self.at_least_1();
+        match bounds.filter(|_| self.ends().is_some()) {
+            Some(Bounds { low, high, .. }) => {
+                let interval = format!("{}..{}", digits(low), digits(high));
+                (format!("{} {}", digits(ratio), self.direction()), Some(interval))
+            }
+            None => (self.words(), None),
+        }
     }
 
-    /// `1.28..1.35`; none when the pairs bound nothing.
+    /// `1.28..1.35`; none when there are too few pairs for an interval of 95 %.
     pub fn interval(&self) -> Option<String> {
-        let (_, low, high) = self.at_least_1();
-        let bound = low > 0.0 && high.is_finite();
-        bound.then(|| format!("{}..{}", times(low), times(high)))
+        self.range().filter(|_| self.ends().is_some())
     }
 
-    /// The interval and the number of pairs.
+    /// `1.28..1.35`, whatever its confidence; none of one pair.
+    fn range(&self) -> Option<String> {
+        let Bounds { low, high, .. } = self.at_least_1().1?;
+        Some(format!("{}..{}", times(low), times(high)))
+    }
+
+    /// The interval and the number of pairs; of too few pairs the confidence of their range.
     pub fn sure(&self) -> String {
         let pairs = blockmill_report::format::counted(self.pairs as u64, "pair");
-        match self.interval() {
-            Some(interval) => format!("{interval}, {pairs}"),
-            None => format!("{pairs}: no interval"),
+        match (self.interval(), self.bounds) {
+            (Some(interval), _) => format!("{interval}, {pairs}"),
+            (None, Some(bounds)) => {
+                format!("{pairs}: interval of {} only", percent(bounds.confidence))
+            }
+            (None, None) => format!("{pairs}: no interval"),
         }
     }
 
@@ -121,9 +148,14 @@ impl Gain {
                 format!("{one} and {other} do not differ beyond the noise of {noise}")
             }
             (Outcome::Unknown, _) => {
-                format!(
-                    "{one} compared with {other}: about {said}, but too few pairs for an interval"
-                )
+                let compared = format!("{one} compared with {other}: {said}");
+                match (self.ends(), self.bounds) {
+                    (Some(_), _) => format!("{compared}, but the noise is not known"),
+                    (None, Some(_)) => {
+                        format!("{compared} in {} pairs, too few for a verdict", self.pairs)
+                    }
+                    (None, None) => format!("{compared} is too few for a ratio"),
+                }
             }
             (_, true) if self.gain >= 1.0 => format!("{one} is {said} as {other}"),
             (_, true) => format!("{one} takes {said} as {other}"),
@@ -131,6 +163,11 @@ impl Gain {
             (_, false) => format!("{one} has {said} {what} as {other}"),
         }
     }
+}
+
+/// The bounds of the inverse.
+fn inverse(Bounds { low, high, confidence }: Bounds) -> Bounds {
+    Bounds { low: 1.0 / high, high: 1.0 / low, confidence }
 }
 
 #[cfg(test)]
@@ -166,6 +203,14 @@ mod tests {
         comparison.runs.retain(|run| run.block <= 1);
         let found = Gain::of(&comparison, 2, 0, "wall_s").unwrap();
         assert_eq!((found.verdict(), found.interval()), ("too few pairs", None));
-        assert_eq!(found.sure(), "2 pairs: no interval");
+        assert_eq!(found.sure(), "2 pairs: interval of 50 % only");
+        let text = found.sentence("new", "old", "wall_s");
+        assert_eq!(
+            text,
+            "new compared with old: 1.00..1.00 times as long in 2 pairs, too few for a verdict"
+        );
+        comparison.runs.retain(|run| run.variant != 2);
+        comparison.runs.truncate(3);
+        assert_eq!(Gain::of(&comparison, 2, 0, "wall_s"), None);
     }
 }

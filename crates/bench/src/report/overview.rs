@@ -40,7 +40,7 @@ pub(crate) fn table(comparisons: &[Comparison]) -> Table {
         table.rows.push(vec![
             Cell::from(name(comparison)),
             Cell::from(text).marked(Mark::Strong),
-            Cell { sort: found.map(|found| found.gain), ..of(&|found| times(found.gain)).into() },
+            Cell { sort: found.map(|found| found.gain), ..of(&ratio).into() },
             of(&|found| interval(found)).into(),
             of(&|found| format::count(found.pairs as u64)).into(),
             Cell::from(percent_of_noise(noise)).sorted(noise.min(1e9)),
@@ -49,12 +49,14 @@ pub(crate) fn table(comparisons: &[Comparison]) -> Table {
     table
 }
 
+/// The ratio of a gain that has an interval.
+fn ratio(found: &Gain) -> String {
+    found.ends().map_or(NONE.to_owned(), |_| times(found.gain))
+}
+
 /// The interval of a gain as it is, also where it is below 1.
 fn interval(found: &Gain) -> String {
-    match found.interval() {
-        Some(_) => format!("{}..{}", times(found.low), times(found.high)),
-        None => NONE.to_owned(),
-    }
+    found.ends().map_or(NONE.to_owned(), |(low, high)| format!("{}..{}", times(low), times(high)))
 }
 
 /// What a comparison is called on a page.

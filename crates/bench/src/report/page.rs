@@ -11,12 +11,12 @@ use crate::report::comparison::{
 };
 use crate::report::fact::{Unit, words};
 use crate::report::gain::Outcome;
-use crate::report::{history, overview};
+use crate::report::{history, overview, side_by_side};
 use crate::session::Session;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::Chart;
 use blockmill_report::format::{self, percent_of_noise};
-use blockmill_report::page::{self, cards, figure, figures, list};
+use blockmill_report::page::{self, cards, figure, figures, hero, list, part};
 use blockmill_report::runs::{distinct, shell};
 use blockmill_report::{executed, slowest, stages};
 use maud::{Markup, html};
@@ -36,6 +36,11 @@ pub fn html(sessions: &[Session], records: &[RunRecord]) -> String {
     };
     let body = html! {
         (history(sessions))
+        @if let Some(table) = side_by_side::table(sessions) {
+            h1 { "Saved benches side by side" }
+            p.warn { (history::CAUTION) }
+            (table.html())
+        }
         @for one in sessions { (session(one)) }
         @if sessions.is_empty() || !records.is_empty() { (page::runs(records)) }
     };
@@ -106,10 +111,8 @@ fn session(session: &Session) -> Markup {
         @for error in &session.failed { p.warn { "Failed: " (error) } }
         @if !session.left_out.is_empty() { h2 { "Left out" } }
         @for why in &session.left_out { p.note { (why) } }
-        h2 { "Repeat" }
-        (list(repeat(session)))
-        h2 { "Machine" }
-        (list(page::machine(&session.machine)))
+        (part("Repeat", &list(repeat(session))))
+        (part("Machine", &list(page::machine(&session.machine))))
     }
 }
 
@@ -136,53 +139,65 @@ fn body(comparison: &Comparison) -> Markup {
     if let Some(last) = blocks.last_mut() {
         last.table.notes = notes(comparison);
     }
-    html! {
-        p class={ "verdict " (class) } { (text) "." }
-        p.sure { (sure) }
-        @if let Some(caution) = caution(comparison) { p.warn { (caution) } }
-        (cards(figures_of(comparison)))
-        @if !comparison.about.is_empty() { p.about { (comparison.about) } }
-        (figures(&[chart::growth(comparison), chart::history::of_revisions(comparison)]))
-        @for chart in chart::ratios(comparison) { (figure(&chart)) }
-        (figures(&[chart::typical_runs(comparison)]))
+    let tables = html! {
         @for block in &blocks {
             @if let Some(heading) = block.heading { h3 { (heading) } }
             (block.table.html())
         }
+    };
+    let more = html! {
         (figures(&[chart::pairs(comparison)]))
-        @for (heading, table) in block_tables(comparison) {
-            h3 { (heading) }
-            (table.html())
-        }
+        @for (heading, table) in block_tables(comparison) { h3 { (heading) } (table.html()) }
         @if let Some(table) = operation_table(comparison) {
             h3 { "The slowest for their gas first" }
             (table.html())
         }
+    };
+    let all = chart::typical_runs(comparison).filter(|_| comparison.variants.len() > AGAIN + 2);
+    html! {
+        p class={ "verdict " (class) } { (text) "." }
+        p.sure { (sure) }
+        @if let Some(caution) = caution(comparison) { p.warn { (caution) } }
+        @let (value, what) = leading(comparison);
+        (hero(&value, &what))
+        (cards(figures_of(comparison)))
+        (figures(&[chart::leading_runs(comparison)]))
+        @if !comparison.about.is_empty() { p.about { (comparison.about) } }
+        (figures(&[chart::growth(comparison), chart::history::of_revisions(comparison)]))
+        @for chart in chart::ratios(comparison) { (figure(&chart)) }
+        (part("All figures", &tables))
+        @if !more.0.is_empty() { (part("Blocks and operations", &more)) }
+        @if all.is_some() { (part("Where the time goes in each", &figures(&[all]))) }
         (inside(comparison))
         (commands(comparison))
         @if comparison.reference.is_some() {
-            details open {
-                summary { "Compared with published results" }
-                (list(reference(comparison)))
-            }
+            (part("Compared with published results", &list(reference(comparison))))
         }
     }
 }
 
-/// The figures that matter most.
-fn figures_of(comparison: &Comparison) -> Vec<(&'static str, String)> {
+/// The figure that leads: the gain of the headline, or what we take.
+fn leading(comparison: &Comparison) -> (String, String) {
     let figure = comparison.figure();
+    let ours = median(comparison, BASELINE, figure);
+    let ours = ours.map_or(format::NONE.to_owned(), |value| Unit::of(figure).show(value));
+    match headline(comparison).found.filter(|found| found.bounds.is_some()) {
+        Some(found) => (found.words(), found.sure()),
+        None => (ours, format!("{}, median", words(figure))),
+    }
+}
+
+/// Further figures: what we take, and how much the machine differs from itself.
+fn figures_of(comparison: &Comparison) -> Vec<(String, String)> {
     let mut all = vec![];
-    if let Some(found) = headline(comparison).found {
-        all.push(("result", found.words()));
-        all.extend(found.interval().map(|interval| ("95 % interval", interval)));
+    for figure in comparison.compare.iter().take(3) {
+        if let Some(value) = median(comparison, BASELINE, figure) {
+            all.push((format!("ours, {}", words(figure)), Unit::of(figure).show(value)));
+        }
     }
-    let noise = comparison.noise(figure);
-    let noise = noise.is_finite().then(|| ("noise of this machine", percent_of_noise(noise)));
-    all.extend(noise);
-    if let Some(value) = median(comparison, BASELINE, figure) {
-        all.push(("ours, median", Unit::of(figure).show(value)));
-    }
+    let noise = comparison.noise(comparison.figure());
+    let noise = noise.is_finite().then(|| percent_of_noise(noise));
+    all.extend(noise.map(|noise| ("noise of this machine".to_owned(), noise)));
     all
 }
 
@@ -205,8 +220,8 @@ fn inside(comparison: &Comparison) -> Markup {
         return html! {};
     }
     html! {
-        details {
-            summary { "Inside a typical run" }
+        details.part {
+            summary { h2 { "Inside a typical run" } }
             (figures(&charts))
             @if !ours.stages.is_empty() { (stages::table(ours).html()) }
             (figures(&curves))
@@ -229,8 +244,8 @@ fn commands(comparison: &Comparison) -> Markup {
     let settings: Vec<String> = settings.collect();
     let compared: Vec<String> = comparison.compare.iter().map(|figure| words(figure)).collect();
     html! {
-        details {
-            summary { "Commands" }
+        details.part {
+            summary { h2 { "Commands" } }
             dl { @for (at, one) in all {
                 dt { (name(comparison, at)) }
                 dd {

@@ -5,12 +5,13 @@ use super::programs::Programs;
 use crate::by_block;
 use crate::comparison::{BASELINE, Rules, compare};
 use crate::definition::{Definition, Settings};
-use crate::experiment::{Experiment, Variant, variants};
+use crate::experiment::{Experiment, Variant, kept, only, variants};
 use crate::findings::Comparison;
 use crate::runner::CaseRunner;
 use crate::workloads::Workload;
 use anyhow::Result;
 use blockmill_pipeline::record::RunRecord;
+use blockmill_report::format::{counted, duration};
 use std::time::{Duration, Instant};
 
 /// One case of a definition in one experiment.
@@ -37,14 +38,15 @@ impl Case<'_> {
     ) -> Result<Comparison> {
         let Self { plan, definition, workload, .. } = *self;
         let options = workload.options(self.settings)?;
-        let mut all = variants(definition, self.experiment, &options)?;
+        let all = variants(definition, self.experiment, &options)?;
+        let mut all = only(all, &plan.only)?;
         let peers_toml = plan.benchmarks.join("peers.toml");
         let left_out = built.peers(&peers_toml, &mut all, progress)?;
         built.of_revisions(plan, &all, progress)?;
         let mut comparison = Comparison {
             definition: definition.name.clone(),
             title: definition.title.clone(),
-            about: definition.about(),
+            about: definition.about_case(self.experiment, self.settings),
             experiment: self.experiment.to_string(),
             case: self.case.to_owned(),
             settings: self.settings.clone(),
@@ -53,10 +55,10 @@ impl Case<'_> {
             runs: vec![],
             by_block: vec![],
             left_out,
-            command: command(definition, self.experiment),
+            command: command(definition, self.experiment, &plan.flags),
             reference: definition.reference(),
         };
-        progress(&format!("{}:", comparison.name()));
+        progress(&self.will_run(&comparison.variants));
         let data = plan.scratch.folder().join("data");
         let mut settings = vec![];
         for one in &comparison.variants {
@@ -77,7 +79,7 @@ impl Case<'_> {
             start: Instant::now(),
             progress,
         };
-        let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
+        let budget = self.limit();
         let may_leave = !matches!(self.experiment, Experiment::Ladder);
         let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
         let works = works(&comparison.variants, self.experiment);
@@ -85,6 +87,7 @@ impl Case<'_> {
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         comparison.runs =
             compare(&labels, definition.figure(), &answer, &works, &rules, &mut runner)?;
+        without_idle(&mut comparison);
         // values of a sweep have other blocks, or other sizes of them
         if !matches!(self.experiment, Experiment::Sweep { .. }) {
             comparison.by_block = by_block::compare(&comparison.runs, comparison.variants.len());
@@ -94,6 +97,56 @@ impl Case<'_> {
         comparison.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
         Ok(comparison)
     }
+}
+
+impl Case<'_> {
+    /// How long the runs may take: without end where their number is given.
+    fn limit(&self) -> Duration {
+        if self.plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget }
+    }
+
+    /// What is about to run, in a line.
+    fn will_run(&self, all: &[Variant]) -> String {
+        const NAMED: usize = 6;
+        let Self { definition, experiment, case, .. } = self;
+        let name = [definition.name.as_str(), &experiment.to_string(), case];
+        let name = name.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" / ");
+        let labels = all.iter().take(NAMED).map(|one| one.label.as_str());
+        let more = match all.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let time = match self.limit() {
+            Duration::MAX => counted(self.plan.rules.most_pairs as u64, "pair"),
+            limit => format!("up to {} after the preparation", duration(limit.as_secs_f64())),
+        };
+        let labels = labels.collect::<Vec<_>>().join(", ");
+        format!("{name}: {} ({labels}{more}), {time}", counted(all.len() as u64, "variant"))
+    }
+}
+
+/// Takes out the variants for which there was no time, and says so.
+fn without_idle(comparison: &mut Comparison) {
+    let ran = |at: usize| comparison.runs.iter().any(|run| run.variant == at && run.block > 0);
+    let is_base = |at: usize| {
+        let others = comparison.variants.iter().enumerate();
+        others.clone().any(|(other, one)| other != at && one.against == at && ran(other))
+    };
+    let (all, places) = kept(&comparison.variants, |at| ran(at) || is_base(at));
+    let gone = comparison.variants.iter().zip(&places).filter(|(_, place)| place.is_none());
+    let gone: Vec<&str> = gone.map(|(one, _)| one.label.as_str()).collect();
+    if gone.is_empty() {
+        return;
+    }
+    comparison.left_out.push(format!("no time was left for {}", gone.join(", ")));
+    comparison.variants = all;
+    comparison.runs.retain_mut(|run| match places.get(run.variant).copied().flatten() {
+        Some(place) => {
+            run.variant = place;
+            true
+        }
+        None => false,
+    });
 }
 
 /// For each variant, the variant with whose answers its own must agree. In a sweep, a peer is held
@@ -123,11 +176,12 @@ fn move_to(record: &mut RunRecord, from: &str, to: &str) {
 }
 
 /// The command line that repeats a comparison.
-fn command(definition: &Definition, experiment: &Experiment) -> Vec<String> {
+fn command(definition: &Definition, experiment: &Experiment, flags: &[String]) -> Vec<String> {
     let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
     words.extend(experiment.flags());
     let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
     words.extend(definition.assignments.iter().flat_map(set));
+    words.extend(flags.iter().cloned());
     words
 }
 

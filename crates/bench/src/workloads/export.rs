@@ -38,7 +38,9 @@ impl Workload for Export {
             other => bail!("chain = '{other}'; available: ethereum"),
         }
         let values = [OFF, "on"].map(str::to_owned).to_vec();
-        let own = OptionValues { name: OPTION.into(), values, default: "on".into() };
+        let about = "Are tables written, or is the archive only verified?".to_owned();
+        let (name, default) = (OPTION.into(), "on".into());
+        let own = OptionValues { name, values, default, about, said: vec![] };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)

@@ -83,6 +83,14 @@ pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
     Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
 }
 
+/// The first sentence of a documentation comment, as plain text.
+fn first_sentence(lines: &[&str]) -> String {
+    let paragraph = lines.iter().map(|line| line.trim()).take_while(|line| !line.is_empty());
+    let text = paragraph.collect::<Vec<_>>().join(" ");
+    let end = text.find(". ").unwrap_or(text.len());
+    text[..end].trim_end_matches('.').replace(['`', '[', ']'], "")
+}
+
 /// The options of a chain with the values that are available on this machine, and the value that
 /// variants have by default: the value in `always` if it names one.
 pub(super) fn options_of<S: OptionSet>(always: &[String]) -> Vec<OptionValues> {
@@ -92,6 +100,8 @@ pub(super) fn options_of<S: OptionSet>(always: &[String]) -> Vec<OptionValues> {
         name: option.name.to_owned(),
         values: option.available().map(|(_, value)| value.name.to_owned()).collect(),
         default: option.values[position].name.to_owned(),
+        about: first_sentence(option.documentation),
+        said: option.available().map(|(_, value)| first_sentence(value.documentation)).collect(),
     };
     S::OPTIONS.iter().zip(settings.positions()).map(option).collect()
 }

@@ -44,7 +44,9 @@ impl Workload for Remote {
             other => bail!("chain = '{other}'; available: ethereum"),
         }
         let values = [DISK, HTTP].map(str::to_owned).to_vec();
-        let own = OptionValues { name: OPTION.into(), values, default: HTTP.into() };
+        let about = "Where the archive is read from".to_owned();
+        let (name, default) = (OPTION.into(), HTTP.into());
+        let own = OptionValues { name, values, default, about, said: vec![] };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)

@@ -37,7 +37,8 @@ impl Workload for Rlp {
         let writers = Writer::for_operation(parsed(settings, "op")?);
         let values: Vec<String> = writers.iter().map(Writer::to_string).collect();
         let default = values.last().cloned().unwrap_or_default();
-        Ok(vec![OptionValues { name: WRITER.into(), values, default }])
+        let about = "How the encoding is written".to_owned();
+        Ok(vec![OptionValues { name: WRITER.into(), values, default, about, said: vec![] }])
     }
 
     fn prepare(&self, _: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {

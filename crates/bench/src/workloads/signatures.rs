@@ -39,7 +39,8 @@ impl Workload for Signing {
         let here = Width::ALL.into_iter().filter_map(Signatures::with);
         let values: Vec<String> = here.map(|with| with.width().name().to_owned()).collect();
         let default = Signatures::detect().width().name().to_owned();
-        Ok(vec![OptionValues { name: LANES.into(), values, default }])
+        let about = "How many signatures a vector holds".to_owned();
+        Ok(vec![OptionValues { name: LANES.into(), values, default, about, said: vec![] }])
     }
 
     fn prepare(&self, settings: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {

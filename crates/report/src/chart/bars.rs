@@ -72,18 +72,18 @@ impl Rows {
     }
 
     /// The middle of the row at `at`, after its name and text were written.
-    pub fn begin(&self, on: &mut Surface, at: usize, name: &str, text: &str) -> f64 {
+    pub fn begin(&self, on: &mut Surface, at: usize, (name, ink): (&str, Ink), text: &str) -> f64 {
         let row = Self::height(on.width);
         let top = row * at as f64;
         if self.narrow {
             let room = self.right - self.left - (text_width(text, SIZE) * WIDER + 8.0);
             let name = &fitted(name, SIZE, room);
-            on.text(name, (self.left, top + 11.0), SIZE, TEXT, Hold::Left);
+            on.text(name, (self.left, top + 11.0), SIZE, ink, Hold::Left);
             on.text(text, (self.right, top + 11.0), SIZE, FAINT, Hold::Right);
             return top + row - BAR / 2.0 - 6.0;
         }
         let middle = top + row / 2.0;
-        on.text(name, (self.left - 12.0, middle), SIZE, TEXT, Hold::Right);
+        on.text(name, (self.left - 12.0, middle), SIZE, ink, Hold::Right);
         on.text(text, (self.right + 12.0, middle), SIZE, FAINT, Hold::Left);
         middle
     }
@@ -100,7 +100,7 @@ impl Draw for BarChart {
         let longest = self.rows.iter().map(Row::length).fold(0.0, f64::max);
         let scale = if longest > 0.0 { (rows.right - rows.left) / longest } else { 0.0 };
         for (at, row) in self.rows.iter().enumerate() {
-            let y = rows.begin(on, at, &row.name, &row.text);
+            let y = rows.begin(on, at, (&row.name, TEXT), &row.text);
             row.draw(on, rows.left, y, scale);
         }
     }

@@ -1,11 +1,13 @@
 //! Flame graphs: a bar for each function, as wide as the samples that had it there, under the one
 //! that called it (Brendan Gregg, "The Flame Graph", 2016; the outermost on top).
 
+use std::collections::HashMap;
+
 use blockmill_pipeline::record::{Profile, RunRecord};
 
 use super::palette::{FAINT, Ink, ON_BRIGHT, SERIES, TEXT};
 use super::surface::{At, Draw, EDGE, Hold, Surface, fitted};
-use super::{Body, Chart, shortened};
+use super::{Body, Chart, Key, shortened};
 use crate::format;
 use crate::symbol;
 
@@ -18,6 +20,11 @@ const THIN: f64 = 1.5;
 const DEEPEST: usize = 48;
 /// How many functions that all stacks have in common, and that are not drawn, are followed.
 const COMMON: usize = 40;
+/// Places of bright colours, because dark text is drawn on them.
+const BRIGHT: [usize; 6] = [5, 4, 2, 3, 1, 8];
+/// The colour of all other crates.
+const FURTHER: Ink = SERIES[11];
+const STRENGTH: f64 = 0.8;
 /// A shorter text says nothing.
 const SHORTEST: usize = 4;
 
@@ -33,6 +40,44 @@ pub(crate) struct Call {
 #[derive(Clone, Debug)]
 pub(crate) struct FlameChart {
     root: Call,
+    crates: Crates,
+}
+
+/// The crates that took the most CPU time, the first first: each has a colour, all others one.
+#[derive(Clone, Debug)]
+struct Crates {
+    names: Vec<String>,
+    samples: u64,
+}
+
+impl Crates {
+    /// Of functions that were innermost.
+    fn of(profile: &Profile) -> Self {
+        let mut found: HashMap<&str, u64> = HashMap::new();
+        for stack in &profile.stacks {
+            let names = stack.functions.iter().rev().map(|function| profile.name(*function));
+            if let Some(name) = names.into_iter().find(|name| !symbol::is_plumbing(name)) {
+                *found.entry(symbol::crate_name(name)).or_default() += stack.samples;
+            }
+        }
+        found.remove("");
+        let mut all: Vec<(&str, u64)> = found.into_iter().collect();
+        all.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+        let names = all.into_iter().map(|(name, _)| name.to_owned()).take(BRIGHT.len()).collect();
+        Self { names, samples: profile.samples }
+    }
+
+    fn ink(&self, name: &str) -> Ink {
+        let of = symbol::crate_name(name);
+        let place = self.names.iter().position(|known| known == of);
+        place.map_or(FURTHER, |place| SERIES[BRIGHT[place]])
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let key = |name: &str, ink| Key { name: shortened(name), ink, strength: STRENGTH };
+        let names = self.names.iter().zip(BRIGHT).map(|(name, place)| key(name, SERIES[place]));
+        names.chain([key("other crates", FURTHER)]).collect()
+    }
 }
 
 impl Chart {
@@ -40,11 +85,14 @@ impl Chart {
     pub fn flame(record: &RunRecord) -> Option<Self> {
         let profile = record.profile.as_ref().filter(|profile| profile.samples > 0)?;
         let samples = format::counted(profile.samples, "sample");
+        let crates = Crates::of(profile);
         Some(Self {
             title: format!("Functions: {}", shortened(&record.label)),
-            subtitle: format!("{samples} of CPU time; each function under the one that called it"),
-            keys: vec![],
-            body: Body::drawn(FlameChart { root: calls(profile) }),
+            subtitle: format!(
+                "{samples} of CPU time; each function under the one that called it; a colour is a crate"
+            ),
+            keys: crates.keys(),
+            body: Body::drawn(FlameChart { root: calls(profile), crates }),
         })
     }
 }
@@ -58,7 +106,7 @@ fn calls(profile: &Profile) -> Call {
         let names = stack.functions.iter().map(|function| profile.name(*function));
         for name in names.filter(|name| !symbol::is_plumbing(name)).take(COMMON + DEEPEST) {
             // a function inlined into one of its own name says nothing more
-            if symbol::short(&at.name) != symbol::short(name) {
+            if symbol::with_crate(&at.name) != symbol::with_crate(name) {
                 at = at.called(name);
                 at.samples += stack.samples;
             }
@@ -74,8 +122,10 @@ fn calls(profile: &Profile) -> Call {
 }
 
 impl Call {
+    /// The callee of this name. Functions that differ in generic arguments alone are one.
     fn called(&mut self, name: &str) -> &mut Self {
-        let known = self.calls.iter().position(|call| call.name == name);
+        let shown = symbol::with_crate(name);
+        let known = self.calls.iter().position(|call| symbol::with_crate(&call.name) == shown);
         let at = known.unwrap_or_else(|| {
             self.calls.push(Self { name: name.to_owned(), ..Self::default() });
             self.calls.len() - 1
@@ -89,20 +139,21 @@ impl Call {
         1 + seen.map(|call| call.rows(scale)).max().unwrap_or(0)
     }
 
-    fn draw(&self, on: &mut Surface, at: At, scale: f64, all: u64, row: usize) {
+    fn draw(&self, on: &mut Surface, at: At, scale: f64, row: usize, crates: &Crates) {
         let width = self.samples as f64 * scale;
         if width < THIN || row >= DEEPEST {
             return;
         }
         let (x, y) = at;
-        let share = format::percent(self.samples as f64 / all.max(1) as f64);
+        let share = format::percent(self.samples as f64 / crates.samples.max(1) as f64);
         let samples = format::counted(self.samples, "sample");
         on.tipped(&format!("{}: {share}, {samples}", self.name), |on| {
             let is_root = row == 0;
-            let (ink, strength) = if is_root { (FAINT, 0.25) } else { (colour(&self.name), 0.8) };
+            let (ink, strength) =
+                if is_root { (FAINT, 0.25) } else { (crates.ink(&self.name), STRENGTH) };
             on.block((x, y), (x + width - 0.5, y + ROW - 1.0), ink, strength);
             let text_ink = if is_root { TEXT } else { ON_BRIGHT };
-            let name = symbol::short(&self.name);
+            let name = symbol::with_crate(&self.name);
             let text = fitted(&format!("{name} {share}"), SIZE, width - 8.0);
             if text.chars().count() >= SHORTEST {
                 on.text(&text, (x + 4.0, y + ROW / 2.0 - 0.5), SIZE, text_ink, Hold::Left);
@@ -110,7 +161,7 @@ impl Call {
         });
         let mut left = x;
         for call in &self.calls {
-            call.draw(on, (left, y + ROW), scale, all, row + 1);
+            call.draw(on, (left, y + ROW), scale, row + 1, crates);
             left += call.samples as f64 * scale;
         }
     }
@@ -123,7 +174,7 @@ impl Draw for FlameChart {
 
     fn draw(&self, on: &mut Surface) {
         let scale = self.scale(on.width);
-        self.root.draw(on, (EDGE, 0.0), scale, self.root.samples, 0);
+        self.root.draw(on, (EDGE, 0.0), scale, 0, &self.crates);
     }
 }
 
@@ -131,15 +182,6 @@ impl FlameChart {
     fn scale(&self, width: f64) -> f64 {
         (width - 2.0 * EDGE) / self.root.samples.max(1) as f64
     }
-}
-
-/// One colour for the functions of a crate; bright, because dark text is drawn on them.
-fn colour(name: &str) -> Ink {
-    const BRIGHT: [usize; 6] = [5, 4, 2, 3, 1, 11];
-    let sum = symbol::crate_of(name)
-        .bytes()
-        .fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-    SERIES[BRIGHT[sum as usize % BRIGHT.len()]]
 }
 
 #[cfg(test)]
@@ -180,6 +222,19 @@ mod tests {
         );
         // 960 points for 100 samples, less the gap
         assert!(svg.contains("width=\"575.5\""), "{svg}");
-        assert!(svg.contains("keccak::hash 60 %"), "{svg}");
+        assert!(svg.contains("signatures: keccak::hash 60 %"), "{svg}");
+        let keys: Vec<_> = Chart::flame(&record).unwrap().keys;
+        let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
+        assert_eq!(names, ["signatures", "rlp", "other crates"]);
+    }
+
+    #[test]
+    fn functions_of_one_name_are_one() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let stacks = [("main a::b::f<u8> z", 2), ("main a::b::f<u16> z", 3), ("main c::b::f", 1)];
+        let profile = Profile::from_stacks(9, stacks.map(|(text, count)| (names(text), count)));
+        let root = calls(&profile);
+        let found: Vec<_> = root.calls.iter().map(|c| (c.samples, c.calls.len())).collect();
+        assert_eq!(found, [(5, 1), (1, 0)], "of another crate it is another");
     }
 }

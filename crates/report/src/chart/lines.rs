@@ -1,6 +1,8 @@
 //! Line charts, over the chain or over a number of objects: panels one below the other, each line
 //! named at its end.
 
+use crate::format;
+
 use super::axis::Axis;
 use super::palette::{AXIS, FAINT, GRID, NOISE, series as ink};
 use super::series::Series;
@@ -194,6 +196,17 @@ impl Panel {
             on.line(&[(x, frame.top), (x, frame.bottom)], GRID, 1.0);
         }
         on.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], AXIS, 1.0);
+        if let Some(text) = self.beyond() {
+            on.text(&text, (frame.right, frame.top + 10.0), SMALL, FAINT, Hold::Right);
+        }
+    }
+
+    /// What lies above the end of the axis, if anything does.
+    fn beyond(&self) -> Option<String> {
+        let all: Vec<f64> = self.series.iter().flat_map(|one| one.beyond(self.y.max)).collect();
+        let highest = all.iter().copied().filter(|value| value.is_finite()).reduce(f64::max)?;
+        let (count, highest) = (format::count(all.len() as u64), format::figure(highest));
+        Some(format!("\u{2191} {count} above the scale, up to {highest} {}", self.unit))
     }
 
     fn lines(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
@@ -212,7 +225,11 @@ impl Panel {
                 }
             }
             for point in &series.points {
-                on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength);
+                let at = frame.at(x, &self.y, *point);
+                match point.1 > self.y.max {
+                    true => on.line(&beyond(at), ink(series.place), 1.5),
+                    false => on.dot(at, radius, ink(series.place), strength),
+                }
             }
         }
         // The last label is the one that the others lead up to: it is drawn on top.
@@ -242,6 +259,11 @@ impl Panel {
             on.text(name, (frame.right + 20.0, y), NAME_SIZE, colour, Hold::Left);
         }
     }
+}
+
+/// An arrow at the upper end of a panel, for a point above it.
+fn beyond((x, y): At) -> [At; 4] {
+    [(x - CAP, y + CAP), (x, y - CAP), (x + CAP, y + CAP), (x - CAP, y + CAP)]
 }
 
 /// Moves `wanted` places apart so that neighbours in order are at least `step` from each other and

@@ -62,7 +62,7 @@ fn lines(records: &[RunRecord], value: impl Fn(&Point) -> f64) -> Vec<Series> {
         let points = points(run.record);
         let points = points.iter().map(|point| (point.number, value(point)));
         let points: Vec<_> = points.filter(|point| point.1.is_finite()).collect();
-        if !points.is_empty() {
+        if points.len() > 1 {
             let label = crate::format::printable(&run.name);
             let line = Some(trend(&points));
             all.push(Series { label, place: run.place, points, line, intervals: vec![] });

@@ -9,12 +9,19 @@ use super::series::{self, Series};
 use super::{Body, Chart, Key, keys_of, shortened};
 use crate::format;
 use crate::runs::{distinct, drawn};
-use crate::stages::busy_share;
-use crate::summary::{INDEX, SET_UP, parts, shown_phases};
+use crate::stages::{busy_share, parts, shown};
+use crate::summary::{INDEX, SET_UP, shown_phases};
+use crate::times::wall_and_cpu;
 use blockmill_pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
 
 /// Name of the lower axis of charts over the chain.
 pub(super) const BLOCKS: &str = "block number";
+/// The share of points that an axis shows whatever their values are.
+const USUAL: f64 = 0.98;
+/// An axis ends below a point that is so many times as high as nearly all others.
+const FAR: f64 = 3.0;
+/// Of fewer points each is shown at its place.
+const MANY: usize = 30;
 /// How strong the colour of waiting time is.
 const PALE: f64 = 0.28;
 
@@ -29,7 +36,7 @@ impl Chart {
         let panels = vec![Panel { names, height: 340.0, ..Panel::new("seconds", y, "s", series) }];
         Some(Self {
             title: format!("{}, accumulated", listed(&phases)),
-            subtitle: subtitle(records, "lower is faster"),
+            subtitle: subtitle(records, "thread time; lower is faster"),
             keys: keys_of(&panels),
             body: Body::Lines(LineChart { x: block_axis(records)?, x_name: BLOCKS.into(), panels }),
         })
@@ -45,7 +52,8 @@ impl Chart {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let blocks = format::number(unit, 0);
-            let caption = format!("{}, ms for {blocks} blocks{scale}", shortened(what));
+            let name = shortened(shown(what));
+            let caption = format!("{name}, ms for {blocks} blocks{scale}");
             let detail = percentiles(records, what).unwrap_or_default();
             Some(Panel { detail, ..Panel::new(caption, y, "ms", series) })
         };
@@ -82,11 +90,14 @@ impl Chart {
         let names = distinct(all.filter(|(_, seconds)| *seconds > 0.0).map(|(name, _)| name));
         let rows: Vec<Row> =
             drawn.iter().filter_map(|run| time_row(run.record, &run.name, &names)).collect();
-        let key =
-            |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
+        let key = |name: &&str| Key {
+            name: shortened(shown(name)),
+            ink: part_ink(name, &names),
+            strength: 1.0,
+        };
         Some(Self {
-            title: "Where the working time went".to_owned(),
-            subtitle: subtitle(records, "busy time of all threads"),
+            title: "Where the time went".to_owned(),
+            subtitle: subtitle(records, &thread_time(records)),
             keys: names.iter().map(key).collect(),
             body: Body::drawn(BarChart { rows: if rows.is_empty() { return None } else { rows } }),
         })
@@ -154,7 +165,8 @@ fn phases_of(records: &[RunRecord]) -> Vec<&str> {
 
 /// Phases as the beginning of a title: `Validation and write`.
 fn listed(phases: &[&str]) -> String {
-    let list = match phases {
+    let phases: Vec<&str> = phases.iter().map(|phase| shown(phase)).collect();
+    let list = match &phases[..] {
         [] => String::new(),
         [one] => shortened(one),
         [more @ .., last] => format!("{} and {}", shortened(&more.join(", ")), shortened(last)),
@@ -193,11 +205,20 @@ fn time_row(record: &RunRecord, name: &str, names: &[&str]) -> Option<Row> {
                 ink: part_ink(name, names),
                 strength: 1.0,
                 text: format::duration(seconds),
-                name: name.to_owned(),
+                name: shown(name).to_owned(),
             })
             .collect(),
-        text: format!("{} busy", format::duration(sum)),
+        text: format::duration(sum),
     })
+}
+
+/// What the bars of stages add up to, next to the times of a run that is drawn alone.
+fn thread_time(records: &[RunRecord]) -> String {
+    let times = match records {
+        [record] => format!(" · {}", wall_and_cpu(record)),
+        _ => String::new(),
+    };
+    format!("thread time of each stage, over all threads{times}")
 }
 
 fn work_keys(rest: &str) -> Vec<Key> {
@@ -212,7 +233,7 @@ fn stage_row(stage: &Stage) -> Row {
         more => format!(", {more} threads"),
     };
     let (busy, wait) = (stage.busy_s / each, stage.wait_s / each);
-    work_row(shortened(&stage.name), busy, ("waiting", wait), busy_share(stage), &threads)
+    work_row(shortened(shown(&stage.name)), busy, ("waiting", wait), busy_share(stage), &threads)
 }
 
 fn work_row(name: String, busy: f64, rest: (&str, f64), share: f64, more: &str) -> Row {
@@ -242,8 +263,20 @@ pub(super) fn time_axis(series: &[Series]) -> Option<Axis> {
         / medians.iter().copied().fold(f64::INFINITY, f64::min);
     Some(match apart > 12.0 {
         true => Axis::logarithmic(lowest, highest),
-        false => Axis::from_zero(highest, 4),
+        false => Axis::from_zero(usual(series).unwrap_or(highest), 4),
     })
+}
+
+/// Up to where an axis reaches if a few points are far above all others; `None` if none are.
+/// Those lie on the upper end, with a mark.
+fn usual(series: &[Series]) -> Option<f64> {
+    let mut values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|point| point.1).collect();
+    values.retain(|value| value.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    let rank = (values.len() as f64 * USUAL) as usize;
+    let (high, highest) = (*values.get(rank)?, *values.last()?);
+    let is_spike = values.len() >= MANY && high > 0.0 && highest > FAR * high;
+    is_spike.then_some(high * 1.25)
 }
 
 /// The largest value, if any is above zero.

@@ -26,6 +26,11 @@ pub struct Series {
 }
 
 impl Series {
+    /// The points above the end of an axis, and the largest of them.
+    pub(super) fn beyond(&self, end: f64) -> impl Iterator<Item = f64> {
+        self.points.iter().map(|point| point.1).filter(move |value| *value > end)
+    }
+
     /// The points that its line goes through.
     pub fn line(&self) -> &[(f64, f64)] {
         self.line.as_ref().unwrap_or(&self.points)
@@ -68,8 +73,15 @@ fn per_run(
     let series = |run: Drawn<'_>| {
         let chunks = chunks(run.record, phases);
         let label = crate::format::printable(&run.name);
-        let points = if chunks.is_empty() { return None } else { points(&chunks) };
-        Some(Series { label, place: run.place, points, line: None, intervals: vec![] })
+        // one chunk is no course of anything
+        let points = if chunks.len() < 2 { return None } else { points(&chunks) };
+        (points.len() > 1).then_some(Series {
+            label,
+            place: run.place,
+            points,
+            line: None,
+            intervals: vec![],
+        })
     };
     drawn(records).into_iter().filter_map(series).collect()
 }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-const WIDTHS: [u64; 2] = [360, 1400];
+const WIDTHS: [u64; 3] = [360, 390, 1400];
 
 /// Puts the page into frames and records what is visible as an attribute of the body.
 const HOST: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
-const page = PAGE, widths = [360, 1400], found = [];
+const page = PAGE, widths = [360, 390, 1400], found = [];
 const wait = () => new Promise((done) => setTimeout(done, 30));
 async function look(width) {
   const frame = document.createElement("iframe");
@@ -30,6 +30,11 @@ async function look(width) {
   seen.drawn = all("svg").filter((svg) => svg.getBoundingClientRect().width > 0).length;
   seen.wide = all("body *").filter((one) => !one.closest(".scroll, svg")
     && one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 200));
+  seen.scrolling = all("body *").filter((one) => one.scrollWidth > one.clientWidth + 1
+    && /auto|scroll/.test(getComputedStyle(one).overflowX) && !one.matches(".scroll"))
+    .map((one) => one.outerHTML.slice(0, 200));
+  seen.edges = all(".scroll").filter((one) => one.scrollWidth > one.clientWidth + 1
+    && !getComputedStyle(one).backgroundImage.includes("gradient")).length;
   seen.outside = all("svg text").filter((text) => {
     const [box, svg] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
     return box.width > 0 && (box.left < svg.left - 1 || box.right > svg.right + 1);
@@ -103,6 +108,8 @@ pub(crate) fn check(page: &str) -> Value {
             assert_eq!(seen["paper"], paper);
             let wide = seen["scrollWidth"].as_u64().unwrap();
             assert!(wide <= width, "{wide} pixels of {width}: {}", seen["wide"]);
+            assert_eq!(seen["scrolling"], serde_json::json!([]), "only marked boxes scroll");
+            assert_eq!(seen["edges"], 0, "a table that scrolls has a visible edge");
             assert_eq!(seen["outside"], serde_json::json!([]), "texts outside of their charts");
             assert_eq!(seen["touching"], serde_json::json!([]), "texts upon each other");
             let tips = seen["tips"].as_array().unwrap();

@@ -9,11 +9,14 @@ use crate::sample;
 fn runs_are_shown_as_they_were() {
     let records = [sample::full("import", 2.0), sample::reindexed("import")];
     let seen = check(&html(&records));
-    assert_eq!(row(&seen, "whole run")[1..], ["2.00 s", "510 ms"]);
+    assert_eq!(row(&seen, "whole run, wall time")[1..], ["2.00 s", "510 ms"]);
     let held: Vec<RunRecord> = serde_json::from_value(seen["records"]["runs"].clone()).unwrap();
     assert!(held == records, "the page holds the records");
     let seen = check(&html(&records[..1]));
-    let busy = crate::format::duration(records[0].busy_s("validation"));
-    assert!(seen["cards"].as_array().unwrap().contains(&busy.into()), "{seen}");
+    let cards = seen["cards"].as_array().unwrap();
+    let wall = crate::format::duration(records[0].wall_s());
+    for expected in [wall, "1.2 of 2".to_owned(), crate::format::bytes(96_000_000)] {
+        assert!(cards.contains(&expected.clone().into()), "{expected} is not in {cards:?}");
+    }
     assert!(seen["text"].as_str().unwrap().contains("1/100 checked (10,031), seed 42"));
 }

@@ -4,12 +4,15 @@ use blockmill_pipeline::machine::Machine;
 use blockmill_pipeline::record::{BLOCKS_PER_S, MGAS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
 use maud::{Markup, html};
 
-use super::{cards, figures, list};
+use super::{cards, figures, hero, list, part};
 use crate::chart::Chart;
-use crate::runs::{Drawn, cautions, drawn, shell};
+use crate::runs::{Drawn, ONE_RUN_EACH, cautions, drawn, shell};
 use crate::table::Table;
-use crate::{block_files, compare, executed, format, summary};
+use crate::{block_files, compare, executed, format, summary, times};
 use crate::{functions as function_table, slowest, stages as stage_table};
+
+/// Up to so many runs are named in the first sentence.
+const NAMED: usize = 4;
 
 /// What the page is about, in one line.
 #[must_use]
@@ -34,13 +37,13 @@ pub fn runs(records: &[RunRecord]) -> Markup {
         Chart::per_block(records),
     ];
     let several = records.len() > 1;
+    let along = html! { (figures(&curves)) };
     html! {
         (head(records))
         (figures(&[Chart::time(records)]))
         @if several { h2 { "Side by side" } (compare::table(records).html()) }
         (stages(records))
-        @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
-        (figures(&curves))
+        @if curves.iter().any(Option::is_some) { (part("Along the chain", &along)) }
         (block_times(records))
         (slowest_rows(records))
         (functions(records))
@@ -61,6 +64,9 @@ fn head(records: &[RunRecord]) -> Markup {
                 }
                 (verdict(records))
             }
+            @if let [record] = records && let Some((value, what)) = leading(record) {
+                (hero(&value, what))
+            }
             (cards(figures_of(records)))
             @if records.len() == 1 {
                 @for caution in cautions(records) { p.warn { (caution) } }
@@ -77,49 +83,55 @@ fn verdict(records: &[RunRecord]) -> Markup {
         (many, 0) => times_of(many),
         (many, failed) => format!("{failed} of {} runs failed.", many.len()),
     };
-    let class = if failed > 0 { "verdict bad" } else { "verdict good" };
+    let class = match (records.len(), failed) {
+        (_, 1..) => "verdict bad",
+        (1, 0) => "verdict good",
+        // nothing was compared
+        _ => "verdict",
+    };
     html! { p class=(class) { (text) } }
 }
 
-/// The shortest and the longest run, in a sentence. It calls none the faster one: two equal runs
-/// differ, too, and one run of each does not say by how much.
+/// What each run took, in a sentence, in the order in which they were given. It calls none the
+/// faster one: two equal runs differ, too, and one run of each does not say by how much.
 fn times_of(records: &[RunRecord]) -> String {
-    let mut all = drawn(records);
-    all.sort_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
-    let [shortest, .., longest] = &all[..] else { return String::new() };
+    let all = drawn(records);
     let took =
         |run: &Drawn<'_>| format!("{} took {}", run.name, format::duration(run.record.wall_s()));
-    format!(
-        "{}, {}. One run of each does not say which is faster: measure that with bench.",
-        took(shortest),
-        took(longest)
-    )
+    let mut times: Vec<String> = all.iter().take(NAMED).map(took).collect();
+    if let more @ 1.. = all.len() - times.len() {
+        times.push(format!("{} more are below", format::count(more as u64)));
+    }
+    format!("{}. {ONE_RUN_EACH}", times.join(", "))
 }
 
-/// The figures of the shortest run.
-fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
-    let drawn = drawn(records);
-    let shortest = drawn.iter().min_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
-    let Some(shortest) = shortest else { return Vec::new() };
-    let record = shortest.record;
-    let mut cards = Vec::new();
-    if drawn.len() > 1 {
-        cards.push(("shortest run", shortest.name.clone()));
-    }
-    cards.push(("blocks a second", format::rate(record.facts.value(BLOCKS_PER_S))));
+/// The figure of a run that matters most, of what it did: executed, connected or verified.
+fn leading(record: &RunRecord) -> Option<(String, &'static str)> {
+    let inputs = rate(record.facts.count_of("inputs"), record.facts.value("connect_s"));
+    let (value, what) = match (executed::blocks(record), block_files::are_of(record)) {
+        (Some(_), _) if record.facts.value(MGAS_PER_S) > 0.0 => {
+            (record.facts.value(MGAS_PER_S), "Mgas a second executed, over the whole run")
+        }
+        (_, true) if inputs > 0.0 => (inputs, "inputs a second connected"),
+        _ => (record.facts.value(BLOCKS_PER_S), "blocks a second, over the whole run"),
+    };
+    (value > 0.0).then(|| (format::rate(value), what))
+}
+
+/// The figures of a single run: what it took of the wall, of CPUs and of memory. Those of several
+/// are next to each other in a table.
+fn figures_of(records: &[RunRecord]) -> Vec<(&'static str, String)> {
+    let [record] = records else { return vec![] };
+    let mut cards = vec![];
+    cards.push(("whole run, wall time", format::duration(record.wall_s())));
+    cards.extend(times::cpu(record).map(|time| ("CPU time", time)));
+    cards.extend(times::threads_busy(record).map(|busy| ("threads busy", busy)));
     if executed::blocks(record).is_some() {
-        cards.push(("Mgas a second", format::rate(record.facts.value(MGAS_PER_S))));
         cards.push(("a block, p99", format::duration(record.facts.value("block_p99_s"))));
     }
     if block_files::are_of(record) {
-        let inputs = rate(record.facts.count_of("inputs"), record.facts.value("connect_s"));
-        cards.push(("inputs a second", format::rate(inputs)));
-        cards.push(("index", format::duration(record.facts.value("index_s"))));
+        cards.push(("index, wall time", format::duration(record.facts.value("index_s"))));
     }
-    for phase in summary::shown_phases(record) {
-        cards.push((phase, format::duration(record.busy_s(phase))));
-    }
-    cards.push(("whole run", format::duration(record.wall_s())));
     if let peak @ 1.. = record.facts.count_of(PEAK_RSS_BYTES) {
         cards.push(("peak memory", format::bytes(peak)));
     }
@@ -128,18 +140,26 @@ fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
 
 /// Busy and waiting time of the stages and threads of each run that has them.
 fn stages(records: &[RunRecord]) -> Markup {
-    let drawn = drawn(records);
-    let found: Vec<_> = drawn.iter().filter(|run| Chart::stages(run.record).is_some()).collect();
-    html! {
-        @if !found.is_empty() { h2 { "Stages" } }
-        @for run in &found {
-            details open[found.len() == 1] {
-                summary { (run.name) }
-                (figures(&inside(run.record)))
-                (stage_table::table(run.record).html())
-            }
-        }
-    }
+    let of = |run: &Drawn<'_>| {
+        Chart::stages(run.record).map(|_| {
+            html! { (figures(&inside(run.record))) (stage_table::table(run.record).html()) }
+        })
+    };
+    each("Stages", records, of)
+}
+
+/// A folded part with what `of` says of each run; nothing if it says nothing of any.
+fn each(title: &str, records: &[RunRecord], of: impl Fn(&Drawn<'_>) -> Option<Markup>) -> Markup {
+    let all: Vec<_> =
+        drawn(records).into_iter().filter_map(|run| Some((of(&run)?, run.name))).collect();
+    let body = match &all[..] {
+        [] => return html! {},
+        [(only, _)] => only.clone(),
+        several => html! {
+            @for (one, name) in several { details { summary { (name) } (one) } }
+        },
+    };
+    part(title, &body)
 }
 
 /// Where the time of one run went.
@@ -160,32 +180,16 @@ fn slowest_rows(records: &[RunRecord]) -> Markup {
 
 /// A table of each run that has one.
 fn tables(records: &[RunRecord], title: &str, of: fn(&RunRecord) -> Option<Table>) -> Markup {
-    let drawn = drawn(records);
-    let tables = drawn.iter().filter_map(|run| Some((&run.name, of(run.record)?)));
-    let found: Vec<_> = tables.collect();
-    html! {
-        @if !found.is_empty() { h2 { (title) } }
-        @for (name, table) in &found {
-            details open[found.len() == 1] { summary { (name) } (table.html()) }
-        }
-    }
+    each(title, records, |run| Some(of(run.record)?.html()))
 }
 
 /// Where the CPU time of the runs went that were sampled.
 fn functions(records: &[RunRecord]) -> Markup {
-    let drawn = drawn(records);
-    let tables = drawn.iter().filter_map(|run| Some((run, function_table::table(run.record)?)));
-    let found: Vec<_> = tables.collect();
-    html! {
-        @if !found.is_empty() { h2 { "Functions" } }
-        @for (run, table) in &found {
-            details open[found.len() == 1] {
-                summary { (run.name) }
-                (figures(&[Chart::flame(run.record)]))
-                (table.html())
-            }
-        }
-    }
+    let of = |run: &Drawn<'_>| {
+        let table = function_table::table(run.record)?;
+        Some(html! { (figures(&[Chart::flame(run.record)])) (table.html()) })
+    };
+    each("Functions", records, of)
 }
 
 /// What was imported and checked, on which machine, with which options and notes.
@@ -203,15 +207,14 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
         ("allocator", first.program.allocator.clone()),
         ("profile", first.program.profile.clone()),
     ];
+    let machine = machine(&first.machine).into_iter().chain(program);
     let options = first.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     html! {
         @if let [one] = records { h2 { "Checked" } (list(summary::facts(one))) }
-        h2 { "Data" }
-        (list(data(first)))
-        @if records.len() > 1 { h2 { "Commands" } (commands(records)) }
-        h2 { "Machine" }
-        (list(machine(&first.machine).into_iter().chain(program).filter(|(_, v)| !v.is_empty())))
-        @if records.len() == 1 && !first.options.is_empty() { h2 { "Options" } (list(options)) }
+        (part("Data", &list(data(first))))
+        @if records.len() > 1 { (part("Commands", &commands(records))) }
+        (part("Machine", &list(machine.into_iter().filter(|(_, v)| !v.is_empty()))))
+        @if records.len() == 1 && !first.options.is_empty() { (part("Options", &list(options))) }
         @if !notes.is_empty() { h2 { "Notes" } }
         @for note in notes { p { (note) } }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Point {
 
 /// The compared facts over the revisions of a comparison. A value is the median of the baseline
 /// times the paired ratio: the medians of two programs differ by the noise between their runs, too.
-/// None of other experiments and of fewer than three programs.
+/// None of other experiments, of fewer than three programs and of too few pairs.
 pub fn of_revisions(comparison: &Comparison) -> Option<Chart> {
     let programs: Vec<usize> = (0..comparison.variants.len()).filter(|at| *at != AGAIN).collect();
     if comparison.experiment != "revisions" || programs.len() < LEAST_PROGRAMS {
@@ -45,9 +45,10 @@ pub fn of_revisions(comparison: &Comparison) -> Option<Chart> {
                 return Some(Point { at, value: baseline, interval: None });
             }
             let found = comparison.finding(*program, BASELINE, figure)?.estimate;
+            // without an interval no ratio
             let interval = (baseline * found.low, baseline * found.high);
-            let interval = found.high.is_finite().then_some(interval);
-            Some(Point { at, value: baseline * found.ratio, interval })
+            let interval = found.high.is_finite().then_some(interval)?;
+            Some(Point { at, value: baseline * found.ratio, interval: Some(interval) })
         };
         let points: Vec<Point> = programs.iter().enumerate().filter_map(point).collect();
         let noise = comparison.noise(figure);

@@ -2,13 +2,14 @@
 //! the noise as a band.
 
 use crate::report::gain::{Gain, Outcome};
+use blockmill_report::chart::Key;
 use blockmill_report::chart::axis::Axis;
 use blockmill_report::chart::bars::Rows;
 use blockmill_report::chart::palette::{
     AXIS, BETTER, FAINT, GRID, Ink, NEITHER, NOISE, TEXT, WORSE,
 };
 use blockmill_report::chart::surface::{Draw, Hold, Surface, is_narrow};
-use blockmill_report::format::{percent_of_noise, times};
+use blockmill_report::format::percent_of_noise;
 
 /// Height of the scale below the rows, and of the space above them.
 const FOOT: f64 = 46.0;
@@ -34,7 +35,8 @@ pub(crate) struct RatioChart {
 
 impl RatioChart {
     fn axis(&self, width: f64) -> Axis {
-        let ends = self.rows.iter().flat_map(|row| [row.found.gain, row.found.low, row.found.high]);
+        let bounds = self.rows.iter().filter_map(|row| row.found.bounds);
+        let ends = bounds.flat_map(|all| [all.low, all.high]);
         let ends = ends.filter(|end| end.is_finite() && *end > 0.0);
         let (min, max) = ends.fold((1.0f64, 1.0f64), |(min, max), v| (min.min(v), max.max(v)));
         let noise = self.noise();
@@ -52,6 +54,26 @@ impl RatioChart {
         }
         let all = self.rows.iter().map(|row| row.found.noise);
         all.filter(|noise| noise.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// What the colours mean, of those that occur.
+    pub fn keys(&self) -> Vec<Key> {
+        let (worse, better) = self.sides;
+        let all = [
+            (&[Outcome::Better][..], better, BETTER),
+            (&[Outcome::Worse], worse, WORSE),
+            (
+                &[Outcome::Same, Outcome::Unknown],
+                "no difference beyond the noise, or too few pairs",
+                NEITHER,
+            ),
+        ];
+        let occurs = |outcomes: &[Outcome]| {
+            self.rows.iter().any(|row| outcomes.contains(&row.found.outcome))
+        };
+        let key = |name: &str, ink| Key { name: name.to_owned(), ink, strength: 1.0 };
+        let found = all.into_iter().filter(|(outcomes, ..)| occurs(outcomes));
+        found.map(|(_, name, ink)| key(name, ink)).collect()
     }
 
     /// What the band means.
@@ -99,7 +121,8 @@ impl Draw for RatioChart {
         on.text(&format!("{better} \u{2192}"), (rows.right, -11.0), SMALL, FAINT, Hold::Right);
         on.text(&self.band(), (rows.left, bottom + 34.0), SMALL, FAINT, Hold::Left);
         for (at, (row, text)) in self.rows.iter().zip(&texts).enumerate() {
-            let y = rows.begin(on, at, &row.name, text);
+            let is_noise = [Outcome::Same, Outcome::Unknown].contains(&row.found.outcome);
+            let y = rows.begin(on, at, (&row.name, if is_noise { FAINT } else { TEXT }), text);
             row.draw(on, &place, y);
         }
         on.top -= TOP;
@@ -111,18 +134,20 @@ pub(super) fn brief(found: &Gain) -> String {
     match found.outcome {
         Outcome::Better | Outcome::Worse => found.words(),
         Outcome::Same => found.verdict().to_owned(),
-        Outcome::Unknown => format!("{}x ({})", times(found.gain), found.verdict()),
+        Outcome::Unknown => found.verdict().to_owned(),
     }
 }
 
 impl Ratio {
     fn draw(&self, on: &mut Surface, place: &impl Fn(f64) -> f64, y: f64) {
         let found = &self.found;
+        // one pair bounds nothing
+        let Some(bounds) = found.bounds else { return };
         let ink: Ink = match found.outcome {
             Outcome::Better => BETTER,
             Outcome::Worse => WORSE,
             Outcome::Same => NEITHER,
-            Outcome::Unknown => TEXT,
+            Outcome::Unknown => NEITHER,
         };
         let tip =
             format!("{}: {} ({}): {}", self.name, found.words(), found.sure(), found.verdict());
@@ -134,12 +159,15 @@ impl Ratio {
                 ink,
                 0.0,
             );
-            if found.interval().is_some() {
-                let (low, high) = (place(found.low), place(found.high));
-                on.line(&[(low, y), (high, y)], ink, 3.0);
-                for end in [low, high] {
-                    on.line(&[(end, y - 5.0), (end, y + 5.0)], ink, 2.0);
-                }
+            let (low, high) = (place(bounds.low), place(bounds.high));
+            if found.ends().is_none() {
+                // the range of few pairs, without a dot that looks like a result
+                on.line(&[(low, y), (high, y)], ink, 1.5);
+                return;
+            }
+            on.line(&[(low, y), (high, y)], ink, 3.0);
+            for end in [low, high] {
+                on.line(&[(end, y - 5.0), (end, y + 5.0)], ink, 2.0);
             }
             on.dot((place(found.gain), y), 5.5, ink, 1.0);
         });

@@ -86,7 +86,7 @@ fn too_few_pairs_failures_and_nothing_are_said() {
         "**Faster than main in 1 of 2 comparisons; too few pairs in 1; 1 comparison failed.**";
     assert!(text.contains(head), "{text}");
     for line in [
-        "| Headers | whole run | 1.250 times as long | 2 | not known | too few pairs |",
+        "| Headers | whole run | 1.25..1.25 times as long | 2 | not known | too few pairs |",
         "\n- **Failed:** neo: it \\*ended\\*\n- Left out: evm: no time\n",
     ] {
         assert!(text.contains(line), "{line} is not in {text}");

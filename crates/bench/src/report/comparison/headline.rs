@@ -6,6 +6,7 @@ use crate::experiment::OURS;
 use crate::findings::Comparison;
 use crate::report::fact::{Unit, exponent, words};
 use crate::report::gain::{Gain, Outcome};
+use crate::statistics::LEAST_PAIRS;
 use blockmill_report::format::{self, percent_of_noise};
 
 /// What was found, and how sure that is.
@@ -120,7 +121,7 @@ fn against_best_peer(comparison: &Comparison, ours: usize) -> Option<(String, Op
     let (found, one) = compared.min_by(|a, b| a.0.gain.total_cmp(&b.0.gain))?;
     let peer = one.peer.as_deref().unwrap_or_default();
     let mut text = found.sentence(OURS, peer, comparison.figure());
-    if peers.len() > 1 {
+    if peers.len() > 1 && found.outcome != Outcome::Unknown {
         text += &format!(", the best of {} peers", peers.len());
     }
     Some((text, Some(found)))
@@ -162,9 +163,14 @@ fn sure(comparison: &Comparison, found: Option<&Gain>) -> String {
     let mut parts = vec![];
     if let Some(found) = found {
         let pairs = format::counted(found.pairs as u64, "pair");
-        parts.push(match found.interval() {
-            Some(interval) => format!("95 % interval {interval} of {pairs} of runs."),
-            None => format!("{pairs} of runs, too few for an interval."),
+        parts.push(match (found.interval(), found.bounds) {
+            (Some(interval), _) => format!("95 % interval {interval} of {pairs} of runs."),
+            (None, Some(bounds)) => format!(
+                "{pairs} of runs: their range holds the ratio in {} of all cases; \
+                 {LEAST_PAIRS} pairs give an interval of 95 %.",
+                format::percent(bounds.confidence)
+            ),
+            (None, None) => format!("{pairs} of runs bounds nothing; {LEAST_PAIRS} do."),
         });
     }
     let noise = comparison.noise(comparison.figure());

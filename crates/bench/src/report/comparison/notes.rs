@@ -86,10 +86,22 @@ fn runs(comparison: &Comparison) -> String {
 /// What others have published about the same thing: questions and answers.
 pub(crate) fn reference(comparison: &Comparison) -> Vec<(&'static str, String)> {
     let Some(reference) = &comparison.reference else { return vec![] };
-    vec![
+    let mut all = vec![
         ("Published by", reference.who.clone()),
         ("They measured", reference.measured.clone()),
         ("We measure", comparison.about.clone()),
         ("Why it differs", reference.differs.clone()),
-    ]
+        ("Source", reference.source.clone()),
+    ];
+    // of our whole runs, where the case is what they measured
+    let whole = published(comparison, &comparison.case).filter(|_| !comparison.case.is_empty());
+    all.insert(2, ("Their figure", whole.unwrap_or_default().to_owned()));
+    all.retain(|(_, answer)| !answer.is_empty());
+    all
+}
+
+/// What others published of a step or a case of this name.
+pub(crate) fn published<'a>(comparison: &'a Comparison, of: &str) -> Option<&'a str> {
+    let figures = &comparison.reference.as_ref()?.figures;
+    figures.iter().find(|figure| figure.of == of).map(|figure| figure.value.as_str())
 }

@@ -92,7 +92,7 @@ pub(crate) fn operation_table(comparison: &Comparison) -> Option<Table> {
             let found = Gain::of(comparison, BASELINE, *peer, &speed);
             row.push(found.map_or(NONE.into(), |found| {
                 let cell = Cell::from(found.words()).sorted(found.gain);
-                Cell { small: found.interval(), ..cell }
+                Cell { small: Some(found.sure()), ..cell }
             }));
         }
         table.rows.push(row);

@@ -1,7 +1,7 @@
 //! Tables, notes and headlines of constructed comparisons.
 
 use super::*;
-use crate::definition::Reference;
+use crate::definition::{Figure, Reference};
 use crate::experiment::Variant;
 use crate::report::sample;
 
@@ -178,11 +178,19 @@ fn a_comparison_of_nothing_is_shown_without_a_panic() {
 
 #[test]
 fn a_published_measurement_is_shown_with_ours() {
-    let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
+    let figures = vec![Figure { of: "mod1".into(), value: "62 s".into() }];
+    let source = "https://example.org".to_owned();
+    let [who, measured, differs] = ["W", "M", "D"].map(String::from);
+    let reference = Reference { who, measured, differs, source, figures };
     let comparison = Comparison { reference: Some(reference), ..ladder() };
     let found: Vec<String> =
         super::reference(&comparison).into_iter().map(|(_, text)| text).collect();
-    assert_eq!(found, ["W", "M", "A stream of headers, checked and stored.", "D"]);
+    let ours = "A stream of headers, checked and stored.";
+    assert_eq!(found, ["W", "M", ours, "D", "https://example.org"]);
+    let text = comparison_markdown(&comparison);
+    let cells = text.lines().find(|line| line.starts_with("| mod1 ")).unwrap();
+    assert!(text.contains("| published |") && cells.contains("| 62 s |"), "{text}");
+    assert!(text.contains("Source: https://example.org\n"), "{text}");
 }
 
 /// A comparison with operations, and a peer.

@@ -1,7 +1,7 @@
 //! The page of comparisons as a whole: what it holds, and that text of records stays text.
 
 use super::*;
-use crate::definition::Reference;
+use crate::definition::{Figure, Reference};
 use crate::report::sample;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
@@ -22,7 +22,13 @@ fn nothing_in_a_comparison_becomes_markup() {
     comparison.variants[1].peer = Some(HOSTILE.into());
     comparison.variants[0].revision = Some(HOSTILE.into());
     let who = || HOSTILE.to_owned();
-    comparison.reference = Some(Reference { who: who(), measured: who(), differs: who() });
+    comparison.reference = Some(Reference {
+        who: who(),
+        measured: who(),
+        differs: who(),
+        source: who(),
+        figures: vec![Figure { of: who(), value: who() }],
+    });
     comparison.runs[0].record.answer.insert(who(), who());
     comparison.variants.push(Variant { label: HOSTILE.into(), ..Variant::default() });
     for experiment in
@@ -47,8 +53,9 @@ fn page_of_a_comparison_begins_with_what_was_found() {
         "<h1>Ethereum headers · revisions</h1>",
         "new is 2.00 times as fast as old.</p>",
         "95 % interval 2.00..2.00 of 16 pairs of runs. Noise here and now: 0.",
-        "How many times as fast",
+        "<p class=\"hero\"><b>2.00 times as fast</b>",
         "Where the time goes",
+        "How many times as fast",
         "<td class=\"l good\">faster</td>",
         "Inside a typical run",
         "blockmill bench new</code>",
