@@ -6,6 +6,7 @@ mod program;
 mod advice;
 mod answers;
 mod bench;
+mod bft_chains;
 mod bitcoin_headers;
 mod bitcoin_shards;
 mod bitcoin_stores;

@@ -281,16 +281,6 @@ impl Rule {
             Self::CliqueDifficulty => ("difficulty under clique", CLIQUE),
             Self::CliquePeriod => ("period of clique", CLIQUE),
             Self::CliqueSignature => ("signature of clique", CLIQUE),
-            Self::BftExtraData => ("extra data of validators", BFT),
-            Self::BftValidators => ("validators of the block", BFT),
-            Self::BftProposer => ("proposer of the block", BFT),
-            Self::BftMixHash => ("mix hash of validators", BFT),
-            Self::BftOmmers => ("no ommers under validators", BFT),
-            Self::BftDifficulty => ("difficulty 1 under validators", BFT),
-            Self::BftNonce => ("nonce 0 under validators", BFT),
-            Self::BftPeriod => ("period of the blocks", BFT),
-            Self::BftSeal => ("committed seal", BFT),
-            Self::BftSeals => ("seals of two thirds of the validators", BFT),
             Self::BodyMissing => ("body present", "level bodies"),
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),
@@ -315,6 +305,23 @@ impl Rule {
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),
             Self::ReceiptsGas => ("gas used by the receipts", BODY),
+            rule => rule.text_of_validators(),
+        }
+    }
+
+    /// The rules of blocks that validators agree on.
+    const fn text_of_validators(self) -> (&'static str, &'static str) {
+        match self {
+            Self::BftExtraData => ("extra data of validators", BFT),
+            Self::BftValidators => ("validators of the block", BFT),
+            Self::BftProposer => ("proposer of the block", BFT),
+            Self::BftMixHash => ("mix hash of validators", BFT),
+            Self::BftOmmers => ("no ommers under validators", BFT),
+            Self::BftDifficulty => ("difficulty 1 under validators", BFT),
+            Self::BftNonce => ("nonce 0 under validators", BFT),
+            Self::BftPeriod => ("period of the blocks", BFT),
+            Self::BftSeal => ("committed seal", BFT),
+            Self::BftSeals => ("seals of two thirds of the validators", BFT),
             rule => rule.text_of_transaction(),
         }
     }

@@ -40,7 +40,7 @@ pub struct Verification {
     #[arg(skip)]
     #[allow(dead_code, reason = "they are there until the arguments are dropped")]
     pub mounted: Mounted,
-    /// Seals to check, of work or of validators: off, all, 1/N [default: verify: all; import: 1/100]
+    /// Seals to check (work, validators): off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE", help_heading = ETHEREUM)]
     pub seal: Option<String>,
     /// Seed of the sample [default: random, and printed]
